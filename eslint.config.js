@@ -1,0 +1,40 @@
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["dist/", "coverage/", "node_modules/"] },
+  {
+    files: ["**/*.ts"],
+    extends: [
+      ...tseslint.configs.strictTypeChecked,
+      ...tseslint.configs.stylisticTypeChecked,
+    ],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      "@typescript-eslint/switch-exhaustiveness-check": "error",
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true },
+      ],
+      "@typescript-eslint/no-confusing-void-expression": [
+        "error",
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
+      // Promise.withResolvers<void>() is refused by the rule's own exceptions.
+      "@typescript-eslint/no-invalid-void-type": "off",
+      "max-lines": ["error", { max: 300 }],
+      "max-lines-per-function": [
+        "error",
+        { max: 50, skipComments: true, skipBlankLines: true },
+      ],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "TSEnumDeclaration", message: "Use a union of literals." },
+      ],
+    },
+  },
+  {
+    files: ["test/**/*.ts", "bench/**/*.ts", "demo/**/*.ts"],
+    rules: { "max-lines-per-function": "off" },
+  },
+);

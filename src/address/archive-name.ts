@@ -1,0 +1,32 @@
+import { MalformedAddress } from "../errors.ts";
+import { formatPlatform, parsePlatform, type Platform } from "./platform.ts";
+import type { ProviderAddress } from "./provider-address.ts";
+import { isVersion, type Version } from "./version.ts";
+
+/** `terraform-provider-TYPE_VERSION_OS_ARCH.zip`: the one name under which a package is signed. */
+export function formatArchiveName(
+  address: ProviderAddress,
+  version: Version,
+  platform: Platform,
+): string {
+  return `terraform-provider-${address.type}_${version}_${formatPlatform(platform)}.zip`;
+}
+
+/** What an archive name of `address` says; throws MalformedAddress for any other name. */
+export function parseArchiveName(
+  address: ProviderAddress,
+  name: string,
+): { readonly version: Version; readonly platform: Platform } {
+  const prefix = `terraform-provider-${address.type}_`;
+  const match = /^([^_]+)_([^_]+_[^_]+)\.zip$/.exec(
+    name.startsWith(prefix) ? name.slice(prefix.length) : "",
+  );
+  const [, version = "", platform = ""] = match ?? [];
+  if (!isVersion(version))
+    throw new MalformedAddress(
+      "archive name",
+      name,
+      `${prefix}VERSION_OS_ARCH.zip`,
+    );
+  return { version, platform: parsePlatform(platform) };
+}

@@ -1,0 +1,24 @@
+import { MalformedAddress } from "../errors.ts";
+
+/** A SHA-256 digest as 64 lower-case hexadecimal digits; nothing is known about who vouches for it. */
+export type Sha256 = string & { readonly __brand: "sha256" };
+
+/** `h1:` and the base64 of Go's dirhash over a package's files. */
+export type PackageHash = string & { readonly __brand: "h1" };
+
+export function parseSha256(text: string): Sha256 {
+  if (!/^[0-9a-fA-F]{64}$/.test(text))
+    throw new MalformedAddress("SHA-256", text, "64 hexadecimal digits");
+  return text.toLowerCase() as Sha256;
+}
+
+export function parsePackageHash(text: string): PackageHash {
+  if (!/^h1:[A-Za-z0-9+/]{43}=$/.test(text))
+    throw new MalformedAddress("package hash", text, "h1: and 44 of base64");
+  return text as PackageHash;
+}
+
+/** The `zh:` form that clients write into dependency lock files: the archive's own SHA-256. */
+export function formatArchiveHash(sha256: Sha256): string {
+  return `zh:${sha256}`;
+}

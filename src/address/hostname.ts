@@ -1,0 +1,28 @@
+import { MalformedAddress } from "../errors.ts";
+
+/** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
+export type Hostname = string & { readonly __brand: "hostname" };
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Lower-case labels and an optional port; `:443` is dropped (Remote Service Discovery, "hostnames"). */
+export function parseHostname(text: string): Hostname {
+  const colon = text.indexOf(":");
+  const name = colon < 0 ? text : text.slice(0, colon);
+  const port = colon < 0 ? undefined : text.slice(colon + 1);
+  const named =
+    name.length <= 253 && name.split(".").every((part) => label.test(part));
+  if (!named || (port !== undefined && !isPort(port)))
+    throw new MalformedAddress(
+      "hostname",
+      text,
+      "lower-case letters, digits and dashes in labels, with an optional port",
+    );
+  return (
+    port === undefined || port === "443" ? name : `${name}:${port}`
+  ) as Hostname;
+}
+
+function isPort(text: string): boolean {
+  return /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65535;
+}

@@ -1,0 +1,21 @@
+import { MalformedAddress } from "../errors.ts";
+
+/** An operating system and an architecture in Go's words, such as linux_amd64. */
+export interface Platform {
+  readonly os: string;
+  readonly arch: string;
+}
+
+const word = /^[a-z0-9]{1,32}$/;
+
+/** `OS_ARCH`; throws MalformedAddress. */
+export function parsePlatform(text: string): Platform {
+  const [os = "", arch = "", ...rest] = text.split("_");
+  if (!word.test(os) || !word.test(arch) || rest.length > 0)
+    throw new MalformedAddress("platform", text, "OS_ARCH such as linux_amd64");
+  return { os, arch };
+}
+
+export function formatPlatform(platform: Platform): string {
+  return `${platform.os}_${platform.arch}`;
+}

@@ -1,0 +1,53 @@
+import { MalformedAddress } from "../errors.ts";
+import { parseHostname, type Hostname } from "./hostname.ts";
+
+/** HOSTNAME/NAMESPACE/TYPE, as in a `source` of required_providers. */
+export interface ProviderAddress {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+  readonly type: string;
+}
+
+const part = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+const defaultHostname = "registry.terraform.io";
+
+/** `[HOSTNAME/]NAMESPACE/TYPE`; a missing hostname is registry.terraform.io. */
+export function parseProviderAddress(text: string): ProviderAddress {
+  const parts = text.split("/");
+  const [type = "", namespace = "", hostname = defaultHostname] =
+    parts.toReversed();
+  if (parts.length < 2 || parts.length > 3)
+    throw new MalformedAddress(
+      "provider address",
+      text,
+      "[HOSTNAME/]NAMESPACE/TYPE",
+    );
+  return providerAddress(hostname, namespace, type);
+}
+
+/** The three parts as a client sends them in a path; throws MalformedAddress. */
+export function providerAddress(
+  hostname: string,
+  namespace: string,
+  type: string,
+): ProviderAddress {
+  return {
+    hostname: parseHostname(hostname),
+    namespace: parsePart("namespace", namespace),
+    type: parsePart("provider type", type),
+  };
+}
+
+export function formatProviderAddress(address: ProviderAddress): string {
+  return `${address.hostname}/${address.namespace}/${address.type}`;
+}
+
+function parsePart(what: string, text: string): string {
+  if (!part.test(text))
+    throw new MalformedAddress(
+      what,
+      text,
+      "at most 64 lower-case letters, digits and inner dashes",
+    );
+  return text;
+}

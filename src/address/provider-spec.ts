@@ -1,0 +1,70 @@
+import { MalformedAddress } from "../errors.ts";
+import {
+  parseProviderAddress,
+  type ProviderAddress,
+} from "./provider-address.ts";
+import {
+  isAllowed,
+  isPrerelease,
+  parseVersionConstraint,
+  type VersionConstraint,
+} from "./version-constraint.ts";
+import { compareVersions, type Version } from "./version.ts";
+
+/** Which of a provider's versions are meant. */
+export type VersionSelection =
+  | { readonly kind: "constraint"; readonly constraint: VersionConstraint }
+  | { readonly kind: "all" }
+  | { readonly kind: "latest"; readonly count: number };
+
+/** A SPEC of the command line. */
+export interface ProviderSpec {
+  readonly address: ProviderAddress;
+  readonly selection: VersionSelection;
+}
+
+/**
+ * `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, where CONSTRAINT is Terraform's language, `all` or `latest:N`; without one the
+ * latest version is meant. Throws MalformedAddress.
+ */
+export function parseProviderSpec(text: string): ProviderSpec {
+  const at = text.indexOf("@");
+  return {
+    address: parseProviderAddress(at < 0 ? text : text.slice(0, at)),
+    selection:
+      at < 0
+        ? { kind: "latest", count: 1 }
+        : parseSelection(text.slice(at + 1).trim()),
+  };
+}
+
+/** The selected ones of `versions`, newest first; prereleases only where a constraint names them. */
+export function selectVersions(
+  selection: VersionSelection,
+  versions: readonly Version[],
+): readonly Version[] {
+  const newestFirst = versions.toSorted((a, b) => compareVersions(b, a));
+  const released = newestFirst.filter((version) => !isPrerelease(version));
+  switch (selection.kind) {
+    case "constraint":
+      return newestFirst.filter((v) => isAllowed(selection.constraint, v));
+    case "all":
+      return released;
+    case "latest":
+      return released.slice(0, selection.count);
+  }
+}
+
+function parseSelection(text: string): VersionSelection {
+  if (text === "all") return { kind: "all" };
+  if (!text.startsWith("latest"))
+    return { kind: "constraint", constraint: parseVersionConstraint(text) };
+  const count = /^latest:([1-9][0-9]{0,5})$/.exec(text)?.[1];
+  if (count === undefined)
+    throw new MalformedAddress(
+      "version selection",
+      text,
+      "latest:N with a number of versions, such as latest:3",
+    );
+  return { kind: "latest", count: Number(count) };
+}

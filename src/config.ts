@@ -1,0 +1,111 @@
+import { homedir } from "node:os";
+import { dirname } from "node:path";
+import type { z } from "zod";
+import type { Configuration } from "./config/configuration.ts";
+import {
+  parseNotify,
+  parseProxy,
+  type Surroundings,
+} from "./config/environment.ts";
+import { explainIssues, formatPath } from "./config/explain.ts";
+import { findUnavailable } from "./config/not-yet.ts";
+import { configurationSchema } from "./config/schema.ts";
+import { readSource } from "./config/source.ts";
+import {
+  parseYaml,
+  type Problem,
+  type YamlDocument,
+} from "./config/yaml-document.ts";
+import { ConfigurationInvalid } from "./errors.ts";
+
+export type * from "./config/configuration.ts";
+export type { Limits } from "./config/limits.ts";
+export { formatConfiguration } from "./config/format.ts";
+
+type Schema = ReturnType<typeof configurationSchema>;
+
+const mostProblems = 5;
+
+/**
+ * The configuration of `file` (the value of --config), else of $PROVENDER_CONFIG, ./provender.yaml or
+ * /etc/provender/config.yaml, else the defaults; CA files and tokens are read, everything is frozen.
+ * Throws ConfigurationInvalid with the first problems, each with FILE:LINE.
+ */
+export function loadConfiguration({
+  file,
+  env = process.env,
+  cwd = process.cwd(),
+  home = homeDirectory(),
+}: {
+  readonly file: string | undefined;
+} & Partial<Surroundings>): Configuration {
+  const from = { env, cwd, home };
+  const source = readSource(file, from);
+  const schema = configurationSchema(source ? dirname(source.path) : cwd, from);
+  const document = parseYaml(source?.text ?? "");
+  return deepFreeze({
+    ...parseDocument(document, schema, source?.path ?? ""),
+    proxy: parseProxy(env),
+    notify: parseNotify(env),
+    source: source?.path,
+  });
+}
+
+function parseDocument(
+  document: YamlDocument,
+  schema: Schema,
+  file: string,
+): z.output<Schema> {
+  if (document.problems.length > 0) refuse(file, document.problems);
+  const parsed = schema.safeParse(document.value, { reportInput: true });
+  if (!parsed.success)
+    refuse(file, explainIssues(parsed.error.issues, document, schema));
+  const unavailable = findUnavailable(parsed.data, schema.parse({}));
+  if (unavailable.length > 0)
+    refuse(
+      file,
+      unavailable.map((path) => ({
+        line: document.lineOf(path),
+        message: `"${formatPath(path)}" is not available in this version: leave it out`,
+      })),
+    );
+  return parsed.data;
+}
+
+/** The first problems in the order of the file, each told once and on a line of its own. */
+function refuse(file: string, problems: readonly Problem[]): never {
+  const told = problems
+    .toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+    .map(({ line, message }) => ({
+      where: line === undefined ? file : `${file}:${line}`,
+      sentence: /[.?!]$/.test(message) ? message : `${message}.`,
+    }));
+  const { where, sentence } = told[0] ?? { where: file, sentence: "" };
+  const lines = [
+    ...new Set(told.map((one) => `${one.where}: ${one.sentence}`)),
+  ];
+  const more = lines.length - mostProblems;
+  const others = [
+    ...lines.slice(1, mostProblems),
+    ...(more > 0 ? [`(and ${more} more)`] : []),
+  ];
+  throw new ConfigurationInvalid(where, [sentence, ...others].join("\n"));
+}
+
+/** A user without an entry in the password file, as in containers, and without $HOME has none. */
+function homeDirectory(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
+}
+
+/** URLs and the map itself are read-only by their types alone. */
+function deepFreeze<T>(value: T): T {
+  if (value instanceof URL || typeof value !== "object" || value === null)
+    return value;
+  const inner = value instanceof Map ? value.values() : Object.values(value);
+  for (const child of inner) deepFreeze(child);
+  return Object.freeze(value);
+}

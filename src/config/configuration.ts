@@ -1,0 +1,134 @@
+import type { Hostname } from "../address/hostname.ts";
+import type { Platform } from "../address/platform.ts";
+import type { VersionConstraint } from "../address/version-constraint.ts";
+import type { Limits } from "./limits.ts";
+
+/** The effective configuration: parsed once, frozen; sizes in bytes, durations in milliseconds, paths absolute. */
+export interface Configuration {
+  readonly listen: ListenConfiguration;
+  readonly storage: StorageConfiguration;
+  /** The hostnames that are served; every other one is refused. */
+  readonly origins: ReadonlyMap<Hostname, OriginConfiguration>;
+  readonly freshness: FreshnessConfiguration;
+  readonly offline: boolean;
+  readonly platforms: readonly Platform[];
+  readonly policy: PolicyConfiguration;
+  readonly trust: TrustConfiguration;
+  readonly auth: AuthConfiguration;
+  readonly limits: Limits;
+  readonly log: LogConfiguration;
+  /** From HTTPS_PROXY and NO_PROXY, or their lower-case forms; the URL may hold credentials. */
+  readonly proxy: {
+    readonly https: URL | undefined;
+    readonly no: string | undefined;
+  };
+  /** From NOTIFY_SOCKET and WATCHDOG_USEC (sd_notify(3), sd_watchdog_enabled(3)). */
+  readonly notify: {
+    readonly socket: string | undefined;
+    readonly watchdogMs: number | undefined;
+  };
+  /** The file that was read; undefined when there is none. */
+  readonly source: string | undefined;
+}
+
+export interface ListenConfiguration {
+  readonly host: string;
+  /** 0 is any free port. */
+  readonly port: number;
+  readonly tls: TlsConfiguration;
+}
+
+export type TlsConfiguration =
+  | { readonly kind: "self-signed" }
+  | { readonly kind: "off" }
+  | {
+      readonly kind: "files";
+      readonly certificate: string;
+      readonly key: string;
+    };
+
+export interface StorageConfiguration {
+  readonly directory: string;
+  /** undefined is unlimited. */
+  readonly maxSize: number | undefined;
+  readonly minFree: number;
+}
+
+export interface OriginConfiguration {
+  readonly hostname: Hostname;
+  /** Where service discovery starts; ends in a slash. */
+  readonly url: URL;
+  /** The operator wrote `url`, so its host and port may be asked even if they are private. */
+  readonly urlConfigured: boolean;
+  readonly networkMirror: URL | undefined;
+  /** PEM certificates, each of them parseable, read from `caFile`. */
+  readonly ca: string | undefined;
+  readonly caFile: string | undefined;
+  readonly token: OriginToken | undefined;
+  readonly signatures: "required" | "when-published" | "off";
+  readonly verification: "terraform" | "opentofu" | "enforce" | "strict";
+  readonly allowPrivateAddresses: boolean;
+}
+
+export interface OriginToken {
+  readonly secret: string;
+  /** `env NAME` or `file PATH`; fit for messages. */
+  readonly source: string;
+}
+
+export interface FreshnessConfiguration {
+  readonly versions: number;
+  readonly staleFor: number;
+  readonly notFound: number;
+}
+
+export interface PolicyConfiguration {
+  readonly default: "allow" | "deny";
+  readonly otherHosts: "refuse" | "not-found";
+  readonly minimumAge: number;
+  readonly rules: readonly PolicyRule[];
+}
+
+export interface PolicyRule {
+  /** HOSTNAME/NAMESPACE/TYPE with `*` as a wildcard inside each part. */
+  readonly match: string;
+  readonly action: "allow" | "deny";
+  readonly versions: VersionConstraint | undefined;
+  readonly minimumAge: number | undefined;
+}
+
+export interface TrustConfiguration {
+  readonly newKeys: "accept" | "accept-first" | "refuse";
+  readonly keys: readonly PinnedKeys[];
+}
+
+export interface PinnedKeys {
+  readonly match: string;
+  /** Full fingerprints of primary keys: 40 or 64 upper-case hexadecimal digits. */
+  readonly fingerprints: readonly string[];
+}
+
+export interface AuthConfiguration {
+  readonly tokens: readonly ClientToken[];
+  readonly archiveUrls: number;
+  readonly oidc: OidcConfiguration | undefined;
+}
+
+export interface ClientToken {
+  readonly name: string;
+  /** 64 lower-case hexadecimal digits. */
+  readonly sha256: string;
+  /** Milliseconds since 1970; the token is void from then on. */
+  readonly expires: number | undefined;
+}
+
+export interface OidcConfiguration {
+  readonly issuer: URL;
+  readonly audience: string;
+  readonly clientId: string;
+}
+
+export interface LogConfiguration {
+  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+  readonly format: "json" | "pretty";
+}

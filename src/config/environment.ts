@@ -1,0 +1,50 @@
+import { isAbsolute, join, resolve } from "node:path";
+import { ConfigurationInvalid } from "../errors.ts";
+import type { Configuration } from "./configuration.ts";
+
+/** What surrounds the process, handed in so that nothing below reads it again. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly home: string;
+}
+
+/** $STATE_DIRECTORY (the first of systemd's list), else $XDG_CACHE_HOME/provender, else ~/.cache/provender. */
+export function defaultStorageDirectory(from: Surroundings): string {
+  const state = from.env.STATE_DIRECTORY?.split(":")[0] ?? "";
+  if (state !== "") return resolve(from.cwd, state);
+  const cache = from.env.XDG_CACHE_HOME ?? "";
+  // A relative path is to be ignored: XDG Base Directory Specification, "Basics".
+  if (isAbsolute(cache)) return join(cache, "provender");
+  return resolve(from.cwd, from.home, ".cache", "provender");
+}
+
+/** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do; throws ConfigurationInvalid. */
+export function parseProxy(env: NodeJS.ProcessEnv): Configuration["proxy"] {
+  const name = env.HTTPS_PROXY ? "HTTPS_PROXY" : "https_proxy";
+  return {
+    https: env[name] ? parseProxyUrl(name, env[name]) : undefined,
+    no: [env.NO_PROXY, env.no_proxy].find(Boolean),
+  };
+}
+
+/** The service manager's socket and watchdog: sd_notify(3), sd_watchdog_enabled(3). */
+export function parseNotify(env: NodeJS.ProcessEnv): Configuration["notify"] {
+  const watchdog = env.WATCHDOG_USEC ?? "";
+  return {
+    socket: env.NOTIFY_SOCKET === "" ? undefined : env.NOTIFY_SOCKET,
+    watchdogMs: /^[1-9][0-9]{0,15}$/.test(watchdog)
+      ? Number(watchdog) / 1000
+      : undefined,
+  };
+}
+
+/** The value is not shown: it may hold a password. */
+function parseProxyUrl(name: string, text: string): URL {
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new ConfigurationInvalid(
+    name,
+    "this is not a proxy: expected a URL such as http://proxy.example.com:3128.",
+  );
+}

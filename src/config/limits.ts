@@ -1,0 +1,99 @@
+import {
+  formatDuration,
+  formatSize,
+  parseDuration,
+  parseSize,
+} from "./units.ts";
+
+/** Beyond this, timers fire at once instead of late. */
+const longestTimer = 2 ** 31 - 1;
+
+interface Limit {
+  readonly unit: "size" | "duration" | "count";
+  readonly value: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+const size = (text: string, least = 1): Limit => ({
+  unit: "size",
+  value: parseSize(text),
+  least,
+  most: Number.MAX_SAFE_INTEGER,
+});
+
+const duration = (text: string, least = 1): Limit => ({
+  unit: "duration",
+  value: parseDuration(text),
+  least,
+  most: longestTimer,
+});
+
+const count = (value: number, least = 1): Limit => ({
+  unit: "count",
+  value,
+  least,
+  most: Number.MAX_SAFE_INTEGER,
+});
+
+/** Every size and time limit: bytes, milliseconds or a number of things, with its default. */
+export const limitTable = {
+  url: size("2KiB"),
+  requestHeaders: size("16KiB"),
+  clientHeaders: duration("10s"),
+  originJson: size("16MiB"),
+  versions: count(50_000),
+  checksums: size("1MiB"),
+  signature: size("16KiB"),
+  keys: size("256KiB"),
+  archive: size("2GiB"),
+  zipEntries: count(4096),
+  zipExpanded: size("8GiB"),
+  zipRatio: count(200),
+  redirects: count(5, 0),
+  connect: duration("5s"),
+  firstByte: duration("10s"),
+  json: duration("6s"),
+  answer: duration("7s"),
+  idle: duration("30s"),
+  rate: size("64KiB", 0),
+  rateWindow: duration("60s"),
+  fills: count(64),
+  fillsPerOrigin: count(8),
+  waiters: count(4096),
+  signatureDeadline: duration("2s"),
+  hashDeadline: duration("5m"),
+  stop: duration("25s", 0),
+} as const satisfies Readonly<Record<string, Limit>>;
+
+/** Sizes in bytes (`rate` in bytes a second), durations in milliseconds. */
+export type Limits = {
+  readonly [Name in keyof typeof limitTable]: number;
+};
+
+/** The value of one limit as the YAML has it: number or text with a unit; throws RangeError. */
+export function parseLimit(limit: Limit, text: string): number {
+  const value = parseInUnit(limit, text);
+  if (!(value >= limit.least && value <= limit.most))
+    throw new RangeError(`${text} is out of range.`);
+  return value;
+}
+
+export function formatLimit(limit: Limit, value: number): string {
+  if (limit.unit === "size") return formatSize(value);
+  return limit.unit === "duration" ? formatDuration(value) : String(value);
+}
+
+/** What a refused value should have been, with the default as the example. */
+export function describeLimit(limit: Limit): string {
+  const noun = { size: "size", duration: "duration", count: "whole number" };
+  const least = formatLimit(limit, limit.least);
+  const most = limit.unit === "duration" ? " and at most 24d" : "";
+  return `a ${noun[limit.unit]} of at least ${least}${most} such as ${formatLimit(limit, limit.value)}`;
+}
+
+function parseInUnit(limit: Limit, text: string): number {
+  if (limit.unit === "size") return parseSize(text);
+  if (limit.unit === "duration") return parseDuration(text);
+  return /^[0-9]{1,15}$/.test(text) ? Number(text) : NaN;
+}

@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { parseHostname, type Hostname } from "../address/hostname.ts";
+import type { OriginConfiguration } from "./configuration.ts";
+import type { Surroundings } from "./environment.ts";
+import {
+  choice,
+  converted,
+  describeKind,
+  leaf,
+  optional,
+  required,
+  section,
+  withDefault,
+} from "./leaf.ts";
+import {
+  readCertificates,
+  tokenFromEnvironment,
+  tokenFromFile,
+} from "./origin-files.ts";
+import { flag, httpsUrl, variableName } from "./scalars.ts";
+
+/** OpenTofu's registry has providers without a signing key. */
+const defaultOrigins = {
+  "registry.terraform.io": {},
+  "registry.opentofu.org": { signatures: "when-published" },
+};
+
+type Origins = ReadonlyMap<Hostname, OriginConfiguration>;
+type WrittenOrigin = z.output<ReturnType<typeof originSchema>>;
+
+/** `origins`: what is written replaces the default map, down to its settings for a hostname. */
+export function originsSchema(
+  path: z.ZodType<string>,
+  env: Surroundings["env"],
+) {
+  const record = z.record(z.string(), originSchema(path, env));
+  return record.optional().transform((written, context): Origins => {
+    const origins = new Map<Hostname, OriginConfiguration>();
+    const entries = Object.entries(written ?? record.parse(defaultOrigins));
+    for (const [key, origin] of entries)
+      try {
+        addOrigin(origins, key, origin);
+      } catch (error) {
+        const { message } = error as Error;
+        context.addIssue({ code: "custom", path: [key], message });
+      }
+    return origins;
+  });
+}
+
+function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
+  return section({
+    url: optional(httpsUrl),
+    networkMirror: optional(httpsUrl),
+    ca: optional(
+      converted(path, (file) => ({ file, text: readCertificates(file) })),
+    ),
+    token: optional(tokenSchema(path, env)),
+    signatures: withDefault(
+      choice("required", "when-published", "off"),
+      "required",
+    ),
+    verification: withDefault(
+      choice("terraform", "opentofu", "enforce", "strict"),
+      "terraform",
+    ),
+    allowPrivateAddresses: withDefault(flag, false),
+  });
+}
+
+const secretInPlace = leaf(
+  "{ env: NAME } or { file: PATH }, because a secret is never written here",
+  () => required<never>(undefined),
+  describeKind,
+);
+
+function tokenSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
+  const written = z.strictObject({
+    env: optional(variableName),
+    file: optional(path),
+  });
+  const read = converted(written, ({ env: name, file }) => {
+    if (name !== undefined && file === undefined)
+      return tokenFromEnvironment(name, env);
+    if (file !== undefined && name === undefined)
+      return tokenFromFile(file, env);
+    throw new Error("must be one of { env: NAME } and { file: PATH }");
+  });
+  return z.union([secretInPlace, read]);
+}
+
+/** Throws an Error whose message completes `"HOSTNAME" …`. */
+function addOrigin(
+  origins: Map<Hostname, OriginConfiguration>,
+  key: string,
+  written: WrittenOrigin,
+): void {
+  const hostname = parseOriginHostname(key);
+  if (origins.has(hostname))
+    throw new Error(`is ${hostname} once more: leave one of them out`);
+  origins.set(hostname, {
+    hostname,
+    url: written.url ?? new URL(`https://${hostname}/`),
+    urlConfigured: written.url !== undefined,
+    networkMirror: written.networkMirror,
+    ca: written.ca?.text,
+    caFile: written.ca?.file,
+    token: written.token,
+    signatures: written.signatures,
+    verification: written.verification,
+    allowPrivateAddresses: written.allowPrivateAddresses,
+  });
+}
+
+/** Also what only looks like a name, such as 256.1.1.1, is refused. */
+function parseOriginHostname(key: string): Hostname {
+  try {
+    const hostname = parseHostname(key);
+    required(URL.parse(`https://${hostname}/`) ?? undefined);
+    return hostname;
+  } catch (error) {
+    throw new Error(
+      "is not a hostname: expected lower-case labels and an optional port such as registry.example.com:8443",
+      { cause: error },
+    );
+  }
+}

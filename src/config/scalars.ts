@@ -1,0 +1,128 @@
+import { isIP } from "node:net";
+import { z } from "zod";
+import { parseSha256 } from "../address/hash.ts";
+import { parseHostname } from "../address/hostname.ts";
+import { parsePlatform } from "../address/platform.ts";
+import { parseVersionConstraint } from "../address/version-constraint.ts";
+import type { TlsConfiguration } from "./configuration.ts";
+import { describe, describeKind, leaf, required } from "./leaf.ts";
+import { parseDuration, parseSize } from "./units.ts";
+
+/** Bytes. */
+export const size = leaf("a size such as 512MiB or 200GiB", parseSize);
+
+/** Bytes; undefined is unlimited. */
+export const sizeOrUnlimited = leaf<number | undefined>(
+  "unlimited or a size such as 200GiB",
+  (text) => (text === "unlimited" ? undefined : parseSize(text)),
+);
+
+/** Milliseconds. */
+export const duration = leaf(
+  "a duration such as 500ms, 30s, 5m, 1h, 7d or 0",
+  parseDuration,
+);
+
+export const flag = leaf(
+  "true or false",
+  (text) => required(/^(?:true|false)$/.exec(text)?.[0]) === "true",
+);
+
+export const text = leaf("text", (value) =>
+  required(/^\S(?:.*\S)?$/.exec(value)?.[0]),
+);
+
+export const versionConstraint = leaf(
+  'a version constraint such as "~> 5.0" or ">= 1.2, < 2.0"',
+  parseVersionConstraint,
+);
+
+export const platform = leaf("OS_ARCH such as linux_amd64", parsePlatform);
+
+/** Does not show what was found: somebody may have put the secret itself there. */
+export const variableName = leaf(
+  "the name of an environment variable",
+  (name) => required(/^[A-Za-z_][A-Za-z0-9_]*$/.exec(name)?.[0]),
+  describeKind,
+);
+
+export const listenHost = leaf(
+  "an address such as 127.0.0.1, :: or localhost",
+  (host) =>
+    required(
+      isIP(host) > 0 || /^[A-Za-z][A-Za-z0-9.-]*$/.test(host)
+        ? host
+        : undefined,
+    ),
+);
+
+export const listenPort = leaf(
+  "a port from 0 (any free one) to 65535 such as 8443",
+  (digits) =>
+    required(
+      /^[0-9]{1,5}$/.test(digits) && Number(digits) <= 65535
+        ? Number(digits)
+        : undefined,
+    ),
+);
+
+export const tlsMode = leaf(
+  "self-signed, off or { certificate: PATH, key: PATH }",
+  (mode): TlsConfiguration => {
+    if (mode === "self-signed" || mode === "off") return { kind: mode };
+    throw new RangeError("Not acceptable.");
+  },
+);
+
+/** HOSTNAME/NAMESPACE/TYPE with wildcards. */
+export const providerPattern = leaf(
+  "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
+  (pattern) => {
+    const [host = "", ...names] = pattern.split("/");
+    // A wildcard stands for letters, so that the rest is checked as a name.
+    parseHostname(host.replaceAll("*", "a"));
+    const name = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
+    const named = names.length === 2 && names.every((part) => name.test(part));
+    return required(named ? pattern : undefined);
+  },
+);
+
+/** Upper case. */
+export const fingerprint = leaf(
+  "a full fingerprint of 40 or 64 hexadecimal digits such as C874011F0AB405110D02105534365D9472D7468F",
+  (digits) =>
+    required(
+      /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/.exec(digits)?.[0].toUpperCase(),
+    ),
+);
+
+/** Does not show what was found: somebody may have put the token itself there. */
+export const tokenDigest = leaf(
+  "the SHA-256 of the token, 64 hexadecimal digits as sha256sum prints them",
+  parseSha256,
+  describeKind,
+);
+
+/** Milliseconds since 1970; a date alone is its first moment in UTC. */
+export const moment = leaf(
+  "a date such as 2027-01-31 or 2027-01-31T12:00:00Z",
+  (when) =>
+    Date.parse(
+      z.union([z.iso.date(), z.iso.datetime({ offset: true })]).parse(when),
+    ),
+);
+
+/** An https URL that ends in a slash. */
+export const httpsUrl = leaf(
+  "an https URL such as https://registry.example.com/ without user, query or fragment",
+  (href) => {
+    const url = new URL(href);
+    const extras = url.username + url.password + url.search + url.hash;
+    if (url.protocol !== "https:" || extras !== "")
+      throw new RangeError("Not acceptable.");
+    if (!url.pathname.endsWith("/")) url.pathname += "/";
+    return url;
+  },
+  (value) =>
+    /[@?#]/.test(String(value)) ? describeKind(value) : describe(value),
+);

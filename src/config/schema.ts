@@ -1,0 +1,139 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { TlsConfiguration } from "./configuration.ts";
+import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
+import {
+  choice,
+  leaf,
+  optional,
+  required,
+  section,
+  withDefault,
+} from "./leaf.ts";
+import {
+  describeLimit,
+  limitTable,
+  parseLimit,
+  type Limits,
+} from "./limits.ts";
+import { originsSchema } from "./origins.ts";
+import {
+  duration,
+  fingerprint,
+  flag,
+  httpsUrl,
+  listenHost,
+  listenPort,
+  moment,
+  platform,
+  providerPattern,
+  size,
+  sizeOrUnlimited,
+  text,
+  tlsMode,
+  tokenDigest,
+  versionConstraint,
+} from "./scalars.ts";
+import { parseDuration, parseSize } from "./units.ts";
+
+/** Every key of the YAML, in the contract's order, with its default; relative paths start from `folder`. */
+export function configurationSchema(folder: string, from: Surroundings) {
+  const path = leaf("a path", (name) =>
+    resolve(folder, required(/^[^\0]+$/.exec(name)?.[0])),
+  );
+  return section({
+    listen: listenSchema(path),
+    storage: section({
+      directory: withDefault(path, defaultStorageDirectory(from)),
+      maxSize: withDefault(sizeOrUnlimited, undefined),
+      minFree: withDefault(size, parseSize("1GiB")),
+    }),
+    origins: originsSchema(path, from.env),
+    freshness: section({
+      versions: withDefault(duration, parseDuration("5m")),
+      staleFor: withDefault(duration, parseDuration("7d")),
+      notFound: withDefault(duration, parseDuration("30s")),
+    }),
+    offline: withDefault(flag, false),
+    platforms: withDefault(z.array(platform), []),
+    policy: policySchema,
+    trust: trustSchema,
+    auth: authSchema,
+    limits: limitsSchema(),
+    log: section({
+      level: withDefault(
+        choice("trace", "debug", "info", "warn", "error", "fatal"),
+        "info",
+      ),
+      format: withDefault(choice("json", "pretty"), "json"),
+    }),
+  });
+}
+
+function listenSchema(path: z.ZodType<string>) {
+  const files = z
+    .strictObject({ certificate: path, key: path })
+    .transform((pair): TlsConfiguration => ({ kind: "files", ...pair }));
+  return section({
+    host: withDefault(listenHost, "127.0.0.1"),
+    port: withDefault(listenPort, 8443),
+    tls: withDefault<TlsConfiguration>(z.union([tlsMode, files]), {
+      kind: "self-signed",
+    }),
+  });
+}
+
+const policyRule = z.strictObject({
+  match: providerPattern,
+  action: choice("allow", "deny"),
+  versions: optional(versionConstraint),
+  minimumAge: optional(duration),
+});
+
+const policySchema = section({
+  default: withDefault(choice("allow", "deny"), "allow"),
+  otherHosts: withDefault(choice("refuse", "not-found"), "refuse"),
+  minimumAge: withDefault(duration, 0),
+  rules: withDefault(z.array(policyRule), []),
+});
+
+const pinnedKeys = z.strictObject({
+  match: providerPattern,
+  fingerprints: z.array(fingerprint).nonempty(),
+});
+
+const trustSchema = section({
+  newKeys: withDefault(
+    choice("accept", "accept-first", "refuse"),
+    "accept-first",
+  ),
+  keys: withDefault(z.array(pinnedKeys), []),
+});
+
+const clientToken = z.strictObject({
+  name: text,
+  sha256: tokenDigest,
+  expires: optional(moment),
+});
+
+const oidc = z.strictObject({
+  issuer: httpsUrl,
+  audience: text,
+  clientId: text,
+});
+
+const authSchema = section({
+  tokens: withDefault(z.array(clientToken), []),
+  archiveUrls: withDefault(duration, parseDuration("1h")),
+  oidc: optional(oidc),
+});
+
+function limitsSchema() {
+  const shape = Object.entries(limitTable).map(([name, limit]) => {
+    const value = leaf(describeLimit(limit), (text) => parseLimit(limit, text));
+    return [name, withDefault(value, limit.value)] as const;
+  });
+  return section(Object.fromEntries(shape)).transform(
+    (limits) => limits as Limits,
+  );
+}

@@ -1,0 +1,53 @@
+import { resolve } from "node:path";
+import { ConfigurationInvalid } from "../errors.ts";
+import type { Surroundings } from "./environment.ts";
+import { readTextFile, reasonOf } from "./text-file.ts";
+
+/** The configuration file that was found. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+const largestFile = 1024 * 1024;
+
+/**
+ * --config, else $PROVENDER_CONFIG, else ./provender.yaml if it exists, else the system's file if it exists.
+ * Throws ConfigurationInvalid for a file that was asked for, or exists, and cannot be read.
+ */
+export function readSource(
+  option: string | undefined,
+  from: Surroundings,
+  systemFile = "/etc/provender/config.yaml",
+): Source | undefined {
+  const variable = from.env.PROVENDER_CONFIG;
+  if (option !== undefined) return readAsked(option, "--config", from.cwd);
+  if (variable) return readAsked(variable, "$PROVENDER_CONFIG", from.cwd);
+  return (
+    readIfExists(resolve(from.cwd, "provender.yaml")) ??
+    readIfExists(systemFile)
+  );
+}
+
+function readAsked(name: string, by: string, cwd: string): Source {
+  const path = resolve(cwd, name);
+  return readIfExists(path) ?? refuse(path, `ENOENT, given by ${by}`);
+}
+
+function readIfExists(path: string): Source | undefined {
+  try {
+    return { path, text: readTextFile(path, largestFile).text };
+  } catch (error) {
+    const reason = reasonOf(error);
+    if (reason === "ENOENT" || reason === "ENOTDIR") return undefined;
+    return refuse(path, reason, error);
+  }
+}
+
+function refuse(path: string, reason: string, cause?: unknown): never {
+  throw new ConfigurationInvalid(
+    path,
+    `the configuration cannot be read (${reason}): check the path, its permissions and its encoding.`,
+    { cause },
+  );
+}

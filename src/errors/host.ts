@@ -1,0 +1,49 @@
+import { ProvenderError } from "./provender-error.ts";
+
+/** Another daemon works on the storage directory. */
+export class StoreInUse extends ProvenderError {
+  readonly code = "store-in-use";
+  constructor(directory: string) {
+    super(
+      `Another provender serves from ${directory}: stop it, or set another "storage.directory".`,
+    );
+  }
+}
+
+/** The storage directory cannot be created, read or written. */
+export class StoreUnusable extends ProvenderError {
+  readonly code = "store-unusable";
+  constructor(directory: string, reason: string, options?: ErrorOptions) {
+    super(
+      `The storage directory ${directory} cannot be used (${reason}): make it writable, or set another "storage.directory".`,
+      options,
+    );
+  }
+}
+
+/** A stored archive ended before its own size. */
+export class StoredArchiveShort extends ProvenderError {
+  readonly code = "stored-archive-short";
+  constructor(sha256: string) {
+    super(`The stored archive ${sha256} is cut short: check the disk.`);
+  }
+}
+
+/** The configuration cannot be used; `where` is FILE:LINE or the variable. */
+export class ConfigurationInvalid extends ProvenderError {
+  readonly code = "configuration";
+  constructor(where: string, problem: string, options?: ErrorOptions) {
+    super(`${where}: ${problem}`, options);
+  }
+}
+
+/** The address to listen on cannot be had. */
+export class CannotListen extends ProvenderError {
+  readonly code = "listen";
+  constructor(address: string, reason: string, options?: ErrorOptions) {
+    super(
+      `Cannot listen on ${address} (${reason}): stop what uses it, or change "listen.host" or "listen.port".`,
+      options,
+    );
+  }
+}

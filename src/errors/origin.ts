@@ -1,0 +1,87 @@
+import { ProvenderError } from "./provender-error.ts";
+
+/** No connection, name or TLS session could be had, or it broke. */
+export class OriginUnreachable extends ProvenderError {
+  readonly code = "origin-unreachable";
+  readonly url: string;
+  constructor(url: string, reason: string, options?: ErrorOptions) {
+    super(
+      `${url} could not be reached (${reason}): check the network, proxy and CA of this origin.`,
+      options,
+    );
+    this.url = url;
+  }
+}
+
+/** A deadline passed before the origin had answered. */
+export class OriginTimedOut extends ProvenderError {
+  readonly code = "origin-timeout";
+  readonly url: string;
+  constructor(url: string, what: string, options?: ErrorOptions) {
+    super(
+      `${url} did not answer in time (${what}): try again, or look at the origin.`,
+      options,
+    );
+    this.url = url;
+  }
+}
+
+/** A status that is neither success nor absence. */
+export class OriginStatus extends ProvenderError {
+  readonly code = "origin-status";
+  readonly url: string;
+  readonly status: number;
+  constructor(url: string, status: number) {
+    super(
+      `${url} answered with status ${status}, expected 200: try again, or look at the origin.`,
+    );
+    this.url = url;
+    this.status = status;
+  }
+}
+
+/** The origin limits our rate (429 or 503 with Retry-After). */
+export class OriginBusy extends ProvenderError {
+  readonly code = "origin-busy";
+  readonly url: string;
+  readonly retryAfterSeconds: number | undefined;
+  constructor(url: string, retryAfterSeconds: number | undefined) {
+    super(`${url} asks us to slow down: try again later.`);
+    this.url = url;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The origin wants credentials, or rejects the configured ones. */
+export class OriginRejectsCredentials extends ProvenderError {
+  readonly code = "origin-credentials";
+  readonly url: string;
+  constructor(url: string, status: number) {
+    super(
+      `${url} answered with status ${status}: check the "token" that the mirror has for this origin.`,
+    );
+    this.url = url;
+  }
+}
+
+/** An answer that is too large, cut short, of another media type, or not in the protocol's shape. */
+export class OriginAnswerUnusable extends ProvenderError {
+  readonly code = "origin-answer";
+  readonly url: string;
+  constructor(url: string, reason: string, options?: ErrorOptions) {
+    super(`${url} gave an unusable answer: ${reason}.`, options);
+    this.url = url;
+  }
+}
+
+/** An answer led to an address that the mirror must not ask. */
+export class OriginAddressRefused extends ProvenderError {
+  readonly code = "origin-address-refused";
+  readonly url: string;
+  constructor(url: string, reason: string) {
+    super(
+      `${url} is not asked because ${reason}: configure the origin's "url" or "allowPrivateAddresses" if this is intended.`,
+    );
+    this.url = url;
+  }
+}

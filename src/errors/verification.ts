@@ -1,0 +1,96 @@
+import { ProvenderError } from "./provender-error.ts";
+
+/** A release without a signature or signing keys, from an origin that must sign. */
+export class SignatureMissing extends ProvenderError {
+  readonly code = "signature-missing";
+  constructor(release: string, missing: string) {
+    super(
+      `${release} is refused because its registry publishes no ${missing}: set "signatures: when-published" for this origin to accept unsigned releases.`,
+    );
+  }
+}
+
+/** The signature over SHA256SUMS is not acceptable. */
+export class SignatureRefused extends ProvenderError {
+  readonly code = "signature-refused";
+  readonly reason: string;
+  constructor(release: string, reason: string, detail: string) {
+    super(
+      `The signature of ${release} is refused (${detail}): tell its publisher, and do not install it from elsewhere.`,
+    );
+    this.reason = reason;
+  }
+}
+
+/** The signature could not be judged within its deadline; nothing is known about it. */
+export class SignatureUndecided extends ProvenderError {
+  readonly code = "signature-undecided";
+  constructor(release: string, reason: string, options?: ErrorOptions) {
+    super(
+      `The signature of ${release} could not be judged (${reason}): nothing was accepted, try again.`,
+      options,
+    );
+  }
+}
+
+/** SHA256SUMS is not in the strict form. */
+export class ChecksumsMalformed extends ProvenderError {
+  readonly code = "checksums-malformed";
+  readonly line: number;
+  constructor(release: string, line: number, reason: string) {
+    super(
+      `SHA256SUMS of ${release} is refused at line ${line}: ${reason}; tell its publisher.`,
+    );
+    this.line = line;
+  }
+}
+
+/** The signed document does not name this archive. */
+export class ArchiveNotSigned extends ProvenderError {
+  readonly code = "archive-not-signed";
+  readonly filename: string;
+  constructor(release: string, filename: string) {
+    super(
+      `SHA256SUMS of ${release} does not name ${filename}: it is refused, tell its publisher.`,
+    );
+    this.filename = filename;
+  }
+}
+
+/** Two sources that must agree on an archive's SHA-256 do not. */
+export class ChecksumConflict extends ProvenderError {
+  readonly code = "checksum-conflict";
+  readonly expected: string;
+  readonly got: string;
+  constructor(archive: string, expected: string, got: string, where: string) {
+    super(
+      `${archive} is refused: expected SHA-256 ${expected}, ${where} says ${got}; tell its publisher.`,
+    );
+    this.expected = expected;
+    this.got = got;
+  }
+}
+
+/** The bytes that arrived are not the bytes that were signed. */
+export class ArchiveDigestWrong extends ProvenderError {
+  readonly code = "archive-digest";
+  readonly expected: string;
+  readonly got: string;
+  constructor(archive: string, expected: string, got: string) {
+    super(
+      `${archive} is refused: expected SHA-256 ${expected}, the origin sent ${got}; nothing was kept, the next request fetches it again.`,
+    );
+    this.expected = expected;
+    this.got = got;
+  }
+}
+
+/** A zip for which clients could not compute a reliable h1. */
+export class ArchiveUnhashable extends ProvenderError {
+  readonly code = "archive-unhashable";
+  readonly reason: string;
+  constructor(archive: string, reason: string, options?: ErrorOptions) {
+    super(`${archive} has no h1: ${reason}.`, options);
+    this.reason = reason;
+  }
+}

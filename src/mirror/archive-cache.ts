@@ -1,0 +1,186 @@
+import pLimit, { type LimitFunction } from "p-limit";
+import { StoredArchiveShort, TooBusy } from "../errors.ts";
+import type { OriginArchive } from "../origin/http-client.ts";
+import type { BlobStore, StoredBlob } from "../store/blob-store.ts";
+import type { TrustedSha256 } from "../verification/signed-checksums.ts";
+import type { Outcome } from "./answer.ts";
+import {
+  ArchiveDownload,
+  readSize,
+  type ByteRange,
+  type ReadableArchive,
+} from "./archive-download.ts";
+
+export interface OpenArchive extends ReadableArchive {
+  readonly outcome: Outcome;
+  /** Settles when the size is known as well as it will be before the last byte; rejects when the origin fails first. */
+  readonly started: Promise<void>;
+}
+
+/** How a missing archive is fetched; `hostname` is the origin whose share of the downloads it takes. */
+export interface ArchiveStart {
+  readonly name: string;
+  readonly hostname: string;
+  readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
+}
+
+/** What the cache tells the wiring; never waited for. */
+export interface ArchiveEvents {
+  /** Verified and about to be in the store when `stored` resolves. */
+  readonly onVerified: (sha256: TrustedSha256, stored: Promise<void>) => void;
+  readonly onFailed: (name: string, error: unknown) => void;
+}
+
+export interface ArchiveLimits {
+  readonly fills: number;
+  readonly fillsPerOrigin: number;
+  readonly waiters: number;
+}
+
+/** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
+export class ArchiveCache {
+  readonly #blobs: BlobStore;
+  readonly #limits: ArchiveLimits;
+  readonly #events: ArchiveEvents;
+  readonly #downloads = new Map<TrustedSha256, Promise<ArchiveDownload>>();
+  readonly #all: LimitFunction;
+  readonly #perOrigin = new Map<string, LimitFunction>();
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #left = 0;
+  #readers = 0;
+
+  constructor(blobs: BlobStore, limits: ArchiveLimits, events: ArchiveEvents) {
+    this.#blobs = blobs;
+    this.#limits = limits;
+    this.#events = events;
+    this.#all = pLimit(limits.fills);
+  }
+
+  /** A TrustedSha256 is asked for, so that nothing is fetched before somebody vouched for it. */
+  async open(sha256: TrustedSha256, start: ArchiveStart): Promise<OpenArchive> {
+    for (;;) {
+      const running = this.#downloads.get(sha256);
+      if (running !== undefined) return this.#follow(await running, "joined");
+      const left = this.#left;
+      const stored = await this.#blobs.open(sha256);
+      if (stored !== undefined) return openStored(stored);
+      // A download that left meanwhile may have stored it: look again.
+      if (left !== this.#left || this.#downloads.has(sha256)) continue;
+      return this.#follow(await this.#start(sha256, start), "fetched");
+    }
+  }
+
+  /** The size in bytes of an archive that is stored or announced, without asking the origin; undefined when unknown. */
+  async findSize(sha256: TrustedSha256): Promise<number | undefined> {
+    const running = await this.#downloads.get(sha256);
+    return running?.size ?? (await this.#blobs.size(sha256));
+  }
+
+  /** Ends the downloads; resolves when their files are gone. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  /** In the map before anything is awaited, so that no second download can start. */
+  #start(sha256: TrustedSha256, start: ArchiveStart): Promise<ArchiveDownload> {
+    if (this.#downloads.size >= this.#limits.waiters)
+      throw new TooBusy("archives being fetched");
+    const creating = this.#create(sha256, start);
+    this.#downloads.set(sha256, creating);
+    return creating;
+  }
+
+  async #create(
+    sha256: TrustedSha256,
+    start: ArchiveStart,
+  ): Promise<ArchiveDownload> {
+    const spool = await this.#blobs.createSpool().catch((error: unknown) => {
+      this.#leave(sha256);
+      throw error;
+    });
+    const download = new ArchiveDownload(sha256, start.name, spool);
+    const running = this.#run(download, start).finally(() =>
+      this.#running.delete(running),
+    );
+    this.#running.add(running);
+    return download;
+  }
+
+  async #run(download: ArchiveDownload, start: ArchiveStart): Promise<void> {
+    const { sha256 } = download;
+    const stored = Promise.withResolvers<void>();
+    stored.promise.catch(() => undefined);
+    const receive = () =>
+      download.run(() => start.open(this.#closing.signal), this.#blobs, {
+        verified: () => this.#events.onVerified(sha256, stored.promise),
+        leave: () => this.#leave(sha256),
+      });
+    try {
+      await this.#shareOf(start.hostname)(() => this.#all(receive));
+      stored.resolve();
+    } catch (error) {
+      stored.reject(error);
+      this.#events.onFailed(start.name, error);
+    }
+  }
+
+  /** The origin's own bound comes first, so that one slow origin cannot take every slot. */
+  #shareOf(hostname: string): LimitFunction {
+    const share =
+      this.#perOrigin.get(hostname) ?? pLimit(this.#limits.fillsPerOrigin);
+    this.#perOrigin.set(hostname, share);
+    return share;
+  }
+
+  #leave(sha256: TrustedSha256): void {
+    this.#left++;
+    this.#downloads.delete(sha256);
+  }
+
+  #follow(download: ArchiveDownload, outcome: Outcome): OpenArchive {
+    if (this.#readers >= this.#limits.waiters)
+      throw new TooBusy("clients reading archives that are being fetched");
+    const reader = download.join();
+    this.#readers++;
+    return {
+      sha256: reader.sha256,
+      get size() {
+        return reader.size;
+      },
+      read: (range) => reader.read(range),
+      close: async () => {
+        this.#readers--;
+        await reader.close();
+      },
+      outcome,
+      started: download.started,
+    };
+  }
+}
+
+function openStored(blob: StoredBlob): OpenArchive {
+  return {
+    sha256: blob.sha256,
+    size: blob.size,
+    read: (range) => readBlob(blob, range ?? { start: 0, end: undefined }),
+    close: () => blob.handle.close(),
+    outcome: "hit",
+    started: Promise.resolve(),
+  };
+}
+
+async function* readBlob(
+  { handle, size, sha256 }: StoredBlob,
+  range: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  const end = Math.min(range.end ?? size, size);
+  for (let position = range.start; position < end;) {
+    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize, end - position));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+    if (bytesRead === 0) throw new StoredArchiveShort(sha256);
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

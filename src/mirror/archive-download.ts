@@ -1,0 +1,174 @@
+import type { Sha256 } from "../address/hash.ts";
+import { ArchiveDigestWrong, OriginAnswerUnusable } from "../errors.ts";
+import type { OriginArchive } from "../origin/http-client.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import type { Spool } from "../store/spool.ts";
+import type { TrustedSha256 } from "../verification/signed-checksums.ts";
+
+/** Bytes `start` up to but not including `end`; without `end`, up to the archive's last byte. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number | undefined;
+}
+
+/** An archive that can be read, whether it is stored, joined in flight or just started; close it when done. */
+export interface ReadableArchive {
+  readonly sha256: Sha256;
+  /** Undefined while the origin has not said it. */
+  readonly size: number | undefined;
+  read(range?: ByteRange): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** The end of each body that readers get only after the digest matched. */
+export const heldBack = 64 * 1024;
+/** Larger reads cost fewer turns per byte than Node's 64 KiB. */
+export const readSize = 256 * 1024;
+
+/** What the cache wants to know of a download, in this order. */
+export interface DownloadSteps {
+  /** Before any reader gets the last byte. */
+  readonly verified: () => void;
+  /**
+   * Before any reader hears of a failure, and after the archive can be opened
+   * from the store, so that a newcomer always finds exactly one of the two.
+   */
+  readonly leave: () => void;
+}
+
+type State =
+  | { readonly is: "downloading" }
+  | { readonly is: "verified" }
+  | { readonly is: "failed"; readonly error: unknown };
+
+/**
+ * One archive on its way from the origin: one writer that waits for no reader,
+ * and any number of readers that follow at their own pace. No reader gets the
+ * last `heldBack` bytes before the digest of the whole matched.
+ */
+export class ArchiveDownload {
+  readonly sha256: TrustedSha256;
+  /** Settles when the origin has answered and the size, if announced, is known. */
+  readonly started: Promise<void>;
+  readonly #name: string;
+  readonly #spool: Spool;
+  readonly #start = Promise.withResolvers<void>();
+  #size: number | undefined;
+  #state: State = { is: "downloading" };
+  #progress = Promise.withResolvers<void>();
+
+  /** `name` is the archive's, for errors. */
+  constructor(sha256: TrustedSha256, name: string, spool: Spool) {
+    this.sha256 = sha256;
+    this.#name = name;
+    this.#spool = spool;
+    this.started = this.#start.promise;
+    this.started.catch(() => undefined);
+  }
+
+  get size(): number | undefined {
+    return this.#size;
+  }
+
+  /**
+   * Receives, verifies and stores. Readers get the tail once the digest matched
+   * and need not wait for the disk. Rejects as the readers do, or when what was
+   * verified could not be stored.
+   */
+  async run(
+    open: () => Promise<OriginArchive>,
+    blobs: BlobStore,
+    steps: DownloadSteps,
+  ): Promise<void> {
+    try {
+      await this.#receive(await open());
+      this.#verify();
+      steps.verified();
+      this.#become({ is: "verified" });
+      await blobs.commit(this.#spool, this.sha256);
+      steps.leave();
+    } catch (error) {
+      steps.leave();
+      await this.#fail(error);
+      throw error;
+    } finally {
+      await this.#spool.release();
+    }
+  }
+
+  /** A view of this download for one reader; it keeps the file open until it is closed. */
+  join(): ReadableArchive {
+    this.#spool.hold();
+    const size = () => this.#size;
+    return {
+      sha256: this.sha256,
+      get size() {
+        return size();
+      },
+      read: (range) => this.#read(range ?? { start: 0, end: undefined }),
+      close: () => this.#spool.release(),
+    };
+  }
+
+  async #receive(archive: OriginArchive): Promise<void> {
+    this.#size = archive.size;
+    this.#start.resolve();
+    for await (const chunk of archive.body) {
+      await this.#spool.append(chunk);
+      this.#wake();
+    }
+    const { written } = this.#spool;
+    if (this.#size !== undefined && written !== this.#size)
+      throw new OriginAnswerUnusable(
+        this.#name,
+        `${written} bytes came, ${this.#size} were announced`,
+      );
+  }
+
+  #verify(): void {
+    const got = this.#spool.digest();
+    if (got !== this.sha256)
+      throw new ArchiveDigestWrong(this.#name, this.sha256, got);
+    this.#size = this.#spool.written;
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    // What was verified is right even when it could not be stored.
+    if (this.#state.is === "downloading") this.#become({ is: "failed", error });
+    this.#start.reject(error);
+    await this.#spool.remove();
+  }
+
+  #become(state: State): void {
+    this.#state = state;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const { resolve } = this.#progress;
+    this.#progress = Promise.withResolvers();
+    resolve();
+  }
+
+  async *#read(range: ByteRange): AsyncGenerator<Uint8Array> {
+    let position = range.start;
+    for (;;) {
+      const end = this.#readableEnd(range);
+      if (position < end) {
+        const length = Math.min(readSize, end - position);
+        const chunk = await this.#spool.read(position, length);
+        position += chunk.length;
+        yield chunk;
+      } else if (this.#state.is === "downloading") {
+        await this.#progress.promise;
+      } else if (this.#state.is === "failed") {
+        throw this.#state.error;
+      } else return;
+    }
+  }
+
+  #readableEnd(range: ByteRange): number {
+    const end = Math.min(this.#spool.written, range.end ?? Infinity);
+    return this.#state.is === "verified" ? end : end - heldBack;
+  }
+}

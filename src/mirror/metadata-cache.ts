@@ -1,0 +1,197 @@
+import { LRUCache } from "lru-cache";
+import {
+  isAbsence,
+  isOriginFailure,
+  NotStored,
+  TooBusy,
+  type NotFound,
+} from "../errors.ts";
+import type { Answer } from "./answer.ts";
+import type { Clock } from "./clock.ts";
+
+/** A value and when the origin last confirmed it. */
+export interface Kept<V> {
+  readonly value: V;
+  readonly confirmedAt: Date;
+}
+
+/** Where values of one kind are kept on disk, by the thing they describe. */
+export interface MetadataRecords<K, V> {
+  /** The subject in words; also the key in memory. */
+  format(subject: K): string;
+  read(subject: K): Promise<Kept<V> | undefined>;
+  /** Returns how many bytes the value takes, which bounds what memory holds. */
+  write(subject: K, kept: Kept<V>): Promise<number>;
+}
+
+/** Asks the origin; gets what is known already. */
+export type FetchValue<V> = (
+  known: V | undefined,
+  signal: AbortSignal,
+) => Promise<V>;
+
+/** Milliseconds each, but for `waiters`. */
+export interface MetadataLimits {
+  readonly versions: number;
+  readonly staleFor: number;
+  readonly notFound: number;
+  readonly answer: number;
+  readonly waiters: number;
+}
+
+interface Remembered<V> extends Kept<V> {
+  /** On the monotonic clock. */
+  readonly checkedAt: number;
+  readonly askAgainAt: number;
+}
+
+const memoryBytes = 64 * 1024 * 1024;
+const absentEntries = 10_000;
+/** While the origin fails, it is asked at most this often for one key. */
+const pauseAfterFailure = 5_000;
+
+/** Memory over records over the origin: one request to the origin however many ask, and stale answers while it fails. */
+export class MetadataCache<K, V extends object> {
+  readonly #records: MetadataRecords<K, V>;
+  readonly #limits: MetadataLimits;
+  readonly #clock: Clock;
+  readonly #offline: boolean;
+  readonly #memory = new LRUCache<string, Remembered<V>>({
+    maxSize: memoryBytes,
+  });
+  readonly #absent = new LRUCache<string, { error: NotFound; until: number }>({
+    max: absentEntries,
+  });
+  readonly #asking = new Map<string, Promise<Answer<V>>>();
+  #waiting = 0;
+
+  constructor(
+    records: MetadataRecords<K, V>,
+    limits: MetadataLimits,
+    clock: Clock,
+    offline: boolean,
+  ) {
+    this.#records = records;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#offline = offline;
+  }
+
+  /**
+   * `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered briefly; a failing origin
+   * is answered with what is known, if that is not too old.
+   */
+  async get(subject: K, fetch: FetchValue<V>): Promise<Answer<V>> {
+    const key = this.#records.format(subject);
+    const held = this.#heldAnswer(key);
+    if (held !== undefined) return held;
+    const asking = this.#asking.get(key);
+    if (asking !== undefined) return this.#join(asking);
+    const answer = this.#answer(key, subject, fetch).finally(() =>
+      this.#asking.delete(key),
+    );
+    this.#asking.set(key, answer);
+    return answer;
+  }
+
+  #heldAnswer(key: string): Answer<V> | undefined {
+    const now = this.#clock.monotonic();
+    const absent = this.#absent.get(key);
+    if (absent !== undefined && now < absent.until) throw absent.error;
+    const known = this.#memory.get(key);
+    if (known === undefined || now >= known.askAgainAt) return undefined;
+    const age = now - known.checkedAt;
+    const outcome = age < this.#limits.versions ? "hit" : "stale";
+    return { value: known.value, outcome, age, originTime: 0 };
+  }
+
+  async #join(asking: Promise<Answer<V>>): Promise<Answer<V>> {
+    if (this.#waiting >= this.#limits.waiters)
+      throw new TooBusy("clients waiting for one answer");
+    this.#waiting++;
+    try {
+      return { ...(await asking), outcome: "joined" };
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #answer(
+    key: string,
+    subject: K,
+    fetch: FetchValue<V>,
+  ): Promise<Answer<V>> {
+    const known = this.#memory.get(key) ?? (await this.#load(key, subject));
+    const held = known && this.#heldAnswer(key);
+    if (held !== undefined) return held;
+    if (this.#offline) return this.#answerOffline(key, known);
+    const start = this.#clock.monotonic();
+    try {
+      const signal = AbortSignal.timeout(this.#limits.answer);
+      const value = await fetch(known?.value, signal);
+      await this.#keep(key, subject, value);
+      const originTime = this.#clock.monotonic() - start;
+      return { value, outcome: "fetched", age: 0, originTime };
+    } catch (error) {
+      return this.#answerFailure(key, known, error, start);
+    }
+  }
+
+  #answerOffline(key: string, known: Remembered<V> | undefined): Answer<V> {
+    if (known === undefined) throw new NotStored(key);
+    const age = this.#clock.monotonic() - known.checkedAt;
+    return { value: known.value, outcome: "hit", age, originTime: 0 };
+  }
+
+  #answerFailure(
+    key: string,
+    known: Remembered<V> | undefined,
+    error: unknown,
+    start: number,
+  ): Answer<V> {
+    const now = this.#clock.monotonic();
+    if (isAbsence(error)) this.#rememberAbsence(key, error as NotFound, now);
+    const age = now - (known?.checkedAt ?? 0);
+    const usable = known !== undefined && age <= this.#limits.staleFor;
+    if (!usable || !isOriginFailure(error)) throw error;
+    this.#memory.set(
+      key,
+      { ...known, askAgainAt: now + pauseAfterFailure },
+      { size: this.#memory.info(key)?.size ?? 1 },
+    );
+    const originTime = now - start;
+    return { value: known.value, outcome: "stale", age, originTime };
+  }
+
+  #rememberAbsence(key: string, error: NotFound, now: number): void {
+    this.#absent.set(key, { error, until: now + this.#limits.notFound });
+  }
+
+  async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
+    const kept = await this.#records.read(subject);
+    if (kept === undefined) return undefined;
+    const age = this.#clock.now().getTime() - kept.confirmedAt.getTime();
+    // A record from the future means that the clock was stepped: ask again.
+    const believed = age >= 0 ? age : this.#limits.versions;
+    return this.#remember(key, kept, this.#clock.monotonic() - believed, 1024);
+  }
+
+  async #keep(key: string, subject: K, value: V): Promise<void> {
+    const kept = { value, confirmedAt: this.#clock.now() };
+    const size = await this.#records.write(subject, kept);
+    this.#absent.delete(key);
+    this.#remember(key, kept, this.#clock.monotonic(), size);
+  }
+
+  #remember(
+    key: string,
+    kept: Kept<V>,
+    checkedAt: number,
+    size: number,
+  ): Remembered<V> {
+    const askAgainAt = checkedAt + this.#limits.versions;
+    const remembered = { ...kept, checkedAt, askAgainAt };
+    this.#memory.set(key, remembered, { size });
+    return remembered;
+  }
+}

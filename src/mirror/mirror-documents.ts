@@ -1,0 +1,22 @@
+import { formatPlatform } from "../address/platform.ts";
+import type { Version } from "../address/version.ts";
+import type { MirroredPackage } from "./provider-mirror.ts";
+
+/** `index.json` (Provider Network Mirror Protocol, "List Available Versions"). */
+export function renderIndex(versions: readonly Version[]): object {
+  return {
+    versions: Object.fromEntries(versions.map((version) => [version, {}])),
+  };
+}
+
+/** `VERSION.json` ("List Available Installation Packages"); archive URLs are relative to it. */
+export function renderVersion(packages: readonly MirroredPackage[]): object {
+  return {
+    archives: Object.fromEntries(
+      packages.map(({ platform, filename, hashes }) => [
+        formatPlatform(platform),
+        { url: filename, hashes },
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,126 @@
+import { LRUCache } from "lru-cache";
+import { z } from "zod";
+import {
+  parsePackageHash,
+  type PackageHash,
+  type Sha256,
+} from "../address/hash.ts";
+import { ArchiveUnhashable } from "../errors.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import type { RecordKey } from "../store/layout.ts";
+import type { RecordStore } from "../store/record-store.ts";
+import type { PackageHashThreads } from "../verification/package-hash-threads.ts";
+
+/** What hashing an archive came to. */
+type Found = { readonly hash: PackageHash } | { readonly unhashable: string };
+
+const shape = z.union([
+  z.object({ hash: z.string().transform(parsePackageHash) }),
+  z.object({ unhashable: z.string() }),
+]);
+
+/** How long an answer waits for a hash that is being computed; longer ones are in the next answer. */
+const patience = 1_000;
+
+/** The h1 of stored archives: computed once after storing, from the stored bytes, and kept by digest. */
+export class PackageHashes {
+  readonly #blobs: BlobStore;
+  readonly #records: RecordStore;
+  readonly #threads: PackageHashThreads;
+  readonly #onFailed: (sha256: Sha256, error: unknown) => void;
+  readonly #memory = new LRUCache<Sha256, Found>({ max: 50_000 });
+  readonly #computing = new Map<Sha256, Promise<Found | undefined>>();
+
+  constructor(
+    blobs: BlobStore,
+    records: RecordStore,
+    threads: PackageHashThreads,
+    onFailed: (sha256: Sha256, error: unknown) => void,
+  ) {
+    this.#blobs = blobs;
+    this.#records = records;
+    this.#threads = threads;
+    this.#onFailed = onFailed;
+  }
+
+  /** The h1 of a stored archive; undefined when it is not stored, has none, or is not computed yet. */
+  async find(sha256: Sha256): Promise<PackageHash | undefined> {
+    const found =
+      this.#memory.get(sha256) ??
+      (await this.#read(sha256)) ??
+      (await this.#compute(sha256));
+    return found !== undefined && "hash" in found ? found.hash : undefined;
+  }
+
+  /** Computes in the background once the archive is `stored`; askers wait for it from now on. */
+  schedule(sha256: Sha256, stored: Promise<void>): void {
+    void this.#computeOnce(sha256, stored);
+  }
+
+  async #read(sha256: Sha256): Promise<Found | undefined> {
+    const body = await this.#records.read(recordKey(sha256));
+    if (body === undefined) return undefined;
+    const found = shape.parse(body);
+    this.#memory.set(sha256, found);
+    return found;
+  }
+
+  async #compute(sha256: Sha256): Promise<Found | undefined> {
+    const expected =
+      this.#computing.has(sha256) ||
+      (await this.#blobs.size(sha256)) !== undefined;
+    if (!expected) return undefined;
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), patience);
+    try {
+      return await Promise.race([this.#computeOnce(sha256), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #computeOnce(
+    sha256: Sha256,
+    stored?: Promise<void>,
+  ): Promise<Found | undefined> {
+    const running = this.#computing.get(sha256);
+    if (running !== undefined) return running;
+    const computing = this.#computeAndKeep(sha256, stored)
+      .catch((error: unknown) => {
+        this.#onFailed(sha256, error);
+        return undefined;
+      })
+      .finally(() => this.#computing.delete(sha256));
+    this.#computing.set(sha256, computing);
+    return computing;
+  }
+
+  async #computeAndKeep(
+    sha256: Sha256,
+    stored: Promise<void> | undefined,
+  ): Promise<Found | undefined> {
+    await stored;
+    const blob = await this.#blobs.open(sha256);
+    if (blob === undefined) return undefined;
+    try {
+      const { handle, size } = blob;
+      const found = await this.#threads
+        .hash({ fd: handle.fd, size })
+        .then((hash): Found => ({ hash }), asUnhashable);
+      await this.#records.write(recordKey(sha256), found);
+      this.#memory.set(sha256, found);
+      return found;
+    } finally {
+      await blob.handle.close();
+    }
+  }
+}
+
+function asUnhashable(error: unknown): Found {
+  if (error instanceof ArchiveUnhashable) return { unhashable: error.reason };
+  throw error;
+}
+
+function recordKey(sha256: Sha256): RecordKey {
+  return ["package-hashes", sha256.slice(0, 2), sha256];
+}

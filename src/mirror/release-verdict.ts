@@ -1,0 +1,94 @@
+import { SignatureMissing } from "../errors.ts";
+import type { OriginChecksums } from "../origin/provider-registry.ts";
+import type {
+  SignatureDecision,
+  SignatureProfile,
+  SignatureQuestion,
+} from "../verification/signature.ts";
+import {
+  acceptUnsignedChecksums,
+  verifySignedChecksums,
+  type Exemption,
+  type SignedChecksums,
+} from "../verification/signed-checksums.ts";
+import {
+  formatRelease,
+  type ReleaseAddress,
+  type ReleaseProof,
+} from "./release.ts";
+
+/** What the operator asks of an origin's signatures. */
+export interface SignaturePolicy {
+  readonly signatures: "required" | "when-published" | "off";
+  readonly profile: SignatureProfile;
+}
+
+/** Where signatures are decided: away from the event loop, with a deadline. */
+export interface SignatureJudge {
+  /** Rejects with SignatureUndecided when it could not tell. */
+  decide(
+    release: string,
+    question: SignatureQuestion,
+  ): Promise<SignatureDecision>;
+  /** Name and version of the library that does the arithmetic. */
+  readonly library: string;
+}
+
+/** What speaks for a release, as it came from the origin. */
+export interface ReleaseEvidence extends OriginChecksums {
+  readonly keys: readonly string[];
+}
+
+/** Settles on what terms the evidence is to be judged; throws SignatureMissing when it cannot be enough. */
+export function prepareProof(
+  release: ReleaseAddress,
+  evidence: ReleaseEvidence,
+  policy: SignaturePolicy,
+  library: string,
+  now: Date,
+): ReleaseProof {
+  const exemption = findExemption(release, evidence, policy);
+  return {
+    ...evidence,
+    profile: policy.profile,
+    exemption,
+    verifiedAt: now,
+    library,
+  };
+}
+
+/** Decides on a proof as of `verifiedAt`: the same answer today and when it is read back years later. */
+export async function judgeProof(
+  release: ReleaseAddress,
+  proof: ReleaseProof,
+  judge: SignatureJudge,
+): Promise<SignedChecksums> {
+  const name = formatRelease(release);
+  const { document, signature, keys, profile, verifiedAt: now } = proof;
+  if (proof.exemption !== undefined)
+    return acceptUnsignedChecksums(name, document, proof.exemption);
+  if (signature === undefined) throw new SignatureMissing(name, "signature");
+  const claim = { release: name, document, signature, keys, profile, now };
+  return verifySignedChecksums(claim, (question) =>
+    judge.decide(name, question),
+  );
+}
+
+/** A key that is published is always held to; only its absence can be excused. */
+function findExemption(
+  release: ReleaseAddress,
+  { keys, signature }: ReleaseEvidence,
+  { signatures }: SignaturePolicy,
+): Exemption | undefined {
+  if (signatures === "off") return "signatures-off";
+  const missing =
+    keys.length === 0
+      ? "signing key"
+      : signature === undefined
+        ? "signature"
+        : undefined;
+  if (missing === undefined) return undefined;
+  if (keys.length === 0 && signatures === "when-published")
+    return "unsigned-when-published";
+  throw new SignatureMissing(formatRelease(release), missing);
+}

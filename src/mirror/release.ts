@@ -1,0 +1,98 @@
+import {
+  formatArchiveName,
+  parseArchiveName,
+} from "../address/archive-name.ts";
+import { formatPlatform, type Platform } from "../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../address/provider-address.ts";
+import type { Version } from "../address/version.ts";
+import type { ReportedPackage } from "../origin/registry-answers.ts";
+import type { SignatureProfile } from "../verification/signature.ts";
+import {
+  findTrustedDigest,
+  type Exemption,
+  type SignedChecksums,
+  type TrustedSha256,
+} from "../verification/signed-checksums.ts";
+
+/** A provider at a version: what one SHA256SUMS and one signature speak of. */
+export interface ReleaseAddress {
+  readonly provider: ProviderAddress;
+  readonly version: Version;
+}
+
+/** Everything needed to repeat the decision on a release years later. */
+export interface ReleaseProof {
+  readonly document: Uint8Array;
+  readonly signature: Uint8Array | undefined;
+  /** ASCII-armored, in the registry's order. */
+  readonly keys: readonly string[];
+  readonly profile: SignatureProfile;
+  readonly exemption: Exemption | undefined;
+  readonly verifiedAt: Date;
+  /** Name and version of the library that did the arithmetic. */
+  readonly library: string;
+}
+
+export interface ReleasePackage {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly sha256: TrustedSha256;
+}
+
+/** A release that was believed. */
+export interface Release {
+  readonly checksums: SignedChecksums;
+  readonly proof: ReleaseProof;
+  readonly firstSeen: Date;
+  /** By OS_ARCH: what was signed and the registry offers. */
+  readonly packages: ReadonlyMap<string, ReleasePackage>;
+  /** By OS_ARCH: what the registry says and nobody signs. */
+  readonly reported: ReadonlyMap<string, ReportedPackage>;
+}
+
+/** `HOSTNAME/NAMESPACE/TYPE VERSION`, as errors and logs name a release. */
+export function formatRelease(release: ReleaseAddress): string {
+  return `${formatProviderAddress(release.provider)} ${release.version}`;
+}
+
+/**
+ * The signed archives of this provider and version, by OS_ARCH. A name of
+ * another provider or version is passed over: one key signs many, so the name
+ * is what binds a digest to a package. With `offered`, only those platforms.
+ */
+export function bindPackages(
+  { provider, version }: ReleaseAddress,
+  checksums: SignedChecksums,
+  offered: readonly Platform[] | undefined,
+): ReadonlyMap<string, ReleasePackage> {
+  const signed = [...checksums.sha256ByFilename.keys()].flatMap((filename) =>
+    readPlatform(provider, version, filename),
+  );
+  const wanted = offered && new Set(offered.map(formatPlatform));
+  return new Map(
+    signed
+      .map((platform) => [formatPlatform(platform), platform] as const)
+      .filter(([name]) => wanted?.has(name) ?? true)
+      .map(([name, platform]) => {
+        const filename = formatArchiveName(provider, version, platform);
+        const sha256 = findTrustedDigest(checksums, filename);
+        return [name, { platform, filename, sha256 }];
+      }),
+  );
+}
+
+function readPlatform(
+  provider: ProviderAddress,
+  version: Version,
+  filename: string,
+): readonly Platform[] {
+  try {
+    const named = parseArchiveName(provider, filename);
+    return named.version === version ? [named.platform] : [];
+  } catch {
+    return [];
+  }
+}

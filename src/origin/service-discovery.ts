@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { OriginAnswerUnusable } from "../errors.ts";
+import type { HttpClient } from "./http-client.ts";
+import { formatPublicUrl } from "./public-url.ts";
+
+/** The services that provider and module clients look for (Remote Service Discovery). */
+export type ServiceName = "providers.v1" | "modules.v1";
+
+interface Discovered {
+  readonly url: URL;
+  readonly services: Readonly<Record<string, unknown>>;
+  readonly until: number;
+}
+
+const document = z.record(z.string(), z.unknown());
+
+/** Remembers one host's discovery document for `freshFor` milliseconds; many askers share one request. */
+export class ServiceDiscovery {
+  readonly #http: HttpClient;
+  readonly #start: URL;
+  readonly #freshFor: number;
+  #known: Discovered | undefined;
+  #asking: Promise<Discovered> | undefined;
+
+  constructor(http: HttpClient, origin: URL, freshFor: number) {
+    this.#http = http;
+    this.#start = new URL("/.well-known/terraform.json", origin);
+    this.#freshFor = freshFor;
+  }
+
+  /** The service's base URL, ending in `/`; throws OriginAnswerUnusable when the host does not offer it. */
+  async findService(name: ServiceName, signal: AbortSignal): Promise<URL> {
+    const discovered = await this.#discover(signal);
+    const value = discovered.services[name];
+    const url =
+      typeof value === "string" ? URL.parse(value, discovered.url.href) : null;
+    if (url === null)
+      throw new OriginAnswerUnusable(
+        formatPublicUrl(discovered.url),
+        `it names no usable ${name} service`,
+      );
+    if (!url.pathname.endsWith("/")) url.pathname += "/";
+    return url;
+  }
+
+  async #discover(signal: AbortSignal): Promise<Discovered> {
+    if (this.#known !== undefined && performance.now() < this.#known.until)
+      return this.#known;
+    this.#asking ??= this.#ask(signal).finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(signal: AbortSignal): Promise<Discovered> {
+    const answer = await this.#http.fetchJson(this.#start, signal);
+    const parsed = document.safeParse(answer.value);
+    if (!parsed.success)
+      throw new OriginAnswerUnusable(
+        formatPublicUrl(answer.url),
+        "it is not a service discovery document",
+      );
+    const until = performance.now() + this.#freshFor;
+    this.#known = { url: answer.url, services: parsed.data, until };
+    return this.#known;
+  }
+}

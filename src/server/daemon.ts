@@ -1,0 +1,113 @@
+import type Koa from "koa";
+import type { Logger } from "../telemetry/logger.ts";
+import type { CertificateSource } from "./certificate-source.ts";
+import {
+  formatClientInstructions,
+  formatMirrorUrl,
+} from "./client-instructions.ts";
+import { Listener, type ListenerLimits } from "./listener.ts";
+import type { Readiness } from "./operations.ts";
+import type { ServiceNotification } from "./service-notification.ts";
+
+export interface DaemonParts {
+  readonly app: Koa;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly limits: ListenerLimits & { readonly stop: number };
+  readonly hostnames: readonly string[];
+  readonly machineName: string;
+  readonly certificates: CertificateSource;
+  readonly readiness: Readiness;
+  readonly notification: ServiceNotification;
+  /** Removes staging files not written since; returns how many. */
+  readonly sweep: (before: Date) => Promise<number>;
+  readonly logger: Logger;
+  /** Releases everything below the faces. */
+  readonly close: () => Promise<void>;
+}
+
+const day = 24 * 60 * 60 * 1000;
+/** Longer than any transfer of another process may stand still, so that only leftovers are swept. */
+const sweepAfter = 45_000;
+
+/** `provender serve` from listening to its end. */
+export class Daemon {
+  readonly #parts: DaemonParts;
+  #listener: Listener | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(parts: DaemonParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when requests are answered, with what to tell the clients' operators. */
+  async start(): Promise<{ readonly url: string; readonly clients: string }> {
+    const { app, limits, listen, machineName, hostnames } = this.#parts;
+    const tls = await this.#parts.certificates(new Date());
+    const handle = app.callback();
+    this.#listener = new Listener(
+      (req, res) => void handle(req, res),
+      tls,
+      limits,
+    );
+    const port = await this.#listener.listen(listen.host, listen.port);
+    const secure = tls !== undefined;
+    const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
+    const caFile = tls?.caFile;
+    this.#serve(url);
+    return {
+      url,
+      clients: formatClientInstructions({ url, caFile, hostnames }),
+    };
+  }
+
+  /** Reads the certificate again (SIGHUP, and once a day for renewal); the old one stays when that fails. */
+  async reloadCertificate(): Promise<void> {
+    const { certificates, logger } = this.#parts;
+    try {
+      const tls = await certificates(new Date());
+      if (tls !== undefined) this.#listener?.replaceCertificate(tls);
+      logger.info({ expires: tls?.expires }, "certificate loaded");
+    } catch (error) {
+      logger.error({ err: error }, "the certificate in use is kept");
+    }
+  }
+
+  /** Not ready at once; answers under way have `limits.stop` to finish, the rest is cut. */
+  async stop(): Promise<void> {
+    const { readiness, notification, limits, logger } = this.#parts;
+    readiness.become("stopping");
+    clearInterval(this.#renewal);
+    clearTimeout(this.#sweep);
+    notification.stopWatchdog();
+    await notification.stopping();
+    logger.info("stopping");
+    await this.#listener?.close(limits.stop);
+    await this.#parts.close();
+    logger.info("stopped");
+  }
+
+  #serve(url: string): void {
+    const { readiness, notification, logger } = this.#parts;
+    readiness.become("serving");
+    this.#renewal = setInterval(() => void this.reloadCertificate(), day);
+    const started = new Date();
+    this.#sweep = setTimeout(
+      () => void this.#sweepStaging(started),
+      sweepAfter,
+    );
+    void notification.ready(`Serving on ${url}`);
+    notification.startWatchdog(() => true);
+    logger.info({ url }, "serving");
+  }
+
+  async #sweepStaging(before: Date): Promise<void> {
+    const { sweep, logger } = this.#parts;
+    try {
+      const removed = await sweep(before);
+      if (removed > 0) logger.info({ removed }, "leftovers swept");
+    } catch (error) {
+      logger.warn({ err: error }, "leftovers could not be swept");
+    }
+  }
+}

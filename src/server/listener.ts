@@ -1,0 +1,122 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import type { RequestListener, ServerOptions } from "node:http";
+import {
+  createServer as createHttpsServer,
+  Server as HttpsServer,
+} from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { CannotListen, MalformedRequest } from "../errors.ts";
+import { formatErrorBody } from "./error-response.ts";
+
+/** PEM texts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface ListenerLimits {
+  /** Bytes. */
+  readonly requestHeaders: number;
+  /** Milliseconds for a client to send its headers, and to take the TLS handshake. */
+  readonly clientHeaders: number;
+}
+
+const keepAlive = 65_000;
+
+/** The HTTP server on its socket; HTTP/2 is not offered. */
+export class Listener {
+  readonly #server: Server | HttpsServer;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(
+    handle: RequestListener,
+    tls: TlsMaterial | undefined,
+    limits: ListenerLimits,
+  ) {
+    const options: ServerOptions = {
+      maxHeaderSize: limits.requestHeaders,
+      headersTimeout: limits.clientHeaders,
+      requestTimeout: limits.clientHeaders,
+      connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),
+      keepAliveTimeout: keepAlive,
+      requireHostHeader: true,
+    };
+    this.#server =
+      tls === undefined
+        ? createHttpServer(options, handle)
+        : createHttpsServer(
+            {
+              ...options,
+              ...secureContext(tls),
+              handshakeTimeout: limits.clientHeaders,
+              ALPNProtocols: ["http/1.1"],
+            },
+            handle,
+          );
+    this.#server.on("connection", (socket: Socket) => this.#track(socket));
+    this.#server.on("clientError", answerClientError);
+  }
+
+  /** Resolves with the port; throws CannotListen. */
+  async listen(host: string, port: number): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once("error", reject);
+    this.#server.listen({ host, port }, resolve);
+    try {
+      await promise;
+    } catch (error) {
+      const { code = "unknown reason" } = error as NodeJS.ErrnoException;
+      throw new CannotListen(`${host}:${port}`, code, { cause: error });
+    }
+    this.#server.off("error", reject);
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** New connections get the new certificate; open ones keep theirs. */
+  replaceCertificate(tls: TlsMaterial): void {
+    if (this.#server instanceof HttpsServer)
+      this.#server.setSecureContext(secureContext(tls));
+  }
+
+  /** Takes no more connections, lets answers finish for `grace` ms, then cuts the rest. */
+  async close(grace: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, grace);
+    await promise;
+    clearTimeout(timer);
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+}
+
+function secureContext({ certificate, key }: TlsMaterial) {
+  return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
+}
+
+/** What Node's parser refused never becomes a request; it is answered in the contract's form. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
+  const problem = new MalformedRequest("could not be read", "HTTP/1.1");
+  const body = formatErrorBody(problem, crypto.randomUUID());
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+const clientErrorStatuses: ReadonlyMap<string, string> = new Map([
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+]);

@@ -1,0 +1,48 @@
+import type { Context } from "koa";
+import { NotReady } from "../errors.ts";
+
+/** What `/readyz` and the service manager are told. */
+export class Readiness {
+  readonly #probe: () => Promise<void>;
+  #state: "starting" | "serving" | "stopping" = "starting";
+
+  /** `probe` throws unless the store can be read and written now. */
+  constructor(probe: () => Promise<void>) {
+    this.#probe = probe;
+  }
+
+  become(state: "serving" | "stopping"): void {
+    this.#state = state;
+  }
+
+  /** Throws NotReady with the reason. */
+  async check(): Promise<void> {
+    if (this.#state !== "serving") throw new NotReady(this.#state);
+    await this.#probe().catch((error: unknown) => {
+      throw new NotReady(
+        `its store cannot be used: ${(error as Error).message}`,
+      );
+    });
+  }
+}
+
+/** `/healthz`: the process answers. */
+export function answerHealth(ctx: Context): void {
+  answerStatus(ctx, "ok");
+}
+
+/** `/readyz`: requests can be served now. */
+export async function answerReadiness(
+  ctx: Context,
+  readiness: Readiness,
+): Promise<void> {
+  await readiness.check();
+  answerStatus(ctx, "ready");
+}
+
+function answerStatus(ctx: Context, status: string): void {
+  ctx.status = 200;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = JSON.stringify({ status });
+  ctx.res.setHeader("Content-Type", "application/json");
+}

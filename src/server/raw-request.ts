@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import {
+  MalformedRequest,
+  MethodNotAllowed,
+  UriTooLong,
+  type ProvenderError,
+} from "../errors.ts";
+
+/**
+ * What is refused before any route looks at a request, on the URL as it came:
+ * a decoded or normalized one could name another thing than the one checked.
+ */
+export function findRequestProblem(
+  request: IncomingMessage,
+  longestUrl: number,
+): ProvenderError | undefined {
+  const { method = "", url = "", rawHeaders } = request;
+  if (Buffer.byteLength(url) > longestUrl) return new UriTooLong(longestUrl);
+  if (method !== "GET" && method !== "HEAD")
+    return new MethodNotAllowed(method);
+  if (hasBody(request))
+    return new MalformedRequest(`of ${method} carries a body`, "none");
+  if (countHeader(rawHeaders, "host") !== 1)
+    return new MalformedRequest("has no or several Host headers", "one");
+  const path = pathOf(url);
+  if (!path.startsWith("/"))
+    return new MalformedRequest("names another server", "a path");
+  if (!/^[\x21-\x7e]+$/.test(path) || /[%\\]/.test(path))
+    return new MalformedRequest("has an escaped path", "no % or backslash");
+  if (path.slice(1).split("/").some(isHollow) && path !== "/")
+    return new MalformedRequest("has an empty or dotted segment", "names");
+  return undefined;
+}
+
+/** The URL without its query, as it came. */
+export function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+function isHollow(segment: string): boolean {
+  return segment === "" || segment === "." || segment === "..";
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers["content-length"];
+  return (
+    headers["transfer-encoding"] !== undefined ||
+    (length !== undefined && length !== "0")
+  );
+}
+
+function countHeader(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter(
+    (text, index) => index % 2 === 0 && text.toLowerCase() === name,
+  ).length;
+}

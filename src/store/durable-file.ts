@@ -1,0 +1,50 @@
+import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * Moves a written file to its final name so that it survives a power cut:
+ * fsync(file), rename, fsync(folder). A failed fsync means the bytes may be
+ * lost, so the rename is not done.
+ */
+export async function commitFile(
+  handle: FileHandle,
+  from: string,
+  to: string,
+): Promise<void> {
+  await handle.sync();
+  await makeFolder(dirname(to));
+  await rename(from, to);
+  await syncFolder(dirname(to));
+}
+
+/** Writes `bytes` whole and durably under `to`, by way of `staged` on the same file system. */
+export async function writeDurably(
+  staged: string,
+  to: string,
+  bytes: string | Uint8Array,
+): Promise<void> {
+  const handle = await open(staged, "wx", 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await commitFile(handle, staged, to);
+  } catch (error) {
+    await rm(staged, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await syncFolder(dirname(first));
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { writeDurably } from "./durable-file.ts";
+import {
+  recordFolder,
+  recordPath,
+  stagingPath,
+  type RecordKey,
+  type StoreLayout,
+} from "./layout.ts";
+
+/**
+ * Small JSON documents by key. On disk a record is two lines: a seal (its own
+ * key and the SHA-256 of the body) and the body, so that a record that was cut,
+ * changed or moved to another name reads as absent instead of as false.
+ */
+export class RecordStore {
+  readonly #layout: StoreLayout;
+  readonly #onBroken: (key: RecordKey) => void;
+
+  constructor(layout: StoreLayout, onBroken: (key: RecordKey) => void) {
+    this.#layout = layout;
+    this.#onBroken = onBroken;
+  }
+
+  /** The body as it was written, or undefined when there is none that can be believed. */
+  async read(key: RecordKey): Promise<unknown> {
+    const text = await readIfPresent(recordPath(this.#layout, key));
+    if (text === undefined) return undefined;
+    const body = unseal(key, text);
+    if (body === undefined) this.#onBroken(key);
+    return body;
+  }
+
+  /** Durable on return; replaces atomically. Returns the record's size in characters. */
+  async write(key: RecordKey, body: unknown): Promise<number> {
+    const text = seal(key, JSON.stringify(body));
+    const staged = stagingPath(this.#layout, "record");
+    await writeDurably(staged, recordPath(this.#layout, key), text);
+    return text.length;
+  }
+
+  async delete(key: RecordKey): Promise<void> {
+    await rm(recordPath(this.#layout, key), { force: true });
+  }
+
+  /** The last parts of the keys directly below `prefix`, in no order. */
+  async list(prefix: RecordKey): Promise<readonly string[]> {
+    const names = await listIfPresent(recordFolder(this.#layout, prefix));
+    return names
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => name.slice(0, -".json".length));
+  }
+}
+
+function seal(key: RecordKey, body: string): string {
+  const head = JSON.stringify({ key: key.join("/"), sha256: sha256(body) });
+  return `${head}\n${body}\n`;
+}
+
+function unseal(key: RecordKey, text: string): unknown {
+  const [head = "", body = ""] = text.split("\n", 2);
+  if (head !== seal(key, body).split("\n", 1)[0]) return undefined;
+  return JSON.parse(body) as unknown;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function listIfPresent(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === "ENOENT" || code === "ENOTDIR";
+}

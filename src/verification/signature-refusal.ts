@@ -1,0 +1,41 @@
+/** Why a signature is not accepted. */
+export type SignatureRefusalReason =
+  | "unknown-issuer"
+  | "unreadable-signature"
+  | "bad-signature"
+  | "critical-notation"
+  | "revoked"
+  | "key-expired"
+  | "signature-expired"
+  | "unreadable-key"
+  | "unusable-key"
+  | "weak"
+  | "limits";
+
+/** Ends the whole decision; never leaves decideSignature. */
+export class Refused extends Error {
+  readonly reason: SignatureRefusalReason;
+  constructor(reason: SignatureRefusalReason, detail: string) {
+    super(detail);
+    this.reason = reason;
+  }
+}
+
+/** The decision that a Refused stands for; throws whatever else it is given. */
+export function formatRefusal(error: unknown): {
+  readonly accepted: false;
+  readonly reason: SignatureRefusalReason;
+  readonly detail: string;
+} {
+  if (!(error instanceof Refused)) throw error;
+  return { accepted: false, reason: error.reason, detail: error.message };
+}
+
+/** Bytes that end too early or cannot be told apart: everything around them is unreadable too. */
+export class Unreadable extends Error {}
+
+/** A packet against the format: the key that it belongs to is unusable, others are not. */
+export class Malformed extends Error {}
+
+/** A well-formed packet that go-crypto does not know: it is as if it were not there. */
+export class Unsupported extends Error {}

@@ -1,0 +1,198 @@
+import { execFile } from "node:child_process";
+import {
+  access,
+  constants,
+  mkdir,
+  readFile,
+  writeFile,
+} from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+
+export type ClientName = "terraform" | "tofu";
+
+/** A real client on this machine. */
+export interface Client {
+  readonly name: ClientName;
+  readonly binary: string;
+  readonly version: string;
+}
+
+export interface ClientRun {
+  /** The exit status; null when it was ended by the timeout. */
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both as one line without colours and frames, so that messages can be matched. */
+  readonly output: string;
+}
+
+export interface ClientOptions {
+  /** The configuration directory, which also holds the client's home. */
+  readonly directory: string;
+  /** The text of the CLI configuration. */
+  readonly cliConfig: string;
+  /** The authorities to trust, PEM. */
+  readonly caFile: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Milliseconds, 60 000 by default. */
+  readonly timeout?: number;
+}
+
+/** What is on PATH; says on standard error what is not. */
+export async function findClients(): Promise<readonly Client[]> {
+  const names: readonly ClientName[] = ["terraform", "tofu"];
+  const found = await Promise.all(names.map(findClient));
+  return found.filter((client) => client !== undefined);
+}
+
+async function findClient(name: ClientName): Promise<Client | undefined> {
+  const binary = await findOnPath(name);
+  if (binary === undefined) {
+    console.error(`NOT TESTED with ${name}: it is not on PATH.`);
+    return undefined;
+  }
+  const env = { CHECKPOINT_DISABLE: "1", TF_CLI_CONFIG_FILE: "/dev/null" };
+  const run = await execute(binary, ["version", "-json"], { env });
+  const { terraform_version } = JSON.parse(run.stdout) as {
+    terraform_version: string;
+  };
+  return { name, binary, version: terraform_version };
+}
+
+async function findOnPath(name: string): Promise<string | undefined> {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    const binary = join(folder, name);
+    const executable = access(binary, constants.X_OK);
+    if (await executable.then(() => true).catch(() => false)) return binary;
+  }
+  return undefined;
+}
+
+/** Runs a client that knows nothing of this machine but what is given. */
+export async function runClient(
+  client: Client,
+  args: readonly string[],
+  options: ClientOptions,
+): Promise<ClientRun> {
+  const { directory, cliConfig, caFile, env = {}, timeout = 60_000 } = options;
+  const home = join(directory, ".home");
+  const configFile = join(home, "cli.tfrc");
+  await mkdir(home, { recursive: true });
+  await writeFile(configFile, cliConfig);
+  return execute(client.binary, args, {
+    cwd: directory,
+    timeout,
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      TF_CLI_CONFIG_FILE: configFile,
+      TF_IN_AUTOMATION: "1",
+      TF_INPUT: "0",
+      CHECKPOINT_DISABLE: "1",
+      SSL_CERT_FILE: caFile,
+      SSL_CERT_DIR: home,
+      ...env,
+    },
+  });
+}
+
+function execute(
+  binary: string,
+  args: readonly string[],
+  options: {
+    readonly cwd?: string;
+    readonly timeout?: number;
+    readonly env: NodeJS.ProcessEnv;
+  },
+): Promise<ClientRun> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      binary,
+      args,
+      { ...options, maxBuffer: 64 * 1024 * 1024 },
+      (_, stdout, stderr) =>
+        resolve({
+          status: child.exitCode,
+          stdout,
+          stderr,
+          output: plain(stdout + stderr),
+        }),
+    );
+  });
+}
+
+function plain(text: string): string {
+  return stripVTControlCharacters(text).replace(/[\s│╷╵]+/g, " ");
+}
+
+/** The required providers of a configuration by local name. */
+export type RequiredProviders = Readonly<
+  Record<string, { readonly source: string; readonly version?: string }>
+>;
+
+/** Writes `main.tf` into an existing directory. */
+export async function writeConfiguration(
+  directory: string,
+  providers: RequiredProviders,
+): Promise<void> {
+  const entries = Object.entries(providers).map(
+    ([name, provider]) =>
+      `    ${name} = ${JSON.stringify(provider).replaceAll('":', '"=')}\n`,
+  );
+  const text = `terraform {\n  required_providers {\n${entries.join("")}  }\n}\n`;
+  await writeFile(join(directory, "main.tf"), text);
+}
+
+/** Everything from the network mirror at `url`, which ends in a slash. */
+export function networkMirrorConfig(url: string): string {
+  return `provider_installation {\n  network_mirror {\n    url = "${url}"\n  }\n}\n`;
+}
+
+/** Everything from origin registries, of which `hostname`'s is at `providersUrl`. */
+export function directConfig(
+  providersUrl: string,
+  hostname = "registry.terraform.io",
+): string {
+  const host = hostConfig(hostname, { "providers.v1": providersUrl });
+  return `${host}provider_installation {\n  direct {}\n}\n`;
+}
+
+/** Where a host's services are, instead of asking it. */
+export function hostConfig(
+  hostname: string,
+  services: Readonly<Record<string, string>>,
+): string {
+  const lines = Object.entries(services).map(
+    ([name, url]) => `    "${name}" = "${url}"\n`,
+  );
+  return `host "${hostname}" {\n  services = {\n${lines.join("")}  }\n}\n`;
+}
+
+/** The token that the client sends to a host. */
+export function credentialsConfig(hostname: string, token: string): string {
+  return `credentials "${hostname}" {\n  token = "${token}"\n}\n`;
+}
+
+export interface LockedProvider {
+  readonly version: string;
+  readonly hashes: readonly string[];
+}
+
+/** The dependency lock file of a directory by provider address. */
+export async function readLockFile(
+  directory: string,
+): Promise<ReadonlyMap<string, LockedProvider>> {
+  const text = await readFile(join(directory, ".terraform.lock.hcl"), "utf8");
+  const blocks = text.matchAll(/^provider "([^"]+)" \{\n(.*?)^\}/gms);
+  return new Map(
+    blocks.map(([, address = "", block = ""]) => {
+      const [, version = ""] = /^ {2}version += "([^"]+)"/m.exec(block) ?? [];
+      const hashes = block.matchAll(/"((?:h1|zh):[^"]+)"/g);
+      return [
+        address,
+        { version, hashes: [...hashes.map(([, hash = ""]) => hash)] },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { parseHostname } from "../../src/address/hostname.ts";
+import { MalformedAddress } from "../../src/errors.ts";
+
+const label = "a".repeat(63);
+const longest = `${label}.${label}.${label}.${"a".repeat(61)}`;
+
+test.each([
+  ["registry.terraform.io", "registry.terraform.io"],
+  ["localhost", "localhost"],
+  ["localhost:8443", "localhost:8443"],
+  ["example.com:443", "example.com"],
+  ["example.com:65535", "example.com:65535"],
+  ["xn--mnchen-3ya.example", "xn--mnchen-3ya.example"],
+  ["127.0.0.1", "127.0.0.1"],
+  [longest, longest],
+])("reads %s as the hostname %s", (text, hostname) => {
+  expect(parseHostname(text)).toBe(hostname);
+});
+
+test.each([
+  "",
+  ".",
+  "example..com",
+  ".example.com",
+  "example.com.",
+  "Example.com",
+  "-example.com",
+  "example-.com",
+  "exa_mple.com",
+  "münchen.example",
+  "example.com:",
+  "example.com:0",
+  "example.com:08443",
+  "example.com:65536",
+  "example.com:443:443",
+  "example.com\n",
+  "example.com/path",
+  "user@example.com",
+  "[::1]",
+  "%2e",
+  `${label}a.com`,
+  `${longest}a`,
+])("refuses %j as a hostname", (text) => {
+  expect(() => parseHostname(text)).toThrow(MalformedAddress);
+});

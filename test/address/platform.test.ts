@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { formatPlatform, parsePlatform } from "../../src/address/platform.ts";
+import { MalformedAddress } from "../../src/errors.ts";
+
+test.each(["linux_amd64", "windows_386", "arbitrary_os", "darwin_arm64"])(
+  "reads the platform %s and writes it again",
+  (text) => {
+    const platform = parsePlatform(text);
+    expect(formatPlatform(platform)).toBe(text);
+    expect([platform.os, platform.arch]).toEqual(text.split("_"));
+  },
+);
+
+test.each([
+  "",
+  "_",
+  "linux",
+  "linux_",
+  "_amd64",
+  "linux__amd64",
+  "too_many_notes",
+  "Linux_amd64",
+  "linux_amd64 ",
+  "linux_amd64\n",
+  "linux-amd64",
+  "linux_../..",
+  `linux_${"a".repeat(33)}`,
+])("refuses %j as a platform", (text) => {
+  expect(() => parsePlatform(text)).toThrow(MalformedAddress);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import {
+  formatProviderAddress,
+  parseProviderAddress,
+} from "../../src/address/provider-address.ts";
+import { MalformedAddress } from "../../src/errors.ts";
+
+const longest = "a".repeat(64);
+
+test.each([
+  ["hashicorp/aws", "registry.terraform.io/hashicorp/aws"],
+  [
+    "registry.opentofu.org/hashicorp/aws",
+    "registry.opentofu.org/hashicorp/aws",
+  ],
+  ["localhost:8443/a/b", "localhost:8443/a/b"],
+  ["example.com:443/a/b", "example.com/a/b"],
+  ["a-1/b--c", "registry.terraform.io/a-1/b--c"],
+  [`${longest}/${longest}`, `registry.terraform.io/${longest}/${longest}`],
+])("reads %s as the provider address %s", (text, address) => {
+  const parsed = parseProviderAddress(text);
+  expect(formatProviderAddress(parsed)).toBe(address);
+  expect(parseProviderAddress(address)).toEqual(parsed);
+});
+
+test.each([
+  "",
+  "aws",
+  "/",
+  "hashicorp/",
+  "/aws",
+  "//aws",
+  "/hashicorp/aws",
+  "a/b/c/d",
+  "hashicorp/aws/",
+  "Hashicorp/aws",
+  "hashicorp/a_ws",
+  "hashicorp/-aws",
+  "hashicorp/aws-",
+  "hashicorp/..",
+  "hashicorp/a.b",
+  "hashicorp/aws\n",
+  "hashicorp/%61ws",
+  "hashicorp/ aws",
+  `hashicorp/${longest}a`,
+])("refuses %j as a provider address", (text) => {
+  expect(() => parseProviderAddress(text)).toThrow(MalformedAddress);
+});

@@ -1,0 +1,161 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MalformedAddress } from "../../src/errors.ts";
+import { parseVersion } from "../../src/address/version.ts";
+import {
+  formatVersionConstraint,
+  isAllowed,
+  parseVersionConstraint,
+} from "../../src/address/version-constraint.ts";
+
+/** Constraint, versions that it allows, versions that it does not. */
+const meanings: readonly [string, string, string][] = [
+  ["1.2.3", "1.2.3", "1.2.2 1.2.4 1.2.3-beta1 1.2.3+build"],
+  ["= 1.2.3", "1.2.3", "1.2.4"],
+  ["=1.2.3", "1.2.3", "1.2.4"],
+  ["1.2", "1.2.0", "1.2.1 1.3.0"],
+  ["1", "1.0.0", "1.0.1 1.2.0"],
+  ["01.02", "1.2.0", "1.2.1"],
+  ["!= 1.5.0", "1.4.9 1.5.1 1.5.0+build", "1.5.0 1.5.1-rc1"],
+  ["!= 1.5", "1.5.1", "1.5.0"],
+  ["> 1.2.3", "1.2.4 2.0.0", "1.2.3 1.2.2 2.0.0-beta1 1.2.3+build"],
+  ["> 1", "1.0.1", "1.0.0"],
+  [">= 1.0.0", "1.0.0 1.0.1 1.0.0+build", "0.9.9 1.0.0-beta1 2.0.0-beta1"],
+  [">=1.0", "1.0.0", "0.9.9"],
+  ["< 2", "1.9.9 0.0.1", "2.0.0 2.0.1 2.0.0-beta1"],
+  ["<= 2.0", "2.0.0 1.0.0 2.0.0+build", "2.0.1"],
+  ["~> 1.2.3", "1.2.3 1.2.5 1.2.10", "1.2.2 1.3.0 2.0.0 1.2.4-rc1"],
+  ["~> 1.2", "1.2.0 1.2.5 1.3.0 1.10.0", "1.1.9 2.0.0 2.0.0-alpha"],
+  ["~> 1", "1.0.0 1.2.5 1.3.0", "0.9.0 2.0.0"],
+  ["~> 0.1.0", "0.1.0 0.1.9", "0.2.0"],
+  ["~>1.2", "1.9.0", "2.0.0"],
+  ["~> 1.2.3-beta1", "1.2.3 1.2.9", "1.2.3-beta1 1.2.3-beta2 1.3.0"],
+  ["~> 1.0-beta2", "1.0.0 1.9.0", "1.0.0-beta2 2.0.0"],
+  ["2.0.0-beta1", "2.0.0-beta1", "2.0.0 2.0.0-beta2"],
+  ["1.0-beta2", "1.0.0-beta2", "1.0.0"],
+  ["1.0.0+foo.bar", "1.0.0+foo.bar", "1.0.0 1.0.0+foo"],
+  [">= 1.2, < 2.0, != 1.5.0", "1.2.0 1.4.0 1.9.9", "1.1.9 1.5.0 2.0.0"],
+  [">= 1.0 , < 2", "1.0.0 1.9.0", "2.0.0"],
+  ["  ~> 1.2  ", "1.2.0", "1.1.0"],
+  [">= 1.0.0, 2.0.0-beta1", "2.0.0-beta1", "2.0.0-beta2 2.0.0 1.0.0"],
+  ["!= 2.0.0-beta1, 2.0.0-beta1", "", "2.0.0-beta1"],
+  [">= 3, < 1", "", "0.1.0 2.0.0 4.0.0"],
+];
+
+/** Terraform's own examples of the form that lock files hold. */
+const canonical: readonly [string, string][] = [
+  ["1.2.3", "1.2.3"],
+  ["= 1.2", "1.2.0"],
+  ["1.2.3-beta+foo.bar", "1.2.3-beta+foo.bar"],
+  [">= 3", ">= 3.0.0"],
+  ["~> 3", "~> 3.0"],
+  ["~> 3.0", "~> 3.0"],
+  ["~> 3.0.0", "~> 3.0.0"],
+  ["~> 1.0-beta2", "~> 1.0-beta2"],
+  [
+    "> 1.0.0, < 1.0.0, >= 1.0.0, <= 1.0.0, != 1.0.0",
+    "> 1.0.0, >= 1.0.0, <= 1.0.0, < 1.0.0, != 1.0.0",
+  ],
+  [">= 3.0, < 4.0", ">= 3.0.0, < 4.0.0"],
+  [">= 1.2.3, 1.2.3, ~> 1.2, 1.2.3", "~> 1.2, >= 1.2.3, 1.2.3"],
+  [">= 2.68, >= 2.68.0", ">= 2.68.0"],
+  ["~> 1.2, >= 1.2, 1.2.4", ">= 1.2.0, ~> 1.2, 1.2.4"],
+  ["~> 1.2, ~> 1.2.0", "~> 1.2.0, ~> 1.2"],
+  [">= 2, >= 1.2, < 1.3", ">= 1.2.0, < 1.3.0, >= 2.0.0"],
+  [
+    "< 1.2.3, <= 1.2.3, != 1.2.3, 1.2.3+local.2, 1.2.3+local.1, = 1.2.4, = 1.2.3, > 2, > 1.2.3, >= 1.2.3, ~> 1.2.3, ~> 1.2",
+    "~> 1.2, > 1.2.3, >= 1.2.3, 1.2.3, ~> 1.2.3, <= 1.2.3, < 1.2.3, != 1.2.3, 1.2.3+local.1, 1.2.3+local.2, 1.2.4, > 2.0.0",
+  ],
+];
+
+const malformed = [
+  "",
+  " ",
+  ",",
+  "1.0,",
+  ", 1.0",
+  "1.0,,2.0",
+  "1.0.0.0",
+  "v1.0.0",
+  ">= v1.0.0",
+  "=> 1.1.1",
+  "=< 1.1.1",
+  "=  1.1.1",
+  "=\t1.1.1",
+  "== 1.0",
+  "garbage",
+  "& 1.1.0",
+  "^1.0",
+  "~ 1.0",
+  "~>",
+  "*",
+  "1.*.*",
+  "1.0.x",
+  "1.0 || 2.0",
+  "1.0.0 - 2.0.0",
+  ">= 1.0 < 2",
+  "1.0.0-",
+  "1.0.0+",
+  "1.0.0-béta",
+  "1.",
+  "99999999999999999999.0.0",
+  "~> 9007199254740991.0",
+  "latest:1",
+];
+
+const words = (text: string) => text.split(" ").filter((word) => word !== "");
+
+describe("a version constraint means what Terraform means by it", () => {
+  test.each(meanings)("%s", (text, allowed, refused) => {
+    const constraint = parseVersionConstraint(text);
+    const passes = (word: string) => isAllowed(constraint, parseVersion(word));
+    const all = [...words(allowed), ...words(refused)];
+    expect(all.filter(passes)).toEqual(words(allowed));
+  });
+});
+
+describe("a version constraint is written as lock files hold it", () => {
+  test.each(canonical)("%s", (text, expected) => {
+    expect(formatVersionConstraint(parseVersionConstraint(text))).toBe(
+      expected,
+    );
+  });
+});
+
+test.each(malformed)("refuses %j as a version constraint", (text) => {
+  expect(() => parseVersionConstraint(text)).toThrow(MalformedAddress);
+});
+
+test("names the whole constraint and a form that would do", () => {
+  expect(() => parseVersionConstraint(">= 1.0, v2")).toThrow(
+    '">= 1.0, v2" is not a version constraint: expected terms such as',
+  );
+});
+
+test("means the same after it was written and parsed again", () => {
+  const number = fc.nat(3);
+  const boundary = fc
+    .tuple(number, fc.array(number, { maxLength: 2 }))
+    .map(([major, rest]) => [major, ...rest].join("."));
+  const term = fc
+    .tuple(fc.constantFrom("", "=", "!=", ">", ">=", "<", "<=", "~>"), boundary)
+    .map(([operator, version]) => `${operator} ${version}`.trim());
+  const version = fc
+    .tuple(number, number, number)
+    .map((parts) => parseVersion(parts.join(".")));
+  fc.assert(
+    fc.property(
+      fc.array(term, { minLength: 1, maxLength: 3 }),
+      version,
+      (terms, candidate) => {
+        const constraint = parseVersionConstraint(terms.join(", "));
+        const written = formatVersionConstraint(constraint);
+        const again = parseVersionConstraint(written);
+        expect(formatVersionConstraint(again)).toBe(written);
+        expect(isAllowed(again, candidate)).toBe(
+          isAllowed(constraint, candidate),
+        );
+      },
+    ),
+  );
+});

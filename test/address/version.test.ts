@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MalformedAddress } from "../../src/errors.ts";
+import { compareVersions, parseVersion } from "../../src/address/version.ts";
+
+test.each([
+  "0.0.0",
+  "1.2.3",
+  "10.20.30",
+  "1.2.3-beta1",
+  "1.2.3-rc.1+build.5",
+  "1.2.3+build",
+  "9007199254740991.0.0",
+])("takes %s as a version, unchanged", (text) => {
+  expect(parseVersion(text)).toBe(text);
+});
+
+test.each([
+  "",
+  "1",
+  "1.2",
+  "v1.2.3",
+  "=1.2.3",
+  "1.2.3.4",
+  "01.2.3",
+  "1.2.3-",
+  "1.2.3-01",
+  " 1.2.3",
+  "1.2.3 ",
+  "1.2.3\n",
+  "1.2.3-a/b",
+  "1.2.3-ä",
+  "1.2.3-a_b",
+  "../1.2.3",
+  "9007199254740992.0.0",
+  `1.2.3-${"a".repeat(123)}`,
+])("refuses %j as a version", (text) => {
+  expect(() => parseVersion(text)).toThrow(MalformedAddress);
+});
+
+test("takes a version of 128 characters", () => {
+  expect(parseVersion(`1.2.3-${"a".repeat(122)}`)).toHaveLength(128);
+});
+
+test("sorts oldest first, prereleases before their release", () => {
+  // The first seven are the example of Semantic Versioning 2.0.0, clause 11.4.
+  const ordered = [
+    "1.0.0-alpha",
+    "1.0.0-alpha.1",
+    "1.0.0-alpha.beta",
+    "1.0.0-beta.2",
+    "1.0.0-beta.11",
+    "1.0.0-rc.1",
+    "1.0.0",
+    "1.0.0+1",
+    "1.9.0",
+    "1.10.0",
+  ].map(parseVersion);
+  expect(ordered.toReversed().sort(compareVersions)).toEqual(ordered);
+});
+
+test("calls two versions equal only when their text is", () => {
+  const build = fc.constantFrom("", "+1", "+01", "+001", "+a", "+1.a", "+01.a");
+  fc.assert(
+    fc.property(build, build, (a, b) => {
+      const left = parseVersion(`1.0.0${a}`);
+      const right = parseVersion(`1.0.0${b}`);
+      expect(compareVersions(left, right) === 0).toBe(a === b);
+      expect(Math.sign(compareVersions(right, left))).toBe(
+        0 - Math.sign(compareVersions(left, right)),
+      );
+    }),
+  );
+});

@@ -1,0 +1,175 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { load, refusal, temporaryFolder } from "./config/written.ts";
+
+describe("the configuration", () => {
+  it("has the contract's defaults when the file is empty", () => {
+    const { origins, ...rest } = load("");
+    expect(rest).toMatchObject({
+      listen: { host: "127.0.0.1", port: 8443, tls: { kind: "self-signed" } },
+      storage: {
+        directory: "/home/someone/.cache/provender",
+        minFree: 2 ** 30,
+      },
+      freshness: { versions: 300_000, staleFor: 604_800_000, notFound: 30_000 },
+      offline: false,
+      platforms: [],
+      policy: {
+        default: "allow",
+        otherHosts: "refuse",
+        minimumAge: 0,
+        rules: [],
+      },
+      trust: { newKeys: "accept-first", keys: [] },
+      auth: { tokens: [], archiveUrls: 3_600_000 },
+      log: { level: "info", format: "json" },
+      proxy: { https: undefined, no: undefined },
+      notify: { socket: undefined, watchdogMs: undefined },
+    });
+    expect(rest.storage.maxSize).toBeUndefined();
+    expect(rest.auth.oidc).toBeUndefined();
+    expect(
+      Array.from(origins, ([name, { signatures }]) => [name, signatures]),
+    ).toEqual([
+      ["registry.terraform.io", "required"],
+      ["registry.opentofu.org", "when-published"],
+    ]);
+  });
+
+  it("has every limit of the design as a default", () => {
+    expect(load("").limits).toEqual({
+      url: 2048,
+      requestHeaders: 16_384,
+      clientHeaders: 10_000,
+      originJson: 16_777_216,
+      versions: 50_000,
+      checksums: 1_048_576,
+      signature: 16_384,
+      keys: 262_144,
+      archive: 2_147_483_648,
+      zipEntries: 4096,
+      zipExpanded: 8_589_934_592,
+      zipRatio: 200,
+      redirects: 5,
+      connect: 5000,
+      firstByte: 10_000,
+      json: 6000,
+      answer: 7000,
+      idle: 30_000,
+      rate: 65_536,
+      rateWindow: 60_000,
+      fills: 64,
+      fillsPerOrigin: 8,
+      waiters: 4096,
+      signatureDeadline: 2000,
+      hashDeadline: 300_000,
+      stop: 25_000,
+    });
+  });
+
+  it("takes a key without a value, or a file of comments, as not written", () => {
+    const defaults = { ...load(""), source: expect.any(String) as string };
+    const emptied = load("listen:\nstorage:\n  directory:\nlimits:\n  url:\n");
+    expect(emptied).toMatchObject(defaults);
+    expect(load("# nothing\n")).toMatchObject(defaults);
+  });
+
+  it("has what is written, as numbers of bytes and milliseconds", () => {
+    const configuration = load(
+      [
+        "listen: { host: '::', port: 0, tls: off }",
+        "freshness: { versions: 0, staleFor: 1h, notFound: 500ms }",
+        "offline: true",
+        "policy: { otherHosts: not-found }",
+        "limits: { archive: 512MiB, url: 4096, connect: 2s, redirects: 0 }",
+        "log: { level: debug, format: pretty }",
+      ].join("\n"),
+    );
+    expect(configuration).toMatchObject({
+      listen: { host: "::", port: 0, tls: { kind: "off" } },
+      freshness: { versions: 0, staleFor: 3_600_000, notFound: 500 },
+      offline: true,
+      policy: { otherHosts: "not-found" },
+      limits: { archive: 2 ** 29, url: 4096, connect: 2000, redirects: 0 },
+      log: { level: "debug", format: "pretty" },
+    });
+  });
+
+  it("resolves relative paths against the folder of the file", () => {
+    const folder = temporaryFolder();
+    const { listen, storage } = load(
+      "listen: { tls: { certificate: tls.crt, key: /keys/tls.key } }\nstorage: { directory: ../data }",
+      {},
+      folder,
+    );
+    expect(listen.tls).toEqual({
+      kind: "files",
+      certificate: join(folder, "tls.crt"),
+      key: "/keys/tls.key",
+    });
+    expect(storage.directory).toBe(join(folder, "../data"));
+  });
+
+  it("is frozen to its leaves", () => {
+    const configuration = load("");
+    const origin = [...configuration.origins.values()][0];
+    for (const part of [
+      configuration,
+      configuration.listen.tls,
+      configuration.limits,
+      configuration.policy.rules,
+      configuration.origins,
+      origin,
+    ])
+      expect(Object.isFrozen(part)).toBe(true);
+  });
+
+  it("allows aliases, which stand for what they name", () => {
+    const { freshness } = load(
+      "freshness: { versions: &short 10s, notFound: *short }",
+    );
+    expect(freshness).toMatchObject({ versions: 10_000, notFound: 10_000 });
+  });
+});
+
+describe("what this version does not do yet", () => {
+  it.each([
+    ["storage.maxSize", "storage: { maxSize: 200GiB }"],
+    ["storage.minFree", "storage: { minFree: 2GiB }"],
+    ["platforms", "platforms: [linux_amd64]"],
+    ["policy.default", "policy: { default: deny }"],
+    ["policy.minimumAge", "policy: { minimumAge: 3d }"],
+    [
+      "policy.rules",
+      "policy: { rules: [{ match: 'a.example/b/*', action: deny }] }",
+    ],
+    ["trust.newKeys", "trust: { newKeys: refuse }"],
+    [
+      "trust.keys",
+      "trust: { keys: [{ match: 'a.example/b/*', fingerprints: [C874011F0AB405110D02105534365D9472D7468F] }] }",
+    ],
+    [
+      "auth.tokens",
+      `auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)} }] }`,
+    ],
+    ["auth.archiveUrls", "auth: { archiveUrls: 2h }"],
+    [
+      "auth.oidc",
+      "auth: { oidc: { issuer: 'https://a.example/', audience: b, clientId: c } }",
+    ],
+    [
+      "origins.a.example.networkMirror",
+      "origins: { a.example: { networkMirror: 'https://b.example/' } }",
+    ],
+  ])("refuses %s with its line", (key, yaml) => {
+    expect(refusal(`# first line\n${yaml}`)).toContain(
+      `provender.yaml:2: "${key}" is not available in this version: leave it out.`,
+    );
+  });
+
+  it("accepts the same keys with their defaults", () => {
+    const yaml =
+      "storage: { maxSize: unlimited, minFree: 1024MiB }\npolicy: { default: allow, rules: [] }\nauth: { oidc: null }";
+    expect(load(yaml)).toMatchObject({ storage: { minFree: 2 ** 30 } });
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { load, refusal } from "./written.ts";
+
+describe("the environment", () => {
+  const at = (env: NodeJS.ProcessEnv) => load("", env).storage.directory;
+
+  it("gives the storage directory: state before cache before home", () => {
+    const XDG_CACHE_HOME = "/cache";
+    expect(at({ STATE_DIRECTORY: "/state:/other", XDG_CACHE_HOME })).toBe(
+      "/state",
+    );
+    expect(at({ STATE_DIRECTORY: "", XDG_CACHE_HOME })).toBe(
+      "/cache/provender",
+    );
+    expect(at({ XDG_CACHE_HOME: "relative" })).toBe(
+      "/home/someone/.cache/provender",
+    );
+  });
+
+  it("gives way to the storage directory that is written", () => {
+    const { storage } = load("storage: { directory: /data }", {
+      STATE_DIRECTORY: "/state",
+    });
+    expect(storage.directory).toBe("/data");
+  });
+
+  it("gives the proxy, upper case first, also without a scheme", () => {
+    const upper = { HTTPS_PROXY: "http://one:1", https_proxy: "http://two:2" };
+    expect(load("", upper).proxy.https?.href).toBe("http://one:1/");
+    const lower = {
+      HTTPS_PROXY: "",
+      https_proxy: "two:2",
+      no_proxy: ".internal",
+    };
+    expect(load("", lower).proxy.https?.href).toBe("http://two:2/");
+    expect(load("", lower).proxy.no).toBe(".internal");
+  });
+
+  it.each(["socks5://user:pass@host:1", "http://", "ftp://user:pass@host"])(
+    "with %s as the proxy is refused by the variable's name, without its value",
+    (https_proxy) => {
+      const message = refusal("", { https_proxy });
+      expect(message).toContain("https_proxy: this is not a proxy");
+      expect(message).not.toContain("pass");
+    },
+  );
+
+  it("gives the service manager's socket and watchdog", () => {
+    const env = { NOTIFY_SOCKET: "/run/notify", WATCHDOG_USEC: "30000000" };
+    expect(load("", env).notify).toEqual({
+      socket: "/run/notify",
+      watchdogMs: 30_000,
+    });
+    const other = { NOTIFY_SOCKET: "", WATCHDOG_USEC: "soon" };
+    expect(load("", other).notify).toEqual({
+      socket: undefined,
+      watchdogMs: undefined,
+    });
+  });
+});

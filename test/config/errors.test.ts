@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { ConfigurationInvalid } from "../../src/errors.ts";
+import { load, refusal } from "./written.ts";
+
+describe("an unknown key", () => {
+  it.each([
+    ["\nfreshnes: {}", ':2: unknown key "freshnes": did you mean "freshness"?'],
+    [
+      "listen:\n  hots: x",
+      ':2: unknown key "hots" in "listen": did you mean "host"?',
+    ],
+    [
+      "origins:\n  a.example:\n    signature: off",
+      ':3: unknown key "signature" in "origins.a.example": did you mean "signatures"?',
+    ],
+    [
+      "trust:\n  keys:\n    - fingerprint: []",
+      ':3: unknown key "fingerprint" in "trust.keys[0]": did you mean "fingerprints"?',
+    ],
+    [
+      "maxSize: 1",
+      ':1: unknown key "maxSize": did you mean "storage.maxSize"?',
+    ],
+    [
+      "listen: { tls: { certificate: a, kee: b } }",
+      'unknown key "kee" in "listen.tls": did you mean "key"?',
+    ],
+    [
+      "log: { colours: 1 }",
+      'unknown key "colours" in "log": expected one of level, format.',
+    ],
+    ["__proto__: {}", 'unknown key "__proto__": expected one of listen,'],
+    ["freshnes:", 'unknown key "freshnes"'],
+    ["<<: { offline: true }", 'unknown key "<<"'],
+  ])("is named with its line and the nearest key: %j", (yaml, message) => {
+    expect(refusal(yaml)).toContain(message);
+  });
+});
+
+describe("a bad value", () => {
+  it.each([
+    [
+      "freshness:\n  versions: 5 minutes",
+      ':2: "freshness.versions" is "5 minutes": expected a duration such as 500ms, 30s, 5m, 1h, 7d or 0.',
+    ],
+    ["freshness: { versions: 5 }", '"freshness.versions" is 5: expected'],
+    [
+      "storage:\n  minFree: 5GB",
+      ':2: "storage.minFree" is "5GB": expected a size such as 512MiB or 200GiB.',
+    ],
+    [
+      "storage: { maxSize: all }",
+      'is "all": expected unlimited or a size such as 200GiB.',
+    ],
+    [
+      "log: { format: xml }",
+      '"log.format" is "xml": expected "json" or "pretty".',
+    ],
+    [
+      "listen: { tls: on }",
+      'is "on": expected self-signed, off or { certificate: PATH, key: PATH }.',
+    ],
+    [
+      "listen: { tls: false }",
+      "is false: expected self-signed, off or { certificate",
+    ],
+    [
+      "listen: { tls: { certificate: a } }",
+      '"listen.tls.key" is missing: expected a path.',
+    ],
+    ["listen: { port: 65536 }", '"listen.port" is 65536: expected a port'],
+    ["listen: { port: -1 }", '"listen.port" is -1: expected a port'],
+    [
+      "listen: { host: '127.0.0.1:8443' }",
+      "expected an address such as 127.0.0.1",
+    ],
+    ["listen: { host: [] }", '"listen.host" is a list: expected an address'],
+    ["listen: 8443", '"listen" is a number: expected a mapping'],
+    ["offline: yes", '"offline" is "yes": expected true or false.'],
+    ["platforms: linux_amd64", '"platforms" is text: expected a list'],
+    [
+      "platforms:\n  - linux_amd64\n  - linux-arm64",
+      ':3: "platforms[1]" is "linux-arm64": expected OS_ARCH such as linux_amd64.',
+    ],
+    [
+      "limits: { connect: 0 }",
+      '"limits.connect" is 0: expected a duration of at least 1ms and at most 24d such as 5s.',
+    ],
+    ["limits: { connect: 25d }", '"limits.connect" is "25d": expected'],
+    [
+      "limits: { fills: 1.5 }",
+      "is 1.5: expected a whole number of at least 1 such as 64.",
+    ],
+    ["limits: { archive: 0 }", '"limits.archive" is 0: expected a size'],
+    ["policy: { minimumAge: -3d }", '"policy.minimumAge" is "-3d": expected'],
+    [
+      "policy: { rules: [{ match: 'hashicorp/*', action: allow }] }",
+      '"policy.rules[0].match" is "hashicorp/*": expected HOSTNAME/NAMESPACE/TYPE',
+    ],
+    [
+      "policy: { rules: [{ match: 'a.example/b/c' }] }",
+      '"policy.rules[0].action" is missing: expected "allow" or "deny".',
+    ],
+    [
+      "policy: { rules: [{ match: 'a.example/b/c', action: deny, versions: new }] }",
+      '"policy.rules[0].versions" is "new": expected a version constraint such as "~> 5.0"',
+    ],
+    [
+      "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [34365D9472D7468F] }] }",
+      'is "34365D9472D7468F": expected a full fingerprint of 40 or 64 hexadecimal digits',
+    ],
+    [
+      "trust: { keys: [{ match: 'a.example/b/c', fingerprints: [] }] }",
+      '"trust.keys[0].fingerprints" is empty: expected at least one.',
+    ],
+    [
+      "auth: { tokens: [{ name: ci, sha256: hunter2 }] }",
+      '"auth.tokens[0].sha256" is text: expected the SHA-256 of the token',
+    ],
+    [
+      `auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)}, expires: 2026-02-30 }] }`,
+      '"auth.tokens[0].expires" is "2026-02-30": expected a date such as 2027-01-31',
+    ],
+    [
+      "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }",
+      '"auth.oidc.issuer" is "http://a.example/": expected an https URL',
+    ],
+  ])("is named with got, expected and an example: %j", (yaml, message) => {
+    expect(refusal(yaml)).toContain(message);
+  });
+
+  it.each([
+    "auth: { tokens: [{ name: ci, sha256: hunter2 }] }",
+    "origins: { a.example: { token: hunter2 } }",
+    "origins: { a.example: { token: { env: hunter2! } } }",
+    "origins: { a.example: { url: 'https://me:hunter2@a.example/' } }",
+    "origins: { a.example: { url: 'https://a.example/?token=hunter2' } }",
+  ])("is not shown where a secret may stand: %s", (yaml) => {
+    const message = refusal(yaml);
+    expect(message).toContain("expected");
+    expect(message).not.toContain("hunter2");
+  });
+});
+
+describe("a file that is not a configuration", () => {
+  it.each([
+    ["\na: [1\nb: 2", ":3: not valid YAML: "],
+    ["log: 'x", ":1: not valid YAML: Missing closing 'quote"],
+    [
+      "log: {}\nlisten: {}\nlog: {}",
+      ':3: the key "log" appears twice: leave one of them out.',
+    ],
+    ["listen:\n  port: 1\n  port: 2", ':3: the key "port" appears twice'],
+    [
+      "just text",
+      ":1: the file is text: expected a mapping of keys to values.",
+    ],
+    ["- 1", ":1: the file is a list: expected a mapping"],
+    ["log: {}\n---\nlog: {}", ":2: a second document starts here."],
+    ["log: !secret x", ":1: not valid YAML: Unresolved tag: !secret"],
+    [
+      "log: {}\nlisten: *nobody",
+      ":2: not valid YAML: nothing is named &nobody",
+    ],
+    ["? [a]\n: b", ":1: a key must be plain text"],
+    ["8: b", ":1: a key must be plain text"],
+    ["log: &log { format: *log }", ':1: "log.format" is a mapping: expected'],
+    ["[".repeat(100_000), ":1: not valid YAML: "],
+    [aliasBomb(), ": not valid YAML: Excessive alias count"],
+  ])("is refused with its line: %j", (yaml, message) => {
+    expect(refusal(yaml)).toContain(`provender.yaml${message}`);
+  });
+
+  function aliasBomb(): string {
+    const ten = (of: string) =>
+      `[${Array.from({ length: 10 }, () => of).join()}]`;
+    return `a: &a ${ten("1")}\nb: &b ${ten("*a")}\nc: &c ${ten("*b")}\nd: ${ten("*c")}`;
+  }
+});
+
+describe("several problems", () => {
+  it("are one error, each with its line, in the order of the file", () => {
+    const message = refusal("log: { level: loud }\nofline: true\nlisten: 5");
+    expect(message).toBe(
+      [
+        'ConfigurationInvalid: provender.yaml:1: "log.level" is "loud": expected "trace" or "debug" or "info" or "warn" or "error" or "fatal".',
+        'provender.yaml:2: unknown key "ofline": did you mean "offline"?',
+        'provender.yaml:3: "listen" is a number: expected a mapping of keys to values.',
+      ].join("\n"),
+    );
+  });
+
+  it("are five at most, and the others are counted", () => {
+    const lines = refusal("a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1").split(
+      "\n",
+    );
+    expect(lines).toHaveLength(6);
+    expect(lines[4]).toContain("provender.yaml:5:");
+    expect(lines[5]).toBe("(and 2 more)");
+  });
+
+  it("are told once when they are the same", () => {
+    const lines = refusal("[".repeat(100_000))
+      .replace("ConfigurationInvalid: ", "")
+      .split("\n");
+    expect(new Set(lines).size).toBe(lines.length);
+  });
+
+  it("are a ConfigurationInvalid", () => {
+    expect(() => load("a: 1")).toThrow(ConfigurationInvalid);
+  });
+});

@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { formatConfiguration, loadConfiguration } from "../../src/config.ts";
+import { listKeys } from "../../src/config/explain.ts";
+import { configurationSchema } from "../../src/config/schema.ts";
+import { load } from "./written.ts";
+
+const file = fileURLToPath(
+  new URL("../../config.example.yaml", import.meta.url),
+);
+const text = readFileSync(file, "utf8");
+const from = { env: {}, cwd: "/", home: "/home/someone" };
+const keys = listKeys(configurationSchema("/", from));
+
+/** `storage.minFree` of a parsed document; undefined where the document does not have it. */
+function at(document: unknown, key: string): unknown {
+  return key
+    .split(".")
+    .reduce<unknown>(
+      (parent, step) => (parent as Record<string, unknown> | null)?.[step],
+      document,
+    );
+}
+
+describe("config.example.yaml", () => {
+  const example = loadConfiguration({ file, ...from });
+
+  it("equals the defaults, key by key", () => {
+    const defaults = load("");
+    expect({ ...example, source: undefined }).toEqual({
+      ...defaults,
+      source: undefined,
+    });
+    expect(formatConfiguration(example).split("\n").slice(1)).toEqual(
+      formatConfiguration(defaults).split("\n").slice(1),
+    );
+  });
+
+  const fixed = keys.filter(
+    (key) => !key.includes("*") && !/tls\.|oidc\./.test(key),
+  );
+
+  it.each(fixed)("has %s with its value", (key) => {
+    expect(at(parse(text), key)).toBeDefined();
+  });
+
+  it.each(keys)("names %s, commented or not, in its section", (key) => {
+    const [top = "", ...rest] = key.split(".");
+    const section = text
+      .split(/^(?=[a-z])/m)
+      .find((part) => part.startsWith(`${top}:`));
+    const name = rest.at(-1);
+    expect(section).toMatch(new RegExp(`\\b${name ?? top}:`));
+  });
+
+  it("has the sections in the order of the schema", () => {
+    expect(Object.keys(parse(text) as object)).toEqual(
+      keys.filter((key) => !key.includes(".")),
+    );
+  });
+
+  it("has comments that are valid when they are uncommented, but for what they name", () => {
+    const uncommented = text
+      .replaceAll(/^( +)# ( *(?:-|[\w.]+:) ?.*)$/gm, "$1$2")
+      .replace(/^ +(?:rules|keys|tokens): \[\].*$/gm, "")
+      .replace("oidc: null", "")
+      .replace("SHA256_OF_THE_TOKEN", "a".repeat(64))
+      .replace(/^ +ca: .*$/m, "");
+    const parsed = configurationSchema("/", {
+      ...from,
+      env: { NAME: "secret" },
+    }).parse(parse(uncommented));
+    expect(parsed.trust.keys[0]?.fingerprints).toEqual([
+      "C874011F0AB405110D02105534365D9472D7468F",
+    ]);
+    expect(parsed.policy.rules).toHaveLength(1);
+    expect(parsed.auth.tokens).toHaveLength(1);
+    expect(parsed.auth.oidc?.audience).toBe("provender");
+    expect(parsed.origins.size).toBe(3);
+  });
+});

@@ -1,0 +1,193 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { rootCertificates } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { parseHostname } from "../../src/address/hostname.ts";
+import type { OriginConfiguration } from "../../src/config.ts";
+import { load, refusal, temporaryFolder, writeInto } from "./written.ts";
+
+function origin(
+  settings: string,
+  env: NodeJS.ProcessEnv = {},
+  folder = temporaryFolder(),
+): OriginConfiguration | undefined {
+  const { origins } = load(`origins: { a.example: ${settings} }`, env, folder);
+  return origins.get(parseHostname("a.example"));
+}
+
+describe("origins", () => {
+  it("replace the default list", () => {
+    const { origins } = load("origins:\n  a.example:\n  b.example:8443: {}");
+    expect([...origins.keys()]).toEqual(["a.example", "b.example:8443"]);
+    expect(load("origins: {}").origins.size).toBe(0);
+  });
+
+  it("have defaults that ask https://HOSTNAME/ and demand signatures", () => {
+    expect(origin("{}")).toEqual({
+      hostname: "a.example",
+      url: new URL("https://a.example/"),
+      urlConfigured: false,
+      networkMirror: undefined,
+      ca: undefined,
+      caFile: undefined,
+      token: undefined,
+      signatures: "required",
+      verification: "terraform",
+      allowPrivateAddresses: false,
+    });
+  });
+
+  it("demand signatures of registry.opentofu.org too, when it is written without them", () => {
+    const { origins } = load("origins: { registry.opentofu.org: {} }");
+    expect(
+      origins.get(parseHostname("registry.opentofu.org"))?.signatures,
+    ).toBe("required");
+  });
+
+  it("have what is written", () => {
+    const written = origin(
+      "{ url: 'https://registry.internal:8443/path', signatures: off, verification: strict, allowPrivateAddresses: true }",
+    );
+    expect(written?.url.href).toBe("https://registry.internal:8443/path/");
+    expect(written).toMatchObject({
+      urlConfigured: true,
+      signatures: "off",
+      verification: "strict",
+      allowPrivateAddresses: true,
+    });
+  });
+
+  it.each(["http://a.example/", "https://", "a.example", "https://u:p@a/"])(
+    "refuse %s as url and as networkMirror",
+    (url) => {
+      for (const key of ["url", "networkMirror"])
+        expect(refusal(`origins: { a.example: { ${key}: '${url}' } }`)).toMatch(
+          `"origins.a.example.${key}" is `,
+        );
+    },
+  );
+
+  it.each(["A.example", "a_b.example", "-", "256.1.1.1", "a.example:0"])(
+    "refuse %s as a hostname, with its line",
+    (name) => {
+      expect(refusal(`origins:\n  ok.example:\n  "${name}": {}`)).toContain(
+        `provender.yaml:3: "origins.${name}" is not a hostname: expected`,
+      );
+    },
+  );
+
+  it("refuse the same host twice", () => {
+    expect(
+      refusal("origins: { a.example: {}, 'a.example:443': {} }"),
+    ).toContain('"origins.a.example:443" is a.example once more');
+  });
+
+  it("refuse to be empty by accident", () => {
+    expect(refusal("origins:\n  # a.example: {}")).toContain(
+      '"origins" is empty: expected a mapping',
+    );
+  });
+});
+
+describe("the ca of an origin", () => {
+  const [pem = ""] = rootCertificates;
+
+  it("is read relative to the configuration file, its certificates alone", () => {
+    const folder = temporaryFolder();
+    const file = writeInto(folder, "ca.pem", `our CAs\n${pem}\n\n${pem}\nend`);
+    const { ca, caFile } = origin("{ ca: ca.pem }", {}, folder) ?? {};
+    expect(ca).toBe(`${pem}\n${pem}\n`);
+    expect(caFile).toBe(file);
+  });
+
+  it("is refused with its path when it cannot be read", () => {
+    expect(refusal("origins:\n  a.example:\n    ca: /none/ca.pem")).toContain(
+      'provender.yaml:3: "origins.a.example.ca" names /none/ca.pem, which cannot be read (ENOENT): check the path and its permissions.',
+    );
+  });
+
+  it("is refused without a certificate, and with one that cannot be parsed", () => {
+    const folder = temporaryFolder();
+    const refused = (text: string) => {
+      writeInto(folder, "ca.pem", text);
+      return refusal("origins: { a.example: { ca: ca.pem } }", {}, folder);
+    };
+    expect(refused("nothing")).toContain("holds no PEM certificate");
+    const broken = pem.replace(/\n[^-]+\n/, "\nAAAA\n");
+    expect(refused(`${pem}\n${broken}`)).toContain(
+      "whose certificate 2 cannot be parsed",
+    );
+  });
+});
+
+describe("the token of an origin", () => {
+  const fromFile = "origins: { a.example: { token: { file: token } } }";
+
+  it("is read from the environment", () => {
+    expect(
+      origin("{ token: { env: TOKEN } }", { TOKEN: "s3cret" })?.token,
+    ).toEqual({ secret: "s3cret", source: "env TOKEN" });
+  });
+
+  it("is read from a file, without the newline at its end", () => {
+    const folder = temporaryFolder();
+    const path = writeInto(folder, "token", "s3cret\n");
+    expect(origin("{ token: { file: token } }", {}, folder)?.token).toEqual({
+      secret: "s3cret",
+      source: `file ${path}`,
+    });
+  });
+
+  it.each([0o604, 0o640, 0o644, 0o602])(
+    "is refused from a file with mode %o",
+    (mode) => {
+      const folder = temporaryFolder();
+      chmodSync(writeInto(folder, "token", "s3cret"), mode);
+      const message = refusal(fromFile, {}, folder);
+      expect(message).toContain(
+        `which others can read (mode 0${mode.toString(8)}): run chmod 600 on it.`,
+      );
+      expect(message).not.toContain("s3cret");
+    },
+  );
+
+  it("may show a group, and nobody else, when systemd provides the file", () => {
+    const folder = temporaryFolder();
+    const credentials = join(folder, "credentials");
+    mkdirSync(credentials);
+    const path = writeInto(credentials, "token", "s3cret");
+    const env = { CREDENTIALS_DIRECTORY: credentials };
+    const settings = `{ token: { file: ${path} } }`;
+    chmodSync(path, 0o440);
+    expect(origin(settings, env, folder)?.token?.secret).toBe("s3cret");
+    chmodSync(path, 0o444);
+    expect(
+      refusal(`origins: { a.example: ${settings} }`, env, folder),
+    ).toContain("which others can read");
+  });
+
+  it.each([
+    ["hunter2", "is text: expected { env: NAME } or { file: PATH }, because"],
+    ["{}", "must be one of { env: NAME } and { file: PATH }"],
+    ["{ env: A, file: b }", "must be one of { env: NAME } and { file: PATH }"],
+    [
+      "{ env: UNSET }",
+      "names the environment variable UNSET, which is not set",
+    ],
+    ["{ env: SPACED }", "is empty, or has spaces"],
+    ["{ file: none }", "which cannot be read (ENOENT)"],
+    ["{ evn: A }", 'unknown key "evn"'],
+  ])("is refused as %s", (token, message) => {
+    const yaml = `origins:\n  a.example: { token: ${token} }`;
+    const refused = refusal(yaml, { SPACED: "two words", A: "x" });
+    expect(refused).toContain("provender.yaml:2: ");
+    expect(refused).toContain(message);
+    expect(refused).not.toMatch(/two words|hunter2/);
+  });
+
+  it("is refused from an empty file", () => {
+    const folder = temporaryFolder();
+    writeInto(folder, "token", "\n");
+    expect(refusal(fromFile, {}, folder)).toContain("is empty, or has spaces");
+  });
+});

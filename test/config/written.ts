@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { loadConfiguration, type Configuration } from "../../src/config.ts";
+
+/** A folder that lives as long as the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "provender-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+export function writeInto(
+  folder: string,
+  name: string,
+  text: string | Uint8Array,
+  mode = 0o600,
+): string {
+  const path = join(folder, name);
+  writeFileSync(path, text, { mode });
+  return path;
+}
+
+/** What `yaml` says, read from `FOLDER/provender.yaml`. */
+export function load(
+  yaml: string,
+  env: NodeJS.ProcessEnv = {},
+  folder = temporaryFolder(),
+): Configuration {
+  const file = writeInto(folder, "provender.yaml", yaml);
+  return loadConfiguration({ file, env, cwd: "/", home: "/home/someone" });
+}
+
+/** The message with which `yaml` is refused, without the folder. */
+export function refusal(
+  yaml: string,
+  env: NodeJS.ProcessEnv = {},
+  folder = temporaryFolder(),
+): string {
+  try {
+    load(yaml, env, folder);
+  } catch (error) {
+    return String(error).replaceAll(`${folder}/`, "");
+  }
+  throw new Error(`This was accepted:\n${yaml}`);
+}

@@ -1,0 +1,104 @@
+import { makeArchive, type Archive, type ArchiveOptions } from "./archive.ts";
+import { defaultSigner, type Signer } from "./signing.ts";
+
+export interface ReleaseOptions {
+  /** `acme` by default. */
+  readonly namespace?: string;
+  /** `widget` by default. */
+  readonly type?: string;
+  readonly version: string;
+  /** `["linux_amd64"]` by default. */
+  readonly platforms?: readonly string[];
+  readonly size?: number;
+  readonly content?: ArchiveOptions["content"];
+  /** Other archive bytes for the same names. */
+  readonly seed?: string | number;
+  readonly signer?: Signer;
+  readonly signedAt?: Date;
+  /** `["5.0"]` by default. */
+  readonly protocols?: readonly string[];
+  /** Changes SHA256SUMS before it is signed. */
+  readonly editChecksums?: (text: string) => string;
+}
+
+export interface ReleaseArchive extends Archive {
+  readonly platform: string;
+  readonly os: string;
+  readonly arch: string;
+  readonly filename: string;
+}
+
+/** Everything a publisher makes for one version, signed. */
+export interface Release {
+  /** What it was made from. */
+  readonly options: ReleaseOptions;
+  readonly namespace: string;
+  readonly type: string;
+  readonly version: string;
+  readonly protocols: readonly string[];
+  readonly platforms: readonly string[];
+  readonly signer: Signer;
+  readonly archives: readonly ReleaseArchive[];
+  /** The text of SHA256SUMS. */
+  readonly checksums: string;
+  /** The binary detached signature over `checksums`. */
+  readonly signature: Uint8Array;
+  /** Throws for a platform that the release does not have. */
+  archive(platform: string): ReleaseArchive;
+}
+
+export async function makeRelease(options: ReleaseOptions): Promise<Release> {
+  const { namespace = "acme", type = "widget", version } = options;
+  const { platforms = ["linux_amd64"], protocols = ["5.0"] } = options;
+  const signer = options.signer ?? (await defaultSigner());
+  const archives: ReleaseArchive[] = [];
+  for (const platform of platforms)
+    archives.push(await releaseArchive(type, platform, options));
+  const lines = archives.map(
+    ({ sha256, filename }) => `${sha256}  ${filename}\n`,
+  );
+  const edit = options.editChecksums ?? ((text) => text);
+  const checksums = edit(lines.join(""));
+  return {
+    options,
+    namespace,
+    type,
+    version,
+    protocols,
+    platforms,
+    signer,
+    archives,
+    checksums,
+    signature: await signer.sign(Buffer.from(checksums), options.signedAt),
+    archive: (platform) => findArchive(archives, platform),
+  };
+}
+
+async function releaseArchive(
+  type: string,
+  platform: string,
+  options: ReleaseOptions,
+): Promise<ReleaseArchive> {
+  const [os = "", arch = ""] = platform.split("_");
+  const { version, size, content, seed } = options;
+  const archive = await makeArchive({
+    type,
+    version,
+    os,
+    arch,
+    ...(size === undefined ? {} : { size }),
+    ...(content === undefined ? {} : { content }),
+    ...(seed === undefined ? {} : { seed }),
+  });
+  const filename = `terraform-provider-${type}_${version}_${platform}.zip`;
+  return { ...archive, platform, os, arch, filename };
+}
+
+function findArchive(
+  archives: readonly ReleaseArchive[],
+  platform: string,
+): ReleaseArchive {
+  const found = archives.find((archive) => archive.platform === platform);
+  if (found === undefined) throw new Error(`not released for ${platform}`);
+  return found;
+}

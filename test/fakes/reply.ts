@@ -1,0 +1,143 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Something that happens before the headers, or after n bytes of the body. */
+export interface Wait {
+  readonly at: "headers" | number;
+  /** Resolves when the reply may go on; `gone` aborts with the connection. */
+  readonly until: (gone: AbortSignal) => Promise<unknown>;
+}
+
+/** What is sent for one request, lies included. Faults change replies. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** How the end of the body is told. */
+  readonly framing: "content-length" | "chunked" | "close";
+  /** The Content-Length to announce instead of the body's. */
+  readonly announced?: number;
+  /** Where the connection ends early: n bytes of the body are still sent. */
+  readonly cut?: "before-headers" | number;
+  readonly bytesPerSecond?: number;
+  readonly waits: readonly Wait[];
+}
+
+export function reply(
+  status: number,
+  contentType: string,
+  body: Uint8Array | string,
+  headers: Readonly<Record<string, string>> = {},
+): Reply {
+  return {
+    status,
+    headers: { "Content-Type": contentType, ...headers },
+    body: typeof body === "string" ? Buffer.from(body) : body,
+    framing: "content-length",
+    waits: [],
+  };
+}
+
+export function jsonReply(status: number, document: unknown): Reply {
+  return reply(status, "application/json", JSON.stringify(document));
+}
+
+/** Sends it; `sent` hears of every piece of the body. Resolves when all is said. */
+export async function sendReply(
+  reply: Reply,
+  response: ServerResponse,
+  sent: (bytes: number) => void,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  try {
+    await waitAt("headers", reply, gone.signal);
+    if (reply.cut === "before-headers") response.destroy();
+    else {
+      writeHead(reply, response);
+      if (response.req.method === "HEAD") response.end();
+      else await sendBody(reply, response, sent, gone.signal);
+    }
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+  }
+}
+
+function writeHead(reply: Reply, response: ServerResponse): void {
+  const { framing, announced = reply.body.length } = reply;
+  for (const [name, value] of Object.entries(reply.headers))
+    response.setHeader(name, value);
+  const bodiless = reply.status === 204 || reply.status === 304;
+  if (framing === "content-length" && !bodiless)
+    response.setHeader("Content-Length", announced);
+  if (framing === "close") {
+    response.setHeader("Connection", "close");
+    response.removeHeader("Transfer-Encoding");
+  }
+  response.writeHead(reply.status);
+  response.flushHeaders();
+}
+
+async function sendBody(
+  reply: Reply,
+  response: ServerResponse,
+  sent: (bytes: number) => void,
+  gone: AbortSignal,
+): Promise<void> {
+  const cut = typeof reply.cut === "number" ? reply.cut : undefined;
+  const end = Math.min(cut ?? Infinity, reply.body.length);
+  const started = performance.now();
+  for (let at = 0; ;) {
+    await waitAt(at, reply, gone);
+    if (at >= end) break;
+    const next = pieceEnd(at, end, reply);
+    if (!response.write(reply.body.subarray(at, next)))
+      await once(response, "drain", { signal: gone });
+    sent(next - at);
+    at = next;
+    await keepPace(at, started, reply.bytesPerSecond, gone);
+  }
+  // destroySoon and not destroy: what was written arrives before the end.
+  if (cut === undefined) response.end();
+  else response.socket?.destroySoon();
+}
+
+/** Pieces end where something waits, and are small where a rate is kept. */
+function pieceEnd(at: number, end: number, reply: Reply): number {
+  const piece =
+    reply.bytesPerSecond === undefined
+      ? 256 * 1024
+      : Math.max(1, Math.min(64 * 1024, Math.ceil(reply.bytesPerSecond / 100)));
+  const waits = reply.waits.map((wait) =>
+    wait.at !== "headers" && wait.at > at ? wait.at : Infinity,
+  );
+  return Math.min(at + piece, end, ...waits);
+}
+
+/** Waits until the time at which `bytes` are due since `started`. */
+async function keepPace(
+  bytes: number,
+  started: number,
+  bytesPerSecond: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (bytesPerSecond === undefined) return;
+  const due = started + (1000 * bytes) / bytesPerSecond;
+  const ahead = due - performance.now();
+  if (ahead >= 1) await delay(ahead, undefined, { signal });
+}
+
+async function waitAt(
+  at: Wait["at"],
+  reply: Reply,
+  gone: AbortSignal,
+): Promise<void> {
+  for (const wait of reply.waits)
+    if (wait.at === at) await Promise.race([wait.until(gone), aborted(gone)]);
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, "abort");
+  throw signal.reason;
+}

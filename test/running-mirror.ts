@@ -1,0 +1,179 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  request,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
+import { Agent, request as requestTls } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { stringify } from "yaml";
+
+const main = join(import.meta.dirname, "..", "src", "main.ts");
+
+/** A real daemon in a process of its own, on a free port, with the storage directory given or a new one. */
+export interface RunningMirror {
+  readonly url: string;
+  readonly caFile: string;
+  readonly directory: string;
+  readonly configFile: string;
+  readonly process: ChildProcess;
+  /** What it printed for the operators of clients. */
+  readonly printed: string;
+  /** Its log so far, one parsed line an entry. */
+  readonly log: readonly Record<string, unknown>[];
+  get(path: string, options?: GetOptions): Promise<Answer>;
+  /** SIGTERM; resolves with the exit status. */
+  stop(): Promise<number | null>;
+  kill(): Promise<void>;
+}
+
+export interface GetOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** False when the transfer was cut. */
+  readonly complete: boolean;
+  json(): unknown;
+}
+
+export interface MirrorOptions {
+  /** Merged over a configuration with a free port. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly directory?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodeOptions?: readonly string[];
+}
+
+export function scratch(name: string): string {
+  return mkdtempSync(join(tmpdir(), `provender-${name}-`));
+}
+
+export async function startMirror(
+  options: MirrorOptions = {},
+): Promise<RunningMirror> {
+  const directory = options.directory ?? scratch("store");
+  const configFile = join(scratch("config"), "provender.yaml");
+  const config = {
+    listen: { port: 0 },
+    storage: { directory },
+    ...options.config,
+  };
+  writeFileSync(configFile, stringify(config));
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeOptions ?? []), main, "serve", "--config", configFile],
+    {
+      env: { PATH: process.env.PATH, HOME: directory, ...options.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const log: Record<string, unknown>[] = [];
+  createInterface(child.stderr).on("line", (line) => log.push(parseLog(line)));
+  const printed = await readInstructions(child, log);
+  const url = /serves on (\S+)/.exec(printed)?.[1] ?? "";
+  const caFile = join(directory, "tls", "v1", "ca.pem");
+  const agent = makeAgent(url, caFile);
+  return {
+    url,
+    caFile,
+    directory,
+    configFile,
+    process: child,
+    printed,
+    log,
+    get: (path, get = {}) => fetchFrom(new URL(path, url), agent, get),
+    stop: () => end(child, "SIGTERM"),
+    kill: async () => {
+      await end(child, "SIGKILL");
+    },
+  };
+}
+
+function makeAgent(url: string, caFile: string): Agent | undefined {
+  return url.startsWith("https:")
+    ? new Agent({ ca: readFileSync(caFile), keepAlive: false })
+    : undefined;
+}
+
+function parseLog(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return { text: line };
+  }
+}
+
+async function readInstructions(
+  child: ChildProcess,
+  log: readonly Record<string, unknown>[],
+): Promise<string> {
+  let printed = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
+  const dead = once(child, "exit").then(([status]) => {
+    throw new Error(
+      `provender ended with ${String(status)}: ${JSON.stringify(log)}`,
+    );
+  });
+  while (!printed.includes("serves on "))
+    await Promise.race([once(child.stdout ?? child, "data"), dead]);
+  dead.catch(() => undefined);
+  return printed;
+}
+
+async function end(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null)
+    return child.exitCode;
+  const exit = once(child, "exit");
+  child.kill(signal);
+  await exit;
+  return child.exitCode;
+}
+
+/** The path goes out as it is written, without the tidying of a URL parser. */
+export async function fetchFrom(
+  url: URL,
+  agent: Agent | undefined,
+  { method = "GET", headers = {} }: GetOptions,
+  rawPath: string = url.pathname + url.search,
+): Promise<Answer> {
+  const options = {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port,
+    path: rawPath,
+    method,
+    headers,
+  };
+  const sent =
+    agent === undefined ? request(options) : requestTls({ ...options, agent });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  let complete = true;
+  try {
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+  } catch {
+    complete = false;
+  }
+  const body = Buffer.concat(chunks);
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body,
+    complete: complete && response.complete,
+    json: () => JSON.parse(body.toString("utf8")) as unknown,
+  };
+}
