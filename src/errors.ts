@@ -13,7 +13,9 @@ import { SignatureUndecided } from "./errors/verification.ts";
 export * from "./errors/provender-error.ts";
 export * from "./errors/host.ts";
 export * from "./errors/origin.ts";
+export * from "./errors/policy.ts";
 export * from "./errors/request.ts";
+export * from "./errors/trust.ts";
 export * from "./errors/verification.ts";
 
 /** True only when somebody who knows said that the thing does not exist; never for "could not tell". */

@@ -2,10 +2,22 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { runHash } from "./commands/hash.ts";
+import { formatExplanation } from "./commands/policy-explanation.ts";
 import { runServe } from "./commands/serve.ts";
+import {
+  approveRelease,
+  decideKey,
+  listTrust,
+  withdrawApproval,
+  type TrustParts,
+} from "./commands/trust.ts";
 import { formatConfiguration, loadConfiguration } from "./config.ts";
-import { ConfigurationInvalid, ProvenderError } from "./errors.ts";
-import { wireDaemon, zipLimits } from "./wiring.ts";
+import {
+  ConfigurationInvalid,
+  MalformedAddress,
+  ProvenderError,
+} from "./errors.ts";
+import { wireDaemon, wireLedger, wireRules, zipLimits } from "./wiring.ts";
 
 /** Exit statuses of the contract: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
 const failed = 1;
@@ -28,6 +40,7 @@ function makeProgram(): Command {
     .exitOverride();
   addServe(program);
   addConfig(program);
+  addTrust(program);
   addHash(program);
   return program;
 }
@@ -36,7 +49,9 @@ function addServe(program: Command): void {
   withConfig(program.command("serve"))
     .description("run the mirror until SIGTERM or SIGINT")
     .action(async ({ config }: ConfigOption) => {
-      const daemon = await wireDaemon(loadConfiguration({ file: config }));
+      const daemon = await wireDaemon(() =>
+        loadConfiguration({ file: config }),
+      );
       process.exitCode = await runServe(daemon, process);
     });
 }
@@ -47,16 +62,81 @@ function addConfig(program: Command): void {
     .description("look at the configuration");
   withConfig(group.command("check"))
     .description("say whether the configuration can be used")
-    .action(({ config }: ConfigOption) => {
-      const { source } = loadConfiguration({ file: config });
-      process.stdout.write(`${source ?? "The built-in defaults"}: good\n`);
+    .option(
+      "--explain <spec>",
+      "say which rule decides for NAMESPACE/TYPE[@VERSION]",
+    )
+    .action(({ config, explain }: ConfigOption & { explain?: string }) => {
+      const configuration = loadConfiguration({ file: config });
+      const { policy } = wireRules(configuration);
+      const { source } = configuration;
+      print(`${source ?? "The built-in defaults"}: good\n`);
+      if (explain !== undefined) print(formatExplanation(policy, explain));
     });
   withConfig(group.command("show"))
     .description("print the configuration with all defaults, without secrets")
     .action(({ config }: ConfigOption) => {
       const configuration = loadConfiguration({ file: config });
-      process.stdout.write(formatConfiguration(configuration));
+      print(formatConfiguration(configuration));
     });
+}
+
+function addTrust(program: Command): void {
+  const group = program
+    .command("trust")
+    .description("look at signing keys and decide about them");
+  const run = async (
+    { config }: ConfigOption,
+    act: (parts: TrustParts) => Promise<void>,
+  ) => {
+    const parts = await wireLedger(loadConfiguration({ file: config }));
+    await act({ ...parts, now: () => new Date(), stdout: print });
+    await parts.audit.close();
+  };
+  withConfig(group.command("list"))
+    .description("keys, held back and re-created releases by namespace")
+    .option("--json", "print one JSON document")
+    .action((options: ConfigOption & { json?: boolean }) =>
+      run(options, (parts) =>
+        listTrust(parts, { json: options.json ?? false }),
+      ),
+    );
+  addDecision(group, run, "approve");
+  addDecision(group, run, "revoke");
+}
+
+function addDecision(
+  group: Command,
+  run: (
+    options: ConfigOption,
+    act: (parts: TrustParts) => Promise<void>,
+  ) => Promise<void>,
+  name: "approve" | "revoke",
+): void {
+  const decision = name === "approve" ? "approved" : "revoked";
+  const decideRelease = name === "approve" ? approveRelease : withdrawApproval;
+  withConfig(group.command(name))
+    .description(
+      name === "approve"
+        ? "serve a release that is held back or re-created, or take a key"
+        : "take an approval back, or refuse a key from now on",
+    )
+    .argument(
+      "<what>",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key HOSTNAME/NAMESPACE",
+    )
+    .option("--key <fingerprint>", "full fingerprint of a primary key")
+    .action((what: string, options: ConfigOption & { key?: string }) =>
+      run(options, (parts) =>
+        options.key === undefined
+          ? decideRelease(parts, what)
+          : decideKey(parts, what, options.key, decision),
+      ),
+    );
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
 }
 
 function addHash(program: Command): void {
@@ -68,11 +148,10 @@ function addHash(program: Command): void {
     .action(
       async (archives: string[], { json = false }: { json?: boolean }) => {
         const { limits } = loadConfiguration({ file: undefined });
-        const stdout = (text: string) => void process.stdout.write(text);
         const stderr = (text: string) => void process.stderr.write(text);
         process.exitCode = await runHash(
           { archives, json, limits: zipLimits(limits) },
-          { stdout, stderr },
+          { stdout: print, stderr },
         );
       },
     );
@@ -94,7 +173,13 @@ function report(error: unknown): number {
       ? error.message
       : ((error as Error).stack ?? String(error));
   process.stderr.write(`provender: ${text}\n`);
-  return error instanceof ConfigurationInvalid ? misused : failed;
+  return isMisuse(error) ? misused : failed;
+}
+
+function isMisuse(error: unknown): boolean {
+  return (
+    error instanceof ConfigurationInvalid || error instanceof MalformedAddress
+  );
 }
 
 try {

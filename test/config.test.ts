@@ -137,17 +137,6 @@ describe("what this version does not do yet", () => {
     ["storage.maxSize", "storage: { maxSize: 200GiB }"],
     ["storage.minFree", "storage: { minFree: 2GiB }"],
     ["platforms", "platforms: [linux_amd64]"],
-    ["policy.default", "policy: { default: deny }"],
-    ["policy.minimumAge", "policy: { minimumAge: 3d }"],
-    [
-      "policy.rules",
-      "policy: { rules: [{ match: 'a.example/b/*', action: deny }] }",
-    ],
-    ["trust.newKeys", "trust: { newKeys: refuse }"],
-    [
-      "trust.keys",
-      "trust: { keys: [{ match: 'a.example/b/*', fingerprints: [C874011F0AB405110D02105534365D9472D7468F] }] }",
-    ],
     [
       "auth.tokens",
       `auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)} }] }`,

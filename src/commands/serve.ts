@@ -8,7 +8,7 @@ export interface ServeProcess {
 
 /**
  * `provender serve`: runs until SIGTERM or SIGINT, prints what clients need on
- * standard output once it serves, and calls `reload` on SIGHUP.
+ * standard output once it serves, and reloads on SIGHUP.
  */
 export async function runServe(
   daemon: Daemon,
@@ -17,7 +17,7 @@ export async function runServe(
   const stopped = Promise.withResolvers<void>();
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.on(signal, () => stopped.resolve());
-  process.on("SIGHUP", () => void daemon.reloadCertificate());
+  process.on("SIGHUP", () => void daemon.reload());
   try {
     const { url, clients } = await daemon.start();
     process.stdout.write(`provender serves on ${url}\n\n${clients}`);

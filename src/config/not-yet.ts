@@ -11,20 +11,12 @@ const notYet = [
   "storage.maxSize",
   "storage.minFree",
   "platforms",
-  "policy.default",
-  "policy.minimumAge",
-  "policy.rules",
-  "trust.newKeys",
-  "trust.keys",
   "auth.tokens",
   "auth.archiveUrls",
   "auth.oidc",
 ] as const;
 
-type Keys = Pick<
-  Configuration,
-  "origins" | "storage" | "platforms" | "policy" | "trust" | "auth"
->;
+type Keys = Pick<Configuration, "origins" | "storage" | "platforms" | "auth">;
 
 /** The paths of what is set and not available. */
 export function findUnavailable(set: Keys, defaults: Keys): Path[] {

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import {
-  isAbsence,
   isOriginFailure,
+  NotFound,
   NotStored,
+  ProvenderError,
   TooBusy,
-  type NotFound,
 } from "../errors.ts";
 import type { Answer } from "./answer.ts";
 import type { Clock } from "./clock.ts";
@@ -78,11 +78,17 @@ export class MetadataCache<K, V extends object> {
   }
 
   /**
+   * With `askNow` a fresh value is not enough; a failing origin is still spared.
    * `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered briefly; a failing origin
    * is answered with what is known, if that is not too old.
    */
-  async get(subject: K, fetch: FetchValue<V>): Promise<Answer<V>> {
+  async get(
+    subject: K,
+    fetch: FetchValue<V>,
+    { askNow = false }: { readonly askNow?: boolean } = {},
+  ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
+    if (askNow) this.#expire(key);
     const held = this.#heldAnswer(key);
     if (held !== undefined) return held;
     const asking = this.#asking.get(key);
@@ -92,6 +98,23 @@ export class MetadataCache<K, V extends object> {
     );
     this.#asking.set(key, answer);
     return answer;
+  }
+
+  /** What is known, however old, without asking the origin. */
+  async peek(subject: K): Promise<V | undefined> {
+    const key = this.#records.format(subject);
+    const { known, refused } = await this.#recall(key, subject);
+    if (refused !== undefined) throw refused;
+    return known?.value;
+  }
+
+  #expire(key: string): void {
+    const known = this.#memory.get(key);
+    const now = this.#clock.monotonic();
+    if (known === undefined || now - known.checkedAt >= this.#limits.versions)
+      return;
+    const size = this.#memory.info(key)?.size ?? 1;
+    this.#memory.set(key, { ...known, askAgainAt: now }, { size });
   }
 
   #heldAnswer(key: string): Answer<V> | undefined {
@@ -121,10 +144,10 @@ export class MetadataCache<K, V extends object> {
     subject: K,
     fetch: FetchValue<V>,
   ): Promise<Answer<V>> {
-    const known = this.#memory.get(key) ?? (await this.#load(key, subject));
+    const { known, refused } = await this.#recall(key, subject);
     const held = known && this.#heldAnswer(key);
     if (held !== undefined) return held;
-    if (this.#offline) return this.#answerOffline(key, known);
+    if (this.#offline) return this.#answerOffline(key, known, refused);
     const start = this.#clock.monotonic();
     try {
       const signal = AbortSignal.timeout(this.#limits.answer);
@@ -133,12 +156,33 @@ export class MetadataCache<K, V extends object> {
       const originTime = this.#clock.monotonic() - start;
       return { value, outcome: "fetched", age: 0, originTime };
     } catch (error) {
+      // What is known and refused is a better answer than that nobody could be asked.
+      if (refused !== undefined && isOriginFailure(error)) throw refused;
       return this.#answerFailure(key, known, error, start);
     }
   }
 
-  #answerOffline(key: string, known: Remembered<V> | undefined): Answer<V> {
-    if (known === undefined) throw new NotStored(key);
+  /** What memory or the record has; a record that may not be believed any more is refused, not absent. */
+  async #recall(
+    key: string,
+    subject: K,
+  ): Promise<{ known?: Remembered<V> | undefined; refused?: ProvenderError }> {
+    try {
+      const known = this.#memory.get(key) ?? (await this.#load(key, subject));
+      return { known };
+    } catch (error) {
+      if (!(error instanceof ProvenderError) || isOriginFailure(error))
+        throw error;
+      return { refused: error };
+    }
+  }
+
+  #answerOffline(
+    key: string,
+    known: Remembered<V> | undefined,
+    refused: ProvenderError | undefined,
+  ): Answer<V> {
+    if (known === undefined) throw refused ?? new NotStored(key);
     const age = this.#clock.monotonic() - known.checkedAt;
     return { value: known.value, outcome: "hit", age, originTime: 0 };
   }
@@ -150,7 +194,7 @@ export class MetadataCache<K, V extends object> {
     start: number,
   ): Answer<V> {
     const now = this.#clock.monotonic();
-    if (isAbsence(error)) this.#rememberAbsence(key, error as NotFound, now);
+    if (error instanceof NotFound) this.#rememberAbsence(key, error, now);
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;

@@ -59,10 +59,10 @@ export class PackageHashes {
 
   async #read(sha256: Sha256): Promise<Found | undefined> {
     const body = await this.#records.read(recordKey(sha256));
-    if (body === undefined) return undefined;
-    const found = shape.parse(body);
-    this.#memory.set(sha256, found);
-    return found;
+    const parsed = shape.safeParse(body);
+    if (!parsed.success) return undefined;
+    this.#memory.set(sha256, parsed.data);
+    return parsed.data;
   }
 
   async #compute(sha256: Sha256): Promise<Found | undefined> {
@@ -117,7 +117,9 @@ export class PackageHashes {
 }
 
 function asUnhashable(error: unknown): Found {
-  if (error instanceof ArchiveUnhashable) return { unhashable: error.reason };
+  // With a cause it is an overrun, which says nothing about the archive.
+  if (error instanceof ArchiveUnhashable && error.cause === undefined)
+    return { unhashable: error.reason };
   throw error;
 }
 

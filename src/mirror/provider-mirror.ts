@@ -1,28 +1,27 @@
 import { formatArchiveHash } from "../address/hash.ts";
-import type { Hostname } from "../address/hostname.ts";
 import { formatPlatform, type Platform } from "../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
+import { isPrerelease } from "../address/version-constraint.ts";
 import { compareVersions, type Version } from "../address/version.ts";
-import { NotFound, NotStored, OriginNotServed } from "../errors.ts";
-import type { OriginVersions } from "../origin/registry-answers.ts";
+import { NotFound, NothingAdmitted, NotStored } from "../errors.ts";
+import type { Alarms } from "../telemetry/alarms.ts";
+import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ArchiveCache, OpenArchive } from "./archive-cache.ts";
-import type { MetadataCache } from "./metadata-cache.ts";
 import type { PackageHashes } from "./package-hashes.ts";
-import {
-  fetchRelease,
-  openPackage,
-  type ReleaseOrigin,
-} from "./release-fetch.ts";
+import type { ProviderCatalog } from "./provider-catalog.ts";
+import { openPackage } from "./release-fetch.ts";
 import {
   formatRelease,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
 } from "./release.ts";
+import { limitVersions, type VersionList } from "./version-list.ts";
+import { VersionListing } from "./version-listing.ts";
 
 /** One platform's archive as clients are told of it; `hashes` has `zh:` always and `h1:` when known. */
 export interface MirroredPackage {
@@ -32,44 +31,46 @@ export interface MirroredPackage {
 }
 
 export interface ProviderMirrorParts {
-  readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;
-  readonly versions: MetadataCache<ProviderAddress, OriginVersions>;
-  readonly releases: MetadataCache<ReleaseAddress, Release>;
+  readonly catalog: ProviderCatalog;
+  readonly admission: Admission;
   readonly archives: ArchiveCache;
   readonly hashes: PackageHashes;
   readonly offline: boolean;
-  /** Unlisted hostnames are answered so that clients go on to their next installation method. */
-  readonly fallThrough: boolean;
   /** Versions of which something is kept, for a mirror that asks no origin. */
   readonly listKept: (provider: ProviderAddress) => Promise<readonly Version[]>;
-  /** The registry reports another h1 than the archive has. */
-  readonly onHashConflict: (
-    filename: string,
-    reported: readonly string[],
-    computed: string,
-  ) => void;
+  readonly alarms: Alarms;
 }
 
-/** The read-through core: what clients of a network mirror ask for. */
+/** The read-through core: what clients of a network mirror ask for, as far as they may have it. */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
+  readonly #listing: VersionListing;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
+    this.#listing = new VersionListing(parts.admission, {
+      peek: (address) => parts.catalog.peekRelease(address),
+      find: async (address) => (await parts.catalog.findRelease(address)).value,
+      isStored: (address) => this.#isStored(address),
+    });
   }
 
-  /** Newest first. Throws NotFound, OriginNotServed and the origin's failures. */
+  /** Newest first. Throws NotFound, PolicyDenied, OriginNotServed and the origin's failures. */
   async listVersions(
     provider: ProviderAddress,
   ): Promise<Answer<readonly Version[]>> {
-    const origin = this.#originOf(provider);
-    const { versions, offline } = this.#parts;
-    if (offline) return this.#listStoredVersions(provider);
-    const answer = await versions.get(provider, (_, signal) =>
-      origin.registry.listVersions(provider, signal),
-    );
-    const listed = answer.value.versions.map(({ version }) => version);
-    return { ...answer, value: newestFirst(listed) };
+    const { catalog, admission, offline } = this.#parts;
+    catalog.originOf(provider);
+    admission.admitProvider(provider);
+    const answer = offline
+      ? await this.#listStored(provider)
+      : await catalog.listVersions(provider);
+    if (answer.outcome === "fetched") this.#learnKey(provider, answer.value);
+    const value = await this.#listing.list(provider, answer.value);
+    // An empty list would send clients on to their next installation method.
+    if (value.length === 0 && answer.value.versions.size > 0)
+      throw new NothingAdmitted(formatProviderAddress(provider));
+    return { ...answer, value };
   }
 
   /** All platforms that were signed and are offered, by name; no archive is waited for. */
@@ -107,10 +108,11 @@ export class ProviderMirror {
     address: ReleaseAddress,
     found: ReleasePackage,
   ): Promise<OpenArchive> {
-    const origin = this.#originOf(address.provider);
-    if (this.#parts.offline && (await this.findSize(found)) === undefined)
+    const { catalog, archives, offline } = this.#parts;
+    const origin = catalog.originOf(address.provider);
+    if (offline && (await this.findSize(found)) === undefined)
       throw new NotStored(found.filename);
-    return this.#parts.archives.open(found.sha256, {
+    return archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
       open: (signal) => openPackage(origin, address, found, signal),
@@ -122,30 +124,28 @@ export class ProviderMirror {
     return this.#parts.archives.findSize(sha256);
   }
 
-  /** A verified release, from memory, its record or the origin. */
+  /** A verified release that clients may have; the rules are asked before the origin is. */
   async findRelease(address: ReleaseAddress): Promise<Answer<Release>> {
-    const origin = this.#originOf(address.provider);
-    return this.#parts.releases.get(address, async (known, signal) => {
-      const offered = await this.#offeredPlatforms(address);
-      return fetchRelease(origin, address, offered, known, signal);
-    });
+    const { catalog, admission } = this.#parts;
+    catalog.originOf(address.provider);
+    admission.admitVersion(address);
+    const answer = await catalog.findRelease(address);
+    const list = await catalog.peekVersions(address.provider);
+    await admission.admitRelease(address, answer.value, list);
+    return answer;
   }
 
-  /** What the origin's list says; undefined platforms are unknown ones, a missing version is absence. */
-  async #offeredPlatforms({
-    provider,
-    version,
-  }: ReleaseAddress): Promise<readonly Platform[] | undefined> {
-    const { registry } = this.#originOf(provider);
-    const answer = await this.#parts.versions.get(provider, (_, signal) =>
-      registry.listVersions(provider, signal),
+  /** The first contact with a provider teaches its key, in the background, so that later releases can be held against it. */
+  #learnKey(provider: ProviderAddress, list: VersionList): void {
+    const newest = [...list.versions.keys()]
+      .filter((version) => !isPrerelease(version))
+      .toSorted(compareVersions)
+      .at(-1);
+    const isFirst = [...list.versions.values()].every(
+      ({ appeared }) => appeared === undefined,
     );
-    const listed = answer.value.versions.find(
-      (candidate) => candidate.version === version,
-    );
-    if (listed === undefined)
-      throw new NotFound(formatRelease({ provider, version }));
-    return listed.platforms;
+    if (newest === undefined || !isFirst) return;
+    void this.findRelease({ provider, version: newest }).catch(() => undefined);
   }
 
   async #describe(
@@ -156,41 +156,42 @@ export class ProviderMirror {
     const reported = release.reported.get(name)?.packageHashes ?? [];
     const computed = await this.#parts.hashes.find(sha256);
     if (computed !== undefined && reported.some((hash) => hash !== computed))
-      this.#parts.onHashConflict(filename, reported, computed);
+      this.#parts.alarms.raise("package-hash-conflict", {
+        archive: filename,
+        reported,
+        computed,
+      });
     const packageHashes = computed === undefined ? reported : [computed];
     const hashes = [...packageHashes, formatArchiveHash(sha256)];
     return { platform, filename, hashes };
   }
 
-  async #listStoredVersions(
-    provider: ProviderAddress,
-  ): Promise<Answer<readonly Version[]>> {
-    const kept = await this.#parts.listKept(provider);
+  /** The list of a mirror that asks nobody: what is stored, whatever the origin listed. */
+  async #listStored(provider: ProviderAddress): Promise<Answer<VersionList>> {
+    const { catalog, listKept } = this.#parts;
+    const list = await catalog.peekVersions(provider);
+    const kept = await listKept(provider);
     const stored = await Promise.all(
       kept.map((version) => this.#isStored({ provider, version })),
     );
-    const value = newestFirst(kept.filter((_, index) => stored[index]));
-    if (value.length === 0)
+    const present = new Set(kept.filter((_, index) => stored[index]));
+    if (present.size === 0)
       throw new NotStored(formatProviderAddress(provider));
-    return { value, outcome: "hit", age: 0, originTime: 0 };
+    return {
+      value: limitVersions(list, present),
+      outcome: "hit",
+      age: 0,
+      originTime: 0,
+    };
   }
 
   async #isStored(address: ReleaseAddress): Promise<boolean> {
-    const { value } = await this.findRelease(address);
+    const release = await this.#parts.catalog.peekRelease(address);
     const sizes = await Promise.all(
-      [...value.packages.values()].map((found) => this.findSize(found)),
+      [...(release?.packages.values() ?? [])].map((found) =>
+        this.findSize(found),
+      ),
     );
     return sizes.some((size) => size !== undefined);
   }
-
-  #originOf({ hostname }: ProviderAddress): ReleaseOrigin {
-    const origin = this.#parts.origins.get(hostname);
-    if (origin === undefined)
-      throw new OriginNotServed(hostname, this.#parts.fallThrough);
-    return origin;
-  }
-}
-
-function newestFirst(versions: readonly Version[]): readonly Version[] {
-  return versions.toSorted((a, b) => compareVersions(b, a));
 }

@@ -1,10 +1,21 @@
 import { formatPlatform, type Platform } from "../address/platform.ts";
-import { isAbsence, NotFound } from "../errors.ts";
+import {
+  isAbsence,
+  isOriginFailure,
+  NotFound,
+  ProvenderError,
+} from "../errors.ts";
 import type { OriginArchive } from "../origin/http-client.ts";
 import type { ProviderRegistry } from "../origin/provider-registry.ts";
 import type { OriginPackage } from "../origin/registry-answers.ts";
 import { verifyRegistryDigest } from "../verification/signed-checksums.ts";
 import type { Clock } from "./clock.ts";
+import {
+  isSameList,
+  reconcile,
+  type Continuity,
+  type Offer,
+} from "./release-continuity.ts";
 import {
   judgeProof,
   prepareProof,
@@ -37,28 +48,61 @@ const commonPlatforms: readonly Platform[] = [
 
 /**
  * One package lookup and the signed checksums give the digests of all platforms.
- * When the lookup says what is known already, the known release stands.
+ * When the lookup says what is known already, nothing more is asked; when it
+ * says something else, the first release that was seen goes on.
  */
 export async function fetchRelease(
   origin: ReleaseOrigin,
   address: ReleaseAddress,
   offered: readonly Platform[] | undefined,
   known: Release | undefined,
+  isApproved: (offered: string) => boolean,
+  signal: AbortSignal,
+): Promise<Continuity> {
+  const found = await findAnyPackage(origin, address, offered, signal);
+  const { reported } = found;
+  if (known !== undefined && confirms(found, offered, known, origin.policy))
+    return { release: { ...known, reported }, change: { kind: "none" } };
+  const believe = () => believeOffer(origin, address, found, offered, signal);
+  if (known === undefined)
+    return { release: await believe(), change: { kind: "none" } };
+  const context = {
+    judge: origin.judge,
+    now: origin.clock.now(),
+    isApproved,
+  };
+  const offer = await asOffer(believe);
+  return reconcile(address, known, offer, found.signingKeys, context);
+}
+
+/** Steps 1, 2, 4 and 5 of the chain for what the origin offers now. */
+async function believeOffer(
+  { registry, policy, judge, clock }: ReleaseOrigin,
+  address: ReleaseAddress,
+  found: OriginPackage,
+  offered: readonly Platform[] | undefined,
   signal: AbortSignal,
 ): Promise<Release> {
-  const found = await findAnyPackage(origin, address, offered, signal);
-  if (known !== undefined && confirms(found, offered, known, origin.policy))
-    return { ...known, reported: found.reported };
-  const fetched = await origin.registry.fetchChecksums(found, signal);
+  const fetched = await registry.fetchChecksums(found, signal);
   const evidence = { ...fetched, keys: found.signingKeys };
-  const now = origin.clock.now();
-  const { policy, judge } = origin;
-  const proof = prepareProof(address, evidence, policy, judge.library, now);
+  const firstSeen = clock.now();
+  const { library } = judge;
+  const proof = prepareProof(address, evidence, policy, library, firstSeen);
   const checksums = await judgeProof(address, proof, judge);
   const packages = bindPackages(address, checksums, offered);
   verifyAgainst(found, packages);
-  const firstSeen = known?.firstSeen ?? now;
   return { checksums, proof, firstSeen, packages, reported: found.reported };
+}
+
+/** A refusal says something about the offer; a failing origin says nothing. */
+async function asOffer(believe: () => Promise<Release>): Promise<Offer> {
+  try {
+    return { release: await believe() };
+  } catch (error) {
+    if (isOriginFailure(error) || !(error instanceof ProvenderError))
+      throw error;
+    return { refused: error };
+  }
 }
 
 /** Where the archive is now; its `shasum` must be what was signed. */
@@ -107,9 +151,7 @@ function confirms(
   known: Release,
   policy: SignaturePolicy,
 ): boolean {
-  const sameKeys =
-    found.signingKeys.length === known.proof.keys.length &&
-    found.signingKeys.every((key, index) => key === known.proof.keys[index]);
+  const sameKeys = isSameList(found.signingKeys, known.proof.keys);
   const sameDigest = [...known.packages.values()].some(
     ({ filename, sha256 }) =>
       filename === found.filename && sha256 === found.shasum,

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { parsePackageHash } from "../address/hash.ts";
+import type { Hostname } from "../address/hostname.ts";
 import { formatPlatform, parsePlatform } from "../address/platform.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { isVersion, type Version } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
+import type { Clock } from "./clock.ts";
 import type { Kept, MetadataRecords } from "./metadata-cache.ts";
 import {
   bindPackages,
@@ -12,18 +14,26 @@ import {
   type Release,
   type ReleaseAddress,
 } from "./release.ts";
-import { judgeProof, type SignatureJudge } from "./release-verdict.ts";
+import {
+  isOnTerms,
+  judgeProof,
+  prepareProof,
+  type SignatureJudge,
+  type SignaturePolicy,
+} from "./release-verdict.ts";
+
+const date = z.iso.datetime().transform((text) => new Date(text));
 
 const shape = z.object({
-  confirmedAt: z.iso.datetime(),
-  firstSeen: z.iso.datetime(),
+  confirmedAt: date,
+  firstSeen: date,
   proof: z.object({
     document: z.string(),
     signature: z.base64().nullable(),
     keys: z.array(z.string()),
     profile: z.enum(["terraform", "opentofu", "enforce", "strict"]),
     exemption: z.enum(["unsigned-when-published", "signatures-off"]).nullable(),
-    verifiedAt: z.iso.datetime(),
+    verifiedAt: date,
     library: z.string(),
   }),
   platforms: z.array(z.string().transform(parsePlatform)),
@@ -36,17 +46,24 @@ const shape = z.object({
   ),
 });
 
+/** On what terms a proof that is read back has to hold. */
+export interface JudgingTerms {
+  readonly judge: SignatureJudge;
+  readonly policyOf: (hostname: Hostname) => SignaturePolicy;
+  readonly clock: Clock;
+}
+
 /** Believed releases on disk with their proofs. What is read back is judged again, so a record alone is never trusted. */
 export class ReleaseRecords implements MetadataRecords<
   ReleaseAddress,
   Release
 > {
   readonly #records: RecordStore;
-  readonly #judge: SignatureJudge;
+  readonly #terms: JudgingTerms;
 
-  constructor(records: RecordStore, judge: SignatureJudge) {
+  constructor(records: RecordStore, terms: JudgingTerms) {
     this.#records = records;
-    this.#judge = judge;
+    this.#terms = terms;
   }
 
   format(release: ReleaseAddress): string {
@@ -55,26 +72,20 @@ export class ReleaseRecords implements MetadataRecords<
 
   async read(address: ReleaseAddress): Promise<Kept<Release> | undefined> {
     const body = await this.#records.read(recordKey(address));
-    if (body === undefined) return undefined;
-    const record = shape.parse(body);
-    const { document, signature, exemption, verifiedAt } = record.proof;
-    const proof = {
-      ...record.proof,
-      document: Buffer.from(document, "utf8"),
-      signature:
-        signature === null ? undefined : Buffer.from(signature, "base64"),
-      exemption: exemption ?? undefined,
-      verifiedAt: new Date(verifiedAt),
-    };
-    const checksums = await judgeProof(address, proof, this.#judge);
+    const parsed = shape.safeParse(body);
+    if (!parsed.success) return undefined;
+    const { confirmedAt, firstSeen, platforms, reported } = parsed.data;
+    const proof = this.#onPresentTerms(address, readProof(parsed.data.proof));
+    const checksums = await judgeProof(address, proof, this.#terms.judge);
+    const packages = bindPackages(address, checksums, platforms);
     const value = {
       checksums,
       proof,
-      firstSeen: new Date(record.firstSeen),
-      packages: bindPackages(address, checksums, record.platforms),
-      reported: readReported(record.reported),
+      firstSeen,
+      packages,
+      reported: readReported(reported),
     };
-    return { value, confirmedAt: new Date(record.confirmedAt) };
+    return { value, confirmedAt };
   }
 
   async write(
@@ -104,11 +115,34 @@ export class ReleaseRecords implements MetadataRecords<
     });
   }
 
+  /** A verdict on other terms than today's is made again, as of now. */
+  #onPresentTerms(
+    address: ReleaseAddress,
+    proof: Release["proof"],
+  ): Release["proof"] {
+    const { judge, clock, policyOf } = this.#terms;
+    const policy = policyOf(address.provider.hostname);
+    return isOnTerms(proof, policy)
+      ? proof
+      : prepareProof(address, proof, policy, judge.library, clock.now());
+  }
+
   /** The versions of a provider that were ever believed, in no order. */
   async list(provider: ProviderAddress): Promise<readonly Version[]> {
     const names = await this.#records.list(recordFolderKey(provider));
     return names.filter(isVersion);
   }
+}
+
+function readProof(proof: z.infer<typeof shape>["proof"]): Release["proof"] {
+  const { document, signature, exemption } = proof;
+  return {
+    ...proof,
+    document: Buffer.from(document, "utf8"),
+    signature:
+      signature === null ? undefined : Buffer.from(signature, "base64"),
+    exemption: exemption ?? undefined,
+  };
 }
 
 function encodeSignature(signature: Uint8Array | undefined): string | null {

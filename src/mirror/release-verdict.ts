@@ -57,6 +57,19 @@ export function prepareProof(
   };
 }
 
+/** True when the proof was judged as the operator asks today. */
+export function isOnTerms(
+  { profile, exemption }: ReleaseProof,
+  policy: SignaturePolicy,
+): boolean {
+  const excused =
+    exemption === undefined ||
+    policy.signatures === "off" ||
+    (exemption === "unsigned-when-published" &&
+      policy.signatures === "when-published");
+  return excused && profile === policy.profile;
+}
+
 /** Decides on a proof as of `verifiedAt`: the same answer today and when it is read back years later. */
 export async function judgeProof(
   release: ReleaseAddress,

@@ -5,19 +5,24 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
-import type { OriginVersions } from "../origin/registry-answers.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
 import type { Kept, MetadataRecords } from "./metadata-cache.ts";
+import type { VersionList } from "./version-list.ts";
+
+const date = z.iso.datetime().transform((text) => new Date(text));
 
 const shape = z.object({
-  confirmedAt: z.iso.datetime(),
+  confirmedAt: date,
+  firstContact: date,
   warnings: z.array(z.string()),
   versions: z.array(
     z.object({
       version: z.string().transform(parseVersion),
       protocols: z.array(z.string()),
       platforms: z.array(z.string().transform(parsePlatform)).nullable(),
+      appeared: date.nullable(),
+      listed: z.boolean(),
     }),
   ),
 });
@@ -25,7 +30,7 @@ const shape = z.object({
 /** The lists of versions on disk, one record a provider. */
 export class VersionRecords implements MetadataRecords<
   ProviderAddress,
-  OriginVersions
+  VersionList
 > {
   readonly #records: RecordStore;
 
@@ -39,33 +44,39 @@ export class VersionRecords implements MetadataRecords<
 
   async read(
     provider: ProviderAddress,
-  ): Promise<Kept<OriginVersions> | undefined> {
+  ): Promise<Kept<VersionList> | undefined> {
     const body = await this.#records.read(recordKey(provider));
-    if (body === undefined) return undefined;
-    const { confirmedAt, warnings, versions } = shape.parse(body);
+    const parsed = shape.safeParse(body);
+    if (!parsed.success) return undefined;
+    const { confirmedAt, versions, ...value } = parsed.data;
+    const listed = versions.map((entry) => ({
+      ...entry,
+      platforms: entry.platforms ?? undefined,
+      appeared: entry.appeared ?? undefined,
+    }));
     return {
-      confirmedAt: new Date(confirmedAt),
+      confirmedAt,
       value: {
-        warnings,
-        versions: versions.map((entry) => ({
-          ...entry,
-          platforms: entry.platforms ?? undefined,
-        })),
+        ...value,
+        versions: new Map(listed.map((entry) => [entry.version, entry])),
       },
     };
   }
 
   async write(
     provider: ProviderAddress,
-    { value, confirmedAt }: Kept<OriginVersions>,
+    { value, confirmedAt }: Kept<VersionList>,
   ): Promise<number> {
     return this.#records.write(recordKey(provider), {
       confirmedAt: confirmedAt.toISOString(),
+      firstContact: value.firstContact.toISOString(),
       warnings: value.warnings,
-      versions: value.versions.map(({ version, protocols, platforms }) => ({
-        version,
-        protocols,
-        platforms: platforms?.map(formatPlatform) ?? null,
+      versions: [...value.versions.values()].map((entry) => ({
+        version: entry.version,
+        protocols: entry.protocols,
+        platforms: entry.platforms?.map(formatPlatform) ?? null,
+        appeared: entry.appeared?.toISOString() ?? null,
+        listed: entry.listed,
       })),
     });
   }

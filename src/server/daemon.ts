@@ -21,6 +21,8 @@ export interface DaemonParts {
   /** Removes staging files not written since; returns how many. */
   readonly sweep: (before: Date) => Promise<number>;
   readonly logger: Logger;
+  /** Reads the configuration again and applies what can change while serving; throws what is wrong with it. */
+  readonly reload: () => void;
   /** Releases everything below the faces. */
   readonly close: () => Promise<void>;
 }
@@ -61,8 +63,23 @@ export class Daemon {
     };
   }
 
-  /** Reads the certificate again (SIGHUP, and once a day for renewal); the old one stays when that fails. */
-  async reloadCertificate(): Promise<void> {
+  /** SIGHUP: policy, trust and the certificate; what is wrong leaves the old in place. */
+  async reload(): Promise<void> {
+    const { notification, reload, logger } = this.#parts;
+    await notification.reloading();
+    try {
+      reload();
+      logger.info("policy and trust loaded");
+    } catch (error) {
+      const reason = (error as Error).message;
+      logger.error({ error: reason }, "the configuration in use is kept");
+    }
+    await this.#reloadCertificate();
+    await notification.ready("Serving");
+  }
+
+  /** Also once a day, for renewal; the old one stays when that fails. */
+  async #reloadCertificate(): Promise<void> {
     const { certificates, logger } = this.#parts;
     try {
       const tls = await certificates(new Date());
@@ -90,7 +107,7 @@ export class Daemon {
   #serve(url: string): void {
     const { readiness, notification, logger } = this.#parts;
     readiness.become("serving");
-    this.#renewal = setInterval(() => void this.reloadCertificate(), day);
+    this.#renewal = setInterval(() => void this.#reloadCertificate(), day);
     const started = new Date();
     this.#sweep = setTimeout(
       () => void this.#sweepStaging(started),

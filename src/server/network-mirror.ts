@@ -1,6 +1,8 @@
 import type { Context } from "koa";
 import { parseArchiveName } from "../address/archive-name.ts";
+import { formatPlatform } from "../address/platform.ts";
 import {
+  formatProviderAddress,
   providerAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
@@ -10,6 +12,7 @@ import type { Answer } from "../mirror/answer.ts";
 import { renderIndex, renderVersion } from "../mirror/mirror-documents.ts";
 import type { ProviderMirror } from "../mirror/provider-mirror.ts";
 import type { ReleaseAddress, ReleasePackage } from "../mirror/release.ts";
+import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
 import {
   archiveTag,
   describeArchive,
@@ -22,10 +25,16 @@ import { noteOf } from "./request-note.ts";
 /** The provider network mirror protocol: index.json, VERSION.json and the archives of one provider. */
 export class NetworkMirrorFace {
   readonly #mirror: ProviderMirror;
+  readonly #audit: AuditLog;
   readonly #limits: ArchiveResponseLimits;
 
-  constructor(mirror: ProviderMirror, limits: ArchiveResponseLimits) {
+  constructor(
+    mirror: ProviderMirror,
+    audit: AuditLog,
+    limits: ArchiveResponseLimits,
+  ) {
     this.#mirror = mirror;
+    this.#audit = audit;
     this.#limits = limits;
   }
 
@@ -94,6 +103,9 @@ export class NetworkMirrorFace {
     const archive = await this.#mirror.openArchive(release, found);
     const noted = noteOf(ctx);
     noted.outcome = archive.outcome;
+    await this.#audit.record(describeServed(release, found), {
+      durable: false,
+    });
     try {
       await sendArchive(ctx, archive, found.filename, this.#limits);
     } finally {
@@ -109,6 +121,20 @@ export interface NetworkMirrorPath {
   readonly namespace: string;
   readonly type: string;
   readonly document: string;
+}
+
+function describeServed(
+  { provider, version }: ReleaseAddress,
+  { platform, sha256 }: ReleasePackage,
+): AuditEntry {
+  return {
+    event: "served",
+    verdict: "accepted",
+    provider: formatProviderAddress(provider),
+    version,
+    platform: formatPlatform(platform),
+    sha256,
+  };
 }
 
 function note(ctx: Context, answer: Omit<Answer<unknown>, "value">): void {

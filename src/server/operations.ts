@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { NotReady } from "../errors.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 
 /** What `/readyz` and the service manager are told. */
 export class Readiness {
@@ -38,6 +39,18 @@ export async function answerReadiness(
 ): Promise<void> {
   await readiness.check();
   answerStatus(ctx, "ready");
+}
+
+/** `/metrics`, in the text format of Prometheus. */
+export async function answerMetrics(
+  ctx: Context,
+  metrics: Metrics,
+): Promise<void> {
+  const { type, text } = await metrics.render();
+  ctx.status = 200;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = text;
+  ctx.res.setHeader("Content-Type", type);
 }
 
 function answerStatus(ctx: Context, status: string): void {

@@ -11,6 +11,8 @@ export interface StoreLayout {
   readonly records: string;
   readonly staging: string;
   readonly lock: string;
+  /** The current audit log; older ones lie beside it. */
+  readonly audit: string;
   readonly tls: {
     readonly directory: string;
     readonly authority: string;
@@ -28,6 +30,7 @@ export function layOutStore(directory: string): StoreLayout {
     records: join(directory, "records", "v1"),
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
+    audit: join(directory, "audit", "audit.jsonl"),
     tls: {
       directory: tls,
       authority: join(tls, "ca.pem"),

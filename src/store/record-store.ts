@@ -44,6 +44,12 @@ export class RecordStore {
     await rm(recordPath(this.#layout, key), { force: true });
   }
 
+  /** The folders directly below `prefix`, in no order. */
+  async folders(prefix: RecordKey): Promise<readonly string[]> {
+    const names = await listIfPresent(recordFolder(this.#layout, prefix));
+    return names.filter((name) => !name.endsWith(".json"));
+  }
+
   /** The last parts of the keys directly below `prefix`, in no order. */
   async list(prefix: RecordKey): Promise<readonly string[]> {
     const names = await listIfPresent(recordFolder(this.#layout, prefix));

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { access, constants, mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StoreInUse, StoreUnusable } from "../errors.ts";
 import type { StoreLayout } from "./layout.ts";
@@ -9,7 +10,8 @@ export async function prepareStorageDirectory(
   layout: StoreLayout,
 ): Promise<void> {
   try {
-    for (const folder of [layout.blobs, layout.records, layout.staging]) {
+    const { blobs, records, staging, audit } = layout;
+    for (const folder of [blobs, records, staging, dirname(audit)]) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     }

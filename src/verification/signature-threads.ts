@@ -14,7 +14,6 @@ const worker = new URL(
   import.meta.url,
 );
 const mostWaiting = 1024;
-const memoryMiB = 128;
 
 /** Of a thread's start, which is not the signature's fault and takes a fraction of a second. */
 const startMs = 10_000;
@@ -35,6 +34,8 @@ export interface SignatureThreadsSettings {
   readonly threads: number;
   /** Of one decision, counted from when a thread begins with it. */
   readonly deadlineMs: number;
+  /** Of the JavaScript heap of one thread; 128 by default. */
+  readonly memoryMiB?: number;
 }
 
 /** Decides about signatures away from the event loop, in a fixed number of threads that start at once. */
@@ -43,7 +44,8 @@ export class SignatureThreads {
   readonly #pool: Piscina<SignatureTask, SignatureDecision>;
   readonly #turn: LimitFunction;
 
-  constructor({ threads, deadlineMs }: SignatureThreadsSettings) {
+  constructor(settings: SignatureThreadsSettings) {
+    const { threads, deadlineMs, memoryMiB = 128 } = settings;
     this.#deadlineMs = deadlineMs;
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
     this.#pool = new Piscina({
@@ -52,6 +54,9 @@ export class SignatureThreads {
       maxThreads: threads,
       resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
       atomics: "disabled",
+    });
+    this.#pool.on("error", () => {
+      // An idle thread ended: nobody waits for it, and the next task starts another.
     });
   }
 

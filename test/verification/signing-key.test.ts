@@ -1,3 +1,4 @@
+import { createECDH } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MalformedAddress } from "../../src/errors.ts";
 import { parseFingerprint } from "../../src/verification/signing-key.ts";
@@ -15,9 +16,14 @@ import {
   forgeSignature,
   issuerKeyId,
   keyFlags,
+  keyIdOf,
+  mpi,
   packet,
   userIdHashed,
 } from "./signature-forge.ts";
+
+const p256 = createECDH("prime256v1");
+p256.generateKeys();
 
 describe("a fingerprint", () => {
   it("is all 40 or 64 hexadecimal digits", () => {
@@ -85,9 +91,35 @@ describe("a certificate is unusable", () => {
 
   it("with the cross-signature of another key", async () => {
     const [subkey, other] = [forgeKey(lastYear), forgeKey(lastYear)];
-    const certificate = new Certificate().userId("maker").signingSubkey(subkey);
-    const bound = certificate.packets.splice(-2);
-    certificate.packets.push(packet(14, other.body), bound[1] ?? Buffer.of());
+    const certificate = new Certificate().userId("maker");
+    const signed = Buffer.concat([certificate.primary.hashed, subkey.hashed]);
+    const forged = { type: 0x19, createdAt: lastYear };
+    const content = forgeSignature(other, signed, forged);
+    certificate.packets.push(packet(14, subkey.body));
+    certificate.onSubkey(subkey, 0x18, {
+      subpackets: [keyFlags(2), { type: 32, content }],
+    });
+    await expectUnusable(certificate);
+  });
+
+  it("with an embedded signature that is no cross-signature", async () => {
+    const subkey = forgeKey(lastYear);
+    await expectUnusable(
+      new Certificate()
+        .userId("maker")
+        .signingSubkey(subkey, {}, { type: 0x18 }),
+    );
+  });
+
+  it("with a user ID certification that names another fingerprint of the same key ID", async () => {
+    const certificate = new Certificate();
+    certificate.packets.push(packet(13, Buffer.from("maker")));
+    const id = keyIdOf(certificate.primary);
+    const content = Buffer.from(`04${"00".repeat(12)}${id}`, "hex");
+    certificate.onUserId("maker", 0x13, {
+      anonymous: true,
+      subpackets: [keyFlags(mayBoth), { type: 33, content }],
+    });
     await expectUnusable(certificate);
   });
 
@@ -111,6 +143,21 @@ describe("a certificate is unusable", () => {
   it("of version 6 without a direct-key signature", async () => {
     const primary = forgeKey(lastYear, { version: 6 });
     await expectUnusable(new Certificate(primary).userId("maker"));
+  });
+});
+
+describe("a certificate is unreadable", () => {
+  it.each([
+    ["not on its curve", Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)])],
+    ["compressed", p256.getPublicKey(null, "compressed")],
+  ])("with a subkey whose point is %s", async (_name, point) => {
+    const certificate = new Certificate().userId("maker");
+    const oid = Buffer.from("082a8648ce3d030107", "hex");
+    const head = Buffer.from([4, 0, 0, 0, 1, 19]);
+    const body = Buffer.concat([head, oid, mpi(point)]);
+    certificate.packets.push(packet(14, body));
+    const signature = signDocument(certificate.primary);
+    expect(await outcome([certificate], signature)).toBe("unreadable-key");
   });
 });
 

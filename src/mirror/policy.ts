@@ -1,0 +1,145 @@
+import type { ProviderAddress } from "../address/provider-address.ts";
+import type { VersionConstraint } from "../address/version-constraint.ts";
+import type { Version } from "../address/version.ts";
+import {
+  isMatch,
+  parseProviderPattern,
+  type ProviderPattern,
+} from "./policy-pattern.ts";
+import { isAdmitted, isCovered } from "./policy-versions.ts";
+
+/** `policy` of the configuration; ages in milliseconds. */
+export interface PolicySettings {
+  readonly default: "allow" | "deny";
+  readonly minimumAge: number;
+  readonly rules: readonly PolicyRuleSettings[];
+}
+
+export interface PolicyRuleSettings {
+  /** HOSTNAME/NAMESPACE/TYPE with `*` as a wildcard inside each part. */
+  readonly match: string;
+  readonly action: "allow" | "deny";
+  readonly versions?: VersionConstraint | undefined;
+  readonly minimumAge?: number | undefined;
+}
+
+/** The rules, ready to be asked. */
+export interface Policy {
+  readonly rules: readonly PolicyRule[];
+  /** What holds for providers and versions that no rule decides. */
+  readonly otherwise: PolicyDecision;
+}
+
+export interface PolicyRule extends PolicyDecision {
+  readonly pattern: ProviderPattern;
+  readonly versions: VersionConstraint | undefined;
+}
+
+export interface PolicyDecision {
+  readonly action: "allow" | "deny";
+  /** The key of the configuration that decided, such as `policy.rules[2]` or `policy.default`. */
+  readonly rule: string;
+  /** Milliseconds. */
+  readonly minimumAge: number;
+  /** The key that set the minimum age, such as `policy.minimumAge`. */
+  readonly minimumAgeRule: string;
+}
+
+/**
+ * What a rule has to say of a version: nothing; only its minimum age, because it would allow the version in the wide reading but not in
+ * Terraform's (see policy-versions); or the last word.
+ */
+export type RuleReading =
+  "other-provider" | "other-version" | "age-only" | "decides";
+
+/** Throws MalformedAddress for a pattern that is none. */
+export function parsePolicy(settings: PolicySettings): Policy {
+  return {
+    rules: settings.rules.map((rule, index) =>
+      parseRule(rule, `policy.rules[${index}]`, settings.minimumAge),
+    ),
+    otherwise: {
+      action: settings.default,
+      rule: "policy.default",
+      minimumAge: settings.minimumAge,
+      minimumAgeRule: "policy.minimumAge",
+    },
+  };
+}
+
+/**
+ * The first rule that decides wins. Rules fail closed: a denying one also takes the prereleases in its range; an allowing one does not
+ * let them in unless it names them, but whichever rule does cannot undercut its minimum age.
+ */
+export function decideByRules(
+  policy: Policy,
+  provider: ProviderAddress,
+  version: Version,
+): PolicyDecision {
+  let oldest: PolicyDecision | undefined;
+  for (const rule of policy.rules) {
+    const reading = readRule(rule, provider, version);
+    if (reading === "decides") return withMinimumAge(rule, oldest);
+    if (reading === "age-only") oldest = withMinimumAge(rule, oldest);
+  }
+  return withMinimumAge(policy.otherwise, oldest);
+}
+
+export function readRule(
+  { pattern, versions, action }: PolicyRule,
+  provider: ProviderAddress,
+  version: Version,
+): RuleReading {
+  if (!isMatch(pattern, provider)) return "other-provider";
+  if (versions === undefined) return "decides";
+  if (!isCovered(versions, version)) return "other-version";
+  return action === "deny" || isAdmitted(versions, version)
+    ? "decides"
+    : "age-only";
+}
+
+/** The rule that denies every version of the provider; undefined when some version could be allowed. */
+export function findProviderDenial(
+  policy: Policy,
+  provider: ProviderAddress,
+): string | undefined {
+  const decisive = policy.rules.find(
+    ({ pattern, action, versions }) =>
+      isMatch(pattern, provider) &&
+      (action === "allow" || versions === undefined),
+  );
+  const { action, rule } = decisive ?? policy.otherwise;
+  return action === "deny" ? rule : undefined;
+}
+
+function parseRule(
+  settings: PolicyRuleSettings,
+  rule: string,
+  minimumAge: number,
+): PolicyRule {
+  const ownAge = settings.minimumAge !== undefined;
+  return {
+    pattern: parseProviderPattern(settings.match),
+    action: settings.action,
+    versions: settings.versions,
+    rule,
+    minimumAge: settings.minimumAge ?? minimumAge,
+    minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
+  };
+}
+
+function withMinimumAge(
+  { action, rule, minimumAge, minimumAgeRule }: PolicyDecision,
+  other: PolicyDecision | undefined,
+): PolicyDecision {
+  const older =
+    other !== undefined && other.minimumAge > minimumAge
+      ? other
+      : { minimumAge, minimumAgeRule };
+  return {
+    action,
+    rule,
+    minimumAge: older.minimumAge,
+    minimumAgeRule: older.minimumAgeRule,
+  };
+}

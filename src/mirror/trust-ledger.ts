@@ -1,0 +1,140 @@
+import pLimit, { type LimitFunction } from "p-limit";
+import type { Hostname } from "../address/hostname.ts";
+import type { RecordKey } from "../store/layout.ts";
+import type { RecordStore } from "../store/record-store.ts";
+import {
+  decisionsShape,
+  noDecisions,
+  nothingSeen,
+  seenShape,
+  type Decisions,
+  type NamespaceTrust,
+  type Seen,
+} from "./namespace-trust.ts";
+
+/** HOSTNAME and NAMESPACE: the unit in which signing keys are trusted. */
+export interface Namespace {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+}
+
+/** How long a daemon goes without looking whether an operator decided something. */
+const lookAgainAfter = 500;
+
+interface Remembered {
+  readonly trust: NamespaceTrust;
+  readonly until: number;
+}
+
+/**
+ * What the mirror saw of each namespace's keys, and what operators decided.
+ * The two are separate records with one writer each: the mirror writes what it
+ * saw, the `trust` command writes decisions, also while a daemon runs.
+ */
+export class TrustLedger {
+  readonly #records: RecordStore;
+  readonly #memory = new Map<string, Remembered>();
+  readonly #turns = new Map<string, LimitFunction>();
+
+  constructor(records: RecordStore) {
+    this.#records = records;
+  }
+
+  /** At most half a second old; the same object as before while nothing changed. */
+  async read(namespace: Namespace): Promise<NamespaceTrust> {
+    const name = nameOf(namespace);
+    const remembered = this.#memory.get(name);
+    const now = performance.now();
+    if (remembered !== undefined && now < remembered.until)
+      return remembered.trust;
+    const trust = keepSame(remembered?.trust, await this.#load(namespace));
+    this.#memory.set(name, { trust, until: now + lookAgainAfter });
+    return trust;
+  }
+
+  /** Changes what was seen, one change after the other, durable on return; resolves with what was seen before. */
+  async noteSeen(
+    namespace: Namespace,
+    change: (seen: Seen) => Seen,
+  ): Promise<Seen> {
+    return this.#turnOf(namespace)(async () => {
+      const { seen } = await this.#load(namespace);
+      const changed = change(seen);
+      await this.#records.write(seenKey(namespace), changed);
+      this.#memory.delete(nameOf(namespace));
+      return seen;
+    });
+  }
+
+  /** Changes what operators decided; durable on return. */
+  async decide(
+    namespace: Namespace,
+    change: (decisions: Decisions) => Decisions,
+  ): Promise<void> {
+    await this.#turnOf(namespace)(async () => {
+      const { decisions } = await this.#load(namespace);
+      await this.#records.write(decisionsKey(namespace), change(decisions));
+      this.#memory.delete(nameOf(namespace));
+    });
+  }
+
+  /** Every namespace of which something is known, sorted. */
+  async list(): Promise<readonly Namespace[]> {
+    const found = new Map<string, Namespace>();
+    for (const kind of [seenPrefix, decisionsPrefix])
+      for (const hostname of await this.#records.folders(kind))
+        for (const namespace of await this.#records.list([...kind, hostname]))
+          found.set(`${hostname}/${namespace}`, {
+            hostname: hostname as Hostname,
+            namespace,
+          });
+    return [...found.keys()].toSorted().flatMap((name) => {
+      const namespace = found.get(name);
+      return namespace ? [namespace] : [];
+    });
+  }
+
+  async #load(namespace: Namespace): Promise<NamespaceTrust> {
+    const [seen, decisions] = await Promise.all([
+      this.#records.read(seenKey(namespace)),
+      this.#records.read(decisionsKey(namespace)),
+    ]);
+    return {
+      seen: seenShape.catch(nothingSeen).parse(seen),
+      decisions: decisionsShape.catch(noDecisions).parse(decisions),
+    };
+  }
+
+  #turnOf(namespace: Namespace): LimitFunction {
+    const name = nameOf(namespace);
+    const turn = this.#turns.get(name) ?? pLimit(1);
+    this.#turns.set(name, turn);
+    return turn;
+  }
+}
+
+const seenPrefix: RecordKey = ["trust", "seen"];
+const decisionsPrefix: RecordKey = ["trust", "decisions"];
+
+function seenKey({ hostname, namespace }: Namespace): RecordKey {
+  return [...seenPrefix, hostname, namespace];
+}
+
+function decisionsKey({ hostname, namespace }: Namespace): RecordKey {
+  return [...decisionsPrefix, hostname, namespace];
+}
+
+function nameOf({ hostname, namespace }: Namespace): string {
+  return `${hostname}/${namespace}`;
+}
+
+/** Lets callers see by identity that nothing changed. */
+function keepSame(
+  before: NamespaceTrust | undefined,
+  after: NamespaceTrust,
+): NamespaceTrust {
+  return before !== undefined &&
+    JSON.stringify(before) === JSON.stringify(after)
+    ? before
+    : after;
+}

@@ -1,0 +1,86 @@
+import type { Version } from "../address/version.ts";
+import type {
+  OriginVersion,
+  OriginVersions,
+} from "../origin/registry-answers.ts";
+
+/** A version and what the mirror's own history knows of it. */
+export interface ListedVersion extends OriginVersion {
+  /** When it first appeared in a list that was known already; undefined when it was in the first. */
+  readonly appeared: Date | undefined;
+  /** False when the origin lists it no more. */
+  readonly listed: boolean;
+}
+
+/** A provider's versions as the origin listed them over time. */
+export interface VersionList {
+  /** When the mirror first saw a list of this provider. */
+  readonly firstContact: Date;
+  readonly versions: ReadonlyMap<Version, ListedVersion>;
+  readonly warnings: readonly string[];
+}
+
+/** Joins what the origin lists now to what is known; nothing that was ever listed is forgotten. */
+export function mergeVersions(
+  known: VersionList | undefined,
+  answer: OriginVersions,
+  now: Date,
+): VersionList {
+  const appeared = known === undefined ? undefined : now;
+  const versions = new Map<Version, ListedVersion>();
+  for (const [version, earlier] of known?.versions ?? [])
+    versions.set(version, { ...earlier, listed: false });
+  for (const entry of answer.versions) {
+    const earlier = known?.versions.get(entry.version);
+    versions.set(entry.version, {
+      ...entry,
+      appeared: earlier === undefined ? appeared : earlier.appeared,
+      listed: true,
+    });
+  }
+  return {
+    firstContact: known?.firstContact ?? now,
+    versions,
+    warnings: answer.warnings,
+  };
+}
+
+/** The versions that `later` has no more though `earlier` had them listed. */
+export function findVanished(
+  earlier: VersionList,
+  later: VersionList,
+): readonly Version[] {
+  return [...later.versions.values()]
+    .filter(
+      ({ version, listed }) =>
+        !listed && earlier.versions.get(version)?.listed === true,
+    )
+    .map(({ version }) => version);
+}
+
+/** Only these versions; one that the list does not know was kept before any list was. */
+export function limitVersions(
+  list: VersionList | undefined,
+  present: ReadonlySet<Version>,
+): VersionList {
+  const versions = [...present].map((version): [Version, ListedVersion] => [
+    version,
+    list?.versions.get(version) ?? {
+      version,
+      protocols: [],
+      platforms: undefined,
+      appeared: undefined,
+      listed: true,
+    },
+  ]);
+  return {
+    firstContact: list?.firstContact ?? new Date(0),
+    versions: new Map(versions),
+    warnings: [],
+  };
+}
+
+/** Some versions are withdrawn now and then; more than five or a tenth at once is an accident or an attack. */
+export function isAlarming(vanished: number, of: number): boolean {
+  return vanished > 5 || vanished * 10 > of;
+}

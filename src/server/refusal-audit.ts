@@ -1,0 +1,43 @@
+import type { Context } from "koa";
+import type { ProvenderError } from "../errors.ts";
+import type { AuditLog } from "../telemetry/audit-log.ts";
+
+/** Writes down a refusal; it is on the disk when this resolves, so that none is answered and forgotten. */
+export async function auditRefusal(
+  audit: AuditLog,
+  ctx: Context,
+  error: ProvenderError,
+): Promise<void> {
+  const facts = error as unknown as Readonly<Record<string, unknown>>;
+  await audit.record(
+    {
+      event: "refused",
+      verdict: "refused",
+      reason: error.code,
+      detail: error.message,
+      rule: textOf(facts.rule),
+      fingerprint: textOf(facts.fingerprint),
+      sha256: textOf(facts.got),
+      ...readSubject(ctx),
+    },
+    { durable: true },
+  );
+}
+
+/** The provider and the document that the path names, whatever face it is of. */
+function readSubject(ctx: Context): {
+  readonly provider?: string;
+  readonly version?: string;
+} {
+  const [, , hostname, namespace, type, document] = ctx.path.split("/");
+  if (type === undefined) return {};
+  const version = /^(.*)\.json$/.exec(document ?? "")?.[1];
+  const provider = `${hostname}/${namespace}/${type}`;
+  return version === undefined || version === "index"
+    ? { provider }
+    : { provider, version };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

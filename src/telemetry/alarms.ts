@@ -1,0 +1,29 @@
+import type { Logger } from "./logger.ts";
+import type { AlarmKind, Metrics } from "./metrics.ts";
+
+const sentences: Readonly<Record<AlarmKind, string>> = {
+  "release-replaced":
+    "the origin offers other content for a release than it did at first; clients keep getting the first",
+  "key-new": "a namespace has a new signing key",
+  "key-refused": "a release is held back because of its signing key",
+  "versions-vanished": "the origin lists versions no more that it had listed",
+  "package-hash-conflict":
+    "the registry reports another h1 than its archive has",
+  "audit-lost": "a line of the audit log could not be written",
+};
+
+/** Raises what an operator should look at: a line in the log and a count in the metrics. */
+export class Alarms {
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+
+  constructor(logger: Logger, metrics: Metrics) {
+    this.#logger = logger;
+    this.#metrics = metrics;
+  }
+
+  raise(kind: AlarmKind, facts: Readonly<Record<string, unknown>>): void {
+    this.#metrics.countAlarm(kind);
+    this.#logger.error({ alarm: kind, ...facts }, sentences[kind]);
+  }
+}

@@ -1,0 +1,22 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** On whose behalf something is done: a client of the daemon. */
+export interface Asker {
+  readonly requestId: string;
+  /** Address of the connection. */
+  readonly client: string;
+  /** Name of the token, when authentication is on. */
+  readonly token?: string;
+}
+
+const askers = new AsyncLocalStorage<Asker>();
+
+/** Everything that `work` starts is done on behalf of `asker`, also what goes on after it. */
+export function onBehalfOf<T>(asker: Asker, work: () => T): T {
+  return askers.run(asker, work);
+}
+
+/** Undefined for what the mirror does by itself. */
+export function currentAsker(): Asker | undefined {
+  return askers.getStore();
+}

@@ -1,0 +1,73 @@
+/** A decision that somebody may have to explain later. Nothing in it is a secret: `token` is a token's name. */
+export interface AuditEntry {
+  readonly event: AuditEvent;
+  readonly verdict: "accepted" | "refused";
+  /** The address that asked. */
+  readonly client?: string | undefined;
+  /** The name of the token that was presented. */
+  readonly token?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** HOSTNAME/NAMESPACE/TYPE. */
+  readonly provider?: string | undefined;
+  readonly version?: string | undefined;
+  /** OS_ARCH. */
+  readonly platform?: string | undefined;
+  readonly sha256?: string | undefined;
+  /** Of the primary key that signed. */
+  readonly fingerprint?: string | undefined;
+  /** The key of the configuration that decided. */
+  readonly rule?: string | undefined;
+  /** The code of the error that was answered. */
+  readonly reason?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+export type AuditEvent =
+  | "refused"
+  | "first-seen"
+  | "served"
+  /** The origin offers other bytes than the first that were seen. */
+  | "replaced"
+  | "new-key"
+  | "quarantined"
+  | "approved"
+  | "revoked"
+  /** A kept verdict was made anew, because the keys or the profile changed. */
+  | "judged-again";
+
+/** Only these fields are written, in this order. */
+const fields = [
+  "event",
+  "verdict",
+  "client",
+  "token",
+  "requestId",
+  "provider",
+  "version",
+  "platform",
+  "sha256",
+  "fingerprint",
+  "rule",
+  "reason",
+  "detail",
+] as const satisfies readonly (keyof AuditEntry)[];
+
+/** UTF-16 code units of a value; what is longer is cut. */
+const longestValue = 1024;
+
+/** One line of JSON in ASCII, so that no value can end the line, drive a terminal or turn the direction of the text. */
+export function formatAuditEntry(entry: AuditEntry, at: Date): string {
+  const values = fields.map((name) => [
+    name,
+    entry[name]?.slice(0, longestValue),
+  ]);
+  const json = JSON.stringify({
+    at: at.toISOString(),
+    ...Object.fromEntries(values),
+  });
+  return `${json.replaceAll(/[\u007f-\uffff]/g, escapeUnit)}\n`;
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

@@ -1,0 +1,69 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** What happened that an operator should look at. */
+export type AlarmKind =
+  | "release-replaced"
+  | "key-new"
+  | "key-refused"
+  | "versions-vanished"
+  | "package-hash-conflict"
+  | "audit-lost";
+
+/** The numbers of one process, in the text format of Prometheus. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests = new Counter({
+    name: "provender_requests_total",
+    help: "Requests answered, by what happened.",
+    labelNames: ["outcome", "status"],
+    registers: [this.#registry],
+  });
+  readonly #seconds = new Histogram({
+    name: "provender_request_seconds",
+    help: "Time from a request to the end of its answer.",
+    labelNames: ["outcome"],
+    buckets: [0.001, 0.01, 0.1, 1, 10, 60, 600],
+    registers: [this.#registry],
+  });
+  readonly #sent = new Counter({
+    name: "provender_sent_bytes_total",
+    help: "Bytes of answers.",
+    registers: [this.#registry],
+  });
+  readonly #alarms = new Counter({
+    name: "provender_alarms_total",
+    help: "Events that an operator should look at, by kind.",
+    labelNames: ["kind"],
+    registers: [this.#registry],
+  });
+  readonly #up = new Gauge({
+    name: "provender_start_time_seconds",
+    help: "When the process started, in seconds since 1970.",
+    registers: [this.#registry],
+  });
+
+  constructor(startedAt: Date) {
+    this.#up.set(startedAt.getTime() / 1000);
+  }
+
+  countRequest(
+    outcome: string,
+    status: number,
+    milliseconds: number,
+    bytes: number,
+  ): void {
+    this.#requests.inc({ outcome, status });
+    this.#seconds.observe({ outcome }, milliseconds / 1000);
+    this.#sent.inc(bytes);
+  }
+
+  countAlarm(kind: AlarmKind): void {
+    this.#alarms.inc({ kind });
+  }
+
+  /** The exposition, with its media type. */
+  async render(): Promise<{ readonly type: string; readonly text: string }> {
+    const text = await this.#registry.metrics();
+    return { type: this.#registry.contentType, text };
+  }
+}

@@ -1,0 +1,63 @@
+import { type Configuration } from "../config.ts";
+import { type Hostname } from "../address/hostname.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../address/provider-address.ts";
+import type { Admission } from "../mirror/admission.ts";
+import { systemClock } from "../mirror/clock.ts";
+import {
+  MetadataCache,
+  type MetadataRecords,
+} from "../mirror/metadata-cache.ts";
+import { ProviderCatalog } from "../mirror/provider-catalog.ts";
+import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
+import { ReleaseHistory } from "../mirror/release-history.ts";
+import { ReleaseRecords } from "../mirror/release-records.ts";
+import { type SignatureJudge } from "../mirror/release-verdict.ts";
+import { isAlarming } from "../mirror/version-list.ts";
+import { VersionRecords } from "../mirror/version-records.ts";
+import type { RecordStore } from "../store/record-store.ts";
+import { signaturePolicyOf } from "./origins.ts";
+
+export function wireCatalog(
+  { limits, freshness, offline, policy, origins }: Configuration,
+  releaseOrigins: ReadonlyMap<Hostname, ReleaseOrigin>,
+  parts: {
+    readonly records: RecordStore;
+    readonly judge: SignatureJudge;
+    readonly admission: Admission;
+  },
+) {
+  const makeCache = <K, V extends object>(records: MetadataRecords<K, V>) =>
+    new MetadataCache(
+      records,
+      { ...limits, ...freshness },
+      systemClock,
+      offline,
+    );
+  const releaseRecords = new ReleaseRecords(parts.records, {
+    judge: parts.judge,
+    clock: systemClock,
+    policyOf: (hostname) => signaturePolicyOf(origins.get(hostname)),
+  });
+  const { alarms } = parts.admission.parts;
+  const catalog = new ProviderCatalog({
+    origins: releaseOrigins,
+    versions: makeCache(new VersionRecords(parts.records)),
+    releases: makeCache(releaseRecords),
+    history: new ReleaseHistory(parts.admission.parts),
+    fallThrough: policy.otherHosts === "not-found",
+    onVanished: (provider, versions, of) => {
+      if (isAlarming(versions.length, of))
+        alarms.raise("versions-vanished", {
+          provider: formatProviderAddress(provider),
+          versions,
+        });
+    },
+  });
+  return {
+    catalog,
+    listKept: (provider: ProviderAddress) => releaseRecords.list(provider),
+  };
+}

@@ -1,0 +1,95 @@
+import { type Configuration } from "../config.ts";
+import { Admission, type AdmissionRules } from "../mirror/admission.ts";
+import { ArchiveCache } from "../mirror/archive-cache.ts";
+import { systemClock } from "../mirror/clock.ts";
+import { PackageHashes } from "../mirror/package-hashes.ts";
+import { ProviderMirror } from "../mirror/provider-mirror.ts";
+import { TrustLedger } from "../mirror/trust-ledger.ts";
+import { BlobStore } from "../store/blob-store.ts";
+import { type StoreLayout } from "../store/layout.ts";
+import { RecordStore } from "../store/record-store.ts";
+import { SignatureThreads } from "../verification/signature-threads.ts";
+import { wireCatalog } from "./catalog.ts";
+import { wireClients, wireOrigins } from "./origins.ts";
+import { wireHashing, wireJudge } from "./threads.ts";
+import type { Watch } from "./watch.ts";
+
+/** The mirror without a face. */
+export interface Core {
+  readonly blobs: BlobStore;
+  readonly providers: ProviderMirror;
+  readonly admission: Admission;
+  close(): Promise<void>;
+}
+
+export function wireRecords(
+  layout: StoreLayout,
+  { logger }: Watch,
+): RecordStore {
+  return new RecordStore(layout, (key) =>
+    logger.warn({ record: key.join("/") }, "a damaged record is passed over"),
+  );
+}
+
+export function wireCore(
+  configuration: Configuration,
+  rules: AdmissionRules,
+  layout: StoreLayout,
+  watch: Watch,
+): Core {
+  const { limits } = configuration;
+  const { logger } = watch;
+  const blobs = new BlobStore(layout);
+  const records = wireRecords(layout, watch);
+  const signatures = new SignatureThreads({
+    threads: 2,
+    deadlineMs: limits.signatureDeadline,
+  });
+  const hashing = wireHashing(configuration);
+  const hashes = new PackageHashes(blobs, records, hashing, (sha256, error) =>
+    logger.error({ sha256, err: error }, "an archive could not be hashed"),
+  );
+  const archives = wireArchives(configuration, blobs, hashes, watch);
+  const clients = wireClients(configuration);
+  const admission = new Admission(
+    { ...watch, ledger: new TrustLedger(records), clock: systemClock },
+    rules,
+  );
+  const judge = wireJudge(signatures);
+  const { catalog, listKept } = wireCatalog(
+    configuration,
+    wireOrigins(configuration, clients, judge),
+    { records, judge, admission },
+  );
+  const providers = new ProviderMirror({
+    catalog,
+    admission,
+    archives,
+    hashes,
+    offline: configuration.offline,
+    listKept,
+    alarms: watch.alarms,
+  });
+  const close = async () => {
+    await archives.close();
+    await Promise.all([signatures.close(), hashing.close()]);
+    await Promise.all([...clients.values()].map((client) => client.close()));
+  };
+  return { blobs, providers, admission, close };
+}
+
+function wireArchives(
+  { limits }: Configuration,
+  blobs: BlobStore,
+  hashes: PackageHashes,
+  { logger }: Watch,
+): ArchiveCache {
+  return new ArchiveCache(blobs, limits, {
+    onVerified: (sha256, stored) => hashes.schedule(sha256, stored),
+    onFailed: (archive, error) =>
+      logger.warn(
+        { archive, error: (error as Error).message },
+        "an archive was not stored",
+      ),
+  });
+}

@@ -1,0 +1,63 @@
+import { type Configuration, type OriginConfiguration } from "../config.ts";
+import { type Hostname } from "../address/hostname.ts";
+import { systemClock } from "../mirror/clock.ts";
+import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
+import {
+  type SignatureJudge,
+  type SignaturePolicy,
+} from "../mirror/release-verdict.ts";
+import { hostAndPort } from "../origin/address-guard.ts";
+import { HttpClient } from "../origin/http-client.ts";
+import { ProviderRegistry } from "../origin/provider-registry.ts";
+import { ServiceDiscovery } from "../origin/service-discovery.ts";
+
+export function wireOrigins(
+  { origins, limits, freshness }: Configuration,
+  clients: ReadonlyMap<Hostname, HttpClient>,
+  judge: SignatureJudge,
+): ReadonlyMap<Hostname, ReleaseOrigin> {
+  return new Map(
+    [...clients].flatMap(([hostname, client]) => {
+      const origin = origins.get(hostname);
+      if (origin === undefined) return [];
+      const discovery = new ServiceDiscovery(
+        client,
+        origin.url,
+        freshness.versions,
+      );
+      const registry = new ProviderRegistry(client, discovery, limits);
+      const policy = signaturePolicyOf(origin);
+      return [[hostname, { registry, policy, judge, clock: systemClock }]];
+    }),
+  );
+}
+
+/** An origin that is served no more is held to the strictest default. */
+export function signaturePolicyOf(
+  origin: OriginConfiguration | undefined,
+): SignaturePolicy {
+  return {
+    signatures: origin?.signatures ?? "required",
+    profile: origin?.verification ?? "terraform",
+  };
+}
+
+export function wireClients({
+  origins,
+  proxy,
+  limits,
+}: Configuration): ReadonlyMap<Hostname, HttpClient> {
+  const make = (origin: OriginConfiguration) =>
+    new HttpClient(
+      {
+        ...origin,
+        token: origin.token?.secret,
+        configuredHosts: new Set(
+          origin.urlConfigured ? [hostAndPort(origin.url)] : [],
+        ),
+        proxy,
+      },
+      limits,
+    );
+  return new Map([...origins].map(([name, origin]) => [name, make(origin)]));
+}

@@ -1,0 +1,26 @@
+import { type Configuration } from "../config.ts";
+import { ConfigurationInvalid, MalformedAddress } from "../errors.ts";
+import { type AdmissionRules } from "../mirror/admission.ts";
+import { parseProviderPattern } from "../mirror/policy-pattern.ts";
+import { parsePolicy } from "../mirror/policy.ts";
+
+/** What the rules of a configuration come to; throws ConfigurationInvalid for a pattern that is none. */
+export function wireRules({
+  policy,
+  trust,
+  source,
+}: Configuration): AdmissionRules {
+  try {
+    return {
+      policy: parsePolicy(policy),
+      newKeys: trust.newKeys,
+      pins: trust.keys.map(({ match, fingerprints }) => ({
+        pattern: parseProviderPattern(match),
+        fingerprints,
+      })),
+    };
+  } catch (error) {
+    if (!(error instanceof MalformedAddress)) throw error;
+    throw new ConfigurationInvalid(source ?? "", error.message);
+  }
+}

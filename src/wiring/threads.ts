@@ -1,0 +1,34 @@
+import { type Configuration, type Limits } from "../config.ts";
+import { SignatureUndecided } from "../errors.ts";
+import { type SignatureJudge } from "../mirror/release-verdict.ts";
+import { PackageHashThreads } from "../verification/package-hash-threads.ts";
+import { type PackageLimits } from "../verification/zip-directory.ts";
+import type { SignatureThreads } from "../verification/signature-threads.ts";
+import { decisionLibrary } from "../verification/signature.ts";
+
+export function wireHashing({ limits }: Configuration): PackageHashThreads {
+  return new PackageHashThreads({
+    threads: 2,
+    deadlineMs: limits.hashDeadline,
+    limits: zipLimits(limits),
+  });
+}
+
+export function zipLimits(limits: Limits): PackageLimits {
+  return {
+    entries: limits.zipEntries,
+    expandedBytes: limits.zipExpanded,
+    ratio: limits.zipRatio,
+  };
+}
+
+export function wireJudge(signatures: SignatureThreads): SignatureJudge {
+  return {
+    library: decisionLibrary,
+    decide: (release, question) =>
+      signatures.decide(question).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : "unknown";
+        throw new SignatureUndecided(release, reason, { cause: error });
+      }),
+  };
+}

@@ -1,0 +1,89 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseProviderAddress } from "../../src/address/provider-address.ts";
+import { MalformedAddress } from "../../src/errors.ts";
+import {
+  isMatch,
+  parseProviderPattern,
+} from "../../src/mirror/policy-pattern.ts";
+
+function matches(pattern: string, provider: string): boolean {
+  return isMatch(parseProviderPattern(pattern), parseProviderAddress(provider));
+}
+
+/** Pattern, providers that it matches, providers that it does not. */
+const meanings: readonly [string, string, string][] = [
+  ["a.io/b/c", "a.io/b/c", "a.io/b/cc a.io/bb/c aa.io/b/c a.io/b/d"],
+  ["*/*/*", "a.io/b/c a.io:8443/b-d/c", ""],
+  ["a.io/b/*", "a.io/b/c a.io/b/d", "a.io/bc/c b.a.io/b/c"],
+  ["a.io/b*/c", "a.io/b/c a.io/bcd/c", "a.io/ab/c a.io/b/cc"],
+  ["*.io/*b/c", "a.io/b/c a.b.io/xb/c", "a.iox/b/c a.io/bx/c"],
+  [
+    "a.io/x*y*z/c",
+    "a.io/xyz/c a.io/xaybz/c a.io/xyyzz/c",
+    "a.io/xz/c a.io/xzy/c a.io/xay/c",
+  ],
+  ["a.io/ab*ba/c", "a.io/abba/c a.io/abxba/c", "a.io/aba/c a.io/ab/c"],
+  ["a.io/*ab*ab*/c", "a.io/abab/c a.io/xabxabx/c", "a.io/ab/c a.io/aba/c"],
+  ["a.io/**/c", "a.io/b/c", "a.io/b/d"],
+  ["a.io:443/b/c", "a.io/b/c", "a.io:8443/b/c"],
+  ["a.io:8443/b/c", "a.io:8443/b/c", "a.io/b/c"],
+  ["*:443/b/c", "a.io/b/c", "a.io:8443/b/c"],
+  ["a.io:*/b/c", "a.io/b/c a.io:8443/b/c", "b.io/b/c"],
+  ["a.io/b/c", "a.io/b/c", "a.io:8443/b/c"],
+];
+
+describe("a star stands for any text inside its part", () => {
+  for (const [pattern, matched, others] of meanings)
+    test(pattern, () => {
+      for (const provider of matched.split(" "))
+        expect.soft(matches(pattern, provider), provider).toBe(true);
+      for (const provider of others.split(" ").filter(Boolean))
+        expect.soft(matches(pattern, provider), provider).toBe(false);
+    });
+});
+
+test("agrees with the regular expression that says the same", () => {
+  const part = fc.string({
+    unit: fc.constantFrom("a", "b", "*"),
+    minLength: 1,
+    maxLength: 8,
+  });
+  const name = fc.string({
+    unit: fc.constantFrom("a", "b"),
+    minLength: 1,
+    maxLength: 10,
+  });
+  fc.assert(
+    fc.property(part, name, (pattern, type) => {
+      const same = new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
+      expect(matches(`h.io/n/${pattern}`, `h.io/n/${type}`)).toBe(
+        same.test(type),
+      );
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("decides at once on a pattern that makes a regular expression go back for ever", () => {
+  const pattern = parseProviderPattern(`h.io/n/${"a*".repeat(5000)}b`);
+  const provider = parseProviderAddress(`h.io/n/${"a".repeat(64)}`);
+  const started = performance.now();
+  for (let count = 0; count < 1000; count++)
+    expect(isMatch(pattern, provider)).toBe(false);
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
+test.each([
+  "",
+  "*",
+  "a/b",
+  "a/b/c/d",
+  "a//c",
+  "A.io/b/c",
+  "a.io/b /c",
+  "a.io/b/c\n",
+  "a.io/b_c/d",
+])("refuses %j", (text) => {
+  expect(() => parseProviderPattern(text)).toThrow(MalformedAddress);
+});

@@ -1,0 +1,16 @@
+import { AuditLog } from "../../src/telemetry/audit-log.ts";
+
+// Started by the tests and killed by them: records durably for as long as it lives, and says each time that it did.
+const [, , path = ""] = process.argv;
+const log = new AuditLog({
+  path,
+  now: () => new Date(),
+  onLost: (_, cause) => {
+    throw cause;
+  },
+});
+for (let count = 1; count <= 1_000_000; count++) {
+  const entry = { event: "refused", verdict: "refused" } as const;
+  await log.record({ ...entry, requestId: String(count) }, { durable: true });
+  process.stdout.write(`${count}\n`);
+}
