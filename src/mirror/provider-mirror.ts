@@ -41,6 +41,9 @@ export interface ProviderMirrorParts {
   readonly alarms: Alarms;
 }
 
+/** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
+const listingTime = 7_000;
+
 /** The read-through core: what clients of a network mirror ask for, as far as they may have it. */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
@@ -62,11 +65,12 @@ export class ProviderMirror {
     const { catalog, admission, offline } = this.#parts;
     catalog.originOf(provider);
     admission.admitProvider(provider);
+    const deadline = performance.now() + listingTime;
     const answer = offline
       ? await this.#listStored(provider)
       : await catalog.listVersions(provider);
     if (answer.outcome === "fetched") this.#learnKey(provider, answer.value);
-    const value = await this.#listing.list(provider, answer.value);
+    const value = await this.#listing.list(provider, answer.value, deadline);
     // An empty list would send clients on to their next installation method.
     if (value.length === 0 && answer.value.versions.size > 0)
       throw new NothingAdmitted(formatProviderAddress(provider));

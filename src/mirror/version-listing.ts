@@ -46,17 +46,18 @@ export class VersionListing {
     this.#lookup = lookup;
   }
 
-  /** Newest first. */
+  /** Newest first; look-ups end at `latest`, on the monotonic clock. */
   async list(
     provider: ProviderAddress,
     list: VersionList,
+    latest: number,
   ): Promise<readonly Version[]> {
     const { rules, parts } = this.#admission;
     const trust = await parts.ledger.read(provider);
     const remembered = this.#remembered.get(list);
     if (remembered?.rules === rules && remembered.trust === trust)
       return remembered.versions;
-    const deadline = performance.now() + bounds.time;
+    const deadline = Math.min(latest, performance.now() + bounds.time);
     const present = await this.#present(provider, list);
     const allowed = present.filter((version) =>
       isAllowedByRules(rules, provider, version),
