@@ -7,15 +7,15 @@ import { NetworkMirrorFace } from "./server/network-mirror.ts";
 import { Readiness } from "./server/operations.ts";
 import { ServiceNotification } from "./server/service-notification.ts";
 import { makeCertificateSource } from "./server/certificate-source.ts";
-import { layOutStore } from "./store/layout.ts";
+import { layOutStore, type StoreLayout } from "./store/layout.ts";
 import {
   lockStorageDirectory,
   prepareStorageDirectory,
 } from "./store/storage-directory.ts";
 import type { AuditLog } from "./telemetry/audit-log.ts";
-import { wireCore, wireRecords } from "./wiring/core.ts";
+import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
 import { wireRules } from "./wiring/rules.ts";
-import { wireWatch } from "./wiring/watch.ts";
+import { wireWatch, type Watch } from "./wiring/watch.ts";
 
 export { wireRules } from "./wiring/rules.ts";
 export { zipLimits } from "./wiring/threads.ts";
@@ -67,14 +67,36 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   });
 }
 
+/** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
+export async function wireMirror(configuration: Configuration): Promise<Core> {
+  const rules = wireRules(configuration);
+  const layout = layOutStore(configuration.storage.directory);
+  await prepareStorageDirectory(layout);
+  const watch = wireCommandWatch(configuration, layout);
+  const core = wireCore(configuration, rules, layout, watch);
+  const close = async () => {
+    await core.close();
+    await watch.audit.close();
+  };
+  return { ...core, close };
+}
+
 /** The trust ledger of a store, for commands beside a running daemon. */
 export async function wireLedger(
   configuration: Configuration,
 ): Promise<{ readonly ledger: TrustLedger; readonly audit: AuditLog }> {
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
-  // Only the daemon rotates: two processes doing so could overwrite a file.
-  const watch = wireWatch(configuration, layout, { maxSize: Infinity });
+  const watch = wireCommandWatch(configuration, layout);
   const ledger = new TrustLedger(wireRecords(layout, watch));
   return { ledger, audit: watch.audit };
+}
+
+/** Standard error belongs to the command; and only the daemon rotates the audit log, since two could overwrite a file. */
+function wireCommandWatch(
+  configuration: Configuration,
+  layout: StoreLayout,
+): Watch {
+  const log = { ...configuration.log, level: "error" } as const;
+  return wireWatch({ ...configuration, log }, layout, { maxSize: Infinity });
 }

@@ -3,6 +3,7 @@ import { Admission, type AdmissionRules } from "../mirror/admission.ts";
 import { ArchiveCache } from "../mirror/archive-cache.ts";
 import { systemClock } from "../mirror/clock.ts";
 import { PackageHashes } from "../mirror/package-hashes.ts";
+import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/provider-mirror.ts";
 import { TrustLedger } from "../mirror/trust-ledger.ts";
 import { BlobStore } from "../store/blob-store.ts";
@@ -17,6 +18,9 @@ import type { Watch } from "./watch.ts";
 /** The mirror without a face. */
 export interface Core {
   readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly hashes: PackageHashes;
+  readonly catalog: ProviderCatalog;
   readonly providers: ProviderMirror;
   readonly admission: Admission;
   close(): Promise<void>;
@@ -75,7 +79,7 @@ export function wireCore(
     await Promise.all([signatures.close(), hashing.close()]);
     await Promise.all([...clients.values()].map((client) => client.close()));
   };
-  return { blobs, providers, admission, close };
+  return { blobs, records, hashes, catalog, providers, admission, close };
 }
 
 function wireArchives(
