@@ -3,6 +3,7 @@ import { type Configuration } from "./config.ts";
 import { TrustLedger } from "./mirror/trust-ledger.ts";
 import { makeApp } from "./server/app.ts";
 import { Daemon } from "./server/daemon.ts";
+import { FrontPage } from "./server/front-page.ts";
 import { NetworkMirrorFace } from "./server/network-mirror.ts";
 import { Readiness } from "./server/operations.ts";
 import { ServiceNotification } from "./server/service-notification.ts";
@@ -20,6 +21,9 @@ import { wireWatch, type Watch } from "./wiring/watch.ts";
 export { wireRules } from "./wiring/rules.ts";
 export { zipLimits } from "./wiring/threads.ts";
 
+/** Providers that the page for people shows. */
+const keptOnPage = 200;
+
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
  * StoreUnusable and StoreInUse.
@@ -35,7 +39,9 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const { logger, audit, metrics } = watch;
   const core = wireCore(configuration, rules, layout, watch);
   const readiness = new Readiness(() => core.blobs.probe());
+  const frontPage = new FrontPage(() => core.providers.listKept(keptOnPage));
   const app = makeApp({
+    frontPage,
     providers: new NetworkMirrorFace(core.providers, audit, limits),
     readiness,
     logger,
@@ -45,6 +51,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   });
   return new Daemon({
     app,
+    frontPage,
     listen,
     limits,
     hostnames: [...configuration.origins.keys()],

@@ -61,7 +61,12 @@ export class ArchiveCache {
   async open(sha256: TrustedSha256, start: ArchiveStart): Promise<OpenArchive> {
     for (;;) {
       const running = this.#downloads.get(sha256);
-      if (running !== undefined) return this.#follow(await running, "joined");
+      if (running !== undefined) {
+        const download = await running;
+        // It may have left meanwhile, and closed its file.
+        if (this.#downloads.get(sha256) !== running) continue;
+        return this.#follow(download, "joined");
+      }
       const left = this.#left;
       const stored = await this.#blobs.open(sha256);
       if (stored !== undefined) return openStored(stored);

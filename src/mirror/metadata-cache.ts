@@ -133,7 +133,10 @@ export class MetadataCache<K, V extends object> {
       throw new TooBusy("clients waiting for one answer");
     this.#waiting++;
     try {
-      return { ...(await asking), outcome: "joined" };
+      const answer = await asking;
+      return answer.outcome === "stale"
+        ? answer
+        : { ...answer, outcome: "joined" };
     } finally {
       this.#waiting--;
     }

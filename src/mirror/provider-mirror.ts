@@ -38,6 +38,9 @@ export interface ProviderMirrorParts {
   readonly offline: boolean;
   /** Versions of which something is kept, for a mirror that asks no origin. */
   readonly listKept: (provider: ProviderAddress) => Promise<readonly Version[]>;
+  readonly listKeptProviders: (
+    most: number,
+  ) => Promise<readonly ProviderAddress[]>;
   readonly alarms: Alarms;
 }
 
@@ -75,6 +78,24 @@ export class ProviderMirror {
     if (value.length === 0 && answer.value.versions.size > 0)
       throw new NothingAdmitted(formatProviderAddress(provider));
     return { ...answer, value };
+  }
+
+  /** Up to `most` providers and the versions of which something is kept, newest first, whatever the rules say of them. */
+  async listKept(most: number): Promise<
+    readonly {
+      readonly provider: ProviderAddress;
+      readonly versions: readonly Version[];
+    }[]
+  > {
+    const { listKept, listKeptProviders } = this.#parts;
+    const providers = await listKeptProviders(most);
+    return Promise.all(
+      providers.map(async (provider) => {
+        const versions = await listKept(provider);
+        const newestFirst = versions.toSorted((a, b) => compareVersions(b, a));
+        return { provider, versions: newestFirst };
+      }),
+    );
   }
 
   /** All platforms that were signed and are offered, by name; no archive is waited for. */

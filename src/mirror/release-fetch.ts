@@ -8,7 +8,10 @@ import {
 import type { OriginArchive } from "../origin/http-client.ts";
 import type { ProviderRegistry } from "../origin/provider-registry.ts";
 import type { OriginPackage } from "../origin/registry-answers.ts";
-import { verifyRegistryDigest } from "../verification/signed-checksums.ts";
+import {
+  findTrustedDigest,
+  verifyRegistryDigest,
+} from "../verification/signed-checksums.ts";
 import type { Clock } from "./clock.ts";
 import {
   isSameList,
@@ -90,7 +93,9 @@ async function believeOffer(
   const proof = prepareProof(address, evidence, policy, library, firstSeen);
   const checksums = await judgeProof(address, proof, judge);
   const packages = bindPackages(address, checksums, offered);
-  verifyAgainst(found, packages);
+  const { filename, shasum } = found;
+  const trusted = findTrustedDigest(checksums, filename);
+  verifyRegistryDigest(filename, trusted, shasum);
   return { checksums, proof, firstSeen, packages, reported: found.reported };
 }
 
@@ -161,15 +166,4 @@ function confirms(
   );
   const sameTerms = known.proof.profile === policy.profile;
   return sameKeys && sameDigest && samePlatforms && sameTerms;
-}
-
-function verifyAgainst(
-  found: OriginPackage,
-  packages: Release["packages"],
-): void {
-  const signed = [...packages.values()].find(
-    ({ filename }) => filename === found.filename,
-  );
-  if (signed !== undefined)
-    verifyRegistryDigest(found.filename, signed.sha256, found.shasum);
 }

@@ -2,7 +2,10 @@ import { z } from "zod";
 import { parsePackageHash } from "../address/hash.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatPlatform, parsePlatform } from "../address/platform.ts";
-import type { ProviderAddress } from "../address/provider-address.ts";
+import {
+  providerAddress,
+  type ProviderAddress,
+} from "../address/provider-address.ts";
 import { isVersion, type Version } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
@@ -125,6 +128,25 @@ export class ReleaseRecords implements MetadataRecords<
     return isOnTerms(proof, policy)
       ? proof
       : prepareProof(address, proof, policy, judge.library, clock.now());
+  }
+
+  /** The first `most` providers of which a release was ever believed, by name. */
+  async listProviders(most: number): Promise<readonly ProviderAddress[]> {
+    const found: ProviderAddress[] = [];
+    for (const hostname of await this.#folders("providers"))
+      for (const namespace of await this.#folders("providers", hostname))
+        for (const type of await this.#folders(
+          "providers",
+          hostname,
+          namespace,
+        ))
+          if (found.length < most)
+            found.push(providerAddress(hostname, namespace, type));
+    return found;
+  }
+
+  async #folders(...prefix: RecordKey): Promise<readonly string[]> {
+    return (await this.#records.folders(prefix)).toSorted();
   }
 
   /** The versions of a provider that were ever believed, in no order. */

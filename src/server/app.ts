@@ -6,6 +6,7 @@ import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
+import type { FrontPage } from "./front-page.ts";
 import type { NetworkMirrorFace, NetworkMirrorPath } from "./network-mirror.ts";
 import {
   answerHealth,
@@ -19,6 +20,7 @@ import { noteOf, startNote } from "./request-note.ts";
 
 export interface AppParts {
   readonly providers: NetworkMirrorFace;
+  readonly frontPage: FrontPage;
   readonly readiness: Readiness;
   readonly logger: Logger;
   readonly audit: AuditLog;
@@ -41,8 +43,14 @@ export function makeApp(parts: AppParts): Koa {
   return app;
 }
 
-function makeRouter({ providers, readiness, metrics }: AppParts): Router {
+function makeRouter({
+  providers,
+  frontPage,
+  readiness,
+  metrics,
+}: AppParts): Router {
   const router = new Router({ sensitive: true, strict: true });
+  router.get("/", (ctx) => frontPage.answer(ctx));
   router.get("/healthz", answerHealth);
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));

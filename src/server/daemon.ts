@@ -5,12 +5,14 @@ import {
   formatClientInstructions,
   formatMirrorUrl,
 } from "./client-instructions.ts";
+import type { FrontPage } from "./front-page.ts";
 import { Listener, type ListenerLimits } from "./listener.ts";
 import type { Readiness } from "./operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 export interface DaemonParts {
   readonly app: Koa;
+  readonly frontPage: FrontPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
   readonly hostnames: readonly string[];
@@ -56,11 +58,10 @@ export class Daemon {
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
     const caFile = tls?.caFile;
+    const clients = formatClientInstructions({ url, caFile, hostnames });
+    this.#parts.frontPage.announce(clients);
     this.#serve(url);
-    return {
-      url,
-      clients: formatClientInstructions({ url, caFile, hostnames }),
-    };
+    return { url, clients };
   }
 
   /** SIGHUP: policy, trust and the certificate; what is wrong leaves the old in place. */

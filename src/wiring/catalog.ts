@@ -59,5 +59,6 @@ export function wireCatalog(
   return {
     catalog,
     listKept: (provider: ProviderAddress) => releaseRecords.list(provider),
+    listKeptProviders: (most: number) => releaseRecords.listProviders(most),
   };
 }

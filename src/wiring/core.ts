@@ -60,7 +60,7 @@ export function wireCore(
     rules,
   );
   const judge = wireJudge(signatures);
-  const { catalog, listKept } = wireCatalog(
+  const { catalog, ...kept } = wireCatalog(
     configuration,
     wireOrigins(configuration, clients, judge),
     { records, judge, admission },
@@ -71,7 +71,7 @@ export function wireCore(
     archives,
     hashes,
     offline: configuration.offline,
-    listKept,
+    ...kept,
     alarms: watch.alarms,
   });
   const close = async () => {
