@@ -11,6 +11,8 @@ import {
 import { SignatureUndecided } from "./errors/verification.ts";
 
 export * from "./errors/provender-error.ts";
+export * from "./errors/bundle.ts";
+export * from "./errors/commands.ts";
 export * from "./errors/host.ts";
 export * from "./errors/origin.ts";
 export * from "./errors/policy.ts";

@@ -11,10 +11,14 @@ import {
   withdrawApproval,
   type TrustParts,
 } from "./commands/trust.ts";
+import { addAirGap } from "./main/air-gap.ts";
+import { addLock } from "./main/lock.ts";
+import { addPrefetch } from "./main/prefetch.ts";
 import { formatConfiguration, loadConfiguration } from "./config.ts";
 import {
   ConfigurationInvalid,
   MalformedAddress,
+  NothingAsked,
   ProvenderError,
 } from "./errors.ts";
 import { wireDaemon, wireLedger, wireRules, zipLimits } from "./wiring.ts";
@@ -42,6 +46,9 @@ function makeProgram(): Command {
   addConfig(program);
   addTrust(program);
   addHash(program);
+  addPrefetch(program, withConfig);
+  addLock(program, withConfig);
+  addAirGap(program, withConfig);
   return program;
 }
 
@@ -90,8 +97,11 @@ function addTrust(program: Command): void {
     act: (parts: TrustParts) => Promise<void>,
   ) => {
     const parts = await wireLedger(loadConfiguration({ file: config }));
-    await act({ ...parts, now: () => new Date(), stdout: print });
-    await parts.audit.close();
+    try {
+      await act({ ...parts, now: () => new Date(), stdout: print });
+    } finally {
+      await parts.audit.close();
+    }
   };
   withConfig(group.command("list"))
     .description("keys, held back and re-created releases by namespace")
@@ -178,10 +188,21 @@ function report(error: unknown): number {
 
 function isMisuse(error: unknown): boolean {
   return (
-    error instanceof ConfigurationInvalid || error instanceof MalformedAddress
+    error instanceof ConfigurationInvalid ||
+    error instanceof MalformedAddress ||
+    error instanceof NothingAsked
   );
 }
 
+/** A reader such as `head` may leave early: then what is left is not said, and nothing is wrong. */
+function stopSpeaking({ code }: NodeJS.ErrnoException): void {
+  if (code === "EPIPE") return;
+  process.stderr.write(`provender: cannot write its output (${code}).\n`);
+  process.exitCode = failed;
+}
+
+process.stdout.on("error", stopSpeaking);
+process.stderr.on("error", () => undefined);
 try {
   await makeProgram().parseAsync();
 } catch (error) {

@@ -1,5 +1,7 @@
 import { hostname as machineName } from "node:os";
 import { type Configuration } from "./config.ts";
+import type { BundleLimits } from "./mirror/bundle-file.ts";
+import { largestProof } from "./mirror/bundle-proof.ts";
 import { TrustLedger } from "./mirror/trust-ledger.ts";
 import { makeApp } from "./server/app.ts";
 import { Daemon } from "./server/daemon.ts";
@@ -18,6 +20,7 @@ import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
 import { wireRules } from "./wiring/rules.ts";
 import { wireWatch, type Watch } from "./wiring/watch.ts";
 
+export { wireRunningMirror } from "./wiring/origins.ts";
 export { wireRules } from "./wiring/rules.ts";
 export { zipLimits } from "./wiring/threads.ts";
 
@@ -86,6 +89,12 @@ export async function wireMirror(configuration: Configuration): Promise<Core> {
     await watch.audit.close();
   };
   return { ...core, close };
+}
+
+/** How large the parts of a bundle may be, as if an origin had sent them. */
+export function wireBundleLimits({ limits }: Configuration): BundleLimits {
+  const { originJson: manifest, archive } = limits;
+  return { manifest, archive, proof: largestProof(limits) };
 }
 
 /** The trust ledger of a store, for commands beside a running daemon. */

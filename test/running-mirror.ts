@@ -51,6 +51,10 @@ export interface MirrorOptions {
   readonly directory?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeOptions?: readonly string[];
+  /** The CA of the configured certificate; the self-signed one by default. */
+  readonly caFile?: string;
+  /** What is run; this project's source by default. */
+  readonly program?: string;
 }
 
 export function scratch(name: string): string {
@@ -70,7 +74,13 @@ export async function startMirror(
   writeFileSync(configFile, stringify(config));
   const child = spawn(
     process.execPath,
-    [...(options.nodeOptions ?? []), main, "serve", "--config", configFile],
+    [
+      ...(options.nodeOptions ?? []),
+      options.program ?? main,
+      "serve",
+      "--config",
+      configFile,
+    ],
     {
       env: { PATH: process.env.PATH, HOME: directory, ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -80,7 +90,7 @@ export async function startMirror(
   createInterface(child.stderr).on("line", (line) => log.push(parseLog(line)));
   const printed = await readInstructions(child, log);
   const url = /serves on (\S+)/.exec(printed)?.[1] ?? "";
-  const caFile = join(directory, "tls", "v1", "ca.pem");
+  const caFile = options.caFile ?? join(directory, "tls", "v1", "ca.pem");
   const agent = makeAgent(url, caFile);
   return {
     url,

@@ -18,8 +18,8 @@ export async function runServe(
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.on(signal, () => stopped.resolve());
   process.on("SIGHUP", () => void daemon.reload());
+  const { url, clients } = await daemon.start();
   try {
-    const { url, clients } = await daemon.start();
     process.stdout.write(`provender serves on ${url}\n\n${clients}`);
     await stopped.promise;
   } finally {

@@ -28,6 +28,14 @@ function formatNamespace(listed: ListedNamespace): string {
         entry.fingerprint ?? "none",
       ]),
     ],
+    [
+      ["FALLEN", "BECAUSE", "SINCE"],
+      ...seen.fallen.map((entry) => [
+        `${entry.type} ${entry.version}`,
+        entry.reason,
+        day(entry.since),
+      ]),
+    ],
   ];
   const tables = sections
     .filter((rows) => rows.length > 1)

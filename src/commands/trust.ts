@@ -55,7 +55,7 @@ export async function approveRelease(
   const { seen } = await ledger.read(provider);
   const held = seen.quarantined.find((entry) => isSameRelease(entry, name));
   const replaced = seen.replaced.find((entry) => isSameRelease(entry, name));
-  const offered = replaced?.offered ?? null;
+  const offered = isDigest(replaced?.offered) ? replaced.offered : null;
   const fingerprint = replaced?.fingerprint ?? held?.fingerprint;
   const at = now().toISOString();
   await ledger.decide(provider, (decisions) => ({
@@ -66,8 +66,9 @@ export async function approveRelease(
     ],
   }));
   await record(audit, "approved", provider, version, fingerprint);
+  const refused = offered === null ? replaced?.offered : undefined;
   stdout(
-    `${formatProviderAddress(provider)} ${version} is approved${describeOffer(offered)}${describeKey(fingerprint)}.\n`,
+    `${formatProviderAddress(provider)} ${version} is approved${describeOffer(offered)}${describeKey(fingerprint)}${describeRefusal(refused)}.\n`,
   );
 }
 
@@ -148,6 +149,17 @@ async function record(
 
 function describeOffer(offered: string | null): string {
   return offered === null ? "" : ` with SHA256SUMS ${offered}`;
+}
+
+/** Only signed content can be approved; what is refused by itself is named by the code of its refusal. */
+function describeRefusal(reason: string | undefined): string {
+  return reason === undefined
+    ? ""
+    : `, as it was first seen: what the origin offers now is refused by itself (${reason})`;
+}
+
+function isDigest(offered: string | undefined): offered is string {
+  return offered !== undefined && /^[0-9a-f]{64}$/.test(offered);
 }
 
 function describeKey(fingerprint: string | undefined): string {

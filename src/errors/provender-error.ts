@@ -35,7 +35,17 @@ export type ErrorCode =
   | "configuration"
   | "listen"
   | "stored-archive-short"
-  | "archive-unhashable";
+  | "stored-archive-damaged"
+  | "bundle-refused"
+  | "bundle-incomplete"
+  | "release-conflict"
+  | "export-failed"
+  | "archive-unhashable"
+  | "input"
+  | "nothing-asked"
+  | "no-version"
+  | "lock-mismatch"
+  | "lock-outdated";
 
 export abstract class ProvenderError extends Error {
   abstract readonly code: ErrorCode;

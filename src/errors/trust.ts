@@ -11,16 +11,25 @@ export class KeyRefused extends ProvenderError {
   readonly code = "key-refused";
   readonly fingerprint: string;
   readonly reason: keyof typeof whyKeysAreRefused;
+  /** What decided, as the audit log names it. */
+  readonly rule: string;
   constructor(
     release: string,
     fingerprint: string,
     reason: keyof typeof whyKeysAreRefused,
   ) {
     const [provider = "", version = ""] = release.split(" ");
+    const namespace = provider.split("/").slice(0, 2).join("/");
+    const remedies = {
+      revoked: `run "provender trust approve --key ${fingerprint} ${namespace}"`,
+      "not-pinned": `add it to "trust.keys"`,
+      unknown: `run "provender trust approve ${provider}@${version}"`,
+    } as const;
     super(
-      `${release} is held back because of its signing key ${fingerprint} (${whyKeysAreRefused[reason]}): after checking the key with the publisher, the mirror's operator can run "provender trust approve ${provider}@${version}".`,
+      `${release} is held back because of its signing key ${fingerprint} (${whyKeysAreRefused[reason]}): after checking the key with the publisher, the mirror's operator can ${remedies[reason]}.`,
     );
     this.fingerprint = fingerprint;
     this.reason = reason;
+    this.rule = `trust: ${reason}`;
   }
 }

@@ -1,7 +1,12 @@
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
-import { KeyRefused, PolicyDenied, TooYoung } from "../errors.ts";
+import {
+  KeyRefused,
+  PolicyDenied,
+  SignatureRefused,
+  TooYoung,
+} from "../errors.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import {
@@ -13,6 +18,7 @@ import type { Clock } from "./clock.ts";
 import { noteAcceptedKey, noteRefusedKey } from "./key-notes.ts";
 import {
   isApproved,
+  isSameRelease,
   knownKeys,
   revokedKeys,
   type NamespaceTrust,
@@ -67,6 +73,29 @@ export class Admission {
       throw new PolicyDenied(formatProviderAddress(provider), undefined, rule);
   }
 
+  /** For hostnames that are not served, of which `policy.default` does not speak; throws PolicyDenied. */
+  admitElsewhere(provider: ProviderAddress): void {
+    const { policy } = this.#rules;
+    if (findProviderDenial(policy, provider) !== policy.otherwise.rule)
+      this.admitProvider(provider);
+  }
+
+  /** False when no signing key of the provider could be acceptable. */
+  takesKeys(provider: ProviderAddress): boolean {
+    return (
+      this.#rules.newKeys !== "refuse" || this.#pinsOf(provider) !== undefined
+    );
+  }
+
+  /** True when only some keys are acceptable for the provider, whatever it was signed with before. */
+  limitsKeys(provider: ProviderAddress, trust: NamespaceTrust): boolean {
+    return (
+      this.#rules.newKeys === "refuse" ||
+      this.#pinsOf(provider) !== undefined ||
+      revokedKeys(trust).size > 0
+    );
+  }
+
   /** What the rules alone decide, before anything is asked; throws PolicyDenied. */
   admitVersion({ provider, version }: ReleaseAddress): void {
     const decision = decideByRules(this.#rules.policy, provider, version);
@@ -86,10 +115,10 @@ export class Admission {
   ): Promise<void> {
     this.admitVersion(address);
     await this.admitKey(address, release, list);
-    this.#admitAge(address, release, list);
+    this.admitAge(address, release, list);
   }
 
-  /** How the trust policy decides on a release's key; unsigned ones have none to decide on but where keys are pinned. */
+  /** How the trust policy decides on a release's key. */
   decideKeyOf(
     { provider, version }: ReleaseAddress,
     { checksums }: Release,
@@ -98,12 +127,12 @@ export class Admission {
   ): KeyVerdict {
     const { newKeys } = this.#rules;
     const pins = this.#pinsOf(provider);
-    const { signedBy, signedAt } = checksums;
+    const { signedBy, signedAt, exemption } = checksums;
     const name = { type: provider.type, version };
-    if (signedBy === undefined || signedAt === undefined)
-      return pins === undefined && newKeys !== "refuse"
-        ? { accepted: true, because: "known" }
-        : { accepted: false, because: "not-pinned" };
+    const isOptional = pins === undefined && newKeys !== "refuse";
+    // Where the operator wants no signatures, there are no keys to hold against one another.
+    if (exemption === "signatures-off" && isOptional)
+      return { accepted: true, because: "known" };
     const entry = list?.versions.get(version);
     const inFirstList = entry !== undefined && entry.appeared === undefined;
     return decideKey({
@@ -114,6 +143,9 @@ export class Admission {
       known: knownKeys(trust),
       revoked: revokedKeys(trust),
       approved: isApproved(trust, name),
+      resigned: trust.seen.resigned.some(
+        (entry) => isSameRelease(entry, name) && entry.fingerprint === signedBy,
+      ),
       firstContact: inFirstList ? list?.firstContact : undefined,
     });
   }
@@ -127,28 +159,29 @@ export class Admission {
     return this.#decideAge(address, release, list).old;
   }
 
-  /** True when some version of the provider must have been public for a time. */
-  asksForAge(provider: ProviderAddress, versions: readonly Version[]): boolean {
-    const { policy } = this.#rules;
-    return versions.some(
-      (version) => decideByRules(policy, provider, version).minimumAge > 0,
-    );
+  /** Milliseconds that this version must have been public. */
+  minimumAgeOf(provider: ProviderAddress, version: Version): number {
+    return decideByRules(this.#rules.policy, provider, version).minimumAge;
   }
 
-  /** The key alone; throws KeyRefused, which is on disk by then. */
+  /** The key alone; throws KeyRefused, which is on disk by then, or SignatureRefused for a verdict that fell with the registry's keys. */
   async admitKey(
     address: ReleaseAddress,
     release: Release,
     list: VersionList | undefined,
   ): Promise<void> {
     const trust = await this.parts.ledger.read(address.provider);
+    expectStanding(address, trust);
     const verdict = this.decideKeyOf(address, release, list, trust);
     const { signedBy } = release.checksums;
-    if (verdict.accepted) {
-      if (signedBy !== undefined)
-        await noteAcceptedKey(this.parts, address, signedBy, verdict, trust);
-      return;
-    }
+    if (verdict.accepted)
+      return noteAcceptedKey(
+        this.parts,
+        address,
+        signedBy,
+        verdict.because,
+        trust,
+      );
     const fingerprint = signedBy ?? "none";
     await noteRefusedKey(
       this.parts,
@@ -160,7 +193,8 @@ export class Admission {
     throw new KeyRefused(formatRelease(address), fingerprint, verdict.because);
   }
 
-  #admitAge(
+  /** The age alone; throws TooYoung. */
+  admitAge(
     address: ReleaseAddress,
     release: Release,
     list: VersionList | undefined,
@@ -202,4 +236,19 @@ export class Admission {
       ? undefined
       : new Set(matching.flatMap(({ fingerprints }) => fingerprints));
   }
+}
+
+function expectStanding(
+  address: ReleaseAddress,
+  { seen }: NamespaceTrust,
+): void {
+  const { provider, version } = address;
+  const name = { type: provider.type, version };
+  const fall = seen.fallen.find((entry) => isSameRelease(entry, name));
+  if (fall !== undefined)
+    throw new SignatureRefused(
+      formatRelease(address),
+      fall.reason,
+      `under the keys that its registry publishes now: ${fall.reason}`,
+    );
 }

@@ -15,6 +15,10 @@ export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
   /** Settles when the size is known as well as it will be before the last byte; rejects when the origin fails first. */
   readonly started: Promise<void>;
+  /** Settles when the archive can be opened from the store, or never will be from this download. */
+  readonly stored: Promise<void>;
+  /** Bytes that are here so far. */
+  readonly received: number;
 }
 
 /** How a missing archive is fetched; `hostname` is the origin whose share of the downloads it takes. */
@@ -114,19 +118,15 @@ export class ArchiveCache {
   }
 
   async #run(download: ArchiveDownload, start: ArchiveStart): Promise<void> {
-    const { sha256 } = download;
-    const stored = Promise.withResolvers<void>();
-    stored.promise.catch(() => undefined);
+    const { sha256, stored } = download;
     const receive = () =>
       download.run(() => start.open(this.#closing.signal), this.#blobs, {
-        verified: () => this.#events.onVerified(sha256, stored.promise),
+        verified: () => this.#events.onVerified(sha256, stored),
         leave: () => this.#leave(sha256),
       });
     try {
       await this.#shareOf(start.hostname)(() => this.#all(receive));
-      stored.resolve();
     } catch (error) {
-      stored.reject(error);
       this.#events.onFailed(start.name, error);
     }
   }
@@ -161,6 +161,10 @@ export class ArchiveCache {
       },
       outcome,
       started: download.started,
+      stored: download.stored,
+      get received() {
+        return download.received;
+      },
     };
   }
 }
@@ -173,6 +177,8 @@ function openStored(blob: StoredBlob): OpenArchive {
     close: () => blob.handle.close(),
     outcome: "hit",
     started: Promise.resolve(),
+    stored: Promise.resolve(),
+    received: blob.size,
   };
 }
 

@@ -50,9 +50,12 @@ export class ArchiveDownload {
   readonly sha256: TrustedSha256;
   /** Settles when the origin has answered and the size, if announced, is known. */
   readonly started: Promise<void>;
+  /** Settles when the archive can be opened from the store, or never will be from this download. */
+  readonly stored: Promise<void>;
   readonly #name: string;
   readonly #spool: Spool;
   readonly #start = Promise.withResolvers<void>();
+  readonly #store = Promise.withResolvers<void>();
   #size: number | undefined;
   #state: State = { is: "downloading" };
   #progress = Promise.withResolvers<void>();
@@ -64,10 +67,17 @@ export class ArchiveDownload {
     this.#spool = spool;
     this.started = this.#start.promise;
     this.started.catch(() => undefined);
+    this.stored = this.#store.promise;
+    this.stored.catch(() => undefined);
   }
 
   get size(): number | undefined {
     return this.#size;
+  }
+
+  /** Bytes that came from the origin so far. */
+  get received(): number {
+    return this.#spool.written;
   }
 
   /**
@@ -87,8 +97,10 @@ export class ArchiveDownload {
       this.#become({ is: "verified" });
       await blobs.commit(this.#spool, this.sha256);
       steps.leave();
+      this.#store.resolve();
     } catch (error) {
       steps.leave();
+      this.#store.reject(error);
       await this.#fail(error);
       throw error;
     } finally {

@@ -1,9 +1,9 @@
+import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { KeyVerdict } from "../verification/trust-policy.ts";
 import type { Clock } from "./clock.ts";
 import { isSameRelease, type NamespaceTrust } from "./namespace-trust.ts";
-import { formatProviderAddress } from "../address/provider-address.ts";
 import type { ReleaseAddress } from "./release.ts";
 import type { TrustLedger } from "./trust-ledger.ts";
 
@@ -14,37 +14,36 @@ interface Notebook {
   readonly clock: Clock;
 }
 
+type Acceptance = (KeyVerdict & { readonly accepted: true })["because"];
+
 /** Remembers a key that a release was accepted under, once; a release that was held back is so no more. */
 export async function noteAcceptedKey(
   { ledger, audit, alarms, clock }: Notebook,
   { provider, version }: ReleaseAddress,
-  fingerprint: string,
-  { because }: KeyVerdict & { readonly accepted: true },
+  fingerprint: string | undefined,
+  because: Acceptance,
   trust: NamespaceTrust,
 ): Promise<void> {
   const name = { type: provider.type, version };
-  const isKnown = trust.seen.keys.some(
-    (key) => key.fingerprint === fingerprint,
-  );
+  const learnt = teaches(because) ? fingerprint : undefined;
+  const isNew = ({ keys }: NamespaceTrust["seen"]) =>
+    learnt !== undefined && !keys.some((key) => key.fingerprint === learnt);
   const wasHeldBack = trust.seen.quarantined.some((held) =>
     isSameRelease(held, name),
   );
-  if (isKnown && !wasHeldBack) return;
+  if (!isNew(trust.seen) && !wasHeldBack) return;
   const since = clock.now().toISOString();
-  const isSame = (key: { readonly fingerprint: string }) =>
-    key.fingerprint === fingerprint;
+  const key = { fingerprint: learnt ?? "", since, because, ...name };
   const before = await ledger.noteSeen(provider, (seen) => ({
     ...seen,
-    keys: seen.keys.some(isSame)
-      ? seen.keys
-      : [...seen.keys, { fingerprint, since, because, ...name }],
+    keys: isNew(seen) ? [...seen.keys, key] : seen.keys,
     quarantined: seen.quarantined.filter((held) => !isSameRelease(held, name)),
   }));
-  if (before.keys.some(isSame)) return;
+  if (!isNew(before)) return;
   const facts = {
     provider: formatProviderAddress(provider),
     version,
-    fingerprint,
+    fingerprint: learnt,
   };
   await audit.record(
     {
@@ -67,18 +66,23 @@ export async function noteRefusedKey(
   trust: NamespaceTrust,
 ): Promise<void> {
   const name = { type: provider.type, version };
-  const isNoted = trust.seen.quarantined.some(
-    (held) => isSameRelease(held, name) && held.fingerprint === fingerprint,
-  );
-  if (isNoted) return;
+  const isNoted = ({ quarantined }: NamespaceTrust["seen"]) =>
+    quarantined.some(
+      (held) =>
+        isSameRelease(held, name) &&
+        held.fingerprint === fingerprint &&
+        held.reason === reason,
+    );
+  if (isNoted(trust.seen)) return;
   const since = clock.now().toISOString();
-  await ledger.noteSeen(provider, (seen) => ({
+  const before = await ledger.noteSeen(provider, (seen) => ({
     ...seen,
     quarantined: [
       ...seen.quarantined.filter((held) => !isSameRelease(held, name)),
       { ...name, fingerprint, reason, since },
     ],
   }));
+  if (isNoted(before)) return;
   const facts = {
     provider: formatProviderAddress(provider),
     version,
@@ -94,4 +98,9 @@ export async function noteRefusedKey(
     { durable: true },
   );
   alarms.raise("key-refused", { ...facts, reason });
+}
+
+/** A re-signed release is believed for its digests, which says nothing of its new key for others. */
+function teaches(because: Acceptance): boolean {
+  return because !== "resigned";
 }

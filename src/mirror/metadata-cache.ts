@@ -20,8 +20,9 @@ export interface MetadataRecords<K, V> {
   /** The subject in words; also the key in memory. */
   format(subject: K): string;
   read(subject: K): Promise<Kept<V> | undefined>;
-  /** Returns how many bytes the value takes, which bounds what memory holds. */
-  write(subject: K, kept: Kept<V>): Promise<number>;
+  write(subject: K, kept: Kept<V>): Promise<void>;
+  /** About how many bytes the value takes, which bounds what memory holds. */
+  weigh(value: V): number;
 }
 
 /** Asks the origin; gets what is known already. */
@@ -56,6 +57,7 @@ export class MetadataCache<K, V extends object> {
   readonly #limits: MetadataLimits;
   readonly #clock: Clock;
   readonly #offline: boolean;
+  readonly #onUnwritten: (key: string, error: unknown) => void;
   readonly #memory = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
@@ -70,11 +72,13 @@ export class MetadataCache<K, V extends object> {
     limits: MetadataLimits,
     clock: Clock,
     offline: boolean,
+    onUnwritten: (key: string, error: unknown) => void,
   ) {
     this.#records = records;
     this.#limits = limits;
     this.#clock = clock;
     this.#offline = offline;
+    this.#onUnwritten = onUnwritten;
   }
 
   /**
@@ -113,8 +117,7 @@ export class MetadataCache<K, V extends object> {
     const now = this.#clock.monotonic();
     if (known === undefined || now - known.checkedAt >= this.#limits.versions)
       return;
-    const size = this.#memory.info(key)?.size ?? 1;
-    this.#memory.set(key, { ...known, askAgainAt: now }, { size });
+    this.#set(key, { ...known, askAgainAt: now });
   }
 
   #heldAnswer(key: string): Answer<V> | undefined {
@@ -132,11 +135,12 @@ export class MetadataCache<K, V extends object> {
     if (this.#waiting >= this.#limits.waiters)
       throw new TooBusy("clients waiting for one answer");
     this.#waiting++;
+    const start = this.#clock.monotonic();
     try {
       const answer = await asking;
-      return answer.outcome === "stale"
-        ? answer
-        : { ...answer, outcome: "joined" };
+      const outcome = answer.outcome === "stale" ? "stale" : "joined";
+      const originTime = this.#clock.monotonic() - start;
+      return { ...answer, outcome, originTime };
     } finally {
       this.#waiting--;
     }
@@ -201,11 +205,7 @@ export class MetadataCache<K, V extends object> {
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
-    this.#memory.set(
-      key,
-      { ...known, askAgainAt: now + pauseAfterFailure },
-      { size: this.#memory.info(key)?.size ?? 1 },
-    );
+    this.#set(key, { ...known, askAgainAt: now + pauseAfterFailure });
     const originTime = now - start;
     return { value: known.value, outcome: "stale", age, originTime };
   }
@@ -220,24 +220,26 @@ export class MetadataCache<K, V extends object> {
     const age = this.#clock.now().getTime() - kept.confirmedAt.getTime();
     // A record from the future means that the clock was stepped: ask again.
     const believed = age >= 0 ? age : this.#limits.versions;
-    return this.#remember(key, kept, this.#clock.monotonic() - believed, 1024);
+    return this.#remember(key, kept, this.#clock.monotonic() - believed);
   }
 
   async #keep(key: string, subject: K, value: V): Promise<void> {
     const kept = { value, confirmedAt: this.#clock.now() };
-    const size = await this.#records.write(subject, kept);
+    // A disk that is full must not turn a good answer into a failure.
+    await this.#records
+      .write(subject, kept)
+      .catch((error: unknown) => this.#onUnwritten(key, error));
     this.#absent.delete(key);
-    this.#remember(key, kept, this.#clock.monotonic(), size);
+    this.#remember(key, kept, this.#clock.monotonic());
   }
 
-  #remember(
-    key: string,
-    kept: Kept<V>,
-    checkedAt: number,
-    size: number,
-  ): Remembered<V> {
+  #remember(key: string, kept: Kept<V>, checkedAt: number): Remembered<V> {
     const askAgainAt = checkedAt + this.#limits.versions;
-    const remembered = { ...kept, checkedAt, askAgainAt };
+    return this.#set(key, { ...kept, checkedAt, askAgainAt });
+  }
+
+  #set(key: string, remembered: Remembered<V>): Remembered<V> {
+    const size = Math.max(1, this.#records.weigh(remembered.value));
     this.#memory.set(key, remembered, { size });
     return remembered;
   }

@@ -13,6 +13,7 @@ export const seenShape = z.object({
         "pinned",
         "known",
         "approved",
+        "resigned",
         "first-contact",
         "first-key",
         "new",
@@ -39,6 +40,14 @@ export const seenShape = z.object({
       since: moment,
     }),
   ),
+  /** Releases whose signature was good and is refused under the keys that the registry publishes now. */
+  fallen: z
+    .array(z.object({ ...release, reason: z.string(), since: moment }))
+    .default([]),
+  /** Releases of a known key that another one signed anew, with the same digests. */
+  resigned: z
+    .array(z.object({ ...release, fingerprint: z.string(), since: moment }))
+    .default([]),
 });
 
 /** What operators decided with `provender trust`. */
@@ -68,7 +77,13 @@ export interface NamespaceTrust {
   readonly decisions: Decisions;
 }
 
-export const nothingSeen: Seen = { keys: [], quarantined: [], replaced: [] };
+export const nothingSeen: Seen = {
+  keys: [],
+  quarantined: [],
+  replaced: [],
+  fallen: [],
+  resigned: [],
+};
 export const noDecisions: Decisions = { keys: [], releases: [] };
 
 /** A release within its namespace. */

@@ -52,6 +52,15 @@ export class PackageHashes {
     return found !== undefined && "hash" in found ? found.hash : undefined;
   }
 
+  /** Like find, but waits for a hash that is being computed, however long that takes. */
+  async wait(sha256: Sha256): Promise<PackageHash | undefined> {
+    const found =
+      this.#memory.get(sha256) ??
+      (await this.#read(sha256)) ??
+      (await this.#computeOnce(sha256));
+    return found !== undefined && "hash" in found ? found.hash : undefined;
+  }
+
   /** Computes in the background once the archive is `stored`; askers wait for it from now on. */
   schedule(sha256: Sha256, stored: Promise<void>): void {
     void this.#computeOnce(sha256, stored);

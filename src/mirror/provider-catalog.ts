@@ -2,10 +2,17 @@ import type { Hostname } from "../address/hostname.ts";
 import type { Platform } from "../address/platform.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
-import { NotFound, OriginNotServed } from "../errors.ts";
+import type { Sha256 } from "../address/hash.ts";
+import {
+  ChecksumConflict,
+  NotFound,
+  OriginNotServed,
+  ProvenderError,
+} from "../errors.ts";
 import type { Answer } from "./answer.ts";
 import type { FetchValue, MetadataCache } from "./metadata-cache.ts";
 import type { ReleaseHistory } from "./release-history.ts";
+import { documentDigest, type Continuity } from "./release-continuity.ts";
 import { fetchRelease, type ReleaseOrigin } from "./release-fetch.ts";
 import { formatRelease, type Release, type ReleaseAddress } from "./release.ts";
 import {
@@ -19,6 +26,10 @@ export interface ProviderCatalogParts {
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly releases: MetadataCache<ReleaseAddress, Release>;
   readonly history: ReleaseHistory;
+  /** By file name, of a release that was believed once, also when its signature would be refused today. */
+  readonly readFirstDigests: (
+    address: ReleaseAddress,
+  ) => Promise<ReadonlyMap<string, Sha256>>;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
   readonly fallThrough: boolean;
   readonly onVanished: (
@@ -64,18 +75,51 @@ export class ProviderCatalog {
     const askNow = await history.awaitsReplacement(address);
     const ask: FetchValue<Release> = async (known, signal) => {
       const offered = await this.#offeredPlatforms(address);
+      const isApproved = await history.approvalsOf(address);
       const continuity = await fetchRelease(
         origin,
         address,
         offered,
         known,
-        await history.approvalsOf(address),
+        isApproved,
         signal,
-      );
+      ).catch((error: unknown) => keepIfGone(known, error));
+      if (known === undefined)
+        await this.#expectFirst(address, continuity, isApproved);
       await history.note(address, known, continuity);
+      if (continuity.fallen !== undefined) throw continuity.fallen;
       return continuity.release;
     };
     return releases.get(address, ask, { askNow });
+  }
+
+  /** Also a release that is refused today had first digests. Throws ChecksumConflict when others are offered and nobody approved them. */
+  async #expectFirst(
+    address: ReleaseAddress,
+    { release }: Continuity,
+    isApproved: (offered: string) => boolean,
+  ): Promise<void> {
+    const { history, readFirstDigests } = this.#parts;
+    const first = await readFirstDigests(address);
+    const offered = documentDigest(release);
+    if (isApproved(offered)) return;
+    for (const { filename, sha256 } of release.packages.values()) {
+      const before = first.get(filename);
+      if (before === undefined || before === sha256) continue;
+      const fingerprint = release.checksums.signedBy;
+      const change = { kind: "replaced", offered, fingerprint } as const;
+      await history.note(address, release, { release, change });
+      throw new ChecksumConflict(filename, before, sha256, "the registry");
+    }
+  }
+
+  /** Like findRelease, but what is known is good enough however old: without an operator's word a release never changes. */
+  async recallRelease(address: ReleaseAddress): Promise<Release> {
+    if (!(await this.#parts.history.awaitsReplacement(address))) {
+      const known = await this.peekRelease(address).catch(noneIfRefused);
+      if (known !== undefined) return known;
+    }
+    return (await this.findRelease(address)).value;
   }
 
   /** What is known of a release without asking the origin. */
@@ -90,16 +134,16 @@ export class ProviderCatalog {
     return this.#parts.versions.peek(provider);
   }
 
-  /** Undefined platforms are unknown ones; a version that was never listed is absent. */
+  /** Undefined platforms are unknown ones; a version that was never listed is absent, unless the list is out of date. */
   async #offeredPlatforms({
     provider,
     version,
   }: ReleaseAddress): Promise<readonly Platform[] | undefined> {
     const answer = await this.listVersions(provider);
     const listed = answer.value.versions.get(version);
-    if (listed === undefined)
+    if (listed === undefined && answer.outcome !== "stale")
       throw new NotFound(formatRelease({ provider, version }));
-    return listed.platforms;
+    return listed?.platforms;
   }
 
   #noteVanished(
@@ -118,4 +162,16 @@ function emptyIfGone(known: VersionList | undefined, error: unknown) {
   if (known !== undefined && error instanceof NotFound)
     return { versions: [], warnings: [] };
   throw error;
+}
+
+/** A release that was believed outlives its removal, as far as it is stored. */
+function keepIfGone(known: Release | undefined, error: unknown): Continuity {
+  if (known !== undefined && error instanceof NotFound)
+    return { release: known, change: { kind: "none" } };
+  throw error;
+}
+
+/** What may not be believed any more has to be asked for. */
+function noneIfRefused(error: unknown): undefined {
+  if (!(error instanceof ProvenderError)) throw error;
 }

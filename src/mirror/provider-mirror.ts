@@ -6,7 +6,14 @@ import {
 } from "../address/provider-address.ts";
 import { isPrerelease } from "../address/version-constraint.ts";
 import { compareVersions, type Version } from "../address/version.ts";
-import { NotFound, NothingAdmitted, NotStored } from "../errors.ts";
+import {
+  isOriginFailure,
+  NotFound,
+  NothingAdmitted,
+  NotStored,
+  ProvenderError,
+  TooYoung,
+} from "../errors.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
@@ -57,7 +64,8 @@ export class ProviderMirror {
     this.#listing = new VersionListing(parts.admission, {
       peek: (address) => parts.catalog.peekRelease(address),
       find: async (address) => (await parts.catalog.findRelease(address)).value,
-      isStored: (address) => this.#isStored(address),
+      isStored: async (address) =>
+        (await this.#findStored(address)) === "stored",
     });
   }
 
@@ -66,17 +74,14 @@ export class ProviderMirror {
     provider: ProviderAddress,
   ): Promise<Answer<readonly Version[]>> {
     const { catalog, admission, offline } = this.#parts;
-    catalog.originOf(provider);
+    this.#expectServed(provider);
     admission.admitProvider(provider);
     const deadline = performance.now() + listingTime;
-    const answer = offline
-      ? await this.#listStored(provider)
-      : await catalog.listVersions(provider);
-    if (answer.outcome === "fetched") this.#learnKey(provider, answer.value);
+    if (offline) return this.#listStored(provider, deadline);
+    const answer = await catalog.listVersions(provider);
+    if (answer.outcome === "fetched")
+      void this.#learnKey(provider, answer.value).catch(() => undefined);
     const value = await this.#listing.list(provider, answer.value, deadline);
-    // An empty list would send clients on to their next installation method.
-    if (value.length === 0 && answer.value.versions.size > 0)
-      throw new NothingAdmitted(formatProviderAddress(provider));
     return { ...answer, value };
   }
 
@@ -152,7 +157,7 @@ export class ProviderMirror {
   /** A verified release that clients may have; the rules are asked before the origin is. */
   async findRelease(address: ReleaseAddress): Promise<Answer<Release>> {
     const { catalog, admission } = this.#parts;
-    catalog.originOf(address.provider);
+    this.#expectServed(address.provider);
     admission.admitVersion(address);
     const answer = await catalog.findRelease(address);
     const list = await catalog.peekVersions(address.provider);
@@ -160,17 +165,42 @@ export class ProviderMirror {
     return answer;
   }
 
+  /** The same for a version that was named exactly; asks the origin only for what is not known at all. */
+  async recallRelease(address: ReleaseAddress): Promise<Release> {
+    const { catalog, admission } = this.#parts;
+    this.#expectServed(address.provider);
+    admission.admitVersion(address);
+    const release = await catalog.recallRelease(address);
+    const list = await catalog.peekVersions(address.provider);
+    await admission.admitRelease(address, release, list);
+    return release;
+  }
+
+  /** Throws OriginNotServed; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
+  #expectServed(provider: ProviderAddress): void {
+    const { catalog, admission } = this.#parts;
+    try {
+      catalog.originOf(provider);
+    } catch (error) {
+      admission.admitElsewhere(provider);
+      throw error;
+    }
+  }
+
   /** The first contact with a provider teaches its key, in the background, so that later releases can be held against it. */
-  #learnKey(provider: ProviderAddress, list: VersionList): void {
-    const newest = [...list.versions.keys()]
-      .filter((version) => !isPrerelease(version))
-      .toSorted(compareVersions)
-      .at(-1);
-    const isFirst = [...list.versions.values()].every(
-      ({ appeared }) => appeared === undefined,
-    );
-    if (newest === undefined || !isFirst) return;
-    void this.findRelease({ provider, version: newest }).catch(() => undefined);
+  async #learnKey(provider: ProviderAddress, list: VersionList): Promise<void> {
+    const { catalog, admission } = this.#parts;
+    for (const version of listTeachers(list)) {
+      const address = { provider, version };
+      try {
+        admission.admitVersion(address);
+        if ((await catalog.peekRelease(address)) === undefined)
+          await this.findRelease(address);
+        return;
+      } catch (error) {
+        if (!isRefusal(error)) return;
+      }
+    }
   }
 
   async #describe(
@@ -191,32 +221,71 @@ export class ProviderMirror {
     return { platform, filename, hashes };
   }
 
-  /** The list of a mirror that asks nobody: what is stored, whatever the origin listed. */
-  async #listStored(provider: ProviderAddress): Promise<Answer<VersionList>> {
+  /** The list of a mirror that asks nobody: what is stored of what may be served, whatever the origin listed. */
+  async #listStored(
+    provider: ProviderAddress,
+    deadline: number,
+  ): Promise<Answer<readonly Version[]>> {
     const { catalog, listKept } = this.#parts;
     const list = await catalog.peekVersions(provider);
     const kept = await listKept(provider);
-    const stored = await Promise.all(
-      kept.map((version) => this.#isStored({ provider, version })),
+    const known = new Set([...kept, ...(list?.versions.keys() ?? [])]);
+    const admitted = await this.#listing.list(
+      provider,
+      limitVersions(list, known),
+      deadline,
     );
-    const present = new Set(kept.filter((_, index) => stored[index]));
-    if (present.size === 0)
-      throw new NotStored(formatProviderAddress(provider));
-    return {
-      value: limitVersions(list, present),
-      outcome: "hit",
-      age: 0,
-      originTime: 0,
-    };
+    const found = await Promise.all(
+      admitted.map((version) => this.#findStored({ provider, version })),
+    );
+    const value = admitted.filter((_, index) => found[index] === "stored");
+    const name = formatProviderAddress(provider);
+    if (value.length === 0)
+      throw found.includes("refused")
+        ? new NothingAdmitted(name)
+        : new NotStored(name);
+    return { value, outcome: "hit", age: 0, originTime: 0 };
   }
 
-  async #isStored(address: ReleaseAddress): Promise<boolean> {
-    const release = await this.#parts.catalog.peekRelease(address);
-    const sizes = await Promise.all(
-      [...(release?.packages.values() ?? [])].map((found) =>
-        this.findSize(found),
-      ),
-    );
-    return sizes.some((size) => size !== undefined);
+  /** Stored when some archive of the release is. */
+  async #findStored(
+    address: ReleaseAddress,
+  ): Promise<"stored" | "absent" | "refused"> {
+    try {
+      const release = await this.#parts.catalog.peekRelease(address);
+      const sizes = await Promise.all(
+        [...(release?.packages.values() ?? [])].map((found) =>
+          this.findSize(found),
+        ),
+      );
+      return sizes.some((size) => size !== undefined) ? "stored" : "absent";
+    } catch (error) {
+      if (error instanceof ProvenderError) return "refused";
+      throw error;
+    }
   }
+}
+
+/** How many versions are tried until one's key is learnt. */
+const teachers = 3;
+
+/** Versions of the first list, releases before prereleases, newest first. */
+function listTeachers({ versions }: VersionList): readonly Version[] {
+  const first = [...versions.values()]
+    .filter(({ appeared, listed }) => listed && appeared === undefined)
+    .map(({ version }) => version)
+    .toSorted((a, b) => compareVersions(b, a));
+  return [
+    ...first.filter((version) => !isPrerelease(version)),
+    ...first.filter(isPrerelease),
+  ].slice(0, teachers);
+}
+
+/** Of the release as such; one that is only too young has taught its key. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof ProvenderError &&
+    !isOriginFailure(error) &&
+    !(error instanceof TooYoung)
+  );
 }

@@ -11,10 +11,18 @@ export type Offer =
 export interface Continuity {
   readonly release: Release;
   readonly change: Change;
+  /** Why a release that was believed is to be believed no more. */
+  readonly fallen?: SignatureRefused | undefined;
 }
 
 export type Change =
   | { readonly kind: "none" | "approved" }
+  | {
+      /** The same digests under another key, since the first signature fell. */
+      readonly kind: "resigned";
+      /** Who signed before. */
+      readonly before: string;
+    }
   | {
       readonly kind: "replaced";
       /** SHA-256 of the SHA256SUMS that is offered instead, or why it is refused. */
@@ -25,8 +33,9 @@ export type Change =
 /**
  * First seen wins. The first verified digest of a version and platform stays,
  * whatever the origin offers later, until an operator approves exactly the new
- * checksums; what is only added is taken. A known release falls only when its
- * own signature is refused under the keys that the registry publishes now.
+ * checksums; what the same signer only adds is taken. A known release falls when
+ * its own signature is refused under the keys that the registry publishes now,
+ * unless the same digests are signed anew.
  */
 export async function reconcile(
   address: ReleaseAddress,
@@ -41,21 +50,23 @@ export async function reconcile(
 ): Promise<Continuity> {
   const fallen = await findFall(address, known, keys, context);
   if ("refused" in offer) {
-    if (fallen !== undefined) throw fallen;
-    const reason = offer.refused.code;
-    return { release: known, change: replaced(reason, undefined) };
+    const change = replaced(offer.refused.code, undefined);
+    return { release: known, change, fallen };
   }
   const { release } = offer;
   const continued = { ...release, firstSeen: known.firstSeen };
-  if (isConflict(known, release)) {
-    if (context.isApproved(documentDigest(release)))
-      return { release: continued, change: { kind: "approved" } };
-    if (fallen !== undefined) throw fallen;
-    const { signedBy } = release.checksums;
-    const change = replaced(documentDigest(release), signedBy);
-    return { release: known, change };
+  const { signedBy } = release.checksums;
+  const before = known.checksums.signedBy;
+  const isSameWord = before === undefined || before === signedBy;
+  if (isConflict(known, release) || (!isSameWord && isWider(known, release))) {
+    const offered = documentDigest(release);
+    return context.isApproved(offered)
+      ? { release: continued, change: { kind: "approved" } }
+      : { release: known, change: replaced(offered, signedBy), fallen };
   }
-  const takes = fallen !== undefined || addsSomething(known, release);
+  if (fallen !== undefined && !isSameWord)
+    return { release: continued, change: { kind: "resigned", before } };
+  const takes = fallen !== undefined || (isSameWord && isWhole(known, release));
   return { release: takes ? continued : known, change: { kind: "none" } };
 }
 
@@ -95,15 +106,17 @@ function isConflict(known: Release, offered: Release): boolean {
   });
 }
 
-/** More platforms, or a newer word of the same signer; never fewer platforms. */
-function addsSomething(known: Release, offered: Release): boolean {
-  const keepsAll = [...known.packages.keys()].every((platform) =>
+/** Platforms that are known stay known. */
+function isWhole(known: Release, offered: Release): boolean {
+  return [...known.packages.keys()].every((platform) =>
     offered.packages.has(platform),
   );
-  const sameSigner = known.checksums.signedBy === offered.checksums.signedBy;
-  const wider = offered.packages.size > known.packages.size;
-  const signedAtLast = known.checksums.signedBy === undefined;
-  return keepsAll && (wider || sameSigner || signedAtLast);
+}
+
+function isWider(known: Release, offered: Release): boolean {
+  return [...offered.packages.keys()].some(
+    (platform) => !known.packages.has(platform),
+  );
 }
 
 export function isSameList(

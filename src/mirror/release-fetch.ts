@@ -47,6 +47,12 @@ const commonPlatforms: readonly Platform[] = [
   { os: "darwin", arch: "arm64" },
   { os: "windows", arch: "amd64" },
   { os: "linux", arch: "arm64" },
+  { os: "darwin", arch: "amd64" },
+  { os: "linux", arch: "386" },
+  { os: "linux", arch: "arm" },
+  { os: "windows", arch: "386" },
+  { os: "windows", arch: "arm64" },
+  { os: "freebsd", arch: "amd64" },
 ];
 
 /**

@@ -1,48 +1,54 @@
 import { formatProviderAddress } from "../address/provider-address.ts";
+import type { SignatureRefused } from "../errors.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
-import type { AuditLog } from "../telemetry/audit-log.ts";
+import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
 import type { Clock } from "./clock.ts";
-import { isApprovedReplacement, isSameRelease } from "./namespace-trust.ts";
-import { documentDigest, type Continuity } from "./release-continuity.ts";
+import {
+  isApprovedReplacement,
+  isSameRelease,
+  knownKeys,
+  revokedKeys,
+  type ReleaseName,
+  type Seen,
+} from "./namespace-trust.ts";
+import {
+  documentDigest,
+  type Change,
+  type Continuity,
+} from "./release-continuity.ts";
 import type { Release, ReleaseAddress } from "./release.ts";
 import type { TrustLedger } from "./trust-ledger.ts";
 
-/** Writes down what happens to releases: first seen, offered anew with other content, replaced by an operator's word. */
-export class ReleaseHistory {
-  readonly #ledger: TrustLedger;
-  readonly #audit: AuditLog;
-  readonly #alarms: Alarms;
-  readonly #clock: Clock;
+interface HistoryParts {
+  readonly ledger: TrustLedger;
+  readonly audit: AuditLog;
+  readonly alarms: Alarms;
+  readonly clock: Clock;
+}
 
-  constructor(parts: {
-    readonly ledger: TrustLedger;
-    readonly audit: AuditLog;
-    readonly alarms: Alarms;
-    readonly clock: Clock;
-  }) {
-    this.#ledger = parts.ledger;
-    this.#audit = parts.audit;
-    this.#alarms = parts.alarms;
-    this.#clock = parts.clock;
+type Replaced = Change & { readonly kind: "replaced" };
+
+/** Writes down what happens to releases: first seen, offered anew with other content, replaced by an operator's word, fallen with its keys. */
+export class ReleaseHistory {
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
   }
 
   /** Tells whether an operator approved a given SHA256SUMS in place of the first of this release. */
-  async approvalsOf({
-    provider,
-    version,
-  }: ReleaseAddress): Promise<(offered: string) => boolean> {
-    const trust = await this.#ledger.read(provider);
-    const name = { type: provider.type, version };
+  async approvalsOf(
+    address: ReleaseAddress,
+  ): Promise<(offered: string) => boolean> {
+    const trust = await this.#parts.ledger.read(address.provider);
+    const name = nameOf(address);
     return (offered) => isApprovedReplacement(trust, name, offered);
   }
 
   /** True between an operator's approval of other content and its arrival. */
-  async awaitsReplacement({
-    provider,
-    version,
-  }: ReleaseAddress): Promise<boolean> {
-    const trust = await this.#ledger.read(provider);
-    const name = { type: provider.type, version };
+  async awaitsReplacement(address: ReleaseAddress): Promise<boolean> {
+    const trust = await this.#parts.ledger.read(address.provider);
+    const name = nameOf(address);
     return trust.seen.replaced.some(
       (entry) =>
         isSameRelease(entry, name) &&
@@ -54,85 +60,156 @@ export class ReleaseHistory {
   async note(
     address: ReleaseAddress,
     known: Release | undefined,
-    continuity: Continuity,
+    { release, change, fallen }: Continuity,
   ): Promise<void> {
-    const { release, change } = continuity;
-    if (known === undefined)
-      await this.#record(address, "first-seen", "accepted", release);
-    if (change.kind === "approved") await this.#noteApproved(address, release);
+    if (known === undefined && change.kind === "none")
+      await this.#record(address, "first-seen", release);
+    if (change.kind === "approved")
+      await this.#record(address, "replaced", release);
+    if (change.kind === "resigned")
+      await this.#noteResigned(address, release, change.before);
     if (change.kind === "replaced") await this.#noteReplaced(address, change);
+    await this.#forget(address, {
+      replaced: change.kind !== "replaced",
+      fallen: fallen === undefined,
+    });
+    if (fallen !== undefined) await this.#noteFallen(address, fallen);
   }
 
-  async #noteApproved(
+  /** The origin offers the believed content again, or its keys let it stand again. */
+  async #forget(
+    address: ReleaseAddress,
+    what: { readonly replaced: boolean; readonly fallen: boolean },
+  ): Promise<void> {
+    const name = nameOf(address);
+    const others = <T extends ReleaseName>(entries: T[], drop: boolean): T[] =>
+      drop ? entries.filter((entry) => !isSameRelease(entry, name)) : entries;
+    const without = (seen: Seen): Seen => ({
+      ...seen,
+      replaced: others(seen.replaced, what.replaced),
+      fallen: others(seen.fallen, what.fallen),
+    });
+    const { seen } = await this.#parts.ledger.read(address.provider);
+    const rest = without(seen);
+    if (
+      rest.replaced.length < seen.replaced.length ||
+      rest.fallen.length < seen.fallen.length
+    )
+      await this.#parts.ledger.noteSeen(address.provider, without);
+  }
+
+  /** Unless the key that signed before was itself held back, the new one is believed for this release. */
+  async #noteResigned(
     address: ReleaseAddress,
     release: Release,
+    before: string,
   ): Promise<void> {
-    const { provider, version } = address;
-    await this.#record(address, "replaced", "accepted", release);
-    await this.#ledger.noteSeen(provider, (seen) => ({
+    const { ledger, clock } = this.#parts;
+    const trust = await ledger.read(address.provider);
+    const fingerprint = release.checksums.signedBy;
+    const wasGood =
+      knownKeys(trust).has(before) && !revokedKeys(trust).has(before);
+    if (fingerprint === undefined || !wasGood) return;
+    const name = nameOf(address);
+    const since = clock.now().toISOString();
+    await ledger.noteSeen(address.provider, (seen) => ({
       ...seen,
-      replaced: seen.replaced.filter(
-        (entry) => !isSameRelease(entry, { type: provider.type, version }),
-      ),
+      resigned: [
+        ...seen.resigned.filter((entry) => !isSameRelease(entry, name)),
+        { ...name, fingerprint, since },
+      ],
     }));
+    await this.#record(address, "judged-again", release);
   }
 
   async #noteReplaced(
-    { provider, version }: ReleaseAddress,
-    {
-      offered,
-      fingerprint,
-    }: { readonly offered: string; readonly fingerprint: string | undefined },
+    address: ReleaseAddress,
+    { offered, fingerprint }: Replaced,
   ): Promise<void> {
-    const name = { type: provider.type, version };
-    const { seen } = await this.#ledger.read(provider);
+    const { ledger, alarms, clock } = this.#parts;
+    const name = nameOf(address);
+    const { seen } = await ledger.read(address.provider);
     const isNoted = seen.replaced.some(
       (entry) => isSameRelease(entry, name) && entry.offered === offered,
     );
     if (isNoted) return;
-    const since = this.#clock.now().toISOString();
-    await this.#ledger.noteSeen(provider, (before) => ({
+    const since = clock.now().toISOString();
+    await ledger.noteSeen(address.provider, (before) => ({
       ...before,
       replaced: [
         ...before.replaced.filter((entry) => !isSameRelease(entry, name)),
         { ...name, offered, fingerprint: fingerprint ?? null, since },
       ],
     }));
-    const facts = { provider: formatProviderAddress(provider), version };
-    await this.#audit.record(
-      {
-        event: "replaced",
-        verdict: "refused",
-        rule: "first seen wins",
-        detail: `SHA256SUMS ${offered}`,
-        ...facts,
-        ...(fingerprint === undefined ? {} : { fingerprint }),
-      },
-      { durable: true },
+    await this.#audit(address, {
+      event: "replaced",
+      verdict: "refused",
+      rule: "first seen wins",
+      detail: isDigest(offered) ? `SHA256SUMS ${offered}` : offered,
+      fingerprint,
+    });
+    alarms.raise("release-replaced", { ...factsOf(address), offered });
+  }
+
+  async #noteFallen(
+    address: ReleaseAddress,
+    { reason, message }: SignatureRefused,
+  ): Promise<void> {
+    const { ledger, clock } = this.#parts;
+    const name = nameOf(address);
+    const { seen } = await ledger.read(address.provider);
+    const isNoted = seen.fallen.some(
+      (entry) => isSameRelease(entry, name) && entry.reason === reason,
     );
-    this.#alarms.raise("release-replaced", { ...facts, offered });
+    if (isNoted) return;
+    const since = clock.now().toISOString();
+    await ledger.noteSeen(address.provider, (before) => ({
+      ...before,
+      fallen: [
+        ...before.fallen.filter((entry) => !isSameRelease(entry, name)),
+        { ...name, reason, since },
+      ],
+    }));
+    await this.#audit(address, {
+      event: "judged-again",
+      verdict: "refused",
+      reason,
+      detail: message,
+    });
   }
 
   async #record(
-    { provider, version }: ReleaseAddress,
-    event: "first-seen" | "replaced",
-    verdict: "accepted",
+    address: ReleaseAddress,
+    event: "first-seen" | "replaced" | "judged-again",
     release: Release,
   ): Promise<void> {
     const { signedBy, exemption } = release.checksums;
-    await this.#audit.record(
-      {
-        event,
-        verdict,
-        provider: formatProviderAddress(provider),
-        version,
-        detail: `SHA256SUMS ${documentDigest(release)}`,
-        ...(signedBy === undefined ? {} : { fingerprint: signedBy }),
-        ...(exemption === undefined
-          ? {}
-          : { rule: `signatures: ${exemption}` }),
-      },
+    await this.#audit(address, {
+      event,
+      verdict: "accepted",
+      detail: `SHA256SUMS ${documentDigest(release)}`,
+      fingerprint: signedBy,
+      rule: exemption && `signatures: ${exemption}`,
+    });
+  }
+
+  async #audit(address: ReleaseAddress, entry: AuditEntry): Promise<void> {
+    await this.#parts.audit.record(
+      { ...factsOf(address), ...entry },
       { durable: true },
     );
   }
+}
+
+/** What is offered instead is named by its digest, or by the code of its refusal. */
+function isDigest(offered: string): boolean {
+  return /^[0-9a-f]{64}$/.test(offered);
+}
+
+function nameOf({ provider, version }: ReleaseAddress): ReleaseName {
+  return { type: provider.type, version };
+}
+
+function factsOf({ provider, version }: ReleaseAddress) {
+  return { provider: formatProviderAddress(provider), version };
 }

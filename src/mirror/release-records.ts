@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parsePackageHash } from "../address/hash.ts";
+import { parsePackageHash, type Sha256 } from "../address/hash.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatPlatform, parsePlatform } from "../address/platform.ts";
 import {
@@ -9,6 +9,7 @@ import {
 import { isVersion, type Version } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
+import { parseChecksumsDocument } from "../verification/checksums-document.ts";
 import type { Clock } from "./clock.ts";
 import type { Kept, MetadataRecords } from "./metadata-cache.ts";
 import {
@@ -73,6 +74,11 @@ export class ReleaseRecords implements MetadataRecords<
     return formatRelease(release);
   }
 
+  weigh({ proof }: Release): number {
+    const keys = proof.keys.reduce((sum, key) => sum + key.length, 0);
+    return 4096 + 4 * proof.document.length + keys;
+  }
+
   async read(address: ReleaseAddress): Promise<Kept<Release> | undefined> {
     const body = await this.#records.read(recordKey(address));
     const parsed = shape.safeParse(body);
@@ -91,12 +97,27 @@ export class ReleaseRecords implements MetadataRecords<
     return { value, confirmedAt };
   }
 
+  /** By file name, as they were believed first, whatever would be decided today; empty when nothing was. */
+  async readFirstDigests(
+    address: ReleaseAddress,
+  ): Promise<ReadonlyMap<string, Sha256>> {
+    const parsed = shape.safeParse(
+      await this.#records.read(recordKey(address)),
+    );
+    if (!parsed.success) return new Map();
+    const { document } = parsed.data.proof;
+    return parseChecksumsDocument(
+      formatRelease(address),
+      Buffer.from(document, "utf8"),
+    );
+  }
+
   async write(
     address: ReleaseAddress,
     { value, confirmedAt }: Kept<Release>,
-  ): Promise<number> {
+  ): Promise<void> {
     const { proof, packages, reported, firstSeen } = value;
-    return this.#records.write(recordKey(address), {
+    await this.#records.write(recordKey(address), {
       confirmedAt: confirmedAt.toISOString(),
       firstSeen: firstSeen.toISOString(),
       signedBy: value.checksums.signedBy ?? null,

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Hostname } from "../address/hostname.ts";
 import type { RecordKey } from "../store/layout.ts";
@@ -21,6 +22,9 @@ export interface Namespace {
 /** How long a daemon goes without looking whether an operator decided something. */
 const lookAgainAfter = 500;
 
+/** Clients may ask for any namespace, so memory is bounded. */
+const namespacesInMemory = 10_000;
+
 interface Remembered {
   readonly trust: NamespaceTrust;
   readonly until: number;
@@ -33,7 +37,9 @@ interface Remembered {
  */
 export class TrustLedger {
   readonly #records: RecordStore;
-  readonly #memory = new Map<string, Remembered>();
+  readonly #memory = new LRUCache<string, Remembered>({
+    max: namespacesInMemory,
+  });
   readonly #turns = new Map<string, LimitFunction>();
 
   constructor(records: RecordStore) {

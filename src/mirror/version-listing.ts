@@ -1,35 +1,53 @@
 import pLimit from "p-limit";
-import type { ProviderAddress } from "../address/provider-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../address/provider-address.ts";
 import { compareVersions, type Version } from "../address/version.ts";
-import { isOriginFailure, ProvenderError, TooBusy } from "../errors.ts";
+import {
+  isOriginFailure,
+  NotFound,
+  NothingAdmitted,
+  ProvenderError,
+  TooBusy,
+} from "../errors.ts";
 import type { Admission, AdmissionRules } from "./admission.ts";
 import {
   isSameRelease,
-  revokedKeys,
   type NamespaceTrust,
+  type ReleaseName,
 } from "./namespace-trust.ts";
 import { keepOldEnough } from "./policy-age.ts";
 import { decideByRules } from "./policy.ts";
-import type { Release, ReleaseAddress } from "./release.ts";
+import type { ReleaseAddress } from "./release.ts";
+import {
+  LookUps,
+  type Reason,
+  type ReleaseLookup,
+} from "./release-look-ups.ts";
 import type { VersionList } from "./version-list.ts";
 
-/** How releases are looked up for a listing. */
-export interface ReleaseLookup {
-  /** Without asking the origin. */
-  peek(address: ReleaseAddress): Promise<Release | undefined>;
-  find(address: ReleaseAddress): Promise<Release>;
-  /** True when an archive of the release is stored. */
-  isStored(address: ReleaseAddress): Promise<boolean>;
-}
+/** Look-ups at once for one listing. */
+const atOnce = 8;
 
-/** Look-ups for one listing: at once, in all, and how long they may take in milliseconds. */
-const bounds = { atOnce: 8, newcomers: 32, time: 4_000 };
+/** What the rules and the keys leave of a list. */
+interface Trusted {
+  readonly versions: readonly Version[];
+  /** The same by the minimum age that the rules ask of them, in milliseconds. */
+  readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
+  /** False when the origin has nothing, which is not for the rules to answer for. */
+  readonly any: boolean;
+}
 
 interface Remembered {
   readonly rules: AdmissionRules;
   readonly trust: NamespaceTrust;
-  readonly versions: readonly Version[];
+  readonly trusted: Trusted;
 }
+
+type Suspicion = "none" | Exclude<Reason, "age">;
+
+type Verdict = "good" | "bad" | "unknown";
 
 /**
  * The versions of `index.json`: what the origin lists, or had listed and is
@@ -46,36 +64,58 @@ export class VersionListing {
     this.#lookup = lookup;
   }
 
-  /** Newest first; look-ups end at `latest`, on the monotonic clock. */
+  /** Newest first. Throws NothingAdmitted when all are refused, NotFound when all are gone, and the origin's failure when nobody could tell. */
   async list(
     provider: ProviderAddress,
     list: VersionList,
-    latest: number,
+    deadline: number,
   ): Promise<readonly Version[]> {
+    const looks = new LookUps(this.#lookup, deadline);
+    const trusted = await this.#trusted(provider, list, looks);
+    const { any } = trusted;
+    const old = await this.#oldEnough(provider, list, trusted, looks);
+    if (old.length > 0 || list.versions.size === 0) return old;
+    const name = formatProviderAddress(provider);
+    if (!any) throw new NotFound(name);
+    // An empty list would send clients on to their next installation method.
+    throw looks.failure ?? new NothingAdmitted(name);
+  }
+
+  /** Less those that the rules deny or whose key is not acceptable; remembered while nothing changes. */
+  async #trusted(
+    provider: ProviderAddress,
+    list: VersionList,
+    looks: LookUps,
+  ): Promise<Trusted> {
     const { rules, parts } = this.#admission;
     const trust = await parts.ledger.read(provider);
     const remembered = this.#remembered.get(list);
     if (remembered?.rules === rules && remembered.trust === trust)
-      return remembered.versions;
-    const deadline = Math.min(latest, performance.now() + bounds.time);
+      return remembered.trusted;
     const present = await this.#present(provider, list);
-    const allowed = present.filter((version) =>
-      isAllowedByRules(rules, provider, version),
-    );
-    const trusted = await this.#trusted(
+    const allowed = this.#admission.takesKeys(provider)
+      ? present.filter((version) => isAllowedByRules(rules, provider, version))
+      : [];
+    const verdicts = await this.#judgeAll(
       provider,
       list,
       allowed,
       trust,
-      deadline,
+      looks,
     );
-    const asksForAge = this.#admission.asksForAge(provider, trusted.versions);
-    const versions = asksForAge
-      ? await this.#oldEnough(provider, list, trusted.versions, deadline)
-      : trusted.versions;
-    if (!asksForAge && trusted.complete)
-      this.#remembered.set(list, { rules, trust, versions });
-    return versions;
+    const versions = allowed.filter(
+      (version) => (verdicts.get(version) ?? "good") === "good",
+    );
+    const byMinimumAge = Map.groupBy(
+      versions,
+      (version) => decideByRules(rules.policy, provider, version).minimumAge,
+    );
+    const trusted = { versions, byMinimumAge, any: present.length > 0 };
+    const isComplete =
+      looks.failure === undefined &&
+      ![...verdicts.values()].includes("unknown");
+    if (isComplete) this.#remembered.set(list, { rules, trust, trusted });
+    return trusted;
   }
 
   async #present(
@@ -96,118 +136,110 @@ export class VersionListing {
       .toSorted((a, b) => compareVersions(b, a));
   }
 
-  /** Less those whose key is not acceptable. */
-  async #trusted(
+  /** Of the versions that are not above suspicion. */
+  async #judgeAll(
     provider: ProviderAddress,
     list: VersionList,
     versions: readonly Version[],
     trust: NamespaceTrust,
-    deadline: number,
-  ): Promise<Trusted> {
-    const verdicts = new Map<Version, boolean | undefined>();
-    const suspects = versions.flatMap((version) => {
-      const suspicion = findSuspicion(provider, list, version, trust);
-      return suspicion === "none" ? [] : [{ version, suspicion }];
+    looks: LookUps,
+  ): Promise<ReadonlyMap<Version, Verdict>> {
+    const limited = this.#admission.limitsKeys(provider, trust);
+    const verdicts = new Map<Version, Verdict>();
+    await pLimit(atOnce).map(versions, async (version) => {
+      const suspicion = findSuspicion(provider, list, version, trust, limited);
+      if (suspicion === "none") return;
+      const address = { provider, version };
+      verdicts.set(version, await this.#judge(address, list, suspicion, looks));
     });
-    const newcomers = suspects.filter(({ suspicion }) => suspicion === "new");
-    const late = new Set(newcomers.slice(bounds.newcomers));
-    await pLimit(bounds.atOnce).map(suspects, async (suspect) => {
-      const address = { provider, version: suspect.version };
-      const verdict = late.has(suspect)
-        ? undefined
-        : await this.#judge(address, list, suspect.suspicion, deadline);
-      verdicts.set(suspect.version, verdict);
-    });
-    return {
-      versions: versions.filter(
-        (version) => !verdicts.has(version) || verdicts.get(version) === true,
-      ),
-      complete: ![...verdicts.values()].includes(undefined),
-    };
+    return verdicts;
   }
 
-  /** Undefined when that could not be found out in time. */
   async #judge(
     address: ReleaseAddress,
     list: VersionList,
-    suspicion: Suspicion,
-    deadline: number,
-  ): Promise<boolean | undefined> {
+    suspicion: Exclude<Suspicion, "none">,
+    looks: LookUps,
+  ): Promise<Verdict> {
+    const undecided = suspicion === "new" ? "unknown" : "good";
     try {
-      const release =
-        (await this.#lookup.peek(address)) ??
-        (suspicion === "new"
-          ? await this.#findInTime(address, deadline)
-          : undefined);
-      if (release === undefined) return suspicion === "new" ? undefined : true;
+      const release = await looks.look(address, suspicion);
+      if (release === undefined) return undecided;
       await this.#admission.admitKey(address, release, list);
-      return true;
+      return "good";
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
-      return couldNotTell(error) ? undefined : false;
+      if (!couldNotTell(error)) return "bad";
+      looks.failure = error;
+      return undecided;
     }
   }
 
+  /** Release lines are walked apart for each minimum age, because what is older than an old one may have to be older still. */
   async #oldEnough(
     provider: ProviderAddress,
     list: VersionList,
-    versions: readonly Version[],
-    deadline: number,
+    { versions, byMinimumAge }: Trusted,
+    looks: LookUps,
   ): Promise<readonly Version[]> {
-    return keepOldEnough(versions, async (version) => {
-      const address = { provider, version };
-      try {
-        const release =
-          (await this.#lookup.peek(address)) ??
-          (await this.#findInTime(address, deadline));
-        return (
-          release !== undefined &&
-          this.#admission.isOldEnough(address, release, list)
-        );
-      } catch (error) {
-        if (error instanceof ProvenderError) return false;
-        throw error;
-      }
+    // The very same list, whose document is kept.
+    if (byMinimumAge.keys().every((age) => age === 0)) return versions;
+    const old = new Set<Version>();
+    for (const [minimumAge, group] of byMinimumAge) {
+      const kept =
+        minimumAge === 0
+          ? group
+          : await keepOldEnough(
+              this.#longListed(list, group, minimumAge),
+              (v) => this.#isOldEnough({ provider, version: v }, list, looks),
+            );
+      for (const version of kept) old.add(version);
+    }
+    return versions.filter((version) => old.has(version));
+  }
+
+  /** What the mirror itself saw appear too lately needs no look-up. */
+  #longListed(
+    list: VersionList,
+    versions: readonly Version[],
+    minimumAge: number,
+  ): readonly Version[] {
+    const latest = this.#admission.parts.clock.now().getTime() - minimumAge;
+    return versions.filter((version) => {
+      const appeared = list.versions.get(version)?.appeared;
+      return appeared === undefined || appeared.getTime() <= latest;
     });
   }
 
-  /** Undefined when the deadline passes first; the look-up goes on for the next listing. */
-  async #findInTime(
+  async #isOldEnough(
     address: ReleaseAddress,
-    deadline: number,
-  ): Promise<Release | undefined> {
-    const left = deadline - performance.now();
-    if (left <= 0) return undefined;
-    const late = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => late.resolve(undefined), left);
+    list: VersionList,
+    looks: LookUps,
+  ): Promise<boolean> {
     try {
-      return await Promise.race([this.#lookup.find(address), late.promise]);
-    } finally {
-      clearTimeout(timer);
+      const release = await looks.look(address, "age");
+      if (release === undefined) return false;
+      await this.#admission.admitKey(address, release, list);
+      return this.#admission.isOldEnough(address, release, list);
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      if (couldNotTell(error)) looks.failure = error;
+      return false;
     }
   }
 }
-
-interface Trusted {
-  readonly versions: readonly Version[];
-  /** False when some version was left out because nobody could tell in time. */
-  readonly complete: boolean;
-}
-
-/** `new`: appeared after first contact, so its key must be seen before it is listed. `known`: refused, or perhaps refused since. */
-type Suspicion = "none" | "known" | "new";
 
 function findSuspicion(
   { type }: ProviderAddress,
   list: VersionList,
   version: Version,
-  trust: NamespaceTrust,
+  { seen }: NamespaceTrust,
+  limited: boolean,
 ): Suspicion {
   if (list.versions.get(version)?.appeared !== undefined) return "new";
-  const isHeldBack = trust.seen.quarantined.some((held) =>
-    isSameRelease(held, { type, version }),
-  );
-  return isHeldBack || revokedKeys(trust).size > 0 ? "known" : "none";
+  if (limited) return "unsure";
+  const isIt = (entry: ReleaseName) => isSameRelease(entry, { type, version });
+  return [...seen.quarantined, ...seen.fallen].some(isIt) ? "held" : "none";
 }
 
 function couldNotTell(error: ProvenderError): boolean {

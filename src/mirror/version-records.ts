@@ -42,6 +42,10 @@ export class VersionRecords implements MetadataRecords<
     return formatProviderAddress(provider);
   }
 
+  weigh({ versions }: VersionList): number {
+    return 256 + 256 * versions.size;
+  }
+
   async read(
     provider: ProviderAddress,
   ): Promise<Kept<VersionList> | undefined> {
@@ -66,8 +70,8 @@ export class VersionRecords implements MetadataRecords<
   async write(
     provider: ProviderAddress,
     { value, confirmedAt }: Kept<VersionList>,
-  ): Promise<number> {
-    return this.#records.write(recordKey(provider), {
+  ): Promise<void> {
+    await this.#records.write(recordKey(provider), {
       confirmedAt: confirmedAt.toISOString(),
       firstContact: value.firstContact.toISOString(),
       warnings: value.warnings,

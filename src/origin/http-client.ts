@@ -49,7 +49,7 @@ export class HttpClient {
     this.#dispatchers = makeDispatchers(settings, limits);
   }
 
-  /** Any media type; throws OriginAnswerUnusable above `maxBytes`. */
+  /** Any media type but a page for people; throws OriginAnswerUnusable above `maxBytes`. */
   async fetchDocument(
     url: URL,
     maxBytes: number,
@@ -57,6 +57,7 @@ export class HttpClient {
   ): Promise<OriginDocument> {
     const deadline = this.#deadline(signal);
     const answer = await this.#get(url, deadline, "*/*");
+    refusePage(answer);
     return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
   }
 
@@ -75,6 +76,7 @@ export class HttpClient {
   /** The deadline of documents does not apply; the archive's own size, idle and rate limits do. */
   async openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
     const answer = await this.#get(url, signal, "*/*");
+    refusePage(answer);
     const size = announcedSize(answer);
     if (size !== undefined && size > this.#limits.archive)
       throw tooLarge(answer, this.#limits.archive);
@@ -169,11 +171,23 @@ function redirectTarget(
   return target;
 }
 
-function checkMediaType({ url, headers, body }: Answer): void {
+function checkMediaType(answer: Answer): void {
+  const type = mediaType(answer);
+  if (type === "application/json") return;
+  discard(answer.body);
+  throw unusable(answer.url, `media type "${type}", expected application/json`);
+}
+
+/** Captive portals and proxies answer 200 with a page: a failing origin, and no word against the publisher. */
+function refusePage(answer: Answer): void {
+  if (mediaType(answer) !== "text/html") return;
+  discard(answer.body);
+  throw unusable(answer.url, "it is a page for people (text/html)");
+}
+
+function mediaType({ headers }: Answer): string {
   const [type = ""] = (single(headers["content-type"]) ?? "").split(";");
-  if (type.trim().toLowerCase() === "application/json") return;
-  discard(body);
-  throw unusable(url, `media type "${type.trim()}", expected application/json`);
+  return type.trim().toLowerCase();
 }
 
 function parseJson(url: URL, bytes: Uint8Array): unknown {

@@ -27,6 +27,10 @@ export function describeFailure(
   const shown = formatPublicUrl(url);
   const { code = "", name, message } = error as NodeJS.ErrnoException;
   const options = { cause: error };
+  // undici gives it the name of an aborted request.
+  const [, refusal] = /^Proxy response \((\d+)\)/.exec(message) ?? [];
+  if (refusal !== undefined)
+    return new OriginUnreachable(shown, `the proxy says ${refusal}`, options);
   const late = timeouts.get(code);
   if (late !== undefined) return new OriginTimedOut(shown, late, options);
   if (name === "TimeoutError" || name === "AbortError")

@@ -98,7 +98,7 @@ export function parseVersions(
       versions.set(version, {
         version,
         protocols: protocols ?? [],
-        platforms: platforms?.flatMap(readPlatform),
+        platforms: readPlatforms(platforms),
       });
   return {
     versions: [...versions.values()],
@@ -143,6 +143,14 @@ function readReported(
       },
     ]),
   );
+}
+
+/** An empty list, or one of which nothing can be read, says as little as none. */
+function readPlatforms(
+  platforms: readonly Platform[] | null | undefined,
+): readonly Platform[] | undefined {
+  const readable = (platforms ?? []).flatMap(readPlatform);
+  return readable.length === 0 ? undefined : readable;
 }
 
 function readPlatform(platform: Platform): readonly Platform[] {

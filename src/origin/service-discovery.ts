@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { OriginAnswerUnusable } from "../errors.ts";
 import type { HttpClient } from "./http-client.ts";
+import { describeFailure } from "./http-failure.ts";
 import { formatPublicUrl } from "./public-url.ts";
 
 /** The services that provider and module clients look for (Remote Service Discovery). */
@@ -46,14 +47,18 @@ export class ServiceDiscovery {
   async #discover(signal: AbortSignal): Promise<Discovered> {
     if (this.#known !== undefined && performance.now() < this.#known.until)
       return this.#known;
-    this.#asking ??= this.#ask(signal).finally(() => {
+    this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });
-    return this.#asking;
+    return untilAborted(this.#asking, signal).catch((error: unknown) => {
+      throw describeFailure(this.#start, error, "request");
+    });
   }
 
-  async #ask(signal: AbortSignal): Promise<Discovered> {
-    const answer = await this.#http.fetchJson(this.#start, signal);
+  /** Detached from the askers, so that the first one to leave takes nothing from the others; the client's deadline ends it. */
+  async #ask(): Promise<Discovered> {
+    const detached = new AbortController().signal;
+    const answer = await this.#http.fetchJson(this.#start, detached);
     const parsed = document.safeParse(answer.value);
     if (!parsed.success)
       throw new OriginAnswerUnusable(
@@ -63,5 +68,21 @@ export class ServiceDiscovery {
     const until = performance.now() + this.#freshFor;
     this.#known = { url: answer.url, services: parsed.data, until };
     return this.#known;
+  }
+}
+
+/** Rejects with the signal's reason when it aborts first. */
+async function untilAborted<T>(
+  asked: Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([asked, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }

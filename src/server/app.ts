@@ -1,27 +1,19 @@
-import Router from "@koa/router";
-import Koa, { type Context, type Next } from "koa";
-import { NoSuchPage, ProvenderError } from "../errors.ts";
+import type { RequestListener } from "node:http";
+import { ProvenderError } from "../errors.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
-import type { FrontPage } from "./front-page.ts";
-import type { NetworkMirrorFace, NetworkMirrorPath } from "./network-mirror.ts";
-import {
-  answerHealth,
-  answerMetrics,
-  answerReadiness,
-  type Readiness,
-} from "./operations.ts";
+import { findMirrorPath, type NetworkMirrorFace } from "./network-mirror.ts";
+import { makePages, type PageParts, type Pages } from "./pages.ts";
 import { findRequestProblem, pathOf } from "./raw-request.ts";
 import { auditRefusal } from "./refusal-audit.ts";
-import { noteOf, startNote } from "./request-note.ts";
+import { recordWhenClosed } from "./request-log.ts";
+import { openExchange, type Exchange } from "./request-note.ts";
 
-export interface AppParts {
+export interface AppParts extends PageParts {
   readonly providers: NetworkMirrorFace;
-  readonly frontPage: FrontPage;
-  readonly readiness: Readiness;
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
@@ -29,77 +21,57 @@ export interface AppParts {
   readonly longestUrl: number;
 }
 
-/** Every URL of the contract, on Koa. */
-export function makeApp(parts: AppParts): Koa {
-  const app = new Koa();
-  app.silent = true;
-  app.use((ctx, next) => logged(ctx, next, parts));
-  app.use((ctx, next) => answerErrors(ctx, next, parts.audit));
-  app.use((ctx, next) => checkRequest(ctx, next, parts.longestUrl));
-  app.use(makeRouter(parts).routes());
-  app.use(() => {
-    throw new NoSuchPage();
-  });
-  return app;
+/** Every URL of the contract: what clients fetch straight on Node's server, the pages on Koa. */
+export function makeApp(parts: AppParts): RequestListener {
+  const pages = makePages(parts);
+  return (req, res) => {
+    const exchange = openExchange(req, res);
+    recordWhenClosed(exchange, parts.logger, parts.metrics);
+    const { client, note } = exchange;
+    const asker = { requestId: note.requestId, client };
+    void onBehalfOf(asker, () => answer(exchange, parts, pages));
+  };
 }
 
-function makeRouter({
-  providers,
-  frontPage,
-  readiness,
-  metrics,
-}: AppParts): Router {
-  const router = new Router({ sensitive: true, strict: true });
-  router.get("/", (ctx) => frontPage.answer(ctx));
-  router.get("/healthz", answerHealth);
-  router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
-  router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));
-  router.get("/providers/:hostname/:namespace/:type/:document", (ctx) =>
-    providers.answer(ctx, ctx.params as unknown as NetworkMirrorPath),
-  );
-  return router;
-}
-
-async function checkRequest(
-  ctx: Context,
-  next: Next,
-  longestUrl: number,
-): Promise<void> {
-  const problem: ProvenderError | undefined = findRequestProblem(
-    ctx.req,
-    longestUrl,
-  );
-  if (problem !== undefined) throw problem;
-  await next();
-}
-
-async function answerErrors(
-  ctx: Context,
-  next: Next,
-  audit: AuditLog,
+async function answer(
+  exchange: Exchange,
+  parts: AppParts,
+  pages: Pages,
 ): Promise<void> {
   try {
-    await next();
+    const problem = findRequestProblem(exchange.req, parts.longestUrl);
+    if (problem !== undefined) throw problem;
+    await route(exchange, parts.providers, pages);
   } catch (thrown) {
-    const note = noteOf(ctx);
-    const error = await audited(audit, ctx, thrown);
-    note.outcome = statusOf(error) < 500 ? "refused" : "failed";
-    note.error = error;
-    if (ctx.res.headersSent) ctx.res.destroy();
-    else respondWithError(ctx, error, note.requestId);
+    const error = await audited(parts.audit, exchange, thrown);
+    exchange.note.outcome = statusOf(error) < 500 ? "refused" : "failed";
+    exchange.note.error = error;
+    respondWithError(exchange, error);
   }
+}
+
+/** Koa alone takes as long as a document from memory, so what clients ask for by the thousand does not pass it. */
+function route(
+  exchange: Exchange,
+  providers: NetworkMirrorFace,
+  pages: Pages,
+): Promise<void> {
+  const mirrored = findMirrorPath(pathOf(exchange.req.url ?? ""));
+  return mirrored === undefined
+    ? pages(exchange)
+    : providers.answer(exchange, mirrored);
 }
 
 /** A refusal is on disk before it is answered; when it cannot be, that is the answer. */
 async function audited(
   audit: AuditLog,
-  ctx: Context,
+  { req }: Exchange,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof ProvenderError) || statusOf(error) !== refusal)
     return error;
   try {
-    await auditRefusal(audit, ctx, error);
+    await auditRefusal(audit, req.url ?? "", error);
     return error;
   } catch (unusable) {
     return unusable;
@@ -107,47 +79,3 @@ async function audited(
 }
 
 const refusal = 451;
-
-/** One line a request, when its response ended or was cut. */
-async function logged(
-  ctx: Context,
-  next: Next,
-  { logger, metrics }: AppParts,
-): Promise<void> {
-  const start = performance.now();
-  const note = startNote(ctx.req);
-  ctx.set("X-Request-Id", note.requestId);
-  const before = ctx.req.socket.bytesWritten;
-  const client = ctx.req.socket.remoteAddress ?? "gone";
-  ctx.res.once("close", () => {
-    const { requestId, outcome, originTime, error } = note;
-    const ms = Math.round(performance.now() - start);
-    const bytes = ctx.req.socket.bytesWritten - before;
-    metrics.countRequest(outcome, ctx.res.statusCode, ms, bytes);
-    logger.info(
-      {
-        requestId,
-        client,
-        method: ctx.method,
-        path: pathOf(ctx.req.url ?? ""),
-        status: ctx.res.statusCode,
-        outcome,
-        complete: ctx.res.writableFinished,
-        bytes,
-        ms,
-        originMs: Math.round(originTime),
-        ...describeError(error),
-      },
-      "request",
-    );
-  });
-  await onBehalfOf({ requestId: note.requestId, client }, next);
-}
-
-/** Our own errors speak for themselves; an unexpected one is logged with its stack. */
-function describeError(error: unknown): object {
-  if (error === undefined) return {};
-  return error instanceof ProvenderError
-    ? { code: error.code, error: error.message }
-    : { err: error };
-}

@@ -1,8 +1,8 @@
-import type { Context } from "koa";
-import type { ByteRange } from "../mirror/archive-download.ts";
+import type { IncomingHttpHeaders } from "node:http";
 import type { OpenArchive } from "../mirror/archive-cache.ts";
 import { OriginTimedOut } from "../errors.ts";
-import { parseByteRange } from "./byte-range.ts";
+import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
+import { writeHead, type Exchange } from "./request-note.ts";
 import { writePaced, type ClientPace } from "./paced-write.ts";
 
 export interface ArchiveResponseLimits extends ClientPace {
@@ -17,18 +17,19 @@ export function archiveTag(sha256: string): string {
 
 /** HEAD: the true length or none at all, because clients believe `Content-Length: 0` with `Accept-Ranges`. */
 export function describeArchive(
-  ctx: Context,
+  exchange: Exchange,
   sha256: string,
   size: number | undefined,
 ): void {
-  setArchiveHeaders(ctx, sha256);
-  ctx.status = 200;
-  if (size !== undefined) {
-    ctx.set("Accept-Ranges", "bytes");
-    ctx.set("Content-Length", String(size));
-  }
-  ctx.respond = false;
-  ctx.res.end();
+  const headers = [...archiveHeaders(sha256), ...lengthHeaders(size)];
+  writeHead(exchange, 200, headers);
+  exchange.res.end();
+}
+
+/** The client holds it already. */
+export function confirmArchive(exchange: Exchange, sha256: string): void {
+  writeHead(exchange, 304, ["ETag", archiveTag(sha256)]);
+  exchange.res.end();
 }
 
 /**
@@ -36,7 +37,7 @@ export function describeArchive(
  * bytes are there, so that an origin that fails early is an error and not a cut.
  */
 export async function sendArchive(
-  ctx: Context,
+  exchange: Exchange,
   archive: OpenArchive,
   filename: string,
   limits: ArchiveResponseLimits,
@@ -44,15 +45,12 @@ export async function sendArchive(
   const deadline = after(limits.answer);
   try {
     await startedInTime(archive, filename, deadline.passed);
-    const range = chooseRange(ctx, archive, filename);
+    const range = chooseRange(exchange.req.headers, archive, filename);
     const body = archive.read(range)[Symbol.asyncIterator]();
     const first = body.next();
     await Promise.race([first, deadline.passed]);
-    setArchiveHeaders(ctx, archive.sha256);
-    setLength(ctx, archive.size, range);
-    ctx.respond = false;
-    ctx.res.flushHeaders();
-    await writePaced(ctx.res, rejoin(first, body), limits);
+    startBody(exchange, archive, range);
+    await writePaced(exchange.res, rejoin(first, body), limits);
   } finally {
     deadline.cancel();
   }
@@ -69,34 +67,42 @@ async function startedInTime(
 }
 
 function chooseRange(
-  ctx: Context,
+  headers: IncomingHttpHeaders,
   { size, sha256 }: OpenArchive,
   filename: string,
-): ByteRange | undefined {
-  const condition = ctx.get("If-Range");
-  const applies = condition === "" || condition === archiveTag(sha256);
+): SatisfiableRange | undefined {
+  const condition = headers["if-range"];
+  const applies = condition === undefined || condition === archiveTag(sha256);
   if (size === undefined || !applies) return undefined;
-  return parseByteRange(ctx.get("Range"), size, filename);
+  return parseByteRange(headers.range, size, filename);
 }
 
-function setArchiveHeaders(ctx: Context, sha256: string): void {
-  ctx.set("Content-Type", "application/zip");
-  ctx.set("ETag", archiveTag(sha256));
-  ctx.set("Cache-Control", "no-cache");
-}
-
-function setLength(
-  ctx: Context,
-  size: number | undefined,
-  range: ByteRange | undefined,
+function startBody(
+  exchange: Exchange,
+  { sha256, size }: OpenArchive,
+  range: SatisfiableRange | undefined,
 ): void {
-  ctx.status = range === undefined ? 200 : 206;
-  if (size === undefined) return;
-  const { start = 0, end = size } = range ?? {};
-  ctx.set("Accept-Ranges", "bytes");
-  ctx.set("Content-Length", String(end - start));
-  if (range !== undefined)
-    ctx.set("Content-Range", `bytes ${start}-${end - 1}/${size}`);
+  const headers = archiveHeaders(sha256);
+  if (range === undefined || size === undefined)
+    writeHead(exchange, 200, [...headers, ...lengthHeaders(size)]);
+  else
+    writeHead(exchange, 206, [
+      ...headers,
+      ...lengthHeaders(range.end - range.start),
+      "Content-Range",
+      `bytes ${range.start}-${range.end - 1}/${size}`,
+    ]);
+  exchange.res.flushHeaders();
+}
+
+function archiveHeaders(sha256: string): readonly string[] {
+  const type = ["Content-Type", "application/zip"];
+  return [...type, "ETag", archiveTag(sha256), "Cache-Control", "no-cache"];
+}
+
+function lengthHeaders(length: number | undefined): readonly string[] {
+  if (length === undefined) return [];
+  return ["Accept-Ranges", "bytes", "Content-Length", `${length}`];
 }
 
 async function* rejoin(

@@ -1,4 +1,4 @@
-import type Koa from "koa";
+import type { RequestListener } from "node:http";
 import type { Logger } from "../telemetry/logger.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 import {
@@ -11,7 +11,7 @@ import type { Readiness } from "./operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 export interface DaemonParts {
-  readonly app: Koa;
+  readonly app: RequestListener;
   readonly frontPage: FrontPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
@@ -29,6 +29,11 @@ export interface DaemonParts {
   readonly close: () => Promise<void>;
 }
 
+interface Started {
+  readonly url: string;
+  readonly clients: string;
+}
+
 const day = 24 * 60 * 60 * 1000;
 /** Longer than any transfer of another process may stand still, so that only leftovers are swept. */
 const sweepAfter = 45_000;
@@ -44,24 +49,14 @@ export class Daemon {
     this.#parts = parts;
   }
 
-  /** Resolves when requests are answered, with what to tell the clients' operators. */
-  async start(): Promise<{ readonly url: string; readonly clients: string }> {
-    const { app, limits, listen, machineName, hostnames } = this.#parts;
-    const tls = await this.#parts.certificates(new Date());
-    const handle = app.callback();
-    this.#listener = new Listener(
-      (req, res) => void handle(req, res),
-      tls,
-      limits,
-    );
-    const port = await this.#listener.listen(listen.host, listen.port);
-    const secure = tls !== undefined;
-    const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
-    const caFile = tls?.caFile;
-    const clients = formatClientInstructions({ url, caFile, hostnames });
-    this.#parts.frontPage.announce(clients);
-    this.#serve(url);
-    return { url, clients };
+  /** Resolves when requests are answered, with what to tell the clients' operators; when it throws, all is released. */
+  async start(): Promise<Started> {
+    try {
+      return await this.#start();
+    } catch (error) {
+      await this.#parts.close();
+      throw error;
+    }
   }
 
   /** SIGHUP: policy, trust and the certificate; what is wrong leaves the old in place. */
@@ -103,6 +98,20 @@ export class Daemon {
     await this.#listener?.close(limits.stop);
     await this.#parts.close();
     logger.info("stopped");
+  }
+
+  async #start(): Promise<Started> {
+    const { app, limits, listen, machineName, hostnames } = this.#parts;
+    const tls = await this.#parts.certificates(new Date());
+    this.#listener = new Listener(app, tls, limits);
+    const port = await this.#listener.listen(listen.host, listen.port);
+    const secure = tls !== undefined;
+    const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
+    const caFile = tls?.caFile;
+    const clients = formatClientInstructions({ url, caFile, hostnames });
+    this.#parts.frontPage.announce(clients);
+    this.#serve(url);
+    return { url, clients };
   }
 
   #serve(url: string): void {

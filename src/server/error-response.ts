@@ -1,10 +1,11 @@
-import type { Context } from "koa";
 import {
   MalformedRequest,
+  MethodNotAllowed,
   ProvenderError,
   RangeNotSatisfiable,
   type ErrorCode,
 } from "../errors.ts";
+import { writeHead, type Exchange } from "./request-note.ts";
 
 /** The one place that turns what happened into an HTTP status (contract, "URLs"). */
 const statuses: Readonly<Record<ErrorCode, number>> = {
@@ -40,10 +41,20 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "origin-timeout": 504,
   "stored-archive-short": 500,
   "archive-unhashable": 500,
+  "stored-archive-damaged": 500,
+  "bundle-refused": 500,
+  "bundle-incomplete": 500,
+  "release-conflict": 500,
+  "export-failed": 500,
   "store-in-use": 500,
   "store-unusable": 500,
   configuration: 500,
   listen: 500,
+  input: 500,
+  "nothing-asked": 500,
+  "no-version": 500,
+  "lock-mismatch": 500,
+  "lock-outdated": 500,
 };
 
 const internal =
@@ -56,25 +67,34 @@ export function statusOf(error: unknown): number {
   return error instanceof ProvenderError ? statuses[error.code] : 500;
 }
 
-/** Replaces the response by the error body of the contract. Headers must not have been sent. */
-export function respondWithError(
-  ctx: Context,
-  error: unknown,
-  requestId: string,
-): void {
+/** The error body of the contract instead of whatever was prepared; a body that has begun is cut. */
+export function respondWithError(exchange: Exchange, error: unknown): void {
+  const { res, note } = exchange;
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  for (const name of res.getHeaderNames()) res.removeHeader(name);
   const known = error instanceof ProvenderError ? error : undefined;
+  const body = formatErrorBody(known, note.requestId);
+  const length = `${Buffer.byteLength(body)}`;
+  const headers = [...errorHeaders(known), "Content-Length", length];
+  writeHead(exchange, statusOf(error), headers);
+  res.end(body);
+}
+
+function errorHeaders(error: ProvenderError | undefined): readonly string[] {
   const status = statusOf(error);
-  for (const name of Object.keys(ctx.response.headers)) ctx.remove(name);
-  ctx.status = status;
-  ctx.set("Content-Type", "application/json");
-  ctx.set("Cache-Control", "no-store");
-  if (status >= 502) ctx.set("Retry-After", String(retryAfter(known)));
-  if (status === 405) ctx.set("Allow", "GET, HEAD");
+  const headers = ["Content-Type", "application/json"];
+  headers.push("Cache-Control", "no-store");
+  if (status >= 502) headers.push("Retry-After", `${retryAfter(error)}`);
+  if (status === 405) headers.push("Allow", "GET, HEAD");
   if (error instanceof RangeNotSatisfiable)
-    ctx.set("Content-Range", `bytes */${error.size}`);
-  if (error instanceof MalformedRequest) ctx.set("Connection", "close");
-  ctx.respond = false;
-  ctx.res.end(formatErrorBody(known, requestId));
+    headers.push("Content-Range", `bytes */${error.size}`);
+  // Both may have a body, which is not read.
+  if (error instanceof MalformedRequest || error instanceof MethodNotAllowed)
+    headers.push("Connection", "close");
+  return headers;
 }
 
 export function formatErrorBody(

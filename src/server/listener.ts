@@ -1,12 +1,22 @@
 import { createServer as createHttpServer, type Server } from "node:http";
-import type { RequestListener, ServerOptions } from "node:http";
+import type {
+  IncomingMessage,
+  RequestListener,
+  ServerOptions,
+  ServerResponse,
+} from "node:http";
 import {
   createServer as createHttpsServer,
   Server as HttpsServer,
 } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { CannotListen, MalformedRequest } from "../errors.ts";
+import {
+  CannotListen,
+  MalformedRequest,
+  MethodNotAllowed,
+  type ProvenderError,
+} from "../errors.ts";
 import { formatErrorBody } from "./error-response.ts";
 
 /** PEM texts. */
@@ -28,6 +38,7 @@ const keepAlive = 65_000;
 export class Listener {
   readonly #server: Server | HttpsServer;
   readonly #sockets = new Set<Socket>();
+  readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
 
   constructor(
     handle: RequestListener,
@@ -40,11 +51,16 @@ export class Listener {
       requestTimeout: limits.clientHeaders,
       connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),
       keepAliveTimeout: keepAlive,
-      requireHostHeader: true,
+      // What it would refuse is refused by the application, in the contract's form.
+      requireHostHeader: false,
+    };
+    const answer: RequestListener = (req, res) => {
+      this.#note(req.socket, res);
+      handle(req, res);
     };
     this.#server =
       tls === undefined
-        ? createHttpServer(options, handle)
+        ? createHttpServer(options, answer)
         : createHttpsServer(
             {
               ...options,
@@ -52,10 +68,18 @@ export class Listener {
               handshakeTimeout: limits.clientHeaders,
               ALPNProtocols: ["http/1.1"],
             },
-            handle,
+            answer,
           );
     this.#server.on("connection", (socket: Socket) => this.#track(socket));
-    this.#server.on("clientError", answerClientError);
+    this.#server.on("clientError", (error, socket) =>
+      // This answer must not end up within another one's body.
+      this.#isAnswering(socket)
+        ? socket.destroy()
+        : answerClientError(error, socket),
+    );
+    // Node would answer these itself, or not at all.
+    this.#server.on("checkContinue", answer).on("checkExpectation", answer);
+    this.#server.on("connect", refuseTunnel);
   }
 
   /** Resolves with the port; throws CannotListen. */
@@ -91,6 +115,22 @@ export class Listener {
     clearTimeout(timer);
   }
 
+  #note(socket: Duplex, response: ServerResponse): void {
+    const open = this.#answers.get(socket) ?? new Set();
+    this.#answers.set(socket, open.add(response));
+    response.once("close", () => {
+      open.delete(response);
+      // Its connection is idle only a moment later.
+      if (!this.#server.listening)
+        setImmediate(() => this.#server.closeIdleConnections());
+    });
+  }
+
+  #isAnswering(socket: Duplex): boolean {
+    const open = this.#answers.get(socket) ?? new Set();
+    return open.values().some(({ headersSent }) => headersSent);
+  }
+
   #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
@@ -101,18 +141,33 @@ function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
 }
 
-/** What Node's parser refused never becomes a request; it is answered in the contract's form. */
+/**
+ * What Node's parser refused never becomes a request; it is answered in the
+ * contract's form. Other errors, such as those of TLS, are of a connection that
+ * can carry no answer.
+ */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === "ECONNRESET") {
+  if (!socket.writable || !/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) {
     socket.destroy();
     return;
   }
   const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
-  const problem = new MalformedRequest("could not be read", "HTTP/1.1");
+  refuse(socket, status, new MalformedRequest("could not be read", "HTTP/1.1"));
+}
+
+function refuseTunnel(_: IncomingMessage, socket: Duplex): void {
+  const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
+  refuse(socket, status, new MethodNotAllowed("CONNECT"));
+}
+
+/** `status` may be followed by header lines. */
+function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
   const body = formatErrorBody(problem, crypto.randomUUID());
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    // A client that does not close its own side is not waited for.
+    () => socket.destroy(),
   );
 }
 

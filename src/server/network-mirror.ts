@@ -1,4 +1,3 @@
-import type { Context } from "koa";
 import { parseArchiveName } from "../address/archive-name.ts";
 import { formatPlatform } from "../address/platform.ts";
 import {
@@ -15,12 +14,20 @@ import type { ReleaseAddress, ReleasePackage } from "../mirror/release.ts";
 import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
 import {
   archiveTag,
+  confirmArchive,
   describeArchive,
   sendArchive,
   type ArchiveResponseLimits,
 } from "./archive-response.ts";
-import { sendDocument } from "./document-response.ts";
-import { noteOf } from "./request-note.ts";
+import { isUnmodified } from "./conditional-request.ts";
+import {
+  renderDocument,
+  rendersOnce,
+  sendDocument,
+} from "./document-response.ts";
+import type { Exchange } from "./request-note.ts";
+
+const renderIndexOnce = rendersOnce(renderIndex);
 
 /** The provider network mirror protocol: index.json, VERSION.json and the archives of one provider. */
 export class NetworkMirrorFace {
@@ -40,17 +47,17 @@ export class NetworkMirrorFace {
 
   /** `/providers/:hostname/:namespace/:type/:document`. */
   async answer(
-    ctx: Context,
+    exchange: Exchange,
     { hostname, namespace, type, document }: NetworkMirrorPath,
   ): Promise<void> {
     const provider = providerAddress(hostname, namespace, type);
-    if (document === "index.json") return this.#index(ctx, provider);
+    if (document === "index.json") return this.#index(exchange, provider);
     if (document.endsWith(".json")) {
       const version = document.slice(0, -".json".length);
-      return this.#version(ctx, provider, version);
+      return this.#version(exchange, provider, version);
     }
     if (document.endsWith(".zip"))
-      return this.#archive(ctx, provider, document);
+      return this.#archive(exchange, provider, document);
     throw new MalformedAddress(
       "document of a provider",
       document,
@@ -58,59 +65,66 @@ export class NetworkMirrorFace {
     );
   }
 
-  async #index(ctx: Context, provider: ProviderAddress): Promise<void> {
+  async #index(exchange: Exchange, provider: ProviderAddress): Promise<void> {
     const answer = await this.#mirror.listVersions(provider);
-    note(ctx, answer);
-    sendDocument(ctx, renderIndex(answer.value), answer);
+    note(exchange, answer);
+    sendDocument(exchange, renderIndexOnce(answer.value), answer);
   }
 
   async #version(
-    ctx: Context,
+    exchange: Exchange,
     provider: ProviderAddress,
     text: string,
   ): Promise<void> {
     const version = parseVersion(text);
     const answer = await this.#mirror.listPackages({ provider, version });
-    note(ctx, answer);
-    sendDocument(ctx, renderVersion(answer.value), answer);
+    note(exchange, answer);
+    const document = renderDocument(renderVersion(answer.value));
+    sendDocument(exchange, document, answer);
   }
 
   async #archive(
-    ctx: Context,
+    exchange: Exchange,
     provider: ProviderAddress,
     filename: string,
   ): Promise<void> {
+    const asked = performance.now();
     const { version, platform } = parseArchiveName(provider, filename);
     const release = { provider, version };
     const { value: found, ...answer } = await this.#mirror.findPackage(
       release,
       platform,
     );
-    note(ctx, { ...answer, outcome: "hit" });
-    const unmodified = isUnmodified(ctx, found.sha256);
-    if (unmodified) notModified(ctx, found.sha256);
-    else if (ctx.method === "HEAD")
-      describeArchive(ctx, found.sha256, await this.#mirror.findSize(found));
-    else await this.#send(ctx, release, found);
+    note(exchange, { ...answer, outcome: "hit" });
+    if (isUnmodified(exchange.req, archiveTag(found.sha256)))
+      confirmArchive(exchange, found.sha256);
+    else if (exchange.req.method === "HEAD") {
+      const size = await this.#mirror.findSize(found);
+      describeArchive(exchange, found.sha256, size);
+    } else await this.#send(exchange, release, found, asked);
   }
 
   async #send(
-    ctx: Context,
+    exchange: Exchange,
     release: ReleaseAddress,
     found: ReleasePackage,
+    asked: number,
   ): Promise<void> {
     const start = performance.now();
     const archive = await this.#mirror.openArchive(release, found);
-    const noted = noteOf(ctx);
-    noted.outcome = archive.outcome;
-    await this.#audit.record(describeServed(release, found), {
-      durable: false,
-    });
+    const { note } = exchange;
+    note.outcome = archive.outcome;
     try {
-      await sendArchive(ctx, archive, found.filename, this.#limits);
+      await this.#audit.record(describeServed(release, found), {
+        durable: false,
+      });
+      // What was spent on metadata counts: the client waits for one answer.
+      const answer = this.#limits.answer - (performance.now() - asked);
+      const limits = { ...this.#limits, answer };
+      await sendArchive(exchange, archive, found.filename, limits);
     } finally {
       if (archive.outcome !== "hit")
-        noted.originTime += performance.now() - start;
+        note.originTime += performance.now() - start;
       await archive.close();
     }
   }
@@ -137,18 +151,18 @@ function describeServed(
   };
 }
 
-function note(ctx: Context, answer: Omit<Answer<unknown>, "value">): void {
-  const note = noteOf(ctx);
-  note.outcome = answer.outcome;
-  note.originTime += answer.originTime;
+/** The names in `/providers/:hostname/:namespace/:type/:document`, not yet checked; undefined for other paths. */
+export function findMirrorPath(path: string): NetworkMirrorPath | undefined {
+  const match = /^\/providers\/([^/]+)\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(path);
+  if (match === null) return undefined;
+  const [, hostname = "", namespace = "", type = "", document = ""] = match;
+  return { hostname, namespace, type, document };
 }
 
-function isUnmodified(ctx: Context, sha256: string): boolean {
-  const tags = ctx.get("If-None-Match").split(",");
-  return tags.some((tag) => [archiveTag(sha256), "*"].includes(tag.trim()));
-}
-
-function notModified(ctx: Context, sha256: string): void {
-  ctx.status = 304;
-  ctx.set("ETag", archiveTag(sha256));
+function note(
+  { note }: Exchange,
+  { outcome, originTime }: Omit<Answer<unknown>, "value">,
+): void {
+  note.outcome = outcome;
+  note.originTime += originTime;
 }

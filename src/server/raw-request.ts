@@ -20,14 +20,16 @@ export function findRequestProblem(
     return new MethodNotAllowed(method);
   if (hasBody(request))
     return new MalformedRequest(`of ${method} carries a body`, "none");
+  if (request.headers.expect !== undefined)
+    return new MalformedRequest("has an Expect header", "none");
   if (countHeader(rawHeaders, "host") !== 1)
     return new MalformedRequest("has no or several Host headers", "one");
   const path = pathOf(url);
   if (!path.startsWith("/"))
     return new MalformedRequest("names another server", "a path");
-  if (!/^[\x21-\x7e]+$/.test(path) || /[%\\]/.test(path))
-    return new MalformedRequest("has an escaped path", "no % or backslash");
-  if (path.slice(1).split("/").some(isHollow) && path !== "/")
+  if (!/^[\x21-\x7e]+$/.test(path) || /[%\\#]/.test(path))
+    return new MalformedRequest("has an escaped path", "no %, # or backslash");
+  if (hollowSegment.test(path) && path !== "/")
     return new MalformedRequest("has an empty or dotted segment", "names");
   return undefined;
 }
@@ -38,9 +40,7 @@ export function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-function isHollow(segment: string): boolean {
-  return segment === "" || segment === "." || segment === "..";
-}
+const hollowSegment = /\/\.{0,2}(?:\/|$)/;
 
 function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
@@ -51,7 +51,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 function countHeader(rawHeaders: readonly string[], name: string): number {
-  return rawHeaders.filter(
-    (text, index) => index % 2 === 0 && text.toLowerCase() === name,
-  ).length;
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.toLowerCase() === name) count++;
+  return count;
 }

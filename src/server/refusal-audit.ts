@@ -1,11 +1,11 @@
-import type { Context } from "koa";
 import type { ProvenderError } from "../errors.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
+import { pathOf } from "./raw-request.ts";
 
 /** Writes down a refusal; it is on the disk when this resolves, so that none is answered and forgotten. */
 export async function auditRefusal(
   audit: AuditLog,
-  ctx: Context,
+  url: string,
   error: ProvenderError,
 ): Promise<void> {
   const facts = error as unknown as Readonly<Record<string, unknown>>;
@@ -18,18 +18,18 @@ export async function auditRefusal(
       rule: textOf(facts.rule),
       fingerprint: textOf(facts.fingerprint),
       sha256: textOf(facts.got),
-      ...readSubject(ctx),
+      ...readSubject(pathOf(url)),
     },
     { durable: true },
   );
 }
 
 /** The provider and the document that the path names, whatever face it is of. */
-function readSubject(ctx: Context): {
+function readSubject(path: string): {
   readonly provider?: string;
   readonly version?: string;
 } {
-  const [, , hostname, namespace, type, document] = ctx.path.split("/");
+  const [, , hostname, namespace, type, document] = path.split("/");
   if (type === undefined) return {};
   const version = /^(.*)\.json$/.exec(document ?? "")?.[1];
   const provider = `${hostname}/${namespace}/${type}`;

@@ -1,4 +1,4 @@
-import type { Context } from "koa";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Outcome } from "../mirror/answer.ts";
 
 /** What a handler notes for the request's line in the log. */
@@ -11,18 +11,35 @@ export interface RequestNote {
   originTime: number;
 }
 
-const notes = new WeakMap<object, RequestNote>();
-
-export function startNote(req: object): RequestNote {
-  const note: RequestNote = {
-    requestId: crypto.randomUUID(),
-    outcome: "none",
-    originTime: 0,
-  };
-  notes.set(req, note);
-  return note;
+/** A request on its way to its answer. */
+export interface Exchange {
+  /** Address of the connection. */
+  readonly client: string;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly note: RequestNote;
 }
 
-export function noteOf(ctx: Context): RequestNote {
-  return notes.get(ctx.req) ?? startNote(ctx.req);
+export function openExchange(
+  req: IncomingMessage,
+  res: ServerResponse,
+): Exchange {
+  const requestId = crypto.randomUUID();
+  // Asked for now: a connection that is gone does not know it.
+  const client = req.socket.remoteAddress ?? "gone";
+  return {
+    client,
+    req,
+    res,
+    note: { requestId, outcome: "none", originTime: 0 },
+  };
+}
+
+/** Starts the response with the request's id and `headers` (name, value, …); a list, because Node sends it as it is. */
+export function writeHead(
+  { res, note }: Exchange,
+  status: number,
+  headers: readonly string[],
+): void {
+  res.writeHead(status, ["X-Request-Id", note.requestId, ...headers]);
 }

@@ -1,10 +1,23 @@
-import { access, constants, open, readdir, rm, stat } from "node:fs/promises";
+import {
+  access,
+  chmod,
+  constants,
+  copyFile,
+  link,
+  open,
+  readdir,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../address/hash.ts";
 import { commitFile } from "./durable-file.ts";
 import { blobPath, stagingPath, type StoreLayout } from "./layout.ts";
 import { Spool } from "./spool.ts";
+
+/** Sharing blocks where the file system can. */
+const copyFlags = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
 
 /** A whole archive on disk, open for reading; close it when done. */
 export interface StoredBlob {
@@ -46,6 +59,27 @@ export class BlobStore {
   /** Durable on return. The caller has compared the spool's digest with `sha256`. */
   async commit(spool: Spool, sha256: Sha256): Promise<void> {
     await commitFile(spool.handle, spool.path, blobPath(this.#layout, sha256));
+  }
+
+  /**
+   * Gives a blob another name on this machine, which must be free and which
+   * everybody may read: a hard link where the file system allows it, else a copy.
+   * The name cannot be written through, because the bytes are the store's. False
+   * when there is no such blob.
+   */
+  async giveOut(sha256: Sha256, path: string): Promise<boolean> {
+    const blob = blobPath(this.#layout, sha256);
+    try {
+      await link(blob, path).catch(() => copyFile(blob, path, copyFlags));
+      await chmod(path, 0o444);
+      await using file = await open(path, "r");
+      await file.sync();
+      return true;
+    } catch (error) {
+      if (isMissing(error) && (await this.size(sha256)) === undefined)
+        return false;
+      throw error;
+    }
   }
 
   async delete(sha256: Sha256): Promise<void> {

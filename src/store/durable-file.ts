@@ -35,9 +35,14 @@ export async function writeDurably(
   }
 }
 
+/** Each new folder is an entry of the one above it, which has to be synced for it to last. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first !== undefined) await syncFolder(dirname(first));
+  if (first === undefined) return;
+  for (let made = folder; ; made = dirname(made)) {
+    await syncFolder(dirname(made));
+    if (made === first) return;
+  }
 }
 
 async function syncFolder(folder: string): Promise<void> {

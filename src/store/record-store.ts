@@ -32,12 +32,11 @@ export class RecordStore {
     return body;
   }
 
-  /** Durable on return; replaces atomically. Returns the record's size in characters. */
-  async write(key: RecordKey, body: unknown): Promise<number> {
+  /** Durable on return; replaces atomically. */
+  async write(key: RecordKey, body: unknown): Promise<void> {
     const text = seal(key, JSON.stringify(body));
     const staged = stagingPath(this.#layout, "record");
     await writeDurably(staged, recordPath(this.#layout, key), text);
-    return text.length;
   }
 
   async delete(key: RecordKey): Promise<void> {
@@ -65,8 +64,8 @@ function seal(key: RecordKey, body: string): string {
 }
 
 function unseal(key: RecordKey, text: string): unknown {
-  const [head = "", body = ""] = text.split("\n", 2);
-  if (head !== seal(key, body).split("\n", 1)[0]) return undefined;
+  const [, body = ""] = text.split("\n", 2);
+  if (text !== seal(key, body)) return undefined;
   return JSON.parse(body) as unknown;
 }
 

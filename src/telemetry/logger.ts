@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import { pino, stdTimeFunctions, type DestinationStream } from "pino";
-import pretty from "pino-pretty";
+import type { PrettyOptions } from "pino-pretty";
 
 export type Logger = ReturnType<typeof makeLogger>;
 
@@ -8,12 +9,24 @@ export interface LogSettings {
   readonly format: "json" | "pretty";
 }
 
+/** Lines wait for each other for this many milliseconds or characters, because a write costs more than its line. */
+const gathered = { periodicFlush: 50, minLength: 8192 };
+
 /** Lines on standard error, JSON or for people; standard output belongs to the commands. */
 export function makeLogger({ level, format }: LogSettings) {
   const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
   const destination: DestinationStream =
     format === "pretty"
-      ? pretty({ destination: 2, sync: true, ignore: "pid,hostname" })
-      : pino.destination({ dest: 2, sync: false });
+      ? makePretty({ destination: 2, sync: true, ignore: "pid,hostname" })
+      : pino.destination({ dest: 2, sync: false, ...gathered });
   return pino(options, destination);
+}
+
+// Loaded on use, because it takes as long as everything else here and services log JSON.
+function makePretty(options: PrettyOptions): DestinationStream {
+  const require = createRequire(import.meta.url);
+  const pretty = require("pino-pretty") as (
+    options: PrettyOptions,
+  ) => DestinationStream;
+  return pretty(options);
 }

@@ -6,8 +6,9 @@ export type NewKeys = "accept" | "accept-first" | "refuse";
 /** Who signed a release, and what the mirror knew before. */
 export interface KeyQuestion {
   readonly newKeys: NewKeys;
-  readonly signedBy: Fingerprint;
-  readonly signedAt: Date;
+  /** Of the primary key; undefined for a release that nobody signed. */
+  readonly signedBy: Fingerprint | undefined;
+  readonly signedAt: Date | undefined;
   /** The fingerprints that the configuration pins for this provider; undefined when it pins none. */
   readonly pins: ReadonlySet<string> | undefined;
   /** Keys that releases of this namespace were accepted under, or that an operator approved. */
@@ -16,6 +17,8 @@ export interface KeyQuestion {
   readonly revoked: ReadonlySet<string>;
   /** An operator approved this very release. */
   readonly approved: boolean;
+  /** It was accepted under a known key before, and signed anew by this one with the same digests. */
+  readonly resigned: boolean;
   /** When the mirror first saw the provider's list, if this version was in it. */
   readonly firstContact: Date | undefined;
 }
@@ -24,7 +27,13 @@ export type KeyVerdict =
   | {
       readonly accepted: true;
       readonly because:
-        "pinned" | "known" | "approved" | "first-contact" | "first-key" | "new";
+        | "pinned"
+        | "known"
+        | "approved"
+        | "resigned"
+        | "first-contact"
+        | "first-key"
+        | "new";
     }
   | {
       readonly accepted: false;
@@ -36,15 +45,20 @@ export type KeyVerdict =
  * configuration names keys for a provider, no other key is taken. Otherwise
  * continuity from first contact on: what the origin listed then and had signed
  * before is believed under any key, what comes later needs a key known by then.
+ * A namespace that has keys is not continued by what nobody signed.
  */
 export function decideKey(question: KeyQuestion): KeyVerdict {
-  const { signedBy, pins, known, revoked, newKeys } = question;
-  if (revoked.has(signedBy)) return { accepted: false, because: "revoked" };
-  if (pins?.has(signedBy)) return { accepted: true, because: "pinned" };
+  const { pins, known, revoked, newKeys } = question;
+  if (isSignedByOneOf(revoked, question))
+    return { accepted: false, because: "revoked" };
+  if (pins !== undefined && isSignedByOneOf(pins, question))
+    return { accepted: true, because: "pinned" };
   if (pins !== undefined || newKeys === "refuse")
     return { accepted: false, because: "not-pinned" };
-  if (known.has(signedBy)) return { accepted: true, because: "known" };
+  if (isSignedByOneOf(known, question))
+    return { accepted: true, because: "known" };
   if (question.approved) return { accepted: true, because: "approved" };
+  if (question.resigned) return { accepted: true, because: "resigned" };
   if (isOfFirstContact(question))
     return { accepted: true, because: "first-contact" };
   if (known.size === 0) return { accepted: true, because: "first-key" };
@@ -53,6 +67,14 @@ export function decideKey(question: KeyQuestion): KeyVerdict {
     : { accepted: false, because: "unknown" };
 }
 
+function isSignedByOneOf(
+  keys: ReadonlySet<string>,
+  { signedBy }: KeyQuestion,
+): boolean {
+  return signedBy !== undefined && keys.has(signedBy);
+}
+
 function isOfFirstContact({ firstContact, signedAt }: KeyQuestion): boolean {
-  return firstContact !== undefined && signedAt <= firstContact;
+  if (firstContact === undefined) return false;
+  return signedAt === undefined || signedAt <= firstContact;
 }

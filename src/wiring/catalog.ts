@@ -18,6 +18,7 @@ import { type SignatureJudge } from "../mirror/release-verdict.ts";
 import { isAlarming } from "../mirror/version-list.ts";
 import { VersionRecords } from "../mirror/version-records.ts";
 import type { RecordStore } from "../store/record-store.ts";
+import type { Logger } from "../telemetry/logger.ts";
 import { signaturePolicyOf } from "./origins.ts";
 
 export function wireCatalog(
@@ -27,6 +28,7 @@ export function wireCatalog(
     readonly records: RecordStore;
     readonly judge: SignatureJudge;
     readonly admission: Admission;
+    readonly logger: Logger;
   },
 ) {
   const makeCache = <K, V extends object>(records: MetadataRecords<K, V>) =>
@@ -35,6 +37,8 @@ export function wireCatalog(
       { ...limits, ...freshness },
       systemClock,
       offline,
+      (record, error) =>
+        parts.logger.error({ record, err: error }, "a record was not written"),
     );
   const releaseRecords = new ReleaseRecords(parts.records, {
     judge: parts.judge,
@@ -42,11 +46,13 @@ export function wireCatalog(
     policyOf: (hostname) => signaturePolicyOf(origins.get(hostname)),
   });
   const { alarms } = parts.admission.parts;
+  const history = new ReleaseHistory(parts.admission.parts);
   const catalog = new ProviderCatalog({
     origins: releaseOrigins,
     versions: makeCache(new VersionRecords(parts.records)),
     releases: makeCache(releaseRecords),
-    history: new ReleaseHistory(parts.admission.parts),
+    history,
+    readFirstDigests: (address) => releaseRecords.readFirstDigests(address),
     fallThrough: policy.otherHosts === "not-found",
     onVanished: (provider, versions, of) => {
       if (isAlarming(versions.length, of))
@@ -58,6 +64,8 @@ export function wireCatalog(
   });
   return {
     catalog,
+    history,
+    releases: releaseRecords,
     listKept: (provider: ProviderAddress) => releaseRecords.list(provider),
     listKeptProviders: (most: number) => releaseRecords.listProviders(most),
   };

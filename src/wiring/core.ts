@@ -5,6 +5,8 @@ import { systemClock } from "../mirror/clock.ts";
 import { PackageHashes } from "../mirror/package-hashes.ts";
 import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/provider-mirror.ts";
+import type { ReleaseHistory } from "../mirror/release-history.ts";
+import type { ReleaseRecords } from "../mirror/release-records.ts";
 import { TrustLedger } from "../mirror/trust-ledger.ts";
 import { BlobStore } from "../store/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
@@ -23,6 +25,10 @@ export interface Core {
   readonly catalog: ProviderCatalog;
   readonly providers: ProviderMirror;
   readonly admission: Admission;
+  readonly releases: ReleaseRecords;
+  readonly history: ReleaseHistory;
+  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
+  stopFetching(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,29 +47,26 @@ export function wireCore(
   layout: StoreLayout,
   watch: Watch,
 ): Core {
-  const { limits } = configuration;
   const { logger } = watch;
   const blobs = new BlobStore(layout);
   const records = wireRecords(layout, watch);
-  const signatures = new SignatureThreads({
-    threads: 2,
-    deadlineMs: limits.signatureDeadline,
-  });
+  const signatures = wireSignatures(configuration);
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, error) =>
     logger.error({ sha256, err: error }, "an archive could not be hashed"),
   );
   const archives = wireArchives(configuration, blobs, hashes, watch);
   const clients = wireClients(configuration);
+  const ledger = new TrustLedger(records);
   const admission = new Admission(
-    { ...watch, ledger: new TrustLedger(records), clock: systemClock },
+    { ...watch, ledger, clock: systemClock },
     rules,
   );
   const judge = wireJudge(signatures);
   const { catalog, ...kept } = wireCatalog(
     configuration,
     wireOrigins(configuration, clients, judge),
-    { records, judge, admission },
+    { records, judge, admission, logger },
   );
   const providers = new ProviderMirror({
     catalog,
@@ -74,12 +77,19 @@ export function wireCore(
     ...kept,
     alarms: watch.alarms,
   });
+  const others = [signatures, hashing, ...clients.values()];
+  const stopFetching = () => archives.close();
   const close = async () => {
-    await archives.close();
-    await Promise.all([signatures.close(), hashing.close()]);
-    await Promise.all([...clients.values()].map((client) => client.close()));
+    await stopFetching();
+    await Promise.all(others.map((one) => one.close()));
   };
-  return { blobs, records, hashes, catalog, providers, admission, close };
+  const parts = { blobs, records, hashes, catalog, providers, admission };
+  return { ...parts, ...kept, stopFetching, close };
+}
+
+function wireSignatures({ limits }: Configuration): SignatureThreads {
+  const { signatureDeadline: deadlineMs } = limits;
+  return new SignatureThreads({ threads: 2, deadlineMs });
 }
 
 function wireArchives(

@@ -1,5 +1,5 @@
 import { type Configuration, type OriginConfiguration } from "../config.ts";
-import { type Hostname } from "../address/hostname.ts";
+import { parseHostname, type Hostname } from "../address/hostname.ts";
 import { systemClock } from "../mirror/clock.ts";
 import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
 import {
@@ -52,12 +52,40 @@ export function wireClients({
       {
         ...origin,
         token: origin.token?.secret,
-        configuredHosts: new Set(
-          origin.urlConfigured ? [hostAndPort(origin.url)] : [],
-        ),
+        configuredHosts: listConfiguredHosts(origin),
         proxy,
       },
       limits,
     );
   return new Map([...origins].map(([name, origin]) => [name, make(origin)]));
+}
+
+/** A hostname with a port is an address that the operator wrote, as a `url` is. */
+function listConfiguredHosts({
+  hostname,
+  url,
+  urlConfigured,
+}: OriginConfiguration): ReadonlySet<string> {
+  const written = urlConfigured || hostname.includes(":");
+  return new Set(written ? [hostAndPort(url)] : []);
+}
+
+/** A client of a mirror that somebody named on the command line; `ca` is PEM. */
+export function wireRunningMirror(
+  { proxy, limits }: Configuration,
+  url: URL,
+  ca: string | undefined,
+): HttpClient {
+  return new HttpClient(
+    {
+      hostname: parseHostname("mirror"),
+      url,
+      configuredHosts: new Set([hostAndPort(url)]),
+      allowPrivateAddresses: false,
+      ca,
+      token: undefined,
+      proxy,
+    },
+    limits,
+  );
 }

@@ -46,7 +46,8 @@ function headOf(response: IncomingMessage) {
   return { status: response.statusCode ?? 0, headers: response.headers };
 }
 
-async function collect(response: IncomingMessage) {
+/** The body, as far as it came. */
+export async function collect(response: IncomingMessage) {
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   const whole = await new Promise<boolean>((resolve) => {

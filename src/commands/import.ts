@@ -1,0 +1,58 @@
+import { BundleFile, type BundleLimits } from "../mirror/bundle-file.ts";
+import { importBundle, type ImportParts } from "../mirror/import-bundle.ts";
+import { formatRelease } from "../mirror/release.ts";
+
+export interface ImportOptions {
+  readonly file: string;
+  readonly limits: BundleLimits;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * `provender import FILE`: returns the exit status, 1 when some release was
+ * refused, and each is named with the reason. Throws BundleRefused when the file
+ * as such cannot be used; then nothing of it was imported.
+ */
+export async function runImport(
+  parts: ImportParts,
+  { file, limits, signal }: ImportOptions,
+  stderr: (text: string) => void,
+): Promise<number> {
+  const bundle = await BundleFile.open(file, limits);
+  const done = { releases: 0, added: 0, present: 0, refused: 0 };
+  try {
+    for await (const one of importBundle(parts, bundle, signal)) {
+      if ("refused" in one) {
+        done.refused++;
+        stderr(
+          `provender: ${formatRelease(one.address)}: ${one.refused.message}\n`,
+        );
+        continue;
+      }
+      done.releases++;
+      done.added += one.added.length;
+      done.present += one.present;
+      stderr(`${formatRelease(one.address)}: ${describe(one)}\n`);
+      for (const sha256 of one.added) await parts.hashes.wait(sha256);
+    }
+  } finally {
+    await bundle.close();
+    stderr(
+      `${file}: ${done.releases} releases, ${done.added} archives imported, ${done.present} already there, ${done.refused} releases refused\n`,
+    );
+  }
+  return done.refused === 0 ? 0 : 1;
+}
+
+function describe({
+  added,
+  present,
+}: {
+  readonly added: readonly unknown[];
+  readonly present: number;
+}): string {
+  if (added.length === 0) return `${present} archives already there`;
+  return present === 0
+    ? `${added.length} archives imported`
+    : `${added.length} archives imported, ${present} already there`;
+}

@@ -1,0 +1,54 @@
+import { ProvenderError } from "./provender-error.ts";
+
+/** A file that is not a whole bundle as `export --bundle` writes it. */
+export class BundleRefused extends ProvenderError {
+  readonly code = "bundle-refused";
+  constructor(path: string, problem: string, options?: ErrorOptions) {
+    super(
+      `${path} is refused as a bundle (${problem}): nothing of it was imported, get a whole copy of what "provender export --bundle" wrote.`,
+      options,
+    );
+  }
+}
+
+/** A bundle that was written with --since leaves this out, and it is not stored either. */
+export class BundleIncomplete extends ProvenderError {
+  readonly code = "bundle-incomplete";
+  constructor(subject: string) {
+    super(
+      `${subject} is neither in the bundle nor stored: import the bundle first that "--since" named when this one was written.`,
+    );
+  }
+}
+
+/** Good checksums of a release that is stored with other ones. */
+export class ReleaseConflict extends ProvenderError {
+  readonly code = "release-conflict";
+  /** SHA-256 of the SHA256SUMS. */
+  readonly offered: string;
+  constructor(release: string, offered: string) {
+    const [provider = "", version = ""] = release.split(" ");
+    super(
+      `${release} has other content in the bundle (SHA256SUMS ${offered}) than was seen first: after checking with the publisher, run "provender trust approve ${provider}@${version}" and import again.`,
+    );
+    this.offered = offered;
+  }
+}
+
+/** A bundle or a tree that could not be written. */
+export class ExportFailed extends ProvenderError {
+  readonly code = "export-failed";
+  constructor(path: string, reason: string, options?: ErrorOptions) {
+    super(`${path} could not be written: ${reason}.`, options);
+  }
+}
+
+/** The bytes of a stored archive are not those that were stored. */
+export class StoredArchiveDamaged extends ProvenderError {
+  readonly code = "stored-archive-damaged";
+  constructor(filename: string, expected: string, got: string) {
+    super(
+      `The stored archive of ${filename} is damaged: expected SHA-256 ${expected}, got ${got}; check the disk, delete the archive from the store and fetch it again.`,
+    );
+  }
+}

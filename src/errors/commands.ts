@@ -1,0 +1,60 @@
+import { ProvenderError } from "./provender-error.ts";
+
+/** A file that a command was given is not what it should be; `where` is FILE or FILE:LINE. */
+export class InputInvalid extends ProvenderError {
+  readonly code = "input";
+  readonly where: string;
+  constructor(where: string, problem: string, options?: ErrorOptions) {
+    super(`${where}: ${problem}`, options);
+    this.where = where;
+  }
+}
+
+/** A command was called without anything to work on. */
+export class NothingAsked extends ProvenderError {
+  readonly code = "nothing-asked";
+  constructor(command: string, ways: string) {
+    super(`There is nothing to ${command}: give ${ways}.`);
+  }
+}
+
+/** A provider has versions, and none of them is among those that were asked for. */
+export class NoVersionMatches extends ProvenderError {
+  readonly code = "no-version";
+  readonly provider: string;
+  constructor(provider: string, asked: string, where: string) {
+    super(
+      `No version of ${provider} matches ${asked} (${where}): change the constraint, or ask which versions the mirror allows.`,
+    );
+    this.provider = provider;
+  }
+}
+
+/** A verified package is not one of those that a dependency lock file lists. */
+export class LockMismatch extends ProvenderError {
+  readonly code = "lock-mismatch";
+  readonly listed: readonly string[];
+  readonly found: readonly string[];
+  constructor(
+    archive: string,
+    where: string,
+    listed: readonly string[],
+    found: readonly string[],
+  ) {
+    super(
+      `${archive} is not what ${where} locks: it lists ${listed.join(", ")}; the publisher's package has ${found.join(", ")}. If only this platform is missing, run "provender lock"; otherwise find out why the package changed.`,
+    );
+    this.listed = listed;
+    this.found = found;
+  }
+}
+
+/** What a configuration requires is not what its lock file has. */
+export class LockOutdated extends ProvenderError {
+  readonly code = "lock-outdated";
+  constructor(where: string, provider: string, locked: string, asked: string) {
+    super(
+      `${where}: ${provider} is locked at ${locked}, but the configuration asks for ${asked}: run "init -upgrade" of your client.`,
+    );
+  }
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { lockFromMirror } from "../commands/lock-from-mirror.ts";
+import { lockFromStore } from "../commands/lock-from-store.ts";
+import { runLock, type LockOptions } from "../commands/lock.ts";
+import { loadConfiguration } from "../config.ts";
+import { ConfigurationInvalid } from "../errors.ts";
+import { wireMirror, wireRunningMirror } from "../wiring.ts";
+import { collect, platformsOf, untilStopped } from "./options.ts";
+
+interface LockFlags {
+  readonly config?: string;
+  readonly platform?: readonly string[];
+  readonly mirror?: string;
+  readonly ca?: string;
+  readonly check?: boolean;
+}
+
+/** `withConfig` adds the option that every command has. */
+export function addLock(
+  program: Command,
+  withConfig: (command: Command) => Command,
+): void {
+  withConfig(program.command("lock"))
+    .description("complete dependency lock files with verified hashes")
+    .argument("[dir...]", "where clients are run (default: here)")
+    .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
+    .option("--mirror <url>", "ask a running mirror, not the local store")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--check", "change nothing; status 1 when something is missing")
+    .action(lock);
+}
+
+async function lock(
+  directories: readonly string[],
+  flags: LockFlags,
+): Promise<void> {
+  const { mirror, ca, check = false } = flags;
+  if (mirror === undefined && ca !== undefined)
+    throw new ConfigurationInvalid("--ca", "it is for --mirror only.");
+  const configuration = loadConfiguration({ file: flags.config });
+  const options: LockOptions = {
+    directories: directories.length > 0 ? directories : ["."],
+    platforms: platformsOf(flags.platform, configuration.platforms),
+    check,
+  };
+  const signal = untilStopped();
+  const stderr = (text: string) => process.stderr.write(text);
+  if (mirror === undefined) {
+    const core = await wireMirror(configuration);
+    signal.addEventListener("abort", () => void core.stopFetching());
+    try {
+      process.exitCode = await runLock(options, lockFromStore(core), stderr);
+    } finally {
+      await core.close();
+    }
+    return;
+  }
+  const base = parseMirrorUrl(mirror);
+  const authority = ca === undefined ? undefined : readAuthority(ca);
+  const http = wireRunningMirror(configuration, base, authority);
+  try {
+    const source = lockFromMirror(http, base, signal);
+    process.exitCode = await runLock(options, source, stderr);
+  } finally {
+    await http.close();
+  }
+}
+
+/** The mirror's own URL, or the one that its clients have in `network_mirror`. */
+function parseMirrorUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url?.protocol !== "https:")
+    throw new ConfigurationInvalid(
+      "--mirror",
+      `${JSON.stringify(text)} is not a URL that starts with https://.`,
+    );
+  const path = url.pathname === "/" ? "providers/" : "";
+  return new URL(`${url.pathname.replace(/\/?$/, "/")}${path}`, url);
+}
+
+function readAuthority(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    throw new ConfigurationInvalid(
+      "--ca",
+      `${path} cannot be read (${code}).`,
+      { cause: error },
+    );
+  }
+}

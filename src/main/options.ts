@@ -1,0 +1,27 @@
+import { parsePlatform, type Platform } from "../address/platform.ts";
+import { machinePlatform } from "../commands/machine-platform.ts";
+
+/** For options that may be given more than once. */
+export function collect(
+  value: string,
+  values: readonly string[] = [],
+): readonly string[] {
+  return [...values, value];
+}
+
+/** What was named, else what the configuration names, else this machine's. Throws MalformedAddress. */
+export function platformsOf(
+  named: readonly string[] | undefined,
+  configured: readonly Platform[],
+): readonly Platform[] {
+  if (named !== undefined) return named.map(parsePlatform);
+  return configured.length > 0 ? configured : [machinePlatform(process)];
+}
+
+/** Aborted by the first SIGINT or SIGTERM, so that work ends in order; a second one ends the process. */
+export function untilStopped(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => stop.abort());
+  return stop.signal;
+}

@@ -1,0 +1,255 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
+import type { Sha256 } from "../address/hash.ts";
+import { BundleRefused } from "../errors.ts";
+import {
+  listMembers,
+  manifestName,
+  parseManifest,
+  type BundleContent,
+  type BundleManifest,
+} from "./bundle-manifest.ts";
+import {
+  formatTarHeader,
+  readTarSize,
+  tarBlock,
+  tarEnd,
+  tarPadding,
+  type TarMember,
+} from "./bundle-tar.ts";
+
+/** Bytes of each. */
+export interface BundleLimits {
+  readonly manifest: number;
+  readonly proof: number;
+  readonly archive: number;
+}
+
+interface Place extends TarMember, BundleContent {
+  /** Of the first byte of its content. */
+  readonly start: number;
+}
+
+const readSize = 1024 * 1024;
+
+/**
+ * A bundle on disk. Its manifest decides what may follow and where: every
+ * header, all padding and the end are compared with what they have to be, and no
+ * name in it is ever used as a path.
+ */
+export class BundleFile {
+  readonly manifest: BundleManifest;
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #manifestEnd: number;
+  readonly #places: ReadonlyMap<string, Place>;
+
+  private constructor(
+    path: string,
+    handle: FileHandle,
+    manifest: { readonly value: BundleManifest; readonly end: number },
+    places: readonly Place[],
+  ) {
+    this.#path = path;
+    this.#handle = handle;
+    this.manifest = manifest.value;
+    this.#manifestEnd = manifest.end;
+    this.#places = new Map(places.map((place) => [place.sha256, place]));
+  }
+
+  /** Reads the manifest and sees that the file is as long as it says; throws BundleRefused. */
+  static async open(path: string, limits: BundleLimits): Promise<BundleFile> {
+    // Not waiting for the writer of a pipe.
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+    const handle = await open(path, flags).catch((error: unknown) => {
+      const { code = "unknown" } = error as NodeJS.ErrnoException;
+      throw new BundleRefused(path, `it cannot be read, ${code}`);
+    });
+    try {
+      const manifest = await readManifest(path, handle, limits.manifest);
+      const places = placeMembers(manifest.value, manifest.end);
+      expectLimits(path, manifest.value, limits);
+      await expectLength(path, handle, places, manifest.end);
+      return new BundleFile(path, handle, manifest, places);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  carries(sha256: Sha256): boolean {
+    return this.#places.has(sha256);
+  }
+
+  /** Bytes; undefined for what is not carried. */
+  sizeOf(sha256: Sha256): number | undefined {
+    return this.#places.get(sha256)?.size;
+  }
+
+  /** Compares everything between the contents; throws BundleRefused. */
+  async verifyFrame(): Promise<void> {
+    let end = this.#manifestEnd;
+    for (const place of this.#places.values()) {
+      const expected = formatTarHeader(place);
+      await this.#expectBytes(place.start - tarBlock, expected, "a member");
+      end = place.start + place.size;
+      const padding = Buffer.alloc(tarPadding(place.size));
+      await this.#expectBytes(end, padding, "padding");
+      end += padding.length;
+    }
+    await this.#expectBytes(end, tarEnd, "the end");
+  }
+
+  /** Throws BundleRefused unless the content has its digest. */
+  async verifyContent(sha256: Sha256): Promise<void> {
+    const hash = createHash("sha256");
+    for await (const piece of this.read(sha256)) hash.update(piece);
+    this.#expectDigest(sha256, hash.digest("hex"));
+  }
+
+  /** A proof, whole and with its digest; throws BundleRefused. */
+  async readProof(sha256: Sha256): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.read(sha256)) pieces.push(piece);
+    const bytes = Buffer.concat(pieces);
+    this.#expectDigest(
+      sha256,
+      createHash("sha256").update(bytes).digest("hex"),
+    );
+    return bytes;
+  }
+
+  /** The content as it lies there; the reader compares its digest. */
+  async *read(sha256: Sha256): AsyncGenerator<Uint8Array> {
+    const place = this.#places.get(sha256);
+    if (place === undefined) throw this.#refuse(`it has no ${sha256}`);
+    for (let read = 0; read < place.size;) {
+      const length = Math.min(readSize, place.size - read);
+      const piece = await readAt(this.#handle, place.start + read, length);
+      if (piece.length === 0) throw this.#refuse("it is cut short");
+      read += piece.length;
+      yield piece;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  async #expectBytes(
+    position: number,
+    expected: Buffer,
+    what: string,
+  ): Promise<void> {
+    const found = await readAt(this.#handle, position, expected.length);
+    if (!expected.equals(found))
+      throw this.#refuse(
+        `at byte ${position} is not ${what} that its manifest asks for`,
+      );
+  }
+
+  #expectDigest(expected: Sha256, got: string): void {
+    if (got !== expected)
+      throw this.#refuse(`expected SHA-256 ${expected}, got ${got}`);
+  }
+
+  #refuse(problem: string): BundleRefused {
+    return new BundleRefused(this.#path, problem);
+  }
+}
+
+async function readManifest(
+  path: string,
+  handle: FileHandle,
+  most: number,
+): Promise<{ readonly value: BundleManifest; readonly end: number }> {
+  const refuse = (problem: string, cause?: unknown) =>
+    new BundleRefused(path, problem, { cause });
+  if (!(await handle.stat()).isFile()) throw refuse("it is not a file");
+  const header = await readAt(handle, 0, tarBlock);
+  const size = readTarSize(header) ?? 0;
+  const expected = formatTarHeader({ name: manifestName, size });
+  if (size === 0 || !expected.equals(header))
+    throw refuse(`it does not begin with ${manifestName}`);
+  if (size > most) throw refuse(`its manifest has more than ${most} bytes`);
+  const bytes = await readAt(handle, tarBlock, size + tarPadding(size));
+  if (bytes.length < size || bytes.subarray(size).some((byte) => byte !== 0))
+    throw refuse("its manifest is cut short");
+  try {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    const value = parseManifest(decoder.decode(bytes.subarray(0, size)));
+    return { value, end: tarBlock + bytes.length };
+  } catch (error) {
+    throw refuse(
+      error instanceof RangeError
+        ? error.message
+        : "its manifest is not in a form that is known",
+      error,
+    );
+  }
+}
+
+function placeMembers(
+  manifest: BundleManifest,
+  from: number,
+): readonly Place[] {
+  let next = from;
+  return listMembers(manifest).map((member) => {
+    const start = next + tarBlock;
+    next = start + member.size + tarPadding(member.size);
+    return { ...member, start };
+  });
+}
+
+function expectLimits(
+  path: string,
+  { proofs, archives }: BundleManifest,
+  limits: BundleLimits,
+): void {
+  const isLarge =
+    proofs.some(({ size }) => size > limits.proof) ||
+    archives.some(({ size }) => size > limits.archive);
+  if (isLarge) throw new BundleRefused(path, "a member is over the limits");
+}
+
+async function expectLength(
+  path: string,
+  handle: FileHandle,
+  places: readonly Place[],
+  manifestEnd: number,
+): Promise<void> {
+  const last = places.at(-1);
+  const end =
+    last === undefined
+      ? manifestEnd
+      : last.start + last.size + tarPadding(last.size);
+  const { size } = await handle.stat();
+  const expected = end + tarEnd.length;
+  if (size !== expected)
+    throw new BundleRefused(
+      path,
+      `expected ${expected} bytes by its manifest, got ${size}`,
+    );
+}
+
+/** Fewer bytes only at the end of the file. */
+async function readAt(
+  handle: FileHandle,
+  position: number,
+  length: number,
+): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(length);
+  let read = 0;
+  while (read < length) {
+    const { bytesRead } = await handle.read(
+      buffer,
+      read,
+      length - read,
+      position + read,
+    );
+    if (bytesRead === 0) break;
+    read += bytesRead;
+  }
+  return buffer.subarray(0, read);
+}

@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import {
+  lstat,
+  mkdir,
+  open,
+  realpath,
+  rename,
+  rm,
+  type FileHandle,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { ExportFailed } from "../errors.ts";
+
+/** Bytes of a JSON document of a tree. */
+const largestDocument = 64 * 1024 * 1024;
+
+/**
+ * Makes DIR and the folders below it, one by one; throws ExportFailed where
+ * something below DIR is not a folder itself, such as a link to one elsewhere.
+ */
+export async function makeFolders(
+  directory: string,
+  parts: readonly string[],
+): Promise<string> {
+  try {
+    await mkdir(directory, { recursive: true });
+    let folder = await realpath(directory);
+    for (const part of parts) {
+      folder = join(folder, part);
+      await mkdir(folder).catch(unlessThere);
+      if (!(await lstat(folder)).isDirectory())
+        throw new ExportFailed(folder, "it is there and is not a folder");
+    }
+    return folder;
+  } catch (error) {
+    throw asFailure(join(directory, ...parts), error);
+  }
+}
+
+/** Puts `folder/name` in its place whole: `make` makes the new file under another name beside it. */
+export async function placeFile(
+  folder: string,
+  name: string,
+  make: (path: string) => Promise<void>,
+): Promise<void> {
+  const partial = join(folder, `.${name}.${crypto.randomUUID()}.partial`);
+  try {
+    await make(partial);
+    await rename(partial, join(folder, name));
+    // Two names of one file are not renamed (rename(2)).
+    await rm(partial, { force: true });
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw asFailure(join(folder, name), error);
+  }
+}
+
+/** Writes a document unless it is there already; durable before it gets its name. */
+export async function placeDocument(
+  folder: string,
+  name: string,
+  text: string,
+): Promise<void> {
+  if ((await readDocument(folder, name)) === text) return;
+  await placeFile(folder, name, async (path) => {
+    await using file = await open(path, "wx", 0o644);
+    await file.writeFile(text);
+    await file.sync();
+  });
+}
+
+/** Undefined when there is none; throws ExportFailed for what is not a file of a fair size. */
+export async function readDocument(
+  folder: string,
+  name: string,
+): Promise<string | undefined> {
+  const path = join(folder, name);
+  const file = await openPlain(path);
+  if (file === undefined) return undefined;
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile() || stat.size > largestDocument)
+      throw new ExportFailed(path, "what is there is not a document");
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+/** Which file it is and what it holds; undefined when there is no regular file of this name. */
+export async function describeFile(
+  folder: string,
+  name: string,
+): Promise<
+  | {
+      readonly size: number;
+      readonly dev: number;
+      readonly ino: number;
+      /** The SHA-256 of its content, in hexadecimal digits. */
+      readonly hash: () => Promise<string>;
+    }
+  | undefined
+> {
+  const path = join(folder, name);
+  const stat = await lstat(path).catch(() => undefined);
+  if (!stat?.isFile()) return undefined;
+  const { size, dev, ino } = stat;
+  return { size, dev, ino, hash: () => hashFile(path) };
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  const file = await openPlain(path);
+  if (file !== undefined)
+    // The stream closes the file.
+    for await (const piece of file.createReadStream())
+      hash.update(piece as Buffer);
+  return hash.digest("hex");
+}
+
+/** A link is not followed: what stands behind it is not of this tree. */
+async function openPlain(path: string): Promise<FileHandle | undefined> {
+  const flags =
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    return await open(path, flags);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    throw code === "ELOOP"
+      ? new ExportFailed(path, "it is there and is a link")
+      : asFailure(path, error);
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+}
+
+/** What the file system says of a path is about that path; everything else is not. */
+function asFailure(path: string, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall === undefined
+    ? error
+    : new ExportFailed(path, code ?? syscall, { cause: error });
+}

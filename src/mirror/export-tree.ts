@@ -1,0 +1,173 @@
+import { z } from "zod";
+import type { Sha256 } from "../address/hash.ts";
+import { formatPlatform } from "../address/platform.ts";
+import { formatProviderAddress } from "../address/provider-address.ts";
+import type { Version } from "../address/version.ts";
+import { ExportFailed, ProvenderError } from "../errors.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import {
+  describeFile,
+  makeFolders,
+  placeDocument,
+  placeFile,
+  readDocument,
+} from "./export-folder.ts";
+import type {
+  ExportedPackage,
+  ExportParts,
+  FailedExport,
+} from "./export-packages.ts";
+import { renderIndex, renderVersion } from "./mirror-documents.ts";
+import type { MirroredPackage } from "./provider-mirror.ts";
+
+const indexShape = z.looseObject({
+  versions: z.record(z.string(), z.looseObject({})),
+});
+const versionShape = z.looseObject({
+  archives: z.record(
+    z.string(),
+    z.looseObject({ url: z.string(), hashes: z.array(z.string()).optional() }),
+  ),
+});
+
+/**
+ * Writes packages into a tree as `terraform providers mirror` makes it, or joins
+ * them to what is there: first archives, then VERSION.json, index.json last, so
+ * that clients of the tree never read of what is not there.
+ */
+export async function writeTree(
+  directory: string,
+  parts: ExportParts,
+  packages: readonly ExportedPackage[],
+  signal: AbortSignal,
+): Promise<readonly FailedExport[]> {
+  const failed: FailedExport[] = [];
+  const providers = Map.groupBy(packages, ({ address }) =>
+    formatProviderAddress(address.provider),
+  );
+  for (const [subject, group] of providers)
+    try {
+      await writeProvider(directory, parts, group, signal);
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      failed.push({ subject, error });
+    }
+  return failed;
+}
+
+async function writeProvider(
+  directory: string,
+  parts: ExportParts,
+  packages: readonly ExportedPackage[],
+  signal: AbortSignal,
+): Promise<void> {
+  const [first] = packages;
+  if (first === undefined) return;
+  const { hostname, namespace, type } = first.address.provider;
+  const folder = await makeFolders(directory, [hostname, namespace, type]);
+  const releases = Map.groupBy(packages, ({ address }) => address.version);
+  for (const one of packages) {
+    signal.throwIfAborted();
+    await placeArchive(folder, parts, one);
+  }
+  for (const [version, group] of releases)
+    await joinVersion(folder, version, await describe(parts, group));
+  await joinIndex(folder, [...releases.keys()]);
+}
+
+/** What is there with the right content stays as it is. */
+async function placeArchive(
+  folder: string,
+  { blobs }: ExportParts,
+  { found: { filename, sha256 } }: ExportedPackage,
+): Promise<void> {
+  if (await isThere(folder, blobs, filename, sha256)) return;
+  await placeFile(folder, filename, async (path) => {
+    if (!(await blobs.giveOut(sha256, path)))
+      throw new ExportFailed(filename, "it left the store meanwhile");
+  });
+}
+
+/** A name of the stored archive itself need not be read. */
+async function isThere(
+  folder: string,
+  blobs: BlobStore,
+  filename: string,
+  sha256: Sha256,
+): Promise<boolean> {
+  const there = await describeFile(folder, filename);
+  const blob = await blobs.open(sha256);
+  if (there === undefined || blob === undefined) {
+    await blob?.handle.close();
+    return false;
+  }
+  const { dev, ino, size } = await blob.handle.stat();
+  await blob.handle.close();
+  if (there.dev === dev && there.ino === ino) return true;
+  return there.size === size && (await there.hash()) === sha256;
+}
+
+/** As the daemon tells it, with an h1 for every archive that has one. */
+async function describe(
+  { providers }: ExportParts,
+  group: readonly ExportedPackage[],
+): Promise<readonly MirroredPackage[]> {
+  const [first] = group;
+  if (first === undefined) return [];
+  const { value } = await providers.listPackages(first.address);
+  const names = new Set(
+    group.map(({ found }) => formatPlatform(found.platform)),
+  );
+  return value.filter(({ platform }) => names.has(formatPlatform(platform)));
+}
+
+async function joinVersion(
+  folder: string,
+  version: Version,
+  packages: readonly MirroredPackage[],
+): Promise<void> {
+  const name = `${version}.json`;
+  const there = await readShape(folder, name, versionShape);
+  const { archives } = versionShape.parse(renderVersion(packages));
+  const joined = { ...there, archives: { ...there?.archives, ...archives } };
+  await placeDocument(folder, name, formatDocument(joined));
+}
+
+async function joinIndex(
+  folder: string,
+  added: readonly Version[],
+): Promise<void> {
+  const there = await readShape(folder, "index.json", indexShape);
+  const { versions } = indexShape.parse(renderIndex(added));
+  const joined = { ...there, versions: { ...versions, ...there?.versions } };
+  await placeDocument(folder, "index.json", formatDocument(joined));
+}
+
+async function readShape<T>(
+  folder: string,
+  name: string,
+  shape: z.ZodType<T>,
+): Promise<T | undefined> {
+  const text = await readDocument(folder, name);
+  if (text === undefined) return undefined;
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch (cause) {
+    const reason = "what is there is not a mirror's document; move it away";
+    throw new ExportFailed(`${folder}/${name}`, reason, { cause });
+  }
+}
+
+/** As Go's MarshalIndent writes it for Terraform: two spaces, sorted keys, no line end. */
+function formatDocument(document: object): string {
+  return JSON.stringify(sortKeys(document), null, 2);
+}
+
+function sortKeys(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return value;
+  const entries = Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, inner]) => [key, sortKeys(inner)] as const);
+  return Object.fromEntries(entries);
+}

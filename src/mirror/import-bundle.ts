@@ -1,0 +1,185 @@
+import type { Sha256 } from "../address/hash.ts";
+import { BundleRefused, ProvenderError, ReleaseConflict } from "../errors.ts";
+import type { TrustedSha256 } from "../verification/signed-checksums.ts";
+import type { BundleFile } from "./bundle-file.ts";
+import {
+  judgeRelease,
+  type JudgedRelease,
+  type JudgingParts,
+} from "./import-judgement.ts";
+import { noteFirstKeys } from "./import-trust.ts";
+import type { PackageHashes } from "./package-hashes.ts";
+import {
+  documentDigest,
+  reconcile,
+  type Continuity,
+} from "./release-continuity.ts";
+import type { ReleaseHistory } from "./release-history.ts";
+import { formatRelease, type Release, type ReleaseAddress } from "./release.ts";
+
+export interface ImportParts extends JudgingParts {
+  readonly history: ReleaseHistory;
+  readonly hashes: PackageHashes;
+}
+
+/** What became of one release of a bundle. */
+export type ImportedRelease =
+  | {
+      readonly address: ReleaseAddress;
+      /** Archives that were not stored before. */
+      readonly added: readonly Sha256[];
+      /** Archives that were stored already. */
+      readonly present: number;
+    }
+  | { readonly address: ReleaseAddress; readonly refused: ProvenderError };
+
+/**
+ * Takes what a bundle carries into the store. The whole file is read and judged
+ * before anything is written; then one release after the other is written, each
+ * archive before the record that speaks of it. What is stored is not written
+ * again, so an import that was ended goes on where it was. Throws BundleRefused.
+ */
+export async function* importBundle(
+  parts: ImportParts,
+  bundle: BundleFile,
+  signal: AbortSignal,
+): AsyncGenerator<ImportedRelease> {
+  await verifyBundle(parts, bundle, signal);
+  const judged: JudgedRelease[] = [];
+  for (const entry of bundle.manifest.releases) {
+    signal.throwIfAborted();
+    const { address } = entry;
+    const verdict = await orRefused(address, () =>
+      judgeRelease(parts, bundle, entry),
+    );
+    if ("refused" in verdict) yield verdict;
+    else judged.push(verdict);
+  }
+  await noteFirstKeys(parts.admission.parts, judged);
+  for (const release of judged)
+    yield await orRefused(release.address, () =>
+      importRelease(parts, bundle, release, signal),
+    );
+}
+
+/** Of an archive that is stored already the carried copy is not used, so it is not read. */
+async function verifyBundle(
+  { blobs }: ImportParts,
+  bundle: BundleFile,
+  signal: AbortSignal,
+): Promise<void> {
+  await bundle.verifyFrame();
+  const { proofs, archives } = bundle.manifest;
+  for (const { sha256 } of proofs) await bundle.verifyContent(sha256);
+  for (const { sha256, size } of archives) {
+    signal.throwIfAborted();
+    if ((await blobs.size(sha256)) !== size) await bundle.verifyContent(sha256);
+  }
+}
+
+/** A refusal is about one release; anything else ends the import. */
+async function orRefused<T extends object>(
+  address: ReleaseAddress,
+  act: () => Promise<T>,
+): Promise<T | (ImportedRelease & { readonly refused: ProvenderError })> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    return { address, refused: error };
+  }
+}
+
+async function importRelease(
+  parts: ImportParts,
+  bundle: BundleFile,
+  judged: JudgedRelease,
+  signal: AbortSignal,
+): Promise<ImportedRelease> {
+  const { address, release, packages, list } = judged;
+  await continueKnown(parts, judged);
+  await parts.admission.admitRelease(address, release, list);
+  const added: Sha256[] = [];
+  for (const { sha256 } of packages) {
+    signal.throwIfAborted();
+    const stored = await parts.blobs.size(sha256);
+    // A file that is cut short is as good as none.
+    if (stored === (bundle.sizeOf(sha256) ?? stored)) continue;
+    await storeArchive(parts, bundle, sha256, signal);
+    added.push(sha256);
+  }
+  const imported = { address, added, present: packages.length - added.length };
+  // A daemon may have learnt of the release meanwhile.
+  const { known, continuity } = await continueKnown(parts, judged);
+  if (known !== undefined && isSame(known, continuity)) return imported;
+  await parts.history.note(address, known, continuity);
+  const reported = known?.reported ?? continuity.release.reported;
+  await parts.releases.write(address, {
+    value: { ...continuity.release, reported },
+    confirmedAt: parts.admission.parts.clock.now(),
+  });
+  return imported;
+}
+
+/** First seen wins; throws ReleaseConflict, which is written down by then. */
+async function continueKnown(
+  { catalog, releases, history }: ImportParts,
+  { address, release, packages }: JudgedRelease,
+): Promise<{
+  readonly known: Release | undefined;
+  readonly continuity: Continuity;
+}> {
+  const known = (await releases.read(address))?.value;
+  if (known === undefined)
+    return { known, continuity: { release, change: { kind: "none" } } };
+  const { judge, clock } = catalog.originOf(address.provider);
+  // The carried keys are not what the registry publishes now: they can undo nothing.
+  const keys = known.proof.keys;
+  const continuity = await reconcile(address, known, { release }, keys, {
+    judge,
+    now: clock.now(),
+    isApproved: await history.approvalsOf(address),
+  });
+  const isConflict = continuity.change.kind === "replaced";
+  const names = [...continuity.release.packages.values()];
+  const digests = new Set(names.map(({ sha256 }) => sha256));
+  if (isConflict) await history.note(address, known, continuity);
+  if (isConflict || packages.some(({ sha256 }) => !digests.has(sha256)))
+    throw new ReleaseConflict(formatRelease(address), documentDigest(release));
+  return { known, continuity };
+}
+
+/** The same packages on the same word need not be written again. */
+function isSame(known: Release, { release, change }: Continuity): boolean {
+  return (
+    change.kind === "none" &&
+    known.packages.size === release.packages.size &&
+    known.checksums.signedBy === release.checksums.signedBy
+  );
+}
+
+/** Hashed again while it is copied, because the bundle may have changed since it was verified. */
+async function storeArchive(
+  { blobs, hashes }: ImportParts,
+  bundle: BundleFile,
+  sha256: TrustedSha256,
+  signal: AbortSignal,
+): Promise<void> {
+  const spool = await blobs.createSpool();
+  try {
+    for await (const piece of bundle.read(sha256)) {
+      signal.throwIfAborted();
+      await spool.append(piece);
+    }
+    const got = spool.digest();
+    if (got !== sha256)
+      throw new BundleRefused(sha256, `its content changed to ${got}`);
+    await blobs.commit(spool, sha256);
+  } catch (error) {
+    await spool.remove();
+    throw error;
+  } finally {
+    await spool.release();
+  }
+  hashes.schedule(sha256, Promise.resolve());
+}

@@ -1,0 +1,163 @@
+import type { Sha256 } from "../address/hash.ts";
+import { parsePlatform } from "../address/platform.ts";
+import {
+  ArchiveNotSigned,
+  BundleIncomplete,
+  BundleRefused,
+  ChecksumConflict,
+  KeyRefused,
+} from "../errors.ts";
+import { formatArchiveName } from "../address/archive-name.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import type { KeyVerdict } from "../verification/trust-policy.ts";
+import type { Admission } from "./admission.ts";
+import type { BundleFile } from "./bundle-file.ts";
+import type { BundledRelease } from "./bundle-manifest.ts";
+import { parseProof } from "./bundle-proof.ts";
+import type { ProviderCatalog } from "./provider-catalog.ts";
+import type { ReleaseRecords } from "./release-records.ts";
+import {
+  judgeProof,
+  prepareProof,
+  type ReleaseEvidence,
+} from "./release-verdict.ts";
+import {
+  bindPackages,
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+  type ReleasePackage,
+} from "./release.ts";
+import type { VersionList } from "./version-list.ts";
+
+export interface JudgingParts {
+  readonly catalog: ProviderCatalog;
+  readonly admission: Admission;
+  readonly releases: ReleaseRecords;
+  readonly blobs: BlobStore;
+}
+
+/** A release that the local configuration, policy and trust accept as it is in the bundle. */
+export interface JudgedRelease {
+  readonly address: ReleaseAddress;
+  readonly release: Release;
+  /** What to import of it; each is carried or stored. */
+  readonly packages: readonly ReleasePackage[];
+  readonly list: VersionList | undefined;
+  readonly because: (KeyVerdict & { readonly accepted: true })["because"];
+}
+
+/**
+ * Decides on one release as if an origin had offered it now: signature, digests,
+ * names, rules, key and age, all by local terms. Changes nothing. Throws the
+ * same errors as the daemon would answer with, and BundleIncomplete.
+ */
+export async function judgeRelease(
+  parts: JudgingParts,
+  bundle: BundleFile,
+  entry: BundledRelease,
+): Promise<JudgedRelease> {
+  const { catalog, admission } = parts;
+  const { address } = entry;
+  catalog.originOf(address.provider);
+  admission.admitVersion(address);
+  const release = await believe(parts, bundle, entry);
+  const packages = [...entry.archives].map(([name, sha256]) =>
+    findSigned(address, release, name, sha256),
+  );
+  await expectAtHand(parts, bundle, packages);
+  const list = await catalog.peekVersions(address.provider);
+  const because = await decideKey(admission, address, release, list);
+  admission.admitAge(address, release, list);
+  return { address, release, packages, list, because };
+}
+
+/** From the carried proof; what was left out has to be known. */
+async function believe(
+  { catalog, releases }: JudgingParts,
+  bundle: BundleFile,
+  { address, proof, platforms }: BundledRelease,
+): Promise<Release> {
+  const known = (await releases.read(address))?.value;
+  if (!bundle.carries(proof)) {
+    if (known === undefined) throw new BundleIncomplete(formatRelease(address));
+    return known;
+  }
+  const { policy, judge, clock } = catalog.originOf(address.provider);
+  const evidence = readEvidence(address, await bundle.readProof(proof));
+  const now = clock.now();
+  const prepared = prepareProof(address, evidence, policy, judge.library, now);
+  const checksums = await judgeProof(address, prepared, judge);
+  // What is known here stays offered, so that a smaller export takes nothing away.
+  const offered = [
+    ...platforms,
+    ...[...(known?.packages.keys() ?? [])].map(parsePlatform),
+  ];
+  const packages = bindPackages(address, checksums, offered);
+  return {
+    checksums,
+    proof: prepared,
+    firstSeen: now,
+    packages,
+    reported: new Map(),
+  };
+}
+
+function readEvidence(
+  address: ReleaseAddress,
+  bytes: Uint8Array,
+): ReleaseEvidence {
+  try {
+    return parseProof(bytes);
+  } catch (cause) {
+    const name = `The proof of ${formatRelease(address)}`;
+    throw new BundleRefused(name, "it is not in a form that is known", {
+      cause,
+    });
+  }
+}
+
+/** The manifest only says which packages were meant; what they are called and hold is what was signed. */
+function findSigned(
+  address: ReleaseAddress,
+  release: Release,
+  name: string,
+  claimed: Sha256,
+): ReleasePackage {
+  const found = release.packages.get(name);
+  if (found === undefined) {
+    const platform = parsePlatform(name);
+    const { provider, version } = address;
+    throw new ArchiveNotSigned(
+      formatRelease(address),
+      formatArchiveName(provider, version, platform),
+    );
+  }
+  const { filename, sha256 } = found;
+  if (sha256 !== claimed)
+    throw new ChecksumConflict(filename, sha256, claimed, "the bundle");
+  return found;
+}
+
+async function expectAtHand(
+  { blobs }: JudgingParts,
+  bundle: BundleFile,
+  packages: readonly ReleasePackage[],
+): Promise<void> {
+  for (const { filename, sha256 } of packages)
+    if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
+      throw new BundleIncomplete(filename);
+}
+
+async function decideKey(
+  admission: Admission,
+  address: ReleaseAddress,
+  release: Release,
+  list: VersionList | undefined,
+): Promise<JudgedRelease["because"]> {
+  const trust = await admission.parts.ledger.read(address.provider);
+  const verdict = admission.decideKeyOf(address, release, list, trust);
+  if (verdict.accepted) return verdict.because;
+  const fingerprint = release.checksums.signedBy ?? "none";
+  throw new KeyRefused(formatRelease(address), fingerprint, verdict.because);
+}

@@ -1,0 +1,46 @@
+import { ProvenderError } from "../errors.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { pathOf } from "./raw-request.ts";
+import type { Exchange } from "./request-note.ts";
+
+/** Counts a request and writes its one line, when its response ended or was cut. */
+export function recordWhenClosed(
+  { req, res, client, note }: Exchange,
+  logger: Logger,
+  metrics: Metrics,
+): void {
+  const { socket } = req;
+  const start = performance.now();
+  const before = socket.bytesWritten;
+  res.once("close", () => {
+    const { requestId, outcome, originTime, error } = note;
+    const { statusCode: status, writableFinished: complete } = res;
+    const ms = Math.round(performance.now() - start);
+    const bytes = socket.bytesWritten - before;
+    metrics.countRequest(outcome, status, ms, bytes);
+    const line = {
+      requestId,
+      client,
+      method: req.method,
+      path: pathOf(req.url ?? ""),
+      status,
+      outcome,
+      complete,
+      bytes,
+      ms,
+      originMs: Math.round(originTime),
+    };
+    logger.info(
+      error === undefined ? line : { ...line, ...describeError(error) },
+      "request",
+    );
+  });
+}
+
+/** Our own errors speak for themselves; an unexpected one is logged with its stack. */
+function describeError(error: unknown): object {
+  return error instanceof ProvenderError
+    ? { code: error.code, error: error.message }
+    : { err: error };
+}

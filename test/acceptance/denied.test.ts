@@ -1,0 +1,145 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { createSigner } from "../fakes/signing.ts";
+import { originsOf } from "../origins.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  findClients,
+  hostConfig,
+  runClient,
+  writeConfiguration,
+  type Client,
+} from "./clients.ts";
+
+const clients = await findClients();
+if (clients.length === 0)
+  it.skip("does not install what is denied: no real client is on PATH", () =>
+    undefined);
+
+const host = "registry.terraform.io";
+
+let registry: Registry;
+let mirror: RunningMirror;
+let caFile: string;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  const [known, stranger] = [
+    await createSigner({ name: "Known" }),
+    await createSigner({ name: "Stranger" }),
+  ];
+  const young = new Date(Date.now() - 60_000);
+  const releases = [
+    { type: "denied", version: "1.0.0" },
+    { type: "partly", version: "1.0.0" },
+    { type: "partly", version: "2.0.0" },
+    { type: "young", version: "1.0.0", signedAt: young },
+    { type: "foreign", version: "1.0.0", signer: stranger },
+    { type: "held", version: "1.0.0" },
+  ];
+  for (const release of releases)
+    await registry.publish({ signer: known, size: 10_000, ...release });
+  mirror = await startMirror({
+    config: {
+      ...originsOf(authority, registry),
+      freshness: { versions: "1ms" },
+      policy: {
+        rules: [
+          { match: `${host}/acme/denied`, action: "deny" },
+          { match: `${host}/acme/partly`, action: "deny", versions: ">= 2.0" },
+          { match: `${host}/acme/young`, action: "allow", minimumAge: "7d" },
+        ],
+      },
+      trust: {
+        keys: [
+          {
+            match: `${host}/acme/foreign`,
+            fingerprints: [known.fingerprint],
+          },
+        ],
+      },
+    },
+  });
+  await mirror.get(`/providers/${host}/acme/held/1.0.0.json`);
+  await registry.publish({ type: "held", version: "1.1.0", signer: stranger });
+  // A client trusts one file, and asks the mirror as well as the registry.
+  caFile = join(scratch("ca"), "both.pem");
+  const own = await readFile(mirror.caFile, "utf8");
+  await writeFile(caFile, `${own}\n${authority.caPem}`);
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+/** The mirror first, then the registry itself, which has it all. */
+async function init(
+  client: Client,
+  type: string,
+  version: string | undefined,
+  methods = `  network_mirror {\n    url = "${mirror.url}providers/"\n  }\n  direct {}\n`,
+) {
+  const directory = scratch("denied");
+  await writeConfiguration(directory, {
+    wanted: {
+      source: `${host}/acme/${type}`,
+      ...(version === undefined ? {} : { version }),
+    },
+  });
+  const services = { "providers.v1": registry.providersUrl };
+  const cliConfig = `${hostConfig(host, services)}provider_installation {\n${methods}}\n`;
+  const ran = await runClient(client, ["init", "-no-color"], {
+    directory,
+    cliConfig,
+    caFile,
+  });
+  const installed = join(
+    directory,
+    ".terraform",
+    "providers",
+    host,
+    "acme",
+    type,
+  );
+  return { ...ran, installed: existsSync(installed) };
+}
+
+describe.each(clients)("$name with direct after the mirror", (client) => {
+  it("could install it directly", async () => {
+    const { status, installed } = await init(
+      client,
+      "denied",
+      undefined,
+      "  direct {}\n",
+    );
+    expect([status, installed]).toEqual([0, true]);
+  });
+
+  it.each([
+    ["a denied provider", "denied", undefined],
+    ["a denied provider at its version", "denied", "1.0.0"],
+    ["a provider with a denied version", "partly", undefined],
+    ["a denied version", "partly", "2.0.0"],
+    ["a provider whose versions are all too young", "young", undefined],
+    ["a version that is too young", "young", "1.0.0"],
+    ["a provider under another key than the pinned one", "foreign", undefined],
+    ["a version under an unknown key", "held", "1.1.0"],
+  ])("does not install %s", async (_name, type, version) => {
+    registry.requests.clear();
+    const { status, output, installed } = await init(client, type, version);
+    expect(output).toContain("451");
+    expect([status, installed]).toEqual([1, false]);
+    expect(registry.requests.count("archive")).toBe(0);
+  });
+
+  it("installs what is allowed beside what is not", async () => {
+    const { status, installed } = await init(client, "partly", "1.0.0");
+    expect([status, installed]).toEqual([0, true]);
+  });
+});

@@ -1,0 +1,151 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeStorage } from "../commands/storage.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { runCommand } from "../running-command.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  directConfig,
+  findClients,
+  networkMirrorConfig,
+  runClient,
+  writeConfiguration,
+  type Client,
+  type RequiredProviders,
+} from "./clients.ts";
+
+const clients = await findClients();
+if (clients.length === 0)
+  it.skip("completes lock files for a real client: none is on PATH", () =>
+    undefined);
+
+const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
+const flags = platforms.flatMap((name) => ["--platform", name]);
+const providersLock = [
+  "providers",
+  "lock",
+  ...platforms.map((name) => `-platform=${name}`),
+];
+const types = ["alpha", "beta", "gamma"];
+const providers: RequiredProviders = Object.fromEntries(
+  types.map((type) => [
+    type,
+    {
+      source: `registry.terraform.io/acme/${type}`,
+      version: ">= 1.2.0, ~> 1.2, != 1.2.9",
+    },
+  ]),
+);
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+let originCa: string;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (const type of types)
+    for (const version of ["1.2.3", "1.3.0", "2.0.0"])
+      await registry.publish({
+        type,
+        version,
+        platforms: [...platforms, "linux_arm64"],
+        size: 20_000,
+        editChecksums: (text) =>
+          `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n`,
+      });
+  config = originsOf(authority, registry);
+  originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;
+});
+
+afterAll(() => registry.stop());
+
+/** The client with the registry itself. */
+function direct(client: Client, directory: string, ...args: string[]) {
+  const cliConfig = directConfig(registry.providersUrl);
+  return runClient(client, args, { directory, caFile: originCa, cliConfig });
+}
+
+async function initReadonly(
+  client: Client,
+  directory: string,
+  mirror: RunningMirror,
+) {
+  const cliConfig = networkMirrorConfig(`${mirror.url}providers/`);
+  const options = { directory, caFile: mirror.caFile, cliConfig };
+  return runClient(client, ["init", "-lockfile=readonly"], options);
+}
+
+async function makeRoot(): Promise<{ directory: string; file: string }> {
+  const directory = scratch("root");
+  await writeConfiguration(directory, providers);
+  return { directory, file: join(directory, ".terraform.lock.hcl") };
+}
+
+function lock(configFile: string, ...args: string[]) {
+  return runCommand(["lock", "--config", configFile, ...flags, ...args]);
+}
+
+describe.each(clients)("lock for $name", (client) => {
+  it("completes a file of one platform exactly as providers lock does", async () => {
+    const { configFile } = makeStorage(config);
+    const { directory, file } = await makeRoot();
+    const init = await direct(client, directory, "init");
+    expect(init.output).toContain("successfully initialized");
+    const before = readFileSync(file, "utf8");
+
+    const check = await lock(configFile, "--check", directory);
+    expect(check.status).toBe(1);
+    expect(check.stderr).toMatch(/acme\/alpha 1\.3\.0 lacks 2 hashes: h1:/);
+    expect(readFileSync(file, "utf8")).toBe(before);
+
+    const run = await lock(configFile, directory);
+    expect(run.status).toBe(0);
+    const ours = readFileSync(file, "utf8");
+    expect(ours).not.toBe(before);
+    expect((await lock(configFile, "--check", directory)).status).toBe(0);
+
+    const again = await direct(client, directory, ...providersLock);
+    expect(again.output).toContain("found no need for changes");
+    expect(readFileSync(file, "utf8")).toBe(ours);
+
+    const mirror = await startMirror({ config });
+    const readonly = await initReadonly(client, directory, mirror);
+    expect(readonly.output).toContain("successfully initialized");
+    await mirror.stop();
+  });
+
+  it("makes the very file that init and providers lock make", async () => {
+    const { configFile } = makeStorage(config);
+    const mine = await makeRoot();
+    // Which of the two clients is meant cannot be seen from this configuration.
+    if (client.name === "tofu")
+      writeFileSync(join(mine.directory, "empty.tofu"), "");
+    expect((await lock(configFile, mine.directory)).status).toBe(0);
+
+    const theirs = await makeRoot();
+    const made = await direct(client, theirs.directory, ...providersLock);
+    expect(made.status).toBe(0);
+    expect(readFileSync(mine.file, "utf8")).toBe(
+      readFileSync(theirs.file, "utf8"),
+    );
+  });
+
+  it("completes a file from a running mirror, which fetches what it lacks", async () => {
+    const { directory, file } = await makeRoot();
+    const mirror = await startMirror({ config });
+    const base = ["lock", "--mirror", mirror.url, "--ca", mirror.caFile];
+    const run = await runCommand([...base, ...flags, directory]);
+    expect(run.stderr).toMatch(/acme\/alpha 1\.3\.0/);
+    expect(run.status).toBe(0);
+    const init = await initReadonly(client, directory, mirror);
+    expect(init.output).toContain("successfully initialized");
+    const text = readFileSync(file, "utf8");
+    expect(text.match(/"h1:/g)?.length).toBe(9);
+    expect(text.match(/"zh:/g)?.length).toBe(12);
+    await mirror.stop();
+  });
+});

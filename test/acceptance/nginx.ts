@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process";
+import { access, constants, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Authority } from "../fakes/authority.ts";
+import { scratch } from "../running-mirror.ts";
+
+const run = promisify(execFile);
+
+export interface StaticServer {
+  /** Ends in a slash. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The nginx of this machine; says on standard error when there is none. */
+export async function findNginx(): Promise<string | undefined> {
+  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/sbin"];
+  for (const folder of folders) {
+    const binary = join(folder, "nginx");
+    const executable = access(binary, constants.X_OK);
+    if (await executable.then(() => true).catch(() => false)) return binary;
+  }
+  console.error("NOT TESTED with nginx: it is not on PATH.");
+  return undefined;
+}
+
+/** nginx over HTTPS with nothing configured but the folder and the media type of JSON. */
+export async function startNginx(
+  nginx: string,
+  authority: Authority,
+  root: string,
+): Promise<StaticServer> {
+  const directory = scratch("nginx");
+  const { certificate, key } = await authority.issue(["127.0.0.1"]);
+  await writeFile(join(directory, "certificate.pem"), certificate);
+  await writeFile(join(directory, "key.pem"), key);
+  const port = await findFreePort();
+  const file = join(directory, "nginx.conf");
+  await writeFile(file, configure(directory, root, port));
+  const flags = [
+    "-p",
+    directory,
+    "-c",
+    file,
+    "-e",
+    join(directory, "error.log"),
+  ];
+  // It has its sockets when the command ends.
+  await run(nginx, flags);
+  return {
+    url: `https://127.0.0.1:${port}/`,
+    stop: async () => {
+      await run(nginx, [...flags, "-s", "stop"]);
+    },
+  };
+}
+
+function configure(directory: string, root: string, port: number): string {
+  const user = process.getuid?.() === 0 ? "user root;" : "";
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((name) => `${name}_temp_path ${directory}/${name};`)
+    .join("\n  ");
+  return `${user}
+pid ${directory}/nginx.pid;
+worker_processes 1;
+events {}
+http {
+  ${temporary}
+  access_log off;
+  types { application/json json; application/zip zip; }
+  server {
+    listen 127.0.0.1:${port} ssl;
+    ssl_certificate ${directory}/certificate.pem;
+    ssl_certificate_key ${directory}/key.pem;
+    root ${root};
+  }
+}
+`;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

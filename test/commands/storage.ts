@@ -1,0 +1,30 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { stringify } from "yaml";
+import { scratch } from "../running-mirror.ts";
+
+/** A configuration file for commands, with a storage directory of its own. */
+export interface CommandStorage {
+  readonly configFile: string;
+  readonly directory: string;
+}
+
+export function makeStorage(
+  config: Readonly<Record<string, unknown>>,
+  directory = scratch("store"),
+): CommandStorage {
+  const configFile = join(scratch("config"), "provender.yaml");
+  writeFileSync(configFile, stringify({ ...config, storage: { directory } }));
+  return { configFile, directory };
+}
+
+/** A directory with these files, by path. */
+export function makeDirectory(files: Readonly<Record<string, string>>): string {
+  const directory = scratch("configuration");
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(directory, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  return directory;
+}

@@ -1,0 +1,250 @@
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { makeArchive } from "./fakes/archive.ts";
+import { runCommand, type CommandRun } from "./running-command.ts";
+import { scratch, startMirror } from "./running-mirror.ts";
+
+const thisFile = import.meta.filename;
+const manifest = JSON.parse(
+  readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
+) as { version: string };
+
+function write(yaml: string): string {
+  const file = join(scratch("config"), "provender.yaml");
+  writeFileSync(file, yaml);
+  return file;
+}
+
+function serve(config: object): Promise<CommandRun> {
+  const withDefaults = {
+    listen: { port: 0 },
+    storage: { directory: scratch("store") },
+    ...config,
+  };
+  return runCommand(["serve", "--config", write(stringify(withDefaults))]);
+}
+
+/** One sentence on standard error and nothing else. */
+function expectRefusal(run: CommandRun, status: number, what: RegExp): void {
+  expect(run.stderr).toMatch(what);
+  expect(run.stderr).toMatch(/^provender: \S.*[.?]\n$/);
+  expect(run.stdout).toBe("");
+  expect(run.status).toBe(status);
+}
+
+describe("provender", () => {
+  it("explains itself with --help", async () => {
+    const { status, stdout, stderr } = await runCommand(["--help"]);
+    for (const command of ["serve", "config", "hash"])
+      expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, "m"));
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+  });
+
+  it.each(["serve", "config", "hash"])(
+    "explains %s with --help",
+    async (command) => {
+      const { status, stdout } = await runCommand([command, "--help"]);
+      expect(stdout).toContain(`Usage: provender ${command}`);
+      expect(status).toBe(0);
+    },
+  );
+
+  it("says its version", async () => {
+    const { status, stdout } = await runCommand(["--version"]);
+    expect(stdout).toBe(`${manifest.version}\n`);
+    expect(status).toBe(0);
+  });
+
+  it.each([
+    [["unknown"], /unknown command 'unknown'/],
+    [["serv"], /Did you mean serve\?/],
+    [["--unknown"], /unknown option '--unknown'/],
+    [["serve", "--unknown"], /unknown option '--unknown'/],
+    [["serve", "extra"], /too many arguments/],
+    [["serve", "--config"], /argument missing/],
+    [["config", "unknown"], /unknown command 'unknown'/],
+    [["hash"], /missing required argument 'archive'/],
+    [[], /Usage: provender/],
+    [["config"], /Usage: provender config/],
+  ])("refuses %j with status 2", async (args, what) => {
+    const { status, stdout, stderr } = await runCommand(args);
+    expect(stderr).toMatch(what);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(stdout).toBe("");
+    expect(status).toBe(2);
+  });
+});
+
+describe("provender config", () => {
+  it("finds a good file good", async () => {
+    const file = write("listen: { port: 9443 }\n");
+    const run = await runCommand(["config", "check", "--config", file]);
+    expect(run).toEqual({ status: 0, stdout: `${file}: good\n`, stderr: "" });
+  });
+
+  it("finds the defaults good", async () => {
+    const run = await runCommand(["config", "check"]);
+    expect(run.stdout).toBe("The built-in defaults: good\n");
+    expect(run.status).toBe(0);
+  });
+
+  it("takes ./provender.yaml, and $PROVENDER_CONFIG before it", async () => {
+    const cwd = scratch("cwd");
+    writeFileSync(join(cwd, "provender.yaml"), "offline: true\n");
+    const here = await runCommand(["config", "show"], { cwd });
+    expect(here.stdout).toMatch(/^offline: true$/m);
+
+    const env = { PROVENDER_CONFIG: write("offline: false\n") };
+    const named = await runCommand(["config", "show"], { cwd, env });
+    expect(named.stdout).toMatch(/^offline: false$/m);
+  });
+
+  it("shows every default, in a form that is a good configuration", async () => {
+    const { status, stdout } = await runCommand(["config", "show"]);
+    expect(stdout).toMatch(/^listen:$/m);
+    expect(stdout).toMatch(/^limits:$/m);
+    expect(status).toBe(0);
+    const file = write(stdout);
+    const again = await runCommand(["config", "show", "--config", file]);
+    const settings = (shown: string) => shown.replace(/^#.*\n/, "");
+    expect(settings(again.stdout)).toBe(settings(stdout));
+  });
+
+  it("shows no secret", async () => {
+    const yaml = "origins: { a.example: { token: { env: SECRET_TOKEN } } }\n";
+    const { status, stdout, stderr } = await runCommand(
+      ["config", "show", "--config", write(yaml)],
+      { env: { SECRET_TOKEN: "hunter2" } },
+    );
+    expect(status).toBe(0);
+    expect(stdout).toContain("SECRET_TOKEN");
+    expect(stdout + stderr).not.toContain("hunter2");
+  });
+
+  it.each([
+    [
+      "an unknown key",
+      "listen:\n  prot: 1\n",
+      /:2: unknown key "prot".*did you mean "port"\?/,
+    ],
+    ["a bad size", "limits: { archive: 2 bananas }\n", /:1: .*limits\.archive/],
+    ["what is not YAML", "listen: [\n", /provender\.yaml:\d/],
+    [
+      "a CA that cannot be read",
+      "origins: { a.example: { ca: /nowhere/ca.pem } }\n",
+      /\/nowhere\/ca\.pem/,
+    ],
+    [
+      "a CA that is none",
+      `origins: { a.example: { ca: ${thisFile} } }\n`,
+      /main\.test\.ts/,
+    ],
+    [
+      "a token that is not set",
+      "origins: { a.example: { token: { env: NOT_SET } } }\n",
+      /NOT_SET/,
+    ],
+  ])("refuses %s with status 2 and its line", async (_, yaml, what) => {
+    const file = write(yaml);
+    for (const args of [["config", "check"], ["config", "show"], ["serve"]])
+      expectRefusal(await runCommand([...args, "--config", file]), 2, what);
+  });
+
+  it("refuses a file that is not there with status 2", async () => {
+    const args = ["config", "check", "--config", "/nowhere.yaml"];
+    expectRefusal(await runCommand(args), 2, /\/nowhere\.yaml/);
+  });
+});
+
+describe("provender serve", () => {
+  it("refuses a port in use with status 1", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const run = await serve({ listen: { port } });
+    other.close();
+    expectRefusal(run, 1, new RegExp(`127\\.0\\.0\\.1:${port}.*listen\\.port`));
+  });
+
+  it("refuses a storage directory that cannot be made with status 1", async () => {
+    const directory = join(write("x: y"), "below-a-file");
+    const run = await serve({ storage: { directory } });
+    expectRefusal(run, 1, /below-a-file.*storage\.directory/);
+  });
+
+  it("refuses to be the second daemon of a directory, until the first is gone", async () => {
+    const first = await startMirror();
+    const storage = { directory: first.directory };
+    const run = await serve({ storage });
+    expectRefusal(run, 1, /Another provender.*storage\.directory/);
+    expect((await first.get("/readyz")).status).toBe(200);
+
+    await first.kill();
+    const again = await startMirror(storage);
+    expect(await again.stop()).toBe(0);
+  });
+
+  it("refuses certificate files that are not there with status 2", async () => {
+    const tls = { certificate: "/nowhere/tls.crt", key: "/nowhere/tls.key" };
+    const run = await serve({ listen: { port: 0, tls } });
+    expectRefusal(run, 2, /\/nowhere\/tls\.crt/);
+  });
+
+  it("prints the client configuration once it serves", async () => {
+    const mirror = await startMirror();
+    const { printed, url, caFile } = mirror;
+    expect(printed).toContain("provider_installation {");
+    expect(printed).toContain(`url     = "${url}providers/"`);
+    expect(printed).toContain("SSL_CERT_FILE");
+    expect(printed).toContain(caFile);
+    expect(await mirror.stop()).toBe(0);
+  });
+});
+
+describe("provender hash", () => {
+  it("prints h1 and zh of every archive", async () => {
+    const archive = await makeArchive({
+      type: "demo",
+      version: "1.0.0",
+      os: "linux",
+      arch: "amd64",
+    });
+    const path = join(scratch("hash"), "demo.zip");
+    writeFileSync(path, archive.bytes);
+    const { status, stdout, stderr } = await runCommand(["hash", path]);
+    expect(stdout).toBe(
+      `${archive.h1}  ${path}\nzh:${archive.sha256}  ${path}\n`,
+    );
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+  });
+
+  it("names what could not be read and ends with status 1", async () => {
+    const run = await runCommand(["hash", "/nowhere/demo.zip"]);
+    expect(run.stderr).toMatch(/^\/nowhere\/demo\.zip cannot be read.*\.\n$/);
+    expect(run.status).toBe(1);
+  });
+});
+
+describe("a reader of standard output that goes away", () => {
+  it.each([[["config", "show"]], [["--help"]], [["hash", "--json", thisFile]]])(
+    "makes no stack trace: %j",
+    async (args) => {
+      const { stderr } = await runCommand(args, { deaf: true });
+      expect(stderr).not.toMatch(/EPIPE|^\s+at /m);
+    },
+  );
+
+  it("does not end a daemon", async () => {
+    const mirror = await startMirror();
+    mirror.process.stdout?.destroy();
+    mirror.process.kill("SIGHUP");
+    expect((await mirror.get("/readyz")).status).toBe(200);
+    expect(await mirror.stop()).toBe(0);
+  });
+});

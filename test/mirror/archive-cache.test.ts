@@ -1,0 +1,272 @@
+import { rm } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { OriginAnswerUnusable, TooBusy } from "../../src/errors.ts";
+import {
+  ArchiveCache,
+  type ArchiveStart,
+} from "../../src/mirror/archive-cache.ts";
+import { BlobStore } from "../../src/store/blob-store.ts";
+import type { Spool } from "../../src/store/spool.ts";
+import {
+  Drain,
+  filesIn,
+  makeLayout,
+  randomArchive,
+  SteeredBody,
+} from "./archives.ts";
+
+const size = 1_000_000;
+const limits = { fills: 64, fillsPerOrigin: 8, waiters: 4096 };
+const silent = { onVerified: () => undefined, onFailed: () => undefined };
+
+async function prepare(settings: Partial<typeof limits> = {}) {
+  const layout = await makeLayout();
+  const blobs = new WatchedStore(layout);
+  const cache = new ArchiveCache(blobs, { ...limits, ...settings }, silent);
+  return { layout, blobs, cache };
+}
+
+function startOf(source: SteeredBody, hostname = "a.example"): ArchiveStart {
+  return { name: "archive.zip", hostname, open: source.open };
+}
+
+/** A real store that tells when a commit begins and ends. */
+class WatchedStore extends BlobStore {
+  beforeCommit: () => unknown = () => undefined;
+  afterCommit: () => unknown = () => undefined;
+
+  override async commit(
+    ...[spool, sha256]: [Spool, Parameters<BlobStore["commit"]>[1]]
+  ): Promise<void> {
+    await this.beforeCommit();
+    await super.commit(spool, sha256);
+    await this.afterCommit();
+  }
+}
+
+describe("one digest", () => {
+  it("is downloaded once however many ask", async () => {
+    const { cache, layout } = await prepare();
+    const { bytes, digest } = randomArchive(size);
+    const source = new SteeredBody(bytes, size);
+    const opened = await Promise.all(
+      Array.from({ length: 50 }, () => cache.open(digest, startOf(source))),
+    );
+    expect(opened.map(({ outcome }) => outcome).sort()).toEqual([
+      "fetched",
+      ...Array<string>(49).fill("joined"),
+    ]);
+    const readers = opened.map((archive) => new Drain(archive));
+    source.finish();
+    for (const reader of readers)
+      expect((await reader.whole).equals(bytes)).toBe(true);
+    expect(source.opened).toBe(1);
+    await cache.close();
+    expect(filesIn(layout.blobs)).toEqual([digest]);
+  });
+
+  it("fails once for all who wait, and is asked for again by whoever heard of it", async () => {
+    const { cache } = await prepare();
+    const { bytes, digest } = randomArchive(size);
+    const bad = new SteeredBody(bytes, size + 1);
+    const good = new SteeredBody(bytes, size);
+    good.finish();
+    const opened = await Promise.all(
+      Array.from({ length: 20 }, () => cache.open(digest, startOf(bad))),
+    );
+    const again = opened.map(async (archive) => {
+      await expect(new Drain(archive).whole).rejects.toThrow(
+        OriginAnswerUnusable,
+      );
+      const next = await cache.open(digest, startOf(good));
+      return new Drain(next).whole;
+    });
+    bad.finish();
+    for (const whole of again) expect((await whole).equals(bytes)).toBe(true);
+    expect([bad.opened, good.opened]).toEqual([1, 1]);
+  });
+
+  it("can be asked for again when its file could not be made", async () => {
+    const { cache, layout } = await prepare();
+    const { bytes, digest } = randomArchive(size);
+    const source = new SteeredBody(bytes, size);
+    source.finish();
+    await rm(layout.staging, { recursive: true });
+    await expect(cache.open(digest, startOf(source))).rejects.toThrow("ENOENT");
+    const healed = await makeLayout();
+    const other = new ArchiveCache(new BlobStore(healed), limits, silent);
+    const reader = new Drain(await other.open(digest, startOf(source)));
+    expect((await reader.whole).equals(bytes)).toBe(true);
+    await expect(cache.open(digest, startOf(source))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("a reader that joins", () => {
+  const moments: readonly [
+    string,
+    (parts: {
+      readonly blobs: WatchedStore;
+      readonly source: SteeredBody;
+      readonly join: () => void;
+    }) => Promise<void> | void,
+  ][] = [
+    ["before the first byte", ({ join }) => join()],
+    [
+      "in the middle",
+      async ({ source, join }) => {
+        await source.sendTo(size / 2);
+        join();
+      },
+    ],
+    [
+      "after the last byte",
+      async ({ source, join }) => {
+        await source.sendTo(size);
+        join();
+      },
+    ],
+    [
+      "before the rename",
+      ({ blobs, join }) => ((blobs.beforeCommit = join), undefined),
+    ],
+    [
+      "after the rename",
+      ({ blobs, join }) => ((blobs.afterCommit = join), undefined),
+    ],
+    ...[1, 2, 3, 4, 5, 6].map((turns): (typeof moments)[number] => [
+      `${turns} turns after the rename`,
+      ({ blobs, join }) => {
+        blobs.afterCommit = () => void after(turns, join);
+      },
+    ]),
+  ];
+
+  it.each(moments)(
+    "%s gets the whole archive from the one download",
+    async (_, arrange) => {
+      const { cache, blobs } = await prepare();
+      const { bytes, digest } = randomArchive(size);
+      const source = new SteeredBody(bytes, size);
+      const joined = Promise.withResolvers<Buffer>();
+      const join = () => {
+        joined.resolve(
+          cache
+            .open(digest, startOf(source))
+            .then((archive) => new Drain(archive).whole),
+        );
+      };
+      const first = await cache.open(digest, startOf(source));
+      await first.close();
+      await arrange({ blobs, source, join });
+      source.finish();
+      expect((await joined.promise).equals(bytes)).toBe(true);
+      expect(source.opened).toBe(1);
+    },
+  );
+
+  it("while it is being looked for in the store finds what was stored meanwhile", async () => {
+    const { cache } = await prepare();
+    const { bytes, digest } = randomArchive(10_000);
+    const source = new SteeredBody(bytes);
+    source.finish();
+    const wholes = Array.from({ length: 200 }, async (_, index) => {
+      await after(index * 7, () => undefined);
+      const archive = await cache.open(digest, startOf(source));
+      return new Drain(archive).whole;
+    });
+    for (const whole of wholes) expect((await whole).equals(bytes)).toBe(true);
+    expect(source.opened).toBe(1);
+  });
+});
+
+describe("a download that failed before its start", () => {
+  it.each([0, 1, 2, 3, 4, 5])(
+    "is never read by one who comes %i turns later",
+    async (turns) => {
+      const { cache } = await prepare();
+      const { bytes, digest } = randomArchive(size);
+      const good = new SteeredBody(bytes, size);
+      good.finish();
+      const failed = new OriginAnswerUnusable("https://a.example/", "it fails");
+      const late = Promise.withResolvers<Buffer>();
+      const bad: ArchiveStart = {
+        ...startOf(good),
+        open: () => {
+          const again = () =>
+            late.resolve(
+              cache
+                .open(digest, startOf(good))
+                .then((archive) => new Drain(archive).whole),
+            );
+          void after(turns, again);
+          return Promise.reject(failed);
+        },
+      };
+      await (await cache.open(digest, bad)).close();
+      const got = await late.promise.catch((error: unknown) => error);
+      if (got !== failed) expect((got as Buffer).equals(bytes)).toBe(true);
+    },
+  );
+});
+
+describe("the bounds of the cache", () => {
+  it("lets an origin have only its share of downloads at once", async () => {
+    const { cache } = await prepare({ fillsPerOrigin: 2 });
+    const archives = Array.from({ length: 3 }, () => randomArchive(100_000));
+    const sources = archives.map(({ bytes }) => new SteeredBody(bytes));
+    const readers = await Promise.all(
+      sources.map(async (source, index) => {
+        const digest = archives[index]?.digest;
+        if (digest === undefined) throw new Error("as many as sources");
+        return new Drain(await cache.open(digest, startOf(source)));
+      }),
+    );
+    const other = new SteeredBody(randomArchive(10).bytes);
+    await Promise.all(sources.slice(0, 2).map((source) => source.sendTo(1)));
+    expect(sources.map(({ opened }) => opened)).toEqual([1, 1, 0]);
+    expect(other.opened).toBe(0);
+    for (const source of sources) source.finish();
+    for (const reader of readers)
+      expect((await reader.whole).length).toBe(100_000);
+    expect(sources.map(({ opened }) => opened)).toEqual([1, 1, 1]);
+  });
+
+  it("refuses one reader too many, and serves again when one has left", async () => {
+    const { cache } = await prepare({ waiters: 2 });
+    const { bytes, digest } = randomArchive(size);
+    const source = new SteeredBody(bytes, size);
+    const first = await cache.open(digest, startOf(source));
+    const second = await cache.open(digest, startOf(source));
+    await expect(cache.open(digest, startOf(source))).rejects.toThrow(TooBusy);
+    await first.close();
+    const third = new Drain(await cache.open(digest, startOf(source)));
+    source.finish();
+    expect((await third.whole).equals(bytes)).toBe(true);
+    expect((await new Drain(second).whole).equals(bytes)).toBe(true);
+  });
+
+  it("ends its downloads and their files when it closes", async () => {
+    const { cache, layout } = await prepare();
+    const { digest } = randomArchive(size);
+    const start: ArchiveStart = {
+      name: "archive.zip",
+      hostname: "a.example",
+      open: (signal) =>
+        new Promise((_, reject) => {
+          const end = () => reject(new Error("ended"));
+          signal.addEventListener("abort", end);
+        }),
+    };
+    const archive = await cache.open(digest, start);
+    const reader = new Drain(archive);
+    await cache.close();
+    await expect(reader.whole).rejects.toThrow("ended");
+    expect(filesIn(layout.directory)).toEqual([]);
+  });
+});
+
+/** Runs `then` after so many turns of the microtask queue. */
+async function after(turns: number, then: () => void): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+  then();
+}

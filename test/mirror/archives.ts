@@ -1,0 +1,148 @@
+import { createHash, randomBytes } from "node:crypto";
+import { globSync } from "node:fs";
+import { arrivals } from "../fakes/arrivals.ts";
+import type { OriginArchive } from "../../src/origin/http-client.ts";
+import type { ReadableArchive } from "../../src/mirror/archive-download.ts";
+import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
+import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
+import {
+  acceptUnsignedChecksums,
+  findTrustedDigest,
+  type TrustedSha256,
+} from "../../src/verification/signed-checksums.ts";
+import { scratch } from "../running-mirror.ts";
+
+/** A storage directory of its own, ready for stores. */
+export async function makeLayout(): Promise<StoreLayout> {
+  const layout = layOutStore(scratch("blobs"));
+  await prepareStorageDirectory(layout);
+  return layout;
+}
+
+/** Every file below a folder of the store, without the folders. */
+export function filesIn(folder: string): readonly string[] {
+  return globSync("**/*", { cwd: folder, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The digest as somebody vouched for it. */
+export function trustedDigest(bytes: Uint8Array): TrustedSha256 {
+  const line = Buffer.from(`${sha256(bytes)}  archive.zip\n`);
+  const believed = acceptUnsignedChecksums("test", line, "signatures-off");
+  return findTrustedDigest(believed, "archive.zip");
+}
+
+export function randomArchive(size: number) {
+  const bytes = randomBytes(size);
+  return { bytes, digest: trustedDigest(bytes) };
+}
+
+/** An origin's answer that is sent as far as the test allows. */
+export class SteeredBody {
+  /** How often it was opened. */
+  opened = 0;
+  readonly #bytes: Uint8Array;
+  readonly #announced: number | undefined;
+  #allowed = 0;
+  #end: { readonly error?: Error } | undefined;
+  #changed = Promise.withResolvers<undefined>();
+  #idle = Promise.withResolvers<undefined>();
+
+  constructor(bytes: Uint8Array, announced?: number) {
+    this.#bytes = bytes;
+    this.#announced = announced;
+  }
+
+  readonly open = (): Promise<OriginArchive> => {
+    this.opened += 1;
+    const url = new URL("https://origin.example/archive.zip");
+    return Promise.resolve({ url, size: this.#announced, body: this.#body() });
+  };
+
+  /** Sends up to `position`; resolves when the reader of the body wants more. */
+  async sendTo(position: number): Promise<void> {
+    this.#idle = Promise.withResolvers();
+    this.#allowed = position;
+    this.#change();
+    await this.#idle.promise;
+  }
+
+  /** Ends after what was sent, with an error where one is given. */
+  end(error?: Error): void {
+    this.#end = error === undefined ? {} : { error };
+    this.#change();
+  }
+
+  /** Sends the rest and ends. */
+  finish(): void {
+    this.#allowed = this.#bytes.length;
+    this.end();
+  }
+
+  #change(): void {
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve(undefined);
+  }
+
+  async *#body(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; ;) {
+      if (at < this.#allowed) {
+        const next = Math.min(at + 50_000, this.#allowed);
+        yield this.#bytes.subarray(at, next);
+        at = next;
+      } else if (this.#end === undefined) {
+        const { promise } = this.#changed;
+        this.#idle.resolve(undefined);
+        await promise;
+      } else if (this.#end.error !== undefined) throw this.#end.error;
+      else return;
+    }
+  }
+}
+
+/** A reader that takes all it can get, and closes at the end. */
+export class Drain {
+  /** Resolves with everything, or rejects as the reader's stream did. */
+  readonly whole: Promise<Buffer>;
+  readonly #seen = arrivals();
+  readonly #pieces: Uint8Array[] = [];
+
+  constructor(
+    archive: ReadableArchive,
+    range?: { readonly start: number; readonly end: number | undefined },
+  ) {
+    this.whole = this.#run(archive, range);
+    this.whole.catch(() => undefined);
+  }
+
+  /** Bytes so far. */
+  get size(): number {
+    return this.#pieces.reduce((sum, piece) => sum + piece.length, 0);
+  }
+
+  /** Resolves once `size` bytes have come. */
+  async reach(size: number): Promise<void> {
+    while (this.size < size) await this.#seen.reach(this.#seen.count + 1);
+  }
+
+  async #run(
+    archive: ReadableArchive,
+    range?: { readonly start: number; readonly end: number | undefined },
+  ): Promise<Buffer> {
+    try {
+      for await (const piece of archive.read(range)) {
+        this.#pieces.push(piece);
+        this.#seen.arrive();
+      }
+      return Buffer.concat(this.#pieces);
+    } finally {
+      await archive.close();
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import { createHash } from "node:crypto";
+import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import type { Authority } from "../fakes/authority.ts";
+import type { Registry } from "../fakes/registry.ts";
+import {
+  formatTarHeader,
+  tarEnd,
+  tarPadding,
+} from "../../src/mirror/bundle-tar.ts";
+import { originsOf } from "../origins.ts";
+import { runCommand, type CommandRun } from "../running-command.ts";
+import { scratch } from "../running-mirror.ts";
+
+/** A store, its configuration, and `provender` working on it. */
+export interface Site {
+  readonly directory: string;
+  readonly configFile: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  run(command: string, ...args: string[]): Promise<CommandRun>;
+  /** Every file of blobs, records and staging by path, with the digest of its content and its times. */
+  snapshot(): ReadonlyMap<string, string>;
+}
+
+export interface SiteOptions {
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly directory?: string;
+  /** Of the one origin. */
+  readonly origin?: Readonly<Record<string, unknown>>;
+}
+
+/** A site that can ask the registry. */
+export function connectedSite(
+  authority: Authority,
+  registry: Registry,
+  options: SiteOptions = {},
+): Site {
+  const origins = originsOf(authority, registry, options.origin);
+  return makeSite({ ...options, config: { ...origins, ...options.config } });
+}
+
+/** A site without a network: its origin is an address where nothing answers. */
+export function offlineSite(options: SiteOptions = {}): Site {
+  const origin = { url: "https://127.0.0.1:1/", ...options.origin };
+  const origins = { "registry.terraform.io": origin };
+  return makeSite({
+    ...options,
+    config: { offline: true, origins, ...options.config },
+  });
+}
+
+function makeSite({ config = {}, ...options }: SiteOptions): Site {
+  const directory = options.directory ?? scratch("site");
+  const configFile = join(scratch("config"), "provender.yaml");
+  writeFileSync(configFile, stringify({ storage: { directory }, ...config }));
+  return {
+    directory,
+    configFile,
+    config,
+    run: (command, ...args) =>
+      runCommand([command, "--config", configFile, ...args]),
+    snapshot: () => snapshot(directory),
+  };
+}
+
+/** The audit log grows with every refusal and is no part of what is served. */
+function snapshot(directory: string): ReadonlyMap<string, string> {
+  const files = globSync("{blobs,records,staging}/**", { cwd: directory })
+    .map((path) => ({ path, stat: statSync(join(directory, path)) }))
+    .filter(({ stat }) => stat.isFile());
+  return new Map(
+    files
+      .map(({ path, stat }): [string, string] => {
+        const bytes = readFileSync(join(directory, path));
+        const digest = createHash("sha256").update(bytes).digest("hex");
+        return [path, `${digest} ${stat.mtimeMs}`];
+      })
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+/** A bundle taken apart, to be put together otherwise. */
+export interface BundleParts {
+  readonly manifest: ManifestDocument;
+  /** What follows the manifest, by name. */
+  readonly members: readonly {
+    readonly name: string;
+    readonly bytes: Buffer;
+  }[];
+}
+
+export interface ManifestDocument {
+  format: string;
+  releases: {
+    provider: string;
+    version: string;
+    proof: string;
+    platforms: string[];
+    archives: Record<string, string>;
+  }[];
+  proofs: { sha256: string; size: number }[];
+  archives: { sha256: string; size: number }[];
+}
+
+export function takeApart(bundle: Buffer): BundleParts {
+  const members: { name: string; bytes: Buffer }[] = [];
+  for (let at = 0; bundle[at] !== 0;) {
+    const name = bundle.toString("latin1", at, at + 100).replace(/\0.*$/s, "");
+    const size = parseInt(bundle.toString("latin1", at + 124, at + 135), 8);
+    members.push({ name, bytes: bundle.subarray(at + 512, at + 512 + size) });
+    at += 512 + size + tarPadding(size);
+  }
+  const [manifest, ...rest] = members;
+  const document = JSON.parse(
+    manifest?.bytes.toString("utf8") ?? "",
+  ) as ManifestDocument;
+  return { manifest: document, members: rest };
+}
+
+/** A well formed bundle of these parts; only what the parts say can be wrong with it. */
+export function putTogether({ manifest, members }: BundleParts): Buffer {
+  const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+  const all = [{ name: "manifest.json", bytes: text }, ...members];
+  return Buffer.concat([...all.map(tarEntry), tarEnd]);
+}
+
+export function tarEntry(member: {
+  readonly name: string;
+  readonly bytes: Buffer;
+}): Buffer {
+  const { name, bytes } = member;
+  const size = bytes.length;
+  const header = formatTarHeader({ name, size });
+  return Buffer.concat([header, bytes, Buffer.alloc(tarPadding(size))]);
+}
+
+/** A header that was changed and has the right checksum again. */
+export function sealHeader(header: Buffer): Buffer {
+  header.write(" ".repeat(8), 148);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return header;
+}
+
+export function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The path of a new bundle of these SPECs and flags; throws with what was said when something could not be had. */
+export async function exportBundle(
+  site: Site,
+  ...args: readonly string[]
+): Promise<string> {
+  const file = join(scratch("bundle"), "bundle.tar");
+  const { status, stderr } = await site.run(
+    "export",
+    "--bundle",
+    file,
+    ...args,
+  );
+  if (status !== 0) throw new Error(stderr);
+  return file;
+}

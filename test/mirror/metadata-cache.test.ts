@@ -1,0 +1,176 @@
+import { rm, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import {
+  isAbsence,
+  OriginBusy,
+  OriginTimedOut,
+  SignatureRefused,
+  TooBusy,
+} from "../../src/errors.ts";
+import type { VersionList } from "../../src/mirror/version-list.ts";
+import { failure, limits, listOf, minute, prepare } from "./metadata.ts";
+
+describe("what the origin said", () => {
+  it("is a hit until it is old, and then asked for again with what is known", async () => {
+    const { clock, origin, get } = await prepare();
+    const first = listOf("1.0.0");
+    origin.answer = first;
+    expect(await get()).toMatchObject({
+      outcome: "fetched",
+      age: 0,
+      value: first,
+    });
+    clock.pass(limits.versions - 1);
+    expect(await get()).toMatchObject({
+      outcome: "hit",
+      age: limits.versions - 1,
+      originTime: 0,
+    });
+    expect(origin.asked).toBe(1);
+    clock.pass(1);
+    origin.answer = listOf("2.0.0");
+    expect(await get()).toMatchObject({
+      outcome: "fetched",
+      age: 0,
+      value: origin.answer,
+    });
+    expect(origin.known).toEqual([undefined, first]);
+  });
+
+  it("is asked for every time when nothing may be kept", async () => {
+    const { origin, get } = await prepare({ versions: 0 });
+    for (let time = 0; time < 3; time++)
+      expect((await get()).outcome).toBe("fetched");
+    expect(origin.asked).toBe(3);
+  });
+
+  it("comes from one request however many ask", async () => {
+    const { origin, get } = await prepare();
+    const { promise, resolve } = Promise.withResolvers<VersionList>();
+    origin.answer = promise;
+    const asked = Array.from({ length: 50 }, get);
+    resolve(listOf("1.0.0"));
+    const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome);
+    expect(outcomes.toSorted()).toEqual([
+      "fetched",
+      ...Array<string>(49).fill("joined"),
+    ]);
+    expect(origin.asked).toBe(1);
+  });
+
+  it("fails once for all who wait", async () => {
+    const { origin, get } = await prepare();
+    origin.answer = failure;
+    const asked = await Promise.allSettled(Array.from({ length: 50 }, get));
+    for (const result of asked)
+      expect(result).toEqual({ status: "rejected", reason: failure });
+    expect(origin.asked).toBe(1);
+  });
+
+  it("is waited for by a bounded number, and by new ones afterwards", async () => {
+    const { origin, get } = await prepare({ waiters: 2 });
+    const { promise, resolve } = Promise.withResolvers<VersionList>();
+    origin.answer = promise;
+    const asked = [get(), get(), get()];
+    await expect(get()).rejects.toThrow(TooBusy);
+    resolve(listOf("1.0.0"));
+    expect((await Promise.all(asked)).length).toBe(3);
+    expect((await get()).outcome).toBe("hit");
+  });
+
+  it("does not grow old or young with the clock on the wall", async () => {
+    const { clock, origin, get } = await prepare();
+    await get();
+    clock.step(365 * 24 * 60 * minute);
+    expect(await get()).toMatchObject({ outcome: "hit", age: 0 });
+    clock.step(-2 * 365 * 24 * 60 * minute);
+    expect(await get()).toMatchObject({ outcome: "hit", age: 0 });
+    expect(origin.asked).toBe(1);
+  });
+});
+
+describe("while the origin fails", () => {
+  it("what is known is served with its age, and the origin asked only now and then", async () => {
+    const { clock, origin, get } = await prepare();
+    const value = (await get()).value;
+    clock.pass(limits.versions);
+    origin.answer = failure;
+    const stale = { outcome: "stale", value };
+    expect(await get()).toMatchObject({ ...stale, age: limits.versions });
+    clock.pass(4_999);
+    expect(await get()).toMatchObject({
+      ...stale,
+      age: limits.versions + 4_999,
+      originTime: 0,
+    });
+    expect(origin.asked).toBe(2);
+    clock.pass(1);
+    expect(await get()).toMatchObject(stale);
+    expect(origin.asked).toBe(3);
+    clock.pass(5_000);
+    origin.answer = listOf("2.0.0");
+    expect(await get()).toMatchObject({ outcome: "fetched", age: 0 });
+    expect(await get()).toMatchObject({ outcome: "hit", value: origin.answer });
+  });
+
+  it("those who join hear that the answer is stale", async () => {
+    const { clock, origin, get } = await prepare();
+    await get();
+    clock.pass(limits.versions);
+    origin.answer = failure;
+    const answers = await Promise.all([get(), get(), get()]);
+    for (const answer of answers)
+      expect(answer).toMatchObject({ outcome: "stale", age: limits.versions });
+    expect(origin.asked).toBe(2);
+  });
+
+  it("what is known is served up to staleFor and not beyond", async () => {
+    const { clock, origin, get } = await prepare();
+    await get();
+    origin.answer = failure;
+    clock.pass(limits.staleFor);
+    expect((await get()).outcome).toBe("stale");
+    clock.pass(5_001);
+    await expect(get()).rejects.toBe(failure);
+    await expect(get()).rejects.toBe(failure);
+    expect(origin.asked).toBe(4);
+  });
+
+  it.each([
+    failure,
+    new OriginTimedOut("https://a.example/", "no first byte"),
+    new OriginBusy("https://a.example/", 5),
+  ])("%s is never remembered as absence", async (error) => {
+    const { origin, get } = await prepare();
+    origin.answer = error;
+    await expect(get()).rejects.toBe(error);
+    origin.answer = listOf("1.0.0");
+    expect((await get()).outcome).toBe("fetched");
+    expect(isAbsence(error)).toBe(false);
+  });
+
+  it("a refusal is not hidden behind what is known", async () => {
+    const { clock, origin, get } = await prepare();
+    await get();
+    clock.pass(limits.versions);
+    origin.answer = new SignatureRefused(
+      "acme/widget 1.0.0",
+      "bad",
+      "it is bad",
+    );
+    await expect(get()).rejects.toBe(origin.answer);
+  });
+});
+
+describe("a disk that takes nothing more", () => {
+  it("does not turn a good answer into a failure", async () => {
+    const { layout, origin, get, unwritten } = await prepare();
+    await rm(layout.records, { recursive: true });
+    await writeFile(layout.records, "not a folder");
+    origin.answer = listOf("1.0.0");
+    expect(await get()).toMatchObject({ outcome: "fetched" });
+    expect(await get()).toMatchObject({ outcome: "hit" });
+    expect(unwritten).toHaveLength(1);
+    expect(origin.asked).toBe(1);
+  });
+});

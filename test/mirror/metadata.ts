@@ -1,0 +1,103 @@
+import { providerAddress } from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
+import { NotFound, OriginUnreachable } from "../../src/errors.ts";
+import type { Clock } from "../../src/mirror/clock.ts";
+import { MetadataCache } from "../../src/mirror/metadata-cache.ts";
+import type { VersionList } from "../../src/mirror/version-list.ts";
+import { VersionRecords } from "../../src/mirror/version-records.ts";
+import { RecordStore } from "../../src/store/record-store.ts";
+import { makeLayout } from "./archives.ts";
+
+export const minute = 60_000;
+export const limits = {
+  versions: 5 * minute,
+  staleFor: 60 * minute,
+  notFound: minute / 2,
+  answer: 7_000,
+  waiters: 100,
+};
+const widget = providerAddress("registry.terraform.io", "acme", "widget");
+export const failure = new OriginUnreachable(
+  "https://a.example/",
+  "ECONNREFUSED",
+);
+export const absence = new NotFound("registry.terraform.io/acme/widget");
+
+class TestClock implements Clock {
+  #wall = Date.parse("2026-01-01T00:00:00Z");
+  #monotonic = 1_000;
+
+  now(): Date {
+    return new Date(this.#wall);
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  pass(ms: number): void {
+    this.#wall += ms;
+    this.#monotonic += ms;
+  }
+
+  /** Somebody sets the clock on the wall. */
+  step(ms: number): void {
+    this.#wall += ms;
+  }
+}
+
+/** An origin that answers what the test says, and counts. */
+class TestOrigin {
+  asked = 0;
+  known: (VersionList | undefined)[] = [];
+  answer: VersionList | Error | Promise<VersionList> = listOf("1.0.0");
+
+  readonly fetch = async (
+    known: VersionList | undefined,
+  ): Promise<VersionList> => {
+    this.asked += 1;
+    this.known.push(known);
+    const answer = await this.answer;
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+}
+
+export function listOf(text: string): VersionList {
+  const version = parseVersion(text);
+  const entry = {
+    version,
+    protocols: ["5.0"],
+    platforms: undefined,
+    appeared: undefined,
+    listed: true,
+  };
+  return {
+    firstContact: new Date(0),
+    versions: new Map([[version, entry]]),
+    warnings: [],
+  };
+}
+
+/** A cache of lists of versions over real records; `open` opens another one over the same. */
+export async function prepare(
+  settings: Partial<typeof limits> = {},
+  offline = false,
+) {
+  const layout = await makeLayout();
+  const clock = new TestClock();
+  const origin = new TestOrigin();
+  const unwritten: string[] = [];
+  const open = (nowOffline = offline) => {
+    const store = new RecordStore(layout, () => undefined);
+    const cache = new MetadataCache(
+      new VersionRecords(store),
+      { ...limits, ...settings },
+      clock,
+      nowOffline,
+      (record) => unwritten.push(record),
+    );
+    return () => cache.get(widget, origin.fetch);
+  };
+  return { layout, clock, origin, open, unwritten, get: open() };
+}

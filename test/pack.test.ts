@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdir, readFile, stat, symlink } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "./fakes/authority.ts";
+import { startRegistry } from "./fakes/registry.ts";
+import { originsOf } from "./origins.ts";
+import { runCommand } from "./running-command.ts";
+import { scratch, startMirror } from "./running-mirror.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+
+interface Manifest {
+  readonly version: string;
+  readonly bin: { readonly provender: string };
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+let manifest: Manifest;
+let tarball: string;
+let names: readonly string[];
+/** The folder of the installed package, and the program as npm links it. */
+let installed: string;
+let program: string;
+
+beforeAll(async () => {
+  const text = await readFile(join(root, "package.json"), "utf8");
+  manifest = JSON.parse(text) as Manifest;
+  const folder = scratch("pack");
+  await run("npm", ["pack", "--pack-destination", folder], { cwd: root });
+  tarball = join(folder, `provender-${manifest.version}.tgz`);
+  const { stdout } = await run("tar", ["-tzf", tarball]);
+  names = stdout.trimEnd().split("\n");
+  [installed, program] = await install(tarball);
+});
+
+/**
+ * As npm would, without the internet: the package unpacked, its dependencies
+ * and nothing else beside it, so that an import of a development dependency fails.
+ */
+async function install(file: string): Promise<[string, string]> {
+  const modules = join(scratch("installed"), "node_modules");
+  const folder = join(modules, "provender");
+  await mkdir(folder, { recursive: true });
+  await run("tar", ["-xzf", file, "-C", folder, "--strip-components=1"]);
+  for (const name of Object.keys(manifest.dependencies)) {
+    await mkdir(dirname(join(modules, name)), { recursive: true });
+    await symlink(join(root, "node_modules", name), join(modules, name));
+  }
+  const link = join(modules, ".bin", "provender");
+  await mkdir(dirname(link));
+  await chmod(join(folder, manifest.bin.provender), 0o755);
+  await symlink(join("..", "provender", manifest.bin.provender), link);
+  return [folder, link];
+}
+
+describe("the package", () => {
+  it("holds what runs, what explains it, and nothing else", () => {
+    const allowed =
+      /^package\/(?:dist\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|html|css)|systemd\/[a-z@.-]+|config\.example\.yaml|package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md)$/;
+    expect(names.filter((name) => !allowed.test(name))).toEqual([]);
+    expect(names).toContain("package/dist/main.js");
+    expect(names).toContain("package/systemd/provender.service");
+  });
+
+  it("is small", async () => {
+    expect((await stat(tarball)).size).toBeLessThan(512 * 1024);
+  });
+
+  it("names no file outside of itself", async () => {
+    const main = await readFile(join(installed, "dist", "main.js"), "utf8");
+    expect(main).toMatch(/^#!\/usr\/bin\/env node\n/);
+    expect(main).not.toMatch(/from "\.[^"]*\.ts"/);
+  });
+});
+
+describe("the installed program", () => {
+  it("runs under its own name", async () => {
+    const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+    const env = { PATH: path };
+    const { stdout } = await run(program, ["--version"], { env });
+    expect(stdout).toBe(`${manifest.version}\n`);
+  });
+
+  it("explains itself", async () => {
+    const { status, stdout } = await runCommand(["--help"], { program });
+    expect(stdout).toContain("Usage: provender");
+    expect(status).toBe(0);
+  });
+
+  it("serves, with its threads for signatures and hashes", async () => {
+    const authority = await createAuthority();
+    const registry = await startRegistry({ authority });
+    const release = await registry.publish({ type: "demo", version: "1.2.3" });
+    const config = originsOf(authority, registry);
+    const mirror = await startMirror({ config, program });
+    const folder = "/providers/registry.terraform.io/acme/demo";
+    const { filename, bytes, sha256, h1 } = release.archive("linux_amd64");
+
+    const archive = await mirror.get(`${folder}/${filename}`);
+    expect(archive.body.equals(bytes)).toBe(true);
+    const hashes = [h1, `zh:${sha256}`];
+    await expect
+      .poll(async () => (await mirror.get(`${folder}/1.2.3.json`)).json())
+      .toEqual({ archives: { linux_amd64: { url: filename, hashes } } });
+
+    expect((await mirror.get("/")).status).toBe(200);
+    expect(await mirror.stop()).toBe(0);
+    await registry.stop();
+  });
+});

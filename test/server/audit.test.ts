@@ -1,0 +1,253 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { status, tokenRequired } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { createSigner, type Signer } from "../fakes/signing.ts";
+import {
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { originsOf } from "../origins.ts";
+import {
+  eventually,
+  outcomeOf,
+  readAudit,
+  requestsFor,
+  runCommand,
+  type AuditLine,
+} from "./provider-requests.ts";
+
+const token = "s3cret-0rigin-t0ken-9f8e7d";
+const env = { ORIGIN_TOKEN: token };
+
+let registry: Registry;
+let mirror: RunningMirror;
+let known: Signer;
+let stranger: Signer;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (const kind of ["discovery", "versions", "package"] as const)
+    registry.script(kind, tokenRequired(token));
+  [known, stranger] = [
+    await createSigner({ name: "Known" }),
+    await createSigner({ name: "Stranger" }),
+  ];
+  const publish = (type: string, version: string, options = {}) =>
+    registry.publish({
+      type,
+      version,
+      signer: known,
+      size: 20_000,
+      ...options,
+    });
+  await publish("demo", "1.0.0");
+  await publish("demo", "1.1.0");
+  await publish("denied", "1.0.0");
+  await publish("young", "1.0.0", { signedAt: new Date(Date.now() - 60_000) });
+  await publish("forged", "1.0.0", { signingKeys: [stranger] });
+  mirror = await startMirror({
+    env,
+    config: {
+      ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
+      freshness: { versions: "1ms" },
+      policy: {
+        rules: [
+          { match: "*/acme/denied", action: "deny" },
+          { match: "*/acme/young", action: "allow", minimumAge: "7d" },
+        ],
+      },
+    },
+  });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+/** The lines that one request left. */
+function linesOf(answer: Answer): readonly AuditLine[] {
+  const id = answer.headers["x-request-id"];
+  return readAudit(mirror).filter(({ requestId }) => requestId === id);
+}
+
+const provider = (type: string) => `registry.terraform.io/acme/${type}`;
+
+describe("the audit log", () => {
+  it("says who saw a release first, what it was, its key and that it was accepted", async () => {
+    const answer = await requestsFor(mirror, "demo").version("1.0.0");
+    expect(answer.status).toBe(200);
+    const lines = linesOf(answer);
+    const asked = {
+      client: expect.stringMatching(/127\.0\.0\.1$/) as string,
+      provider: provider("demo"),
+      version: "1.0.0",
+      verdict: "accepted",
+      fingerprint: known.fingerprint,
+    };
+    expect(lines).toMatchObject([
+      {
+        ...asked,
+        event: "first-seen",
+        detail: expect.stringMatching(/^SHA256SUMS [0-9a-f]{64}$/) as string,
+      },
+      { ...asked, event: "new-key", rule: "trust: first-contact" },
+    ]);
+    for (const { at } of lines)
+      expect(Date.parse(at ?? "")).toBeLessThanOrEqual(Date.now());
+  });
+
+  it("says who got which archive, by its digest", async () => {
+    const answer = await requestsFor(mirror, "demo").archive("1.1.0");
+    expect(answer.status).toBe(200);
+    const served = await eventually(
+      async () => {
+        await mirror.get("/healthz");
+        return linesOf(answer).find(({ event }) => event === "served");
+      },
+      (line) => line !== undefined,
+    );
+    expect(served).toMatchObject({
+      client: expect.stringMatching(/127\.0\.0\.1$/) as string,
+      verdict: "accepted",
+      provider: provider("demo"),
+      version: "1.1.0",
+      platform: "linux_amd64",
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+  });
+
+  it.each([
+    ["denied", "policy-denied", { rule: "policy.rules[0]" }],
+    ["young", "too-young", { rule: "policy.rules[1].minimumAge" }],
+    ["forged", "signature-refused", {}],
+  ])(
+    "says who was refused %s, by which rule, before the answer arrives",
+    async (type, reason, facts) => {
+      for (let round = 0; round < 10; round++) {
+        const answer = await requestsFor(mirror, type).version("1.0.0");
+        const lines = linesOf(answer);
+        expect(outcomeOf(answer)).toBe(`451 ${reason}`);
+        expect(lines.at(-1)).toMatchObject({
+          event: "refused",
+          verdict: "refused",
+          client: expect.stringMatching(/127\.0\.0\.1$/) as string,
+          provider: provider(type),
+          version: "1.0.0",
+          reason,
+          ...facts,
+        });
+      }
+      const index = await requestsFor(mirror, type).archive("1.0.0");
+      expect(linesOf(index).at(-1)).toMatchObject({
+        event: "refused",
+        provider: provider(type),
+        reason,
+      });
+    },
+  );
+
+  it("says which key a release was held back for, once as such and each time as a refusal", async () => {
+    const ask = requestsFor(mirror, "demo");
+    await registry.publish({
+      type: "demo",
+      version: "2.0.0",
+      signer: stranger,
+    });
+    const answers = [await ask.version("2.0.0"), await ask.version("2.0.0")];
+    const facts = {
+      provider: provider("demo"),
+      version: "2.0.0",
+      verdict: "refused",
+      fingerprint: stranger.fingerprint,
+      rule: "trust: unknown",
+    };
+    const lines = answers.flatMap((answer) => linesOf(answer));
+    expect(lines.filter(({ event }) => event === "quarantined")).toMatchObject([
+      facts,
+    ]);
+    expect(lines.filter(({ event }) => event === "refused")).toMatchObject([
+      { ...facts, reason: "key-refused" },
+      { ...facts, reason: "key-refused" },
+    ]);
+  });
+
+  it("has what an operator decided beside the daemon", async () => {
+    const { status } = await runCommand(
+      { ...mirror, env },
+      "trust",
+      "approve",
+      "acme/demo@2.0.0",
+    );
+    expect(status).toBe(0);
+    const lines = readAudit(mirror).filter(({ event }) => event === "approved");
+    expect(lines).toMatchObject([
+      {
+        verdict: "accepted",
+        provider: provider("demo"),
+        version: "2.0.0",
+        fingerprint: stranger.fingerprint,
+      },
+    ]);
+  });
+
+  it("has both digests of an archive that is not the one that was signed", async () => {
+    const first = await registry.publish({ type: "twice", version: "1.0.0" });
+    const ask = requestsFor(mirror, "twice");
+    expect((await ask.version("1.0.0")).status).toBe(200);
+    const second = await registry.republish(first);
+    const answer = await ask.archive("1.0.0");
+    expect(outcomeOf(answer)).toBe("451 checksum-conflict");
+    const { sha256 } = second.archive("linux_amd64");
+    const refused = linesOf(answer).find(({ event }) => event === "refused");
+    expect(refused).toMatchObject({ sha256 });
+    expect(refused?.detail).toContain(first.archive("linux_amd64").sha256);
+  });
+
+  it("has lines that are each one JSON object with a time", () => {
+    for (const line of readAudit(mirror))
+      expect(line.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+});
+
+describe("an origin's token", () => {
+  it("is sent to the origin and found nowhere else", async () => {
+    const bodies: string[] = [];
+    for (const type of ["demo", "denied", "young", "forged", "absent"]) {
+      const ask = requestsFor(mirror, type);
+      for (const answer of [await ask.index(), await ask.version("1.0.0")])
+        bodies.push(JSON.stringify(answer.headers), answer.body.toString());
+    }
+    registry.script("versions", status(401));
+    const failing = await requestsFor(mirror, "failing").index();
+    registry.script("versions", tokenRequired(token));
+    bodies.push(failing.body.toString());
+    bodies.push((await mirror.get("/metrics")).body.toString());
+    bodies.push((await mirror.get("/")).body.toString());
+    const { stdout, stderr } = await runCommand(
+      { ...mirror, env },
+      "config",
+      "show",
+    );
+    expect(stdout).toContain("ORIGIN_TOKEN");
+    bodies.push(stdout, stderr, mirror.printed, JSON.stringify(mirror.log));
+    expect(bodies.filter((text) => text.includes(token))).toEqual([]);
+
+    expect(
+      registry.requests
+        .list("package")
+        .every(({ headers }) => headers.authorization === `Bearer ${token}`),
+    ).toBe(true);
+    const files = readdirSync(mirror.directory, { recursive: true })
+      .map((name) => join(mirror.directory, String(name)))
+      .filter((path) => statSync(path).isFile());
+    expect(files.length).toBeGreaterThan(10);
+    const telling = files.filter((path) => readFileSync(path).includes(token));
+    expect(telling).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import * as openpgp from "openpgp";
+import type { Signer } from "../fakes/signing.ts";
+
+/** A publisher whose primary key certifies what signs and can be revoked. */
+export interface CertifiedSigner extends Signer {
+  /** Signs with a new subkey of the same primary key from now on. */
+  withNewSubkey(): Promise<CertifiedSigner>;
+  /** The same signatures beside a public key that its owner revoked. */
+  revoked(): Promise<Signer>;
+}
+
+const config = {
+  preferredHashAlgorithm: openpgp.enums.hash.sha256,
+  v6Keys: false,
+  nonDeterministicSignaturesViaNotation: false,
+};
+const created = new Date("2020-01-01T00:00:00Z");
+const signed = new Date("2024-01-01T00:00:00Z");
+
+export async function createCertifiedSigner(
+  name: string,
+): Promise<CertifiedSigner> {
+  const { privateKey } = await openpgp.generateKey({
+    type: "rsa",
+    rsaBits: 2048,
+    userIDs: [{ name, email: "publisher@example.com" }],
+    subkeys: [{ sign: true }],
+    date: created,
+    format: "object",
+    config,
+  });
+  return asSigner(name, privateKey);
+}
+
+function asSigner(name: string, key: openpgp.PrivateKey): CertifiedSigner {
+  const fingerprint = key.getFingerprint().toUpperCase();
+  const subkey = key.subkeys.at(-1);
+  if (subkey === undefined) throw new Error("it has no subkey");
+  const signer: Signer = {
+    name,
+    fingerprint,
+    keyId: fingerprint.slice(-16),
+    armoredPublicKey: key.toPublic().armor(),
+    sign: (document, date = signed) =>
+      sign(key, subkey.getKeyID(), document, date),
+  };
+  return {
+    ...signer,
+    withNewSubkey: async () =>
+      asSigner(
+        name,
+        await key.addSubkey({ sign: true, date: created, config }),
+      ),
+    revoked: async () => {
+      const { publicKey } = await openpgp.revokeKey({
+        key,
+        date: new Date("2025-01-01T00:00:00Z"),
+        reasonForRevocation: {
+          flag: openpgp.enums.reasonForRevocation.keyCompromised,
+        },
+        format: "object",
+        config,
+      });
+      return { ...signer, armoredPublicKey: publicKey.armor() };
+    },
+  };
+}
+
+async function sign(
+  signingKeys: openpgp.PrivateKey,
+  signingKeyID: openpgp.KeyID,
+  document: Uint8Array,
+  date: Date,
+): Promise<Uint8Array> {
+  const signature: unknown = await openpgp.sign({
+    message: await openpgp.createMessage({ binary: document }),
+    signingKeys,
+    signingKeyIDs: [signingKeyID],
+    detached: true,
+    format: "binary",
+    date,
+    config,
+  });
+  return signature as Uint8Array;
+}

@@ -1,0 +1,155 @@
+import { globSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { barrier } from "../fakes/barrier.ts";
+import { openOnce } from "../fakes/fetching.ts";
+import * as faults from "../fakes/faults.ts";
+import type { Fault } from "../fakes/faults.ts";
+import {
+  digest,
+  expectCut,
+  expectRefusal,
+  startFailingOrigin,
+  type FailingOrigin,
+} from "./failing-origin.ts";
+
+let origin: FailingOrigin;
+
+beforeAll(async () => {
+  origin = await startFailingOrigin();
+});
+
+afterEach(() => origin.registry.heal());
+
+afterAll(() => origin.stop());
+
+describe("an archive that goes wrong after its first bytes", () => {
+  it.each<[string, Fault]>([
+    ["with another first byte", faults.alteredByte(0)],
+    ["with another last byte", faults.alteredByte(-1)],
+    ["cut with a length", faults.cut(200_000)],
+    ["cut in chunks", faults.cutChunked(200_000)],
+    ["cut without a length", faults.cutUnannounced(200_000)],
+    ["with a byte too many", faults.grown(1)],
+    [
+      "with a byte too many and no length",
+      faults.all(faults.grown(1), faults.chunked),
+    ],
+    [
+      "larger than the limit without a length",
+      faults.all(faults.grown(1024 * 1024), faults.chunked),
+    ],
+  ])("is a cut transfer %s, and healed at once", async (_, fault) => {
+    const release = await origin.publish();
+    origin.registry.script("archive", fault);
+    expectCut(await origin.ask(release, "archive"), release);
+    expect(origin.isStored(release)).toBe(false);
+    await origin.expectHealed(release, "archive");
+  });
+
+  it("is an error where all of it was held back", async () => {
+    const release = await origin.publish(20_000);
+    origin.registry.script("archive", faults.alteredByte(0));
+    expectRefusal(await origin.ask(release, "archive"), 451, "archive-digest");
+    await origin.expectHealed(release, "archive");
+  });
+
+  it("is whole when only bytes beyond the announced length follow", async () => {
+    const release = await origin.publish();
+    origin.registry.script("archive", faults.excess(1000));
+    const answer = await origin.ask(release, "archive");
+    expect(answer.complete).toBe(true);
+    expect(digest(answer.body)).toBe(release.archive("linux_amd64").sha256);
+  });
+});
+
+describe("many clients of an archive in flight", () => {
+  it("all see a cut transfer when its digest turns out wrong, and share the next download", async () => {
+    const { registry } = origin;
+    const release = await origin.publish();
+    const held = barrier();
+    registry.script(
+      "archive",
+      faults.all(faults.alteredByte(-1), held.afterBytes(200_000)),
+    );
+    const asked = Array.from({ length: 8 }, () =>
+      origin.ask(release, "archive"),
+    );
+    await held.reached;
+    asked.push(origin.ask(release, "archive"));
+    held.release();
+    for (const answer of await Promise.all(asked)) expectCut(answer, release);
+    registry.requests.clear();
+    await Promise.all(asked.map(() => origin.expectHealed(release, "archive")));
+    expect(registry.requests.count("archive")).toBe(1);
+  });
+
+  it("get the ranges they ask for from the one download", async () => {
+    const { registry, mirror } = origin;
+    const release = await origin.publish();
+    const { bytes, filename } = release.archive("linux_amd64");
+    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
+    const held = barrier();
+    registry.script("archive", held.afterBytes(200_000));
+    registry.requests.clear();
+    const whole = mirror.get(path);
+    await held.reached;
+    const ranges = ["0-0", "100-199", "150000-250000", "-10", "299999-"];
+    const asked = ranges.map((range) =>
+      mirror.get(path, { headers: { Range: `bytes=${range}` } }),
+    );
+    const beyond = await mirror.get(path, {
+      headers: { Range: `bytes=${bytes.length}-` },
+    });
+    expect(beyond.status).toBe(416);
+    held.release();
+    const answers = await Promise.all(asked);
+    const expected = [
+      bytes.subarray(0, 1),
+      bytes.subarray(100, 200),
+      bytes.subarray(150_000, 250_001),
+      bytes.subarray(-10),
+      bytes.subarray(299_999),
+    ];
+    for (const [index, answer] of answers.entries()) {
+      expect([answer.status, answer.complete]).toEqual([206, true]);
+      expect(expected[index]?.equals(answer.body)).toBe(true);
+    }
+    expect((await whole).body.equals(bytes)).toBe(true);
+    expect(registry.requests.count("archive")).toBe(1);
+  });
+
+  it("go on when the first one leaves", async () => {
+    const { registry, mirror } = origin;
+    const release = await origin.publish();
+    const { filename, sha256 } = release.archive("linux_amd64");
+    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
+    const held = barrier();
+    registry.script("archive", held.afterBytes(200_000));
+    registry.requests.clear();
+    const first = await openOnce(new URL(path, mirror.url).href, {
+      ca: readFileSync(mirror.caFile, "utf8"),
+    });
+    await held.reached;
+    const second = mirror.get(path);
+    first.destroy();
+    held.release();
+    expect(digest((await second).body)).toBe(sha256);
+    expect(registry.requests.count("archive")).toBe(1);
+  });
+});
+
+describe("after all of this", () => {
+  it("every file in the blob store is what its name says", () => {
+    const { directory } = origin.mirror;
+    const files = globSync("blobs/v1/sha256/*/*", { cwd: directory });
+    expect(files.length).toBeGreaterThan(5);
+    for (const file of files)
+      expect(digest(readFileSync(join(directory, file)))).toBe(basename(file));
+  });
+
+  it("nothing is left in staging", async () => {
+    await origin.mirror.stop();
+    expect(readdirSync(join(origin.mirror.directory, "staging"))).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import * as faults from "../fakes/faults.ts";
+import type { Fault } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { originsOf } from "../origins.ts";
+import {
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+
+/** The token of the origin, and what is signed into its URLs. */
+export const secret = "not-for-anybody-else";
+
+/** Everything that clients ask of a network mirror. */
+export type Question = "index" | "version" | "archive";
+
+/** A registry that can be scripted, a mirror in front of it that remembers no list, and a port that nobody may ask. */
+export interface FailingOrigin {
+  readonly registry: Registry;
+  readonly mirror: RunningMirror;
+  readonly canary: { readonly port: number; readonly connections: number };
+  /** A release that nobody has asked for, so that nothing of it is known. */
+  publish(size?: number): Promise<Release>;
+  ask(release: Release, question: Question): Promise<Answer>;
+  /** Heals the origin and expects the right answer to the next request. */
+  expectHealed(release: Release, question: Question): Promise<void>;
+  isStored(release: Release): boolean;
+  stop(): Promise<void>;
+}
+
+export async function startFailingOrigin(): Promise<FailingOrigin> {
+  const authority = await createAuthority();
+  const registry = await startRegistry({ authority });
+  const canary = await startCanary();
+  const mirror = await startMirror({
+    config: {
+      ...originsOf(authority, registry, { token: { env: "ORIGIN_TOKEN" } }),
+      freshness: { versions: "0" },
+      limits,
+    },
+    env: { ORIGIN_TOKEN: secret },
+  });
+  const ask = (release: Release, question: Question) =>
+    mirror.get(pathOf(release, question));
+  let names = 0;
+  return {
+    registry,
+    mirror,
+    canary,
+    ask,
+    publish: (size = 300_000) => {
+      const type = `demo${(names += 1)}`;
+      return registry.publish({ type, version: "1.0.0", size });
+    },
+    expectHealed: async (release, question) => {
+      registry.heal();
+      expectRight(await ask(release, question), release, question);
+    },
+    isStored: (release) => isStored(mirror.directory, sha256Of(release)),
+    stop: async () => {
+      await mirror.stop();
+      await registry.stop();
+      canary.stop();
+    },
+  };
+}
+
+/** Small, so that tests are fast, but long enough for a machine that is busy. */
+const limits = {
+  json: "2s",
+  firstByte: "2s",
+  answer: "3s",
+  originJson: "64KiB",
+  checksums: "8KiB",
+  archive: "1MiB",
+};
+
+async function startCanary() {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return connections;
+    },
+    stop: () => server.close(),
+  };
+}
+
+function pathOf({ type }: Release, question: Question): string {
+  const document = {
+    index: "index.json",
+    version: "1.0.0.json",
+    archive: `terraform-provider-${type}_1.0.0_linux_amd64.zip`,
+  }[question];
+  return `/providers/registry.terraform.io/acme/${type}/${document}`;
+}
+
+/** The contract's error body and headers, and nothing of what was secret. */
+export function expectRefusal(
+  answer: Answer,
+  status: number,
+  code: string,
+): void {
+  expect([answer.status, answer.json()]).toEqual([
+    status,
+    {
+      errors: [expect.stringMatching(/^[^\n]+\.$/) as string],
+      code,
+      requestId: expect.stringMatching(/^[\da-f-]{36}$/) as string,
+    },
+  ]);
+  expect(answer.complete).toBe(true);
+  expect(answer.headers["content-type"]).toBe("application/json");
+  expect(answer.headers["cache-control"]).toBe("no-store");
+  expect(answer.body.toString()).not.toMatch(/\?|not-for-anybody-else/);
+  const retryAfter = Number(answer.headers["retry-after"]);
+  if (status > 500) expect([1, 2, 3, 4, 5]).toContain(retryAfter);
+  else expect(answer.headers["retry-after"]).toBeUndefined();
+}
+
+export function expectCut(answer: Answer, release: Release): void {
+  expect(answer.status).toBe(200);
+  expect(answer.complete).toBe(false);
+  expect(digest(answer.body)).not.toBe(sha256Of(release));
+}
+
+function expectRight(
+  answer: Answer,
+  release: Release,
+  question: Question,
+): void {
+  expect([answer.status, answer.complete]).toEqual([200, true]);
+  if (question === "index")
+    expect(answer.json()).toEqual({ versions: { "1.0.0": {} } });
+  if (question === "version")
+    expect(answer.body.toString()).toContain(`zh:${sha256Of(release)}`);
+  if (question === "archive")
+    expect(digest(answer.body)).toBe(sha256Of(release));
+}
+
+export function sha256Of(release: Release): string {
+  return release.archive("linux_amd64").sha256;
+}
+
+export function digest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function isStored(directory: string, sha256: string): boolean {
+  const blobs = join(directory, "blobs", "v1", "sha256");
+  return existsSync(join(blobs, sha256.slice(0, 2), sha256));
+}
+
+/** Every URL in a package document carries a signature, as those of object stores do. */
+export const signedUrls: Fault = faults.json((document) => ({
+  ...document,
+  download_url: `${String(document.download_url)}?signature=${secret}`,
+  shasums_url: `${String(document.shasums_url)}?signature=${secret}`,
+}));

@@ -1,0 +1,220 @@
+import { rename } from "node:fs/promises";
+import { Agent } from "node:https";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { barrier } from "../fakes/barrier.ts";
+import { collect, openOnce } from "../fakes/fetching.ts";
+import { all, chunked, type Fault } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { originsOf } from "../origins.ts";
+import {
+  startMirror,
+  type MirrorOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { awaitHit, awaitMessage } from "./log-lines.ts";
+import { openConnection } from "./raw-connection.ts";
+
+const base = "/providers/registry.terraform.io/acme/demo/";
+const archive = `${base}terraform-provider-demo_1.2.3_linux_amd64.zip`;
+const half = 500_000;
+
+let registry: Registry;
+let release: Release;
+let config: ReturnType<typeof originsOf>;
+const started: RunningMirror[] = [];
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    type: "demo",
+    version: "1.2.3",
+    size: 2 * half,
+  });
+  config = originsOf(authority, registry);
+});
+
+afterEach(async () => {
+  registry.heal();
+  registry.requests.clear();
+  await Promise.all(started.splice(0).map((mirror) => mirror.kill()));
+});
+
+afterAll(() => registry.stop());
+
+async function start(
+  settings: Readonly<Record<string, unknown>> = {},
+  options: MirrorOptions = {},
+): Promise<RunningMirror> {
+  const mirror = await startMirror({
+    ...options,
+    config: { ...config, ...settings },
+  });
+  started.push(mirror);
+  return mirror;
+}
+
+/** A download that waits half-way, and its client, which has the headers and wants to keep the connection. */
+async function startDownload(mirror: RunningMirror, fault: Fault = (r) => r) {
+  const gate = barrier();
+  registry.script("archive", all(gate.afterBytes(half), fault));
+  const ca = readFileSync(mirror.caFile, "utf8");
+  const agent = new Agent({ ca, keepAlive: true });
+  const url = new URL(archive, mirror.url).href;
+  const response = await openOnce(url, { ca, agent });
+  return { gate, answer: collect(response) };
+}
+
+describe("readiness", () => {
+  it.each(["", "staging", "blobs"])(
+    "is lost while the storage directory's %s is away, and comes back",
+    async (folder) => {
+      const mirror = await start();
+      const path = join(mirror.directory, folder);
+      expect((await mirror.get("/readyz")).json()).toEqual({ status: "ready" });
+
+      await rename(path, `${mirror.directory}.away`);
+      const away = await mirror.get("/readyz");
+      expect(away.status).toBe(503);
+      expect(away.json()).toMatchObject({ code: "not-ready" });
+      expect(away.headers["retry-after"]).toMatch(/^[1-5]$/);
+      expect((await mirror.get("/healthz")).status).toBe(200);
+
+      await rename(`${mirror.directory}.away`, path);
+      expect((await mirror.get("/readyz")).status).toBe(200);
+    },
+  );
+
+  it("is never kept by a cache", async () => {
+    const mirror = await start();
+    for (const path of ["/readyz", "/healthz"]) {
+      const { headers } = await mirror.get(path);
+      expect(headers["cache-control"]).toBe("no-store");
+      expect(headers["content-type"]).toBe("application/json");
+    }
+  });
+});
+
+describe("SIGTERM", () => {
+  it("ends an idle daemon with status 0", async () => {
+    const mirror = await start();
+    expect(await mirror.stop()).toBe(0);
+    await expect(openConnection(mirror)).rejects.toThrow(
+      /ECONNREFUSED|ECONNRESET/,
+    );
+  });
+
+  it("lets a running download finish, takes no new connections, and ends with status 0", async () => {
+    const mirror = await start({ limits: { stop: "60s" } });
+    const { gate, answer } = await startDownload(mirror);
+
+    const stopped = mirror.stop();
+    await awaitMessage(mirror, "stopping");
+    await expect(openConnection(mirror)).rejects.toThrow(
+      /ECONNREFUSED|ECONNRESET/,
+    );
+    expect(mirror.process.exitCode).toBeNull();
+    gate.release();
+
+    const { body, whole } = await answer;
+    expect(whole).toBe(true);
+    expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
+    // Well before limits.stop, which is longer than a test may take.
+    expect(await stopped).toBe(0);
+  });
+
+  it("keeps what the running download stored", async () => {
+    const mirror = await start();
+    const { gate, answer } = await startDownload(mirror);
+    const stopped = mirror.stop();
+    await awaitMessage(mirror, "stopping");
+    gate.release();
+    await Promise.all([answer, stopped]);
+
+    registry.requests.clear();
+    const { directory } = mirror;
+    const again = await start({}, { directory });
+    expect((await again.get(archive)).complete).toBe(true);
+    expect(registry.requests.count("archive")).toBe(0);
+  });
+
+  it.each<[string, Fault]>([
+    ["with a known length", (reply) => reply],
+    ["of unknown length", chunked],
+  ])("cuts a download %s that outlasts limits.stop", async (_, fault) => {
+    const mirror = await start({ limits: { stop: "300ms" } });
+    const { answer } = await startDownload(mirror, fault);
+
+    const before = performance.now();
+    expect(await mirror.stop()).toBe(0);
+    expect(performance.now() - before).toBeLessThan(10_000);
+
+    const { body, whole } = await answer;
+    expect(whole).toBe(false);
+    expect(body.length).toBeLessThanOrEqual(half);
+  });
+
+  it("is obeyed once, however often it comes", async () => {
+    const mirror = await start();
+    const { gate, answer } = await startDownload(mirror);
+    const stopped = mirror.stop();
+    await awaitMessage(mirror, "stopping");
+    mirror.process.kill("SIGTERM");
+    mirror.process.kill("SIGINT");
+    mirror.process.kill("SIGHUP");
+    gate.release();
+    expect((await answer).whole).toBe(true);
+    expect(await stopped).toBe(0);
+  });
+});
+
+describe("SIGINT", () => {
+  it("ends the daemon like SIGTERM", async () => {
+    const mirror = await start();
+    const { gate, answer } = await startDownload(mirror);
+    mirror.process.kill("SIGINT");
+    await awaitMessage(mirror, "stopping");
+    gate.release();
+    expect((await answer).whole).toBe(true);
+    await awaitMessage(mirror, "stopped");
+  });
+});
+
+describe("kill -9", () => {
+  it("loses nothing that was stored, which is served without the origin", async () => {
+    const first = await start();
+    await awaitHit(first, archive);
+    await first.kill();
+    await registry.stop();
+    try {
+      const again = await start({}, { directory: first.directory });
+      const { status, body } = await again.get(archive);
+      expect(status).toBe(200);
+      expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
+      expect((await again.get(`${base}index.json`)).json()).toEqual({
+        versions: { "1.2.3": {} },
+      });
+      expect((await again.get(`${base}1.2.3.json`)).status).toBe(200);
+    } finally {
+      await registry.restart();
+    }
+  });
+
+  it("in a download leaves nothing that is served as whole", async () => {
+    const first = await start();
+    const { gate, answer } = await startDownload(first);
+    await first.kill();
+    gate.release();
+    expect((await answer).whole).toBe(false);
+
+    registry.heal();
+    const again = await start({}, { directory: first.directory });
+    const { body, complete } = await again.get(archive);
+    expect(complete).toBe(true);
+    expect(body.equals(release.archive("linux_amd64").bytes)).toBe(true);
+  });
+});

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { originsOf } from "../origins.ts";
+import {
+  codeOf,
+  listedIn,
+  outcomeOf,
+  requestsFor,
+} from "./provider-requests.ts";
+
+let authority: Authority;
+let registry: Registry;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "partly", version: "1.0.0" });
+  for (const version of ["1.0.0", "2.0.0"])
+    await registry.publish({ type: "wanted", version });
+  const old = new Date("2024-01-01T00:00:00Z");
+  const young = new Date(Date.now() - 60_000);
+  const old7 = "1.0.0 1.0.1 1.0.2 1.1.0 1.1.1 2.0.0 2.0.1".split(" ");
+  for (const version of old7)
+    await registry.publish({ type: "lines", version, signedAt: old });
+  for (const version of ["2.0.2", "2.1.0"])
+    await registry.publish({ type: "lines", version, signedAt: young });
+});
+
+afterAll(() => registry.stop());
+
+describe("a policy of its own", () => {
+  async function withPolicy(
+    policy: Readonly<Record<string, unknown>>,
+    work: (mirror: RunningMirror) => Promise<void>,
+  ): Promise<void> {
+    const own = await startMirror({
+      config: { ...originsOf(authority, registry), policy },
+    });
+    try {
+      await work(own);
+    } finally {
+      await own.stop();
+    }
+  }
+
+  it("denies all that no rule allows, without asking the origin for it", async () => {
+    const policy = {
+      default: "deny",
+      rules: [
+        {
+          match: "registry.terraform.io/acme/want*",
+          action: "allow",
+          versions: "~> 1.0",
+        },
+      ],
+    };
+    await withPolicy(policy, async (own) => {
+      const wanted = requestsFor(own, "wanted");
+      expect(listedIn(await wanted.index())).toEqual(["1.0.0"]);
+      expect((await wanted.archive("1.0.0")).status).toBe(200);
+      expect(outcomeOf(await wanted.version("2.0.0"))).toBe(
+        "451 policy-denied",
+      );
+      registry.requests.clear();
+      const other = requestsFor(own, "partly");
+      expect(outcomeOf(await other.index())).toBe("451 policy-denied");
+      expect(outcomeOf(await other.archive("1.0.0"))).toBe("451 policy-denied");
+      expect(registry.requests.count()).toBe(0);
+    });
+  });
+
+  it("answers 451 when each version is denied for itself", async () => {
+    const policy = {
+      rules: [
+        {
+          match: "registry.terraform.io/acme/wanted",
+          action: "deny",
+          versions: ">= 0",
+        },
+      ],
+    };
+    await withPolicy(policy, async (own) => {
+      const answer = await requestsFor(own, "wanted").index();
+      expect(outcomeOf(answer)).toBe("451 nothing-admitted");
+    });
+  });
+
+  it("refuses a denied provider of a host that is not served, where others are sent on", async () => {
+    const policy = {
+      otherHosts: "not-found",
+      rules: [{ match: "other.example.com/evil/*", action: "deny" }],
+    };
+    await withPolicy(policy, async (own) => {
+      const ask = (namespace: string) =>
+        requestsFor(own, "thing", namespace, "other.example.com");
+      expect((await ask("good").index()).status).toBe(404);
+      expect(outcomeOf(await ask("evil").index())).toBe("451 policy-denied");
+      expect(outcomeOf(await ask("evil").version("1.0.0"))).toBe(
+        "451 policy-denied",
+      );
+    });
+  });
+
+  it("looks up one release of each line for its age, and further only below one that is too young", async () => {
+    await withPolicy({ minimumAge: "7d" }, async (own) => {
+      registry.requests.clear();
+      const ask = requestsFor(own, "lines");
+      expect(listedIn(await ask.index())).toEqual([
+        "1.0.0",
+        "1.0.1",
+        "1.0.2",
+        "1.1.0",
+        "1.1.1",
+        "2.0.0",
+        "2.0.1",
+      ]);
+      // 2.1.0, 2.0.2, 2.0.1, 1.1.1 and 1.0.2.
+      expect(registry.requests.count("package")).toBe(5);
+      expect(listedIn(await ask.index())).toHaveLength(7);
+      expect(registry.requests.count("package")).toBe(5);
+    });
+  });
+
+  it("looks nothing up for versions of which no age is asked", async () => {
+    const policy = {
+      rules: [
+        {
+          match: "registry.terraform.io/acme/lines",
+          action: "allow",
+          versions: "~> 2.1.0",
+          minimumAge: "7d",
+        },
+      ],
+    };
+    await withPolicy(policy, async (own) => {
+      registry.requests.clear();
+      const listed = listedIn(await requestsFor(own, "lines").index());
+      expect(listed).toHaveLength(8);
+      expect(listed).not.toContain("2.1.0");
+      // 2.1.0, whose key is learnt at first contact with the same look-up.
+      expect(registry.requests.count("package")).toBe(1);
+    });
+  });
+
+  it("says 451 with the date from which a version is available", async () => {
+    await withPolicy({ minimumAge: "7d" }, async (own) => {
+      const answer = await requestsFor(own, "lines").version("2.1.0");
+      expect(codeOf(answer)).toBe("too-young");
+      expect(answer.body.toString()).toMatch(/until \d{4}-\d\d-\d\dT/);
+    });
+  });
+
+  it("is asked also for what the client has already", async () => {
+    await withPolicy({ default: "deny" }, async (own) => {
+      const answer = await requestsFor(own, "lines").archive("1.0.0", {
+        headers: { "If-None-Match": "*" },
+      });
+      expect(outcomeOf(answer)).toBe("451 policy-denied");
+    });
+  });
+});

@@ -1,0 +1,152 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+import type { Answer, GetOptions, RunningMirror } from "../running-mirror.ts";
+
+const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+
+/** What clients of a network mirror ask for one provider. */
+export interface ProviderRequests {
+  index(): Promise<Answer>;
+  version(version: string): Promise<Answer>;
+  archive(version: string, options?: ArchiveOptions): Promise<Answer>;
+}
+
+export interface ArchiveOptions extends GetOptions {
+  readonly platform?: string;
+}
+
+export function requestsFor(
+  mirror: RunningMirror,
+  type: string,
+  namespace = "acme",
+  hostname = "registry.terraform.io",
+): ProviderRequests {
+  const base = `/providers/${hostname}/${namespace}/${type}/`;
+  return {
+    index: () => mirror.get(`${base}index.json`),
+    version: (version) => mirror.get(`${base}${version}.json`),
+    archive: (version, { platform = "linux_amd64", ...options } = {}) =>
+      mirror.get(
+        `${base}terraform-provider-${type}_${version}_${platform}.zip`,
+        options,
+      ),
+  };
+}
+
+/** The versions of an `index.json`, or the code of an error. */
+export function listedIn(answer: Answer): readonly string[] | string {
+  return answer.status === 200
+    ? Object.keys((answer.json() as { versions: object }).versions).toSorted()
+    : codeOf(answer);
+}
+
+/** `zh:` by platform of a `VERSION.json`, or the code of an error. */
+export function digestsIn(
+  answer: Answer,
+): Readonly<Record<string, string | undefined>> | string {
+  if (answer.status !== 200) return codeOf(answer);
+  const { archives } = answer.json() as {
+    archives: Record<string, { hashes: string[] }>;
+  };
+  return Object.fromEntries(
+    Object.entries(archives).map(([platform, { hashes }]) => [
+      platform,
+      hashes.find((hash) => hash.startsWith("zh:"))?.slice(3),
+    ]),
+  );
+}
+
+/** `STATUS CODE` of an error, such as "451 key-refused"; only the status of others. */
+export function outcomeOf(answer: Answer): string {
+  return answer.status < 400
+    ? String(answer.status)
+    : `${answer.status} ${codeOf(answer)}`;
+}
+
+export function codeOf(answer: Answer): string {
+  return answer.body.length === 0
+    ? "no body"
+    : (answer.json() as { code: string }).code;
+}
+
+/** Asks again until the answer is as wanted; fails with the last one when it is not in time. */
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isWanted: (answer: T) => boolean,
+  milliseconds = 10_000,
+): Promise<T> {
+  const deadline = performance.now() + milliseconds;
+  for (;;) {
+    const answer = await ask();
+    if (isWanted(answer)) return answer;
+    if (performance.now() > deadline)
+      throw new Error(`not in time, last: ${JSON.stringify(answer)}`);
+  }
+}
+
+export interface CommandRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command in a process of its own, with the configuration of a mirror. */
+export function runCommand(
+  {
+    configFile,
+    env = {},
+  }: {
+    readonly configFile: string;
+    readonly env?: Readonly<Record<string, string>>;
+  },
+  ...args: readonly string[]
+): Promise<CommandRun> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [main, ...args, "--config", configFile],
+      { env: { PATH: process.env.PATH, ...env } },
+      (_, stdout, stderr) =>
+        resolve({ status: child.exitCode, stdout, stderr }),
+    );
+  });
+}
+
+export type AuditLine = Readonly<Record<string, string | undefined>>;
+
+/** What is in the audit log now. */
+export function readAudit({
+  directory,
+}: Pick<RunningMirror, "directory">): readonly AuditLine[] {
+  const path = join(directory, "audit", "audit.jsonl");
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  return text
+    .trimEnd()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as AuditLine);
+}
+
+export async function countAlarms(
+  mirror: RunningMirror,
+  kind: string,
+): Promise<number> {
+  const text = (await mirror.get("/metrics")).body.toString();
+  const line = new RegExp(
+    `^provender_alarms_total\\{kind="${kind}"\\} (\\d+)$`,
+    "m",
+  );
+  return Number(line.exec(text)?.[1] ?? 0);
+}
+
+/** Changes keys of the configuration of a running mirror, which hears of it by SIGHUP. */
+export function reconfigure(
+  mirror: RunningMirror,
+  changes: Readonly<Record<string, unknown>>,
+): void {
+  const before = parse(readFileSync(mirror.configFile, "utf8")) as object;
+  writeFileSync(mirror.configFile, stringify({ ...before, ...changes }));
+  mirror.process.kill("SIGHUP");
+}

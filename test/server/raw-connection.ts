@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { RunningMirror } from "../running-mirror.ts";
+
+/** What came until the server closed the connection: every answer, as text. */
+export interface RawAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+  readonly text: string;
+}
+
+/** An open connection, for what an HTTP client would not send or would tidy. */
+export async function openConnection(mirror: RunningMirror): Promise<Socket> {
+  const { protocol, hostname: host, port } = new URL(mirror.url);
+  if (protocol === "http:") {
+    const socket = connect({ host, port: Number(port) });
+    await once(socket, "connect");
+    return socket;
+  }
+  const ca = readFileSync(mirror.caFile);
+  const socket = connectTls({ host, port: Number(port), ca });
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+/** Sends text as it is and reads until the server closes; the client's side stays open. */
+export async function exchange(
+  mirror: RunningMirror,
+  text: string,
+): Promise<RawAnswer> {
+  const socket = await openConnection(mirror);
+  socket.write(text, "latin1");
+  return parseAnswer(await readToEnd(socket));
+}
+
+/** The text that came until the connection ended, cleanly or not. */
+export async function readToEnd(socket: Socket): Promise<string> {
+  const pieces: Buffer[] = [];
+  socket.on("data", (piece: Buffer) => pieces.push(piece));
+  socket.on("error", () => undefined);
+  await once(socket, "close");
+  return Buffer.concat(pieces).toString("latin1");
+}
+
+function parseAnswer(text: string): RawAnswer {
+  const end = text.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = text.slice(0, end).split("\r\n");
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return {
+    status: Number(statusLine.split(" ")[1]),
+    headers: new Map(headers),
+    body: text.slice(end + 4),
+    text,
+  };
+}

@@ -1,0 +1,180 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { json, onlyFor } from "../fakes/faults.ts";
+import { createSigner } from "../fakes/signing.ts";
+import { listedIn, outcomeOf, requestsFor } from "./provider-requests.ts";
+import { SeenReleases } from "./seen-releases.ts";
+
+let scene: SeenReleases;
+
+beforeAll(async () => {
+  scene = await SeenReleases.start();
+});
+
+afterAll(() => scene.stop());
+
+describe("a release that only grows or shrinks", () => {
+  it("takes a platform that is added later", async () => {
+    const first = await scene.seen("grown");
+    const grown = await scene.registry.publish({
+      ...first.options,
+      platforms: ["linux_amd64", "darwin_arm64"],
+    });
+    await scene.expectServed("grown", grown);
+    expect(scene.auditOf("grown", "replaced")).toEqual([]);
+  });
+
+  it("keeps a platform that is dropped", async () => {
+    const first = await scene.seen("shrunk", {
+      platforms: ["linux_amd64", "darwin_arm64"],
+    });
+    await scene.registry.publish({
+      ...first.options,
+      platforms: ["linux_amd64"],
+    });
+    await scene.expectServed("shrunk", first);
+  });
+
+  it("does not take a platform that another key adds", async () => {
+    const first = await scene.seen("annexed");
+    const signer = await createSigner({ name: "Annexer" });
+    await scene.registry.publish({
+      ...first.options,
+      platforms: ["linux_amd64", "darwin_arm64"],
+      signer,
+    });
+    await scene.expectServed("annexed", first);
+    expect(scene.auditOf("annexed", "replaced")).toMatchObject([
+      { verdict: "refused", fingerprint: signer.fingerprint },
+    ]);
+  });
+
+  it("outlives its removal from the origin, as far as it is stored", async () => {
+    const first = await scene.seen("gone");
+    const other = await scene.registry.publish({
+      type: "gone",
+      version: "2.0.0",
+    });
+    const ask = requestsFor(scene.mirror, "gone");
+    await ask.version("2.0.0");
+    scene.registry.withdraw(first);
+    expect(listedIn(await ask.index())).toEqual(["1.0.0", "2.0.0"]);
+    await scene.expectServed("gone", first);
+    scene.registry.withdraw(other);
+    expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
+    rmSync(scene.pathOf(first));
+    expect(outcomeOf(await ask.index())).toBe("404 not-found");
+    expect(outcomeOf(await ask.archive("1.0.0"))).toBe("404 not-found");
+  });
+});
+
+describe("when the terms change", () => {
+  it("the profile decides anew at the restart, also with the origin down, and first digests still hold", async () => {
+    const expired = await createSigner({
+      name: "Expired",
+      createdAt: new Date("2020-01-01T00:00:00Z"),
+      expiresAfter: 6 * 365 * 86_400,
+    });
+    const first = await scene.seen("terms", { signer: expired });
+    const ask = () => requestsFor(scene.mirror, "terms");
+    await scene.restart({ verification: "enforce" });
+    await scene.registry.stop();
+    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
+      "451 signature-refused",
+    );
+    expect(outcomeOf(await ask().archive("1.0.0"))).toBe(
+      "451 signature-refused",
+    );
+    await scene.registry.restart();
+    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
+      "451 signature-refused",
+    );
+    const sound = await createSigner({ name: "Sound" });
+    await scene.registry.republish(first, { signer: sound });
+    expect(outcomeOf(await ask().version("1.0.0"))).toBe(
+      "451 checksum-conflict",
+    );
+    expect(scene.auditOf("terms", "replaced")).toMatchObject([
+      { verdict: "refused", fingerprint: sound.fingerprint },
+    ]);
+    scene.registry.offer(first);
+    await scene.restart({ verification: "terraform" });
+    await scene.expectServed("terms", first);
+  });
+
+  it("an unsigned release is refused once signatures are required, also by a mirror that asks nobody", async () => {
+    await scene.restart({ signatures: "when-published" });
+    const first = await scene.seen("unsigned", {
+      signingKeys: [],
+      signature: "unlisted",
+    });
+    await scene.expectServed("unsigned", first);
+    await scene.restart({}, { offline: true });
+    const ask = requestsFor(scene.mirror, "unsigned");
+    expect(outcomeOf(await ask.version("1.0.0"))).toBe("451 signature-missing");
+    expect(outcomeOf(await ask.index())).toBe("451 nothing-admitted");
+    await scene.restart({});
+    expect(
+      outcomeOf(await requestsFor(scene.mirror, "unsigned").archive("1.0.0")),
+    ).toBe("451 signature-missing");
+  });
+
+  it("keys that a registry takes away do not make a signed release an unsigned one", async () => {
+    await scene.restart({ signatures: "when-published" });
+    const first = await scene.seen("stripped");
+    await scene.registry.publish({
+      ...first.options,
+      platforms: ["linux_amd64", "darwin_arm64"],
+      signingKeys: [],
+      signature: "unlisted",
+    });
+    await scene.expectServed("stripped", first);
+    expect(scene.auditOf("stripped", "replaced")).toHaveLength(1);
+    await scene.restart({});
+  });
+});
+
+describe("the record of a release", () => {
+  it("keeps all that the decision needs to be repeated", async () => {
+    const first = await scene.seen("proof");
+    const path = join(
+      scene.mirror.directory,
+      "records/v1/providers/registry.terraform.io/acme/proof/releases/1.0.0.json",
+    );
+    expect(existsSync(path)).toBe(true);
+    const [, body = ""] = readFileSync(path, "utf8").split("\n");
+    const { proof, firstSeen, signedBy } = JSON.parse(body) as {
+      proof: Record<string, unknown>;
+      firstSeen: string;
+      signedBy: string;
+    };
+    expect(proof).toMatchObject({
+      document: first.checksums,
+      signature: Buffer.from(first.signature).toString("base64"),
+      keys: [first.signer.armoredPublicKey],
+      profile: "terraform",
+      exemption: null,
+    });
+    expect(proof.library).toMatch(/openpgp.* \d+\.\d+/);
+    expect(Date.parse(String(proof.verifiedAt))).toBeLessThanOrEqual(
+      Date.now(),
+    );
+    expect(Date.parse(firstSeen)).toBeLessThanOrEqual(Date.now());
+    expect(signedBy).toBe(first.signer.fingerprint);
+  });
+
+  it("is refused when its archive's digest is another than the registry reports", async () => {
+    await scene.registry.publish({ type: "lying", version: "1.0.0" });
+    scene.registry.script(
+      "package",
+      onlyFor(
+        /lying/,
+        json((document) => ({ ...document, shasum: "0".repeat(64) })),
+      ),
+    );
+    const answer = await requestsFor(scene.mirror, "lying").version("1.0.0");
+    scene.registry.heal();
+    expect(outcomeOf(answer)).toBe("451 checksum-conflict");
+  });
+});

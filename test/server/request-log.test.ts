@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { barrier } from "../fakes/barrier.ts";
+import { status } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { originsOf } from "../origins.ts";
+import {
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { awaitHit, awaitLineOf } from "./log-lines.ts";
+
+const namespace = "/providers/registry.terraform.io/acme";
+const folder = `${namespace}/demo`;
+
+let registry: Registry;
+let mirror: RunningMirror;
+let release: Release;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    type: "demo",
+    version: "1.2.3",
+    platforms: ["linux_amd64", "darwin_arm64"],
+    size: 300_000,
+  });
+  await registry.publish({ type: "slow", version: "1.0.0" });
+  await registry.publish({ type: "old", version: "1.0.0" });
+  const config = {
+    ...originsOf(authority, registry),
+    freshness: { versions: "1s" },
+  };
+  mirror = await startMirror({ config });
+});
+
+afterEach(() => {
+  registry.heal();
+  registry.requests.clear();
+  registry.latencyMs = undefined;
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+async function lineOf(path: string) {
+  return awaitLineOf(mirror, await mirror.get(path));
+}
+
+async function outcomesOf(answers: readonly Answer[]) {
+  const lines = await Promise.all(
+    answers.map((answer) => awaitLineOf(mirror, answer)),
+  );
+  return lines.map(({ outcome }) => outcome);
+}
+
+describe("the log of requests", () => {
+  it("has one line a request, with who, what and how long", async () => {
+    const answer = await mirror.get(`${folder}/index.json?secret=1`);
+    const line = await awaitLineOf(mirror, answer);
+    expect(line).toMatchObject({
+      level: 30,
+      client: "127.0.0.1",
+      method: "GET",
+      path: `${folder}/index.json`,
+      status: 200,
+      complete: true,
+      ms: expect.any(Number) as number,
+      originMs: expect.any(Number) as number,
+    });
+    expect(line.bytes).toBeGreaterThan(answer.body.length);
+    const id = answer.headers["x-request-id"];
+    const lines = mirror.log.filter(({ requestId }) => requestId === id);
+    expect(lines).toHaveLength(1);
+    expect(JSON.stringify(mirror.log)).not.toContain("secret");
+  });
+
+  it("says fetched with the origin's time, then hit with none", async () => {
+    registry.latencyMs = 50;
+    const path = `${folder}/terraform-provider-demo_1.2.3_linux_amd64.zip`;
+    const fetched = await lineOf(path);
+    expect(fetched.outcome).toBe("fetched");
+    expect(fetched.originMs).toBeGreaterThanOrEqual(50);
+    expect(fetched.bytes).toBeGreaterThan(
+      release.archive("linux_amd64").bytes.length,
+    );
+
+    await awaitHit(mirror, path);
+  });
+
+  it("says no time of the origin's for what was held", async () => {
+    await mirror.get(`${folder}/1.2.3.json`);
+    registry.requests.clear();
+    const line = await lineOf(`${folder}/1.2.3.json`);
+    expect(line).toMatchObject({ outcome: "hit", originMs: 0 });
+    expect(registry.requests.count()).toBe(0);
+  });
+
+  it("says joined for those who waited for another one's request", async () => {
+    const gate = barrier();
+    registry.script("versions", gate.beforeHeaders);
+    const path = `${namespace}/slow/index.json`;
+    const first = mirror.get(path);
+    await gate.reached;
+    const second = mirror.get(path);
+    // Has to be answered after the second was taken.
+    await mirror.get("/readyz");
+    gate.release();
+
+    const answers = await Promise.all([first, second]);
+    expect(await outcomesOf(answers)).toEqual(["fetched", "joined"]);
+    expect(registry.requests.count("versions")).toBe(1);
+  });
+
+  it("says joined for those who follow an archive that is being fetched", async () => {
+    const gate = barrier();
+    registry.script("archive", gate.beforeHeaders);
+    const path = `${folder}/terraform-provider-demo_1.2.3_darwin_arm64.zip`;
+    const first = mirror.get(path);
+    await gate.reached;
+    const second = mirror.get(path);
+    await mirror.get("/readyz");
+    gate.release();
+
+    const answers = await Promise.all([first, second]);
+    expect(await outcomesOf(answers)).toEqual(["fetched", "joined"]);
+    expect(registry.requests.count("archive")).toBe(1);
+  });
+
+  it("says stale while the origin fails, and how old the answer is", async () => {
+    const path = `${namespace}/old/index.json`;
+    let answer = await mirror.get(path);
+    expect(answer.status).toBe(200);
+    registry.script("versions", status(500));
+    do answer = await mirror.get(path);
+    while ((await awaitLineOf(mirror, answer)).outcome === "hit");
+
+    expect(await awaitLineOf(mirror, answer)).toMatchObject({
+      outcome: "stale",
+      status: 200,
+    });
+    expect(Number(answer.headers.age)).toBeGreaterThanOrEqual(1);
+  });
+
+  it.each([
+    [
+      "/providers/registry.example.com/a/b/index.json",
+      451,
+      "origin-not-served",
+    ],
+    [`${folder}/9.9.9.json`, 404, "not-found"],
+    [`${folder}/1.2.json`, 400, "malformed-address"],
+    ["/nothing", 404, "no-such-page"],
+  ])("says refused and why: %s", async (path, code, reason) => {
+    expect(await lineOf(path)).toMatchObject({
+      outcome: "refused",
+      status: code,
+      code: reason,
+      error: expect.stringMatching(/\.$/) as string,
+    });
+  });
+
+  it("says failed when the origin does", async () => {
+    registry.script("versions", status(500));
+    const line = await lineOf(`${namespace}/unseen/index.json`);
+    expect(line).toMatchObject({
+      outcome: "failed",
+      status: 502,
+      code: "origin-status",
+    });
+  });
+});

@@ -1,0 +1,137 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { TLSSocket } from "node:tls";
+import { afterEach, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import {
+  scratch,
+  startMirror,
+  type MirrorOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { awaitMessage } from "./log-lines.ts";
+import { openConnection } from "./raw-connection.ts";
+
+const started: RunningMirror[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((mirror) => mirror.stop()));
+});
+
+async function start(options: MirrorOptions = {}): Promise<RunningMirror> {
+  const mirror = await startMirror(options);
+  started.push(mirror);
+  return mirror;
+}
+
+async function certificateOf(mirror: RunningMirror): Promise<string> {
+  const socket = await openConnection(mirror);
+  if (!(socket instanceof TLSSocket)) throw new Error("no TLS");
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256;
+}
+
+interface CertificateFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+async function writeCertificate(
+  authority: Authority,
+  files: CertificateFiles,
+): Promise<void> {
+  const issued = await authority.issue(["127.0.0.1"]);
+  await writeFile(files.key, issued.key, { mode: 0o600 });
+  await writeFile(files.certificate, issued.certificate);
+}
+
+async function startWithFiles() {
+  const folder = scratch("tls");
+  const files = {
+    certificate: join(folder, "tls.crt"),
+    key: join(folder, "tls.key"),
+  };
+  const caFile = join(folder, "ca.pem");
+  const authority = await createAuthority();
+  await writeFile(caFile, authority.caPem);
+  await writeCertificate(authority, files);
+  const config = { listen: { port: 0, tls: files } };
+  return { mirror: await start({ config, caFile }), authority, files };
+}
+
+describe("certificate files", () => {
+  it("are read again on SIGHUP: new connections get the new certificate, open ones stay", async () => {
+    const { mirror, authority, files } = await startWithFiles();
+    const before = await certificateOf(mirror);
+    const open = await openConnection(mirror);
+
+    await writeCertificate(authority, files);
+    mirror.process.kill("SIGHUP");
+    await awaitMessage(mirror, "certificate loaded");
+
+    expect(await certificateOf(mirror)).not.toBe(before);
+    expect((await mirror.get("/healthz")).status).toBe(200);
+    open.write("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const [answer] = (await open.take(1).toArray()) as Buffer[];
+    expect(answer?.toString()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it.each([
+    ["certificate is broken", "certificate", "nonsense"],
+    ["key is broken", "key", "nonsense"],
+  ] as const)(
+    "stay in use on SIGHUP when the new %s",
+    async (_, part, text) => {
+      const { mirror, files } = await startWithFiles();
+      const before = await certificateOf(mirror);
+
+      await writeFile(files[part], text);
+      mirror.process.kill("SIGHUP");
+      const line = await awaitMessage(mirror, "the certificate in use is kept");
+
+      expect(JSON.stringify(line)).toContain(files[part]);
+      expect(await certificateOf(mirror)).toBe(before);
+    },
+  );
+
+  it("stay in use when the new key belongs to another certificate", async () => {
+    const { mirror, authority, files } = await startWithFiles();
+    const before = await certificateOf(mirror);
+    const other = await authority.issue(["127.0.0.1"]);
+
+    await writeFile(files.key, other.key);
+    mirror.process.kill("SIGHUP");
+    await awaitMessage(mirror, "the certificate in use is kept");
+
+    expect(await certificateOf(mirror)).toBe(before);
+  });
+});
+
+describe("the self-signed CA", () => {
+  it("survives a restart, so that clients need nothing new", async () => {
+    const first = await start();
+    const ca = await readFile(first.caFile, "utf8");
+    const certificate = await certificateOf(first);
+    await first.stop();
+
+    const again = await start({ directory: first.directory });
+    expect(await readFile(again.caFile, "utf8")).toBe(ca);
+    expect(await certificateOf(again)).toBe(certificate);
+  });
+});
+
+describe("tls: off", () => {
+  it("serves plain HTTP, for a proxy in front", async () => {
+    const mirror = await start({ config: { listen: { port: 0, tls: "off" } } });
+    expect(mirror.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+    expect((await mirror.get("/readyz")).status).toBe(200);
+  });
+
+  it("goes on after SIGHUP", async () => {
+    const mirror = await start({ config: { listen: { port: 0, tls: "off" } } });
+    mirror.process.kill("SIGHUP");
+    await awaitMessage(mirror, "certificate loaded");
+    expect((await mirror.get("/readyz")).status).toBe(200);
+  });
+});

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { barrier } from "../fakes/barrier.ts";
+import { all, hang, html, status } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { expectRefusal } from "./failing-origin.ts";
+
+let registry: Registry;
+let mirror: RunningMirror;
+let names = 0;
+let type: string;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  mirror = await startMirror({
+    config: {
+      ...originsOf(authority, registry),
+      freshness: { versions: "0" },
+      limits: { json: "1s", answer: "3s" },
+    },
+  });
+});
+
+/** Version 1.0.0 is known to the mirror, 2.0.0 came out since. */
+beforeEach(async () => {
+  registry.heal();
+  type = `stale${(names += 1)}`;
+  await registry.publish({ type, version: "1.0.0", size: 100_000 });
+  expect((await ask("index.json")).status).toBe(200);
+  expect((await ask("1.0.0.json")).status).toBe(200);
+  await registry.publish({ type, version: "2.0.0" });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+function ask(document: string) {
+  const path = `/providers/registry.terraform.io/acme/${type}/${document}`;
+  return mirror.get(path);
+}
+
+describe("while the list of versions cannot be had", () => {
+  it.each([
+    ["an error", status(500)],
+    ["a page for people", html],
+    ["nothing", hang],
+  ])(
+    "because of %s, the known one is served with its age",
+    async (_, fault) => {
+      registry.script("versions", fault);
+      const answer = await ask("index.json");
+      expect(answer.status).toBe(200);
+      expect(answer.json()).toEqual({ versions: { "1.0.0": {} } });
+      expect(answer.headers.age).toMatch(/^\d+$/);
+    },
+  );
+
+  it("all who asked at once are told its age", async () => {
+    const held = barrier();
+    registry.script("versions", all(status(500), held.beforeHeaders));
+    const asked = Array.from({ length: 5 }, () => ask("index.json"));
+    await held.reached;
+    held.release();
+    for (const { status: code, headers } of await Promise.all(asked)) {
+      expect(code).toBe(200);
+      expect(headers.age).toMatch(/^\d+$/);
+    }
+  });
+
+  it("a version that is not in the known one is asked for, not absent", async () => {
+    registry.script("versions", status(500));
+    const answer = await ask("2.0.0.json");
+    expect(answer.status).toBe(200);
+  });
+
+  it("a version that is in none is absent only when the origin says so", async () => {
+    registry.script("versions", status(500));
+    expectRefusal(await ask("3.0.0.json"), 404, "not-found");
+  });
+
+  it("and neither can a package, a version that is not known is a failure", async () => {
+    registry.script("versions", status(500));
+    registry.script("package", status(500));
+    expectRefusal(await ask("2.0.0.json"), 502, "origin-status");
+    const known = await ask("1.0.0.json");
+    expect(known.status).toBe(200);
+    expect(known.headers.age).toMatch(/^\d+$/);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  countAlarms,
+  eventually,
+  listedIn,
+  outcomeOf,
+  readAudit,
+  runCommand,
+} from "./provider-requests.ts";
+import { signer, TrustScene } from "./trust-scene.ts";
+
+let scene: TrustScene;
+
+beforeAll(async () => {
+  scene = await TrustScene.start();
+});
+
+afterAll(() => scene.stop());
+
+describe("trust.newKeys and trust.keys", () => {
+  it("accept: takes a new key and raises an alarm, once", async () => {
+    const [known, next] = [await signer("Known"), await signer("Next")];
+    await scene.publish("open", "1.0.0", known);
+    await scene.withMirror({ trust: { newKeys: "accept" } }, async (own) => {
+      expect((await scene.ask("open", own).version("1.0.0")).status).toBe(200);
+      expect(await countAlarms(own, "key-new")).toBe(0);
+      await scene.publish("open", "1.1.0", next);
+      await scene.publish("open", "1.2.0", next);
+      const index = await scene.ask("open", own).index();
+      expect(listedIn(index)).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
+      expect((await scene.ask("open", own).version("1.1.0")).status).toBe(200);
+      expect((await scene.ask("open", own).version("1.2.0")).status).toBe(200);
+      expect(await countAlarms(own, "key-new")).toBe(1);
+    });
+  });
+
+  it("refuse: serves nothing but what pinned keys signed", async () => {
+    const [pinned, other] = [await signer("Pinned"), await signer("Other")];
+    await scene.publish("closed", "1.0.0", pinned);
+    await scene.publish("closed", "1.1.0", other);
+    await scene.publish("unpinned", "1.0.0", pinned);
+    const keys = [
+      {
+        match: "registry.terraform.io/closed/*",
+        fingerprints: [pinned.fingerprint],
+      },
+    ];
+    await scene.withMirror(
+      { trust: { newKeys: "refuse", keys } },
+      async (own) => {
+        expect(listedIn(await scene.ask("closed", own).index())).toEqual([
+          "1.0.0",
+        ]);
+        expect((await scene.ask("closed", own).archive("1.0.0")).status).toBe(
+          200,
+        );
+        expect(outcomeOf(await scene.ask("closed", own).version("1.1.0"))).toBe(
+          "451 key-refused",
+        );
+        expect(outcomeOf(await scene.ask("unpinned", own).index())).toBe(
+          "451 nothing-admitted",
+        );
+        expect(
+          outcomeOf(await scene.ask("unpinned", own).version("1.0.0")),
+        ).toBe("451 key-refused");
+      },
+    );
+  });
+
+  it.each(["accept", "accept-first", "refuse"])(
+    "pins are exclusive for the providers that they match under %s",
+    async (newKeys) => {
+      const [pinned, other] = [await signer("Pinned"), await signer("Other")];
+      const namespace = `pinned-${newKeys}`;
+      await scene.publish(namespace, "1.0.0", pinned);
+      await scene.publish(namespace, "1.1.0", other);
+      const keys = [
+        {
+          match: `registry.terraform.io/${namespace}/th*`,
+          fingerprints: [pinned.fingerprint],
+        },
+      ];
+      await scene.withMirror({ trust: { newKeys, keys } }, async (own) => {
+        expect(listedIn(await scene.ask(namespace, own).index())).toEqual([
+          "1.0.0",
+        ]);
+        expect(
+          outcomeOf(await scene.ask(namespace, own).archive("1.1.0")),
+        ).toBe("451 key-refused");
+        const approved = await runCommand(
+          own,
+          "trust",
+          "approve",
+          `${namespace}/thing@1.1.0`,
+        );
+        expect(approved.status).toBe(0);
+        expect(
+          outcomeOf(await scene.ask(namespace, own).version("1.1.0")),
+        ).toBe("451 key-refused");
+      });
+    },
+  );
+
+  it("learns from the newest version that the rules allow", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.publish("ruled", "1.0.0", known);
+    await scene.publish("ruled", "2.0.0", stranger);
+    const rule = { match: "*/ruled/*", action: "deny", versions: ">= 2.0" };
+    await scene.withMirror({ policy: { rules: [rule] } }, async (own) => {
+      await scene.ask("ruled", own).index();
+      await eventually(
+        () => own.get("/healthz"),
+        () => readAudit(own).some(({ event }) => event === "new-key"),
+      );
+      await scene.publish("ruled", "1.1.0", stranger);
+      expect(listedIn(await scene.ask("ruled", own).index())).toEqual([
+        "1.0.0",
+      ]);
+    });
+  });
+});

@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  countAlarms,
+  eventually,
+  listedIn,
+  outcomeOf,
+  requestsFor,
+} from "./provider-requests.ts";
+import { signer, soon, TrustScene, unsignedHost } from "./trust-scene.ts";
+
+let scene: TrustScene;
+
+beforeAll(async () => {
+  scene = await TrustScene.start();
+});
+
+afterAll(() => scene.stop());
+
+describe("at first contact", () => {
+  it("old releases are served whoever signed them, and their keys are remembered", async () => {
+    const [old, now] = [await signer("Old"), await signer("Now")];
+    await scene.publish("first", "0.9.0", old);
+    await scene.publish("first", "1.0.0", now);
+    expect(listedIn(await scene.ask("first").index())).toEqual([
+      "0.9.0",
+      "1.0.0",
+    ]);
+    expect((await scene.ask("first").version("0.9.0")).status).toBe(200);
+    expect((await scene.ask("first").archive("1.0.0")).status).toBe(200);
+    await scene.publish("first", "1.1.0", old);
+    expect(listedIn(await scene.ask("first").index())).toContain("1.1.0");
+    const { seen } = (await scene.listedTrust("first")) ?? {};
+    expect(seen?.keys.map(({ fingerprint }) => fingerprint).toSorted()).toEqual(
+      [old.fingerprint, now.fingerprint].toSorted(),
+    );
+  });
+
+  it("the list alone teaches the key of its newest version", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.publish("taught", "1.0.0", known);
+    await scene.ask("taught").index();
+    await eventually(
+      () => scene.mirror.get("/healthz"),
+      () => scene.auditOf("taught", "new-key").length > 0,
+    );
+    expect(scene.auditOf("taught", "new-key")).toMatchObject([
+      {
+        verdict: "accepted",
+        version: "1.0.0",
+        fingerprint: known.fingerprint,
+        rule: "trust: first-contact",
+      },
+    ]);
+    await scene.publish("taught", "1.1.0", stranger);
+    expect(listedIn(await scene.ask("taught").index())).toEqual(["1.0.0"]);
+  });
+
+  it("a release that was signed after it needs a known key although it was listed", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.publish("signed-late", "1.0.0", known);
+    await scene.publish("signed-late", "0.9.0", known);
+    expect((await scene.ask("signed-late").version("1.0.0")).status).toBe(200);
+    const signedAt = new Date(Date.now() + 1_000);
+    await scene.publish("signed-late", "0.9.0", stranger, { signedAt });
+    const outcome = await eventually(
+      async () => outcomeOf(await scene.ask("signed-late").version("0.9.0")),
+      // A signature of the future is refused as such.
+      (got) => got !== "451 signature-refused",
+    );
+    expect(outcome).toBe("451 key-refused");
+    expect(listedIn(await scene.ask("signed-late").index())).toEqual(["1.0.0"]);
+  });
+});
+
+describe("a version that appears later under an unknown key", () => {
+  it("is held back with one alarm while everything else keeps serving, until it is approved", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.contact("held", known);
+    const before = await countAlarms(scene.mirror, "key-refused");
+    await scene.publish("held", "1.1.0", stranger);
+    await scene.publish("held", "1.0.1", known);
+    const both = ["1.0.0", "1.0.1"];
+    const lists = await Promise.all(
+      Array.from({ length: 20 }, () => scene.ask("held").index()),
+    );
+    expect(lists.map((answer) => listedIn(answer))).toEqual(
+      Array(20).fill(both),
+    );
+    const asked = await Promise.all([
+      scene.ask("held").version("1.1.0"),
+      scene.ask("held").archive("1.1.0"),
+      scene.ask("held").archive("1.1.0", { headers: { Range: "bytes=0-1" } }),
+    ]);
+    expect(asked.map(outcomeOf)).toEqual(Array(3).fill("451 key-refused"));
+    const head = await scene.ask("held").archive("1.1.0", { method: "HEAD" });
+    expect(head.status).toBe(451);
+    expect(asked[0].body.toString()).toContain(
+      "provender trust approve registry.terraform.io/held/thing@1.1.0",
+    );
+    for (const version of both)
+      expect((await scene.ask("held").archive(version)).status).toBe(200);
+    expect(await countAlarms(scene.mirror, "key-refused")).toBe(before + 1);
+    expect(scene.auditOf("held", "quarantined")).toMatchObject([
+      {
+        verdict: "refused",
+        version: "1.1.0",
+        fingerprint: stranger.fingerprint,
+        rule: "trust: unknown",
+      },
+    ]);
+
+    expect(await scene.trust("list")).toMatch(
+      new RegExp(
+        `HELD BACK .*\\n {2}thing 1\\.1\\.0 +${stranger.fingerprint} `,
+      ),
+    );
+    expect(await scene.trust("approve", "held/thing@1.1.0")).toContain(
+      `${stranger.fingerprint} is known from now on`,
+    );
+    await eventually(
+      async () => listedIn(await scene.ask("held").index()),
+      (listed) => listed.includes("1.1.0"),
+      soon,
+    );
+    expect((await scene.ask("held").archive("1.1.0")).status).toBe(200);
+    await scene.publish("held", "1.2.0", stranger);
+    expect(listedIn(await scene.ask("held").index())).toContain("1.2.0");
+    const { seen } = (await scene.listedTrust("held")) ?? {};
+    expect(seen?.quarantined).toEqual([]);
+  });
+
+  it("is taken when its key is approved", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.contact("key-approved", known);
+    await scene.publish("key-approved", "1.1.0", stranger);
+    expect(outcomeOf(await scene.ask("key-approved").version("1.1.0"))).toBe(
+      "451 key-refused",
+    );
+    await scene.trust(
+      "approve",
+      "--key",
+      stranger.fingerprint.toLowerCase(),
+      "registry.terraform.io/key-approved",
+    );
+    await eventually(
+      async () => outcomeOf(await scene.ask("key-approved").version("1.1.0")),
+      (got) => got === "200",
+      soon,
+    );
+  });
+
+  it("stays held back over a restart, and with the origin down", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.contact("restarted", known);
+    await scene.publish("restarted", "1.1.0", stranger);
+    await scene.ask("restarted").index();
+    await scene.revive();
+    expect(listedIn(await scene.ask("restarted").index())).toEqual(["1.0.0"]);
+    await scene.registry.stop();
+    expect(outcomeOf(await scene.ask("restarted").version("1.1.0"))).toBe(
+      "451 key-refused",
+    );
+    expect(listedIn(await scene.ask("restarted").index())).toEqual(["1.0.0"]);
+    await scene.registry.restart();
+  });
+
+  it("is one of many that are all listed in the end, though look-ups are bounded", async () => {
+    const known = await signer("Known");
+    await scene.contact("many", known);
+    const versions = Array.from({ length: 70 }, (_, index) => `1.1.${index}`);
+    for (const version of versions) await scene.publish("many", version, known);
+    await eventually(
+      async () => listedIn(await scene.ask("many").index()),
+      (listed) => listed.length === 71,
+      20_000,
+    );
+  });
+
+  it("makes the answer 451 and not an empty list when it is all there is", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.contact("sole", known);
+    const gone = await scene.publish("sole", "1.0.0", known);
+    await scene.publish("sole", "2.0.0", stranger);
+    await scene.ask("sole").index();
+    scene.registry.withdraw(gone);
+    expect(outcomeOf(await scene.ask("sole").index())).toBe(
+      "451 nothing-admitted",
+    );
+  });
+
+  it("is held back in a provider that is new to a namespace that has keys", async () => {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await scene.contact("wide", known);
+    const other = { namespace: "wide", type: "other" };
+    await scene.registry.publish({ ...other, version: "1.0.0", signer: known });
+    const requests = requestsFor(scene.mirror, "other", "wide");
+    expect((await requests.version("1.0.0")).status).toBe(200);
+    await scene.registry.publish({
+      ...other,
+      version: "1.1.0",
+      signer: stranger,
+    });
+    expect(outcomeOf(await requests.version("1.1.0"))).toBe("451 key-refused");
+  });
+
+  it("is held back when nobody signed it and earlier ones were signed", async () => {
+    const known = await signer("Known");
+    const requests = requestsFor(
+      scene.mirror,
+      "thing",
+      "unsigned",
+      unsignedHost,
+    );
+    await scene.publish("unsigned", "1.0.0", known);
+    expect((await requests.version("1.0.0")).status).toBe(200);
+    const nobody = { signingKeys: [], signature: "unlisted" } as const;
+    await scene.publish("unsigned", "1.1.0", known, nobody);
+    expect(outcomeOf(await requests.version("1.1.0"))).toBe("451 key-refused");
+    expect(listedIn(await requests.index())).toEqual(["1.0.0"]);
+    await scene.trust("approve", `${unsignedHost}/unsigned/thing@1.1.0`);
+    await eventually(
+      async () => listedIn(await requests.index()),
+      (listed) => listed.includes("1.1.0"),
+      soon,
+    );
+    const never = requestsFor(scene.mirror, "thing", "never", unsignedHost);
+    for (const version of ["1.0.0", "1.1.0"]) {
+      await scene.publish("never", version, known, nobody);
+      expect((await never.version(version)).status).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,142 @@
+import { expect } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import {
+  startRegistry,
+  type PublishOptions,
+  type Registry,
+} from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { createSigner, type Signer } from "../fakes/signing.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { originsOf } from "../origins.ts";
+import {
+  readAudit,
+  requestsFor,
+  runCommand,
+  type AuditLine,
+  type ProviderRequests,
+} from "./provider-requests.ts";
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** As `trust list --json` shows a namespace. */
+export interface ListedTrust {
+  readonly namespace: string;
+  readonly seen: {
+    readonly keys: readonly { fingerprint: string; because: string }[];
+    readonly quarantined: readonly { version: string; reason: string }[];
+    readonly replaced: readonly { type: string }[];
+  };
+  readonly decisions: {
+    readonly keys: readonly { fingerprint: string; decision: string }[];
+    readonly releases: readonly unknown[];
+  };
+}
+
+export const unsignedHost = "registry.opentofu.org";
+/** A decision works beside a running daemon within about a second. */
+export const soon = 1_500;
+
+export function signer(name: string): Promise<Signer> {
+  return createSigner({ name, algorithm: "ed25519" });
+}
+
+/** Provider `thing` in as many namespaces as are wanted, and a mirror that asks its registry at every request. */
+export class TrustScene {
+  readonly registry: Registry;
+  readonly config: Settings;
+  mirror: RunningMirror;
+
+  private constructor(
+    registry: Registry,
+    config: Settings,
+    mirror: RunningMirror,
+  ) {
+    this.registry = registry;
+    this.config = config;
+    this.mirror = mirror;
+  }
+
+  static async start(): Promise<TrustScene> {
+    const authority = await createAuthority();
+    const registry = await startRegistry({ authority });
+    const unsigned = { signatures: "when-published" };
+    const config = {
+      origins: {
+        ...originsOf(authority, registry).origins,
+        ...originsOf(authority, registry, unsigned, unsignedHost).origins,
+      },
+      freshness: { versions: "1ms", notFound: "1ms" },
+    };
+    return new TrustScene(registry, config, await startMirror({ config }));
+  }
+
+  async stop(): Promise<void> {
+    await this.mirror.stop();
+    await this.registry.stop();
+  }
+
+  /** The mirror dies and comes back on its store, with these settings beside its own. */
+  async revive(settings: Settings = {}): Promise<void> {
+    await this.mirror.kill();
+    const { directory } = this.mirror;
+    const config = { ...this.config, ...settings };
+    this.mirror = await startMirror({ config, directory });
+  }
+
+  /** Another mirror, with these settings beside the scene's. */
+  async withMirror(
+    settings: Settings,
+    work: (own: RunningMirror) => Promise<void>,
+  ): Promise<void> {
+    const own = await startMirror({ config: { ...this.config, ...settings } });
+    try {
+      await work(own);
+    } finally {
+      await own.stop();
+    }
+  }
+
+  publish(
+    namespace: string,
+    version: string,
+    by: Signer,
+    options: Partial<PublishOptions> = {},
+  ): Promise<Release> {
+    // Equal archives would be stored once for all namespaces.
+    const release = { namespace, type: "thing", version, seed: namespace };
+    return this.registry.publish({ ...release, signer: by, ...options });
+  }
+
+  ask(namespace: string, of = this.mirror): ProviderRequests {
+    return requestsFor(of, "thing", namespace);
+  }
+
+  /** The first contact with a namespace, whose key is known from then on. */
+  async contact(namespace: string, by: Signer): Promise<void> {
+    await this.publish(namespace, "1.0.0", by);
+    expect((await this.ask(namespace).version("1.0.0")).status).toBe(200);
+  }
+
+  /** `provender trust` beside the daemon; what it prints. */
+  async trust(...args: readonly string[]): Promise<string> {
+    const run = await runCommand(this.mirror, "trust", ...args);
+    expect([run.status, run.stderr]).toEqual([0, ""]);
+    return run.stdout;
+  }
+
+  async listedTrust(namespace: string): Promise<ListedTrust | undefined> {
+    const text = await this.trust("list", "--json");
+    const name = `registry.terraform.io/${namespace}`;
+    return (JSON.parse(text) as readonly ListedTrust[]).find(
+      (listed) => listed.namespace === name,
+    );
+  }
+
+  auditOf(namespace: string, event: string): readonly AuditLine[] {
+    return readAudit(this.mirror).filter(
+      (line) =>
+        line.event === event && line.provider?.split("/")[1] === namespace,
+    );
+  }
+}

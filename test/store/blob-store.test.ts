@@ -1,0 +1,147 @@
+import {
+  existsSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseSha256 } from "../../src/address/hash.ts";
+import { BlobStore } from "../../src/store/blob-store.ts";
+import { blobPath } from "../../src/store/layout.ts";
+import { makeLayout } from "./stores.ts";
+
+const bytes = Buffer.from("an archive");
+const sha256 = parseSha256(createHash("sha256").update(bytes).digest("hex"));
+
+async function prepare() {
+  const layout = await makeLayout();
+  return { layout, blobs: new BlobStore(layout) };
+}
+
+async function store(blobs: BlobStore): Promise<void> {
+  const spool = await blobs.createSpool();
+  await spool.append(bytes);
+  expect(spool.digest()).toBe(sha256);
+  await blobs.commit(spool, sha256);
+  await spool.release();
+}
+
+describe("the blob store", () => {
+  it("has what was committed, under its digest, for its owner only", async () => {
+    const { layout, blobs } = await prepare();
+    expect(await blobs.open(sha256)).toBeUndefined();
+    expect(await blobs.size(sha256)).toBeUndefined();
+    await store(blobs);
+    expect(await blobs.size(sha256)).toBe(bytes.length);
+    const blob = await blobs.open(sha256);
+    expect(blob?.size).toBe(bytes.length);
+    expect(await blob?.handle.readFile()).toEqual(bytes);
+    await blob?.handle.close();
+    expect(statSync(blobPath(layout, sha256)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(layout.staging)).toEqual([]);
+  });
+
+  it("takes the same archive twice, also while the first copy is read", async () => {
+    const { blobs } = await prepare();
+    await store(blobs);
+    const blob = await blobs.open(sha256);
+    await store(blobs);
+    expect(await blob?.handle.readFile()).toEqual(bytes);
+    await blob?.handle.close();
+  });
+
+  it("lets a reader finish what is deleted meanwhile", async () => {
+    const { blobs } = await prepare();
+    await store(blobs);
+    const blob = await blobs.open(sha256);
+    await blobs.delete(sha256);
+    expect(await blobs.open(sha256)).toBeUndefined();
+    expect(await blob?.handle.readFile()).toEqual(bytes);
+    await blob?.handle.close();
+    await blobs.delete(sha256);
+  });
+
+  it("probes its folders", async () => {
+    const { layout, blobs } = await prepare();
+    await blobs.probe();
+    rmSync(layout.staging, { recursive: true });
+    await expect(blobs.probe()).rejects.toThrow(/ENOENT/);
+  });
+});
+
+describe("the sweep of staging", () => {
+  it("removes what is older than the start and spares what is younger or just as old", async () => {
+    const { layout, blobs } = await prepare();
+    const start = new Date("2026-01-02T03:04:05.000Z");
+    const make = (name: string, ms: number) => {
+      const path = join(layout.staging, name);
+      writeFileSync(path, "x");
+      const time = new Date(start.getTime() + ms);
+      utimesSync(path, time, time);
+    };
+    make("archive-old", -1);
+    make("record-older", -86_400_000);
+    make("archive-equal", 0);
+    make("archive-young", 1);
+    await mkdir(join(layout.staging, "folder"));
+    utimesSync(join(layout.staging, "folder"), new Date(0), new Date(0));
+    expect(await blobs.sweepStaging(start)).toBe(3);
+    expect(readdirSync(layout.staging).toSorted()).toEqual([
+      "archive-equal",
+      "archive-young",
+    ]);
+  });
+
+  it("spares a spool that is being written", async () => {
+    const { blobs } = await prepare();
+    // The clock of files ticks more coarsely than ours.
+    const before = new Date(Date.now() - 1_000);
+    const spool = await blobs.createSpool();
+    await spool.append(bytes);
+    expect(await blobs.sweepStaging(before)).toBe(0);
+    expect(existsSync(spool.path)).toBe(true);
+    await spool.release();
+  });
+
+  it("never touches blobs", async () => {
+    const { layout, blobs } = await prepare();
+    await store(blobs);
+    utimesSync(blobPath(layout, sha256), new Date(0), new Date(0));
+    expect(await blobs.sweepStaging(new Date())).toBe(0);
+    expect(await blobs.size(sha256)).toBe(bytes.length);
+  });
+});
+
+describe("a spool", () => {
+  it("is read while it is written, and after its name is gone", async () => {
+    const { blobs } = await prepare();
+    const spool = await blobs.createSpool();
+    spool.hold();
+    await spool.append(bytes.subarray(0, 4));
+    expect(Buffer.from(await spool.read(2, 2))).toEqual(bytes.subarray(2, 4));
+    expect((await spool.read(4, 2)).length).toBe(0);
+    await spool.append(bytes.subarray(4));
+    await spool.remove();
+    expect(Buffer.from(await spool.read(0, 100))).toEqual(bytes);
+    expect([spool.written, spool.digest()]).toEqual([bytes.length, sha256]);
+    await spool.release();
+    expect(Buffer.from(await spool.read(0, 1))).toEqual(bytes.subarray(0, 1));
+    await spool.release();
+    await expect(spool.read(0, 1)).rejects.toThrow();
+  });
+
+  it("never is a file that was there before", async () => {
+    const { blobs } = await prepare();
+    const spools = await Promise.all([
+      blobs.createSpool(),
+      blobs.createSpool(),
+    ]);
+    expect(spools[0].path).not.toBe(spools[1].path);
+    for (const spool of spools) await spool.release();
+  });
+});

@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StoreInUse, StoreUnusable } from "../../src/errors.ts";
+import { layOutStore } from "../../src/store/layout.ts";
+import {
+  lockStorageDirectory,
+  prepareStorageDirectory,
+} from "../../src/store/storage-directory.ts";
+import { scratch } from "../running-mirror.ts";
+import { makeLayout } from "./stores.ts";
+
+const store = pathToFileURL(
+  join(import.meta.dirname, "..", "..", "src", "store"),
+).href;
+
+/** Another process that holds the lock of the directory. */
+async function startHolder(directory: string): Promise<ChildProcess> {
+  const code = `
+    const { layOutStore } = await import("${store}/layout.ts");
+    const { lockStorageDirectory } = await import("${store}/storage-directory.ts");
+    globalThis.lock = lockStorageDirectory(layOutStore(${JSON.stringify(directory)}));
+    setInterval(() => undefined, 1000);
+    console.log("held");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return child;
+}
+
+describe("the lock of a storage directory", () => {
+  it("refuses a second process while the first one lives, and is free once it is killed", async () => {
+    const layout = await makeLayout();
+    const holder = await startHolder(layout.directory);
+    expect(() => lockStorageDirectory(layout)).toThrow(StoreInUse);
+    expect(() => lockStorageDirectory(layout)).toThrow(layout.directory);
+    const dead = once(holder, "exit");
+    holder.kill("SIGKILL");
+    await dead;
+    const lock = lockStorageDirectory(layout);
+    lock.release();
+  });
+
+  it("refuses a second holder in one process, and is free after its release", async () => {
+    const layout = await makeLayout();
+    const lock = lockStorageDirectory(layout);
+    expect(() => lockStorageDirectory(layout)).toThrow(StoreInUse);
+    lock.release();
+    lockStorageDirectory(layout).release();
+  });
+
+  it("is of one directory only", async () => {
+    const one = lockStorageDirectory(await makeLayout());
+    const other = lockStorageDirectory(await makeLayout());
+    one.release();
+    other.release();
+  });
+
+  it("cannot be had where its file is something else", async () => {
+    const layout = await makeLayout();
+    writeFileSync(layout.lock, "this is no lock file at all, and long enough");
+    expect(() => lockStorageDirectory(layout)).toThrow(StoreUnusable);
+  });
+});
+
+describe("a storage directory", () => {
+  it("is made with its parents, for its owner only", async () => {
+    const layout = layOutStore(join(scratch("new"), "a", "b"));
+    await prepareStorageDirectory(layout);
+    await prepareStorageDirectory(layout);
+    for (const folder of [layout.blobs, layout.records, layout.staging])
+      expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    ["a file is in its place", (folder: string) => join(folder, "file")],
+    ["a file is above it", (folder: string) => join(folder, "file", "store")],
+    ["nobody can write there", () => "/sys/provender"],
+  ])("is unusable when %s", async (_, place) => {
+    const folder = scratch("unusable");
+    writeFileSync(join(folder, "file"), "");
+    const directory = place(folder);
+    const prepared = prepareStorageDirectory(layOutStore(directory));
+    await expect(prepared).rejects.toThrow(StoreUnusable);
+    await expect(prepared).rejects.toThrow(directory);
+  });
+});

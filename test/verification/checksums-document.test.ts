@@ -1,0 +1,218 @@
+import { describe, expect, it } from "vitest";
+import { ChecksumsMalformed, SignatureRefused } from "../../src/errors.ts";
+import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
+import { decideSignature } from "../../src/verification/signature.ts";
+import {
+  findTrustedDigest,
+  verifySignedChecksums,
+} from "../../src/verification/signed-checksums.ts";
+import { makeRelease } from "../fakes/release.ts";
+import { createSigner } from "../fakes/signing.ts";
+
+const release = "registry.example.com/acme/demo 1.0.0";
+const name = "terraform-provider-demo_1.0.0_linux_amd64.zip";
+const other = "terraform-provider-demo_1.0.0_darwin_arm64.zip";
+const a = "a".repeat(64);
+const b = "b".repeat(64);
+
+function parse(
+  document: string | Uint8Array,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    parseChecksumsDocument(release, Buffer.from(document as string)),
+  );
+}
+
+describe("a checksums document", () => {
+  it.each([
+    ["two blanks", `${a}  ${name}\n`],
+    ["one blank", `${a} ${name}\n`],
+    ["a tab", `${a}\t${name}\n`],
+    ["blanks and tabs", `${a} \t \t ${name}\n`],
+    ["no newline at the end", `${a}  ${name}`],
+    ["CRLF", `${a}  ${name}\r\n`],
+    ["CRLF without a last newline", `${a}  ${name}\r`],
+    ["blank lines around", `\n\r\n \t\n${a}  ${name}\n\n\n`],
+    ["upper case", `${a.toUpperCase()}  ${name}\n`],
+    ["mixed case", `${"aA".repeat(32)}  ${name}\n`],
+    ["the same line twice", `${a}  ${name}\n${a}  ${name}\n`],
+    [
+      "the same digest in two cases",
+      `${a}  ${name}\n${a.toUpperCase()} ${name}\n`,
+    ],
+  ])("may have %s", (_what, document) => {
+    expect(parse(document)).toEqual({ [name]: a });
+  });
+
+  it("may have other names, and be empty", () => {
+    expect(parse(`${a}  ${name}\n${b}  ${other}\n`)).toEqual({
+      [name]: a,
+      [other]: b,
+    });
+    expect(parse(`${a}  manifest*é.json\n`)).toEqual({ "manifest*é.json": a });
+    expect(parse("")).toEqual({});
+    expect(parse("\n\r\n")).toEqual({});
+  });
+
+  it.each<readonly [string, string | Uint8Array, number]>([
+    ["a byte order mark", `\ufeff${a}  ${name}\n`, 1],
+    [
+      "a byte order mark on a later line",
+      `${b}  ${other}\n\ufeff${a}  ${name}\n`,
+      2,
+    ],
+    ["UTF-16", Buffer.from(`${a}  ${name}\n`, "utf16le"), 1],
+    [
+      "bytes that are not UTF-8",
+      Buffer.concat([
+        Buffer.from(`${a}  x`),
+        Buffer.of(0xff),
+        Buffer.from("y\n"),
+      ]),
+      1,
+    ],
+    [
+      "an overlong encoding",
+      Buffer.concat([Buffer.from(`${a}  x`), Buffer.of(0xc0, 0xaf)]),
+      1,
+    ],
+    ["NUL in a name", `${a}  ${name}\0\n`, 1],
+    ["NUL between", `${a}\0 ${name}\n`, 1],
+    ["NUL after the end", `${a}  ${name}\n\0`, 2],
+    ["a star before the name", `${a} *${name}\n`, 1],
+    ["a star after two blanks", `${a}  *${name}\n`, 1],
+    ["62 digits", `${a.slice(2)}  ${name}\n`, 1],
+    ["63 digits", `${a.slice(1)}  ${name}\n`, 1],
+    ["65 digits", `${a}a  ${name}\n`, 1],
+    ["66 digits", `${a}aa  ${name}\n`, 1],
+    ["128 digits", `${a}${a}  ${name}\n`, 1],
+    ["no digits", `  ${name}\n`, 1],
+    ["a digit that is none", `${a.slice(1)}g  ${name}\n`, 1],
+    ["a digit of another script", `${a.slice(1)}\u0660  ${name}\n`, 1],
+    ["a full-width digit", `${a.slice(1)}\uff21  ${name}\n`, 1],
+    ["no name", `${a}\n`, 1],
+    ["blanks for a name", `${a}  \n`, 1],
+    ["no blank", `${a}${name}\n`, 1],
+    ["a no-break space between", `${a}\u00a0${name}\n`, 1],
+    ["a no-break space in the name", `${a}  terraform\u00a0provider\n`, 1],
+    ["an ideographic space between", `${a}\u3000${name}\n`, 1],
+    ["a zero-width no-break space in the name", `${a}  x\ufeffy\n`, 1],
+    ["a vertical tab between", `${a}\v${name}\n`, 1],
+    ["a form feed between", `${a}\f${name}\n`, 1],
+    ["a blank before the digits", ` ${a}  ${name}\n`, 1],
+    ["a blank after the name", `${a}  ${name} \n`, 1],
+    ["a blank in the name", `${a}  some name\n`, 1],
+    ["a third field", `${a}  ${name}  ${b}\n`, 1],
+    ["a carriage return between lines", `${a}  ${name}\r${b}  ${other}\n`, 1],
+    ["two carriage returns", `${a}  ${name}\r\r\n`, 1],
+    ["a carriage return between the fields", `${a}\r${name}\n`, 1],
+    ["a line separator", `${a}  ${name}\u2028${b}  ${other}\n`, 1],
+    ["one name with two digests", `${a}  ${name}\n${b}  ${name}\n`, 2],
+    [
+      "one name with two digests far apart",
+      `${a}  ${name}\n${b}  ${other}\n\n${b}  ${name}\n`,
+      4,
+    ],
+    ["a comment", `# made by hand\n${a}  ${name}\n`, 1],
+    ["the BSD form", `SHA256 (${name}) = ${a}\n`, 1],
+    ["the name first", `${name}  ${a}\n`, 1],
+    ["an escaped line of coreutils", `\\${a}  ${name}\n`, 1],
+    ["a line of 70 KB of digits", `${"a".repeat(70_000)}  ${name}\n`, 1],
+    ["a line of 70 KB of blanks", `${a}${" ".repeat(70_000)}\n`, 1],
+    ["a page for people", "<html><body>Please sign in</body></html>\n", 1],
+    [
+      "a signed message",
+      `-----BEGIN PGP SIGNED MESSAGE-----\n${a}  ${name}\n`,
+      1,
+    ],
+  ])("is refused for %s, with the line", (_what, document, line) => {
+    let thrown: unknown;
+    try {
+      parse(document);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(ChecksumsMalformed);
+    expect(thrown).toMatchObject({ line });
+    expect((thrown as Error).message.length).toBeLessThan(500);
+  });
+
+  it("takes no longer for a hostile megabyte than for a good one", () => {
+    const hostile = [
+      `${a}${" \t".repeat(500_000)}\n`,
+      "a".repeat(1_000_000),
+      "\n".repeat(1_000_000),
+      "\r".repeat(1_000_000),
+      ` ${" ".repeat(1_000_000)}x`,
+    ];
+    for (const document of hostile) {
+      const start = performance.now();
+      try {
+        parse(document);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ChecksumsMalformed);
+      }
+      expect(performance.now() - start).toBeLessThan(1_000);
+    }
+  });
+});
+
+describe("a signed checksums document", () => {
+  it("is refused after each of 2000 edits of one character", async () => {
+    const signer = await createSigner({ algorithm: "ed25519" });
+    const { checksums, signature } = await makeRelease({
+      type: "demo",
+      version: "1.0.0",
+      platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
+      signer,
+    });
+    const verify = (document: string) =>
+      verifySignedChecksums(
+        {
+          release,
+          document: Buffer.from(document),
+          signature,
+          keys: [signer.armoredPublicKey],
+          profile: "terraform",
+          now: new Date("2026-06-01T00:00:00Z"),
+        },
+        decideSignature,
+      );
+    const genuine = await verify(checksums);
+    expect(findTrustedDigest(genuine, name)).toBe(checksums.slice(0, 64));
+
+    const edits = listEdits(checksums, 2_000);
+    expect(new Set(edits).size).toBe(2_000);
+    const accepted: string[] = [];
+    for (const document of edits) {
+      const error = await verify(document).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      if (!(error instanceof SignatureRefused)) accepted.push(document);
+    }
+    expect(accepted).toEqual([]);
+  });
+});
+
+/** Characters that a parser might pass over or take for others. */
+const replacements = "0123456789abcdefABCDEF \t\r\n*_.-x\0\u00a0\ufeff\u2028";
+
+/** Different texts that each replace, insert or remove one character, at every offset in turn. */
+function listEdits(text: string, count: number): readonly string[] {
+  const edits = new Set<string>();
+  for (let turn = 0; edits.size < count; turn++) {
+    const at = turn % text.length;
+    const round = Math.floor(turn / text.length);
+    const character = replacements[(turn * 7 + round) % replacements.length];
+    const rest = text.slice(at + 1);
+    const forms = [
+      `${text.slice(0, at)}${character}${rest}`,
+      `${text.slice(0, at)}${character}${text.slice(at)}`,
+      `${text.slice(0, at)}${rest}`,
+    ];
+    const edit = forms[(turn + round) % forms.length] ?? text;
+    if (edit !== text) edits.add(edit);
+  }
+  return [...edits];
+}
