@@ -65,11 +65,12 @@ export class HttpClient {
   async fetchJson(
     url: URL,
     signal: AbortSignal,
+    maxBytes: number = this.#limits.originJson,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const deadline = this.#deadline(signal);
     const answer = await this.#get(url, deadline, "application/json");
     checkMediaType(answer);
-    const bytes = await readWhole(answer, this.#limits.originJson);
+    const bytes = await readWhole(answer, maxBytes);
     return { url: answer.url, value: parseJson(answer.url, bytes) };
   }
 

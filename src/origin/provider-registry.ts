@@ -64,7 +64,7 @@ export class ProviderRegistry {
     const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
     const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
     const answer = await absentOn404(subject, () =>
-      this.#http.fetchJson(new URL(path, base), signal),
+      this.#http.fetchJson(new URL(path, base), signal, this.#packageJson()),
     );
     const filename = formatArchiveName(address, version, platform);
     return parsePackage(answer.url, answer.value, platform, filename);
@@ -87,6 +87,11 @@ export class ProviderRegistry {
           ),
     ]);
     return { document: document.bytes, signature: signature?.bytes };
+  }
+
+  /** Bytes of a package answer: its keys with room for escapes and the rest; parsing more would hold up everybody. */
+  #packageJson(): number {
+    return Math.min(this.#limits.originJson, 4 * this.#limits.keys);
   }
 
   async openArchive(

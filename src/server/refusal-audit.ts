@@ -28,14 +28,19 @@ export async function auditRefusal(
 function readSubject(path: string): {
   readonly provider?: string;
   readonly version?: string;
+  readonly platform?: string;
 } {
-  const [, , hostname, namespace, type, document] = path.split("/");
+  const [, , hostname, namespace, type, document = ""] = path.split("/");
   if (type === undefined) return {};
-  const version = /^(.*)\.json$/.exec(document ?? "")?.[1];
   const provider = `${hostname}/${namespace}/${type}`;
-  return version === undefined || version === "index"
+  if (document === "index.json") return { provider };
+  const [, version = ""] = /^(.*)\.json$/.exec(document) ?? [];
+  if (version !== "") return { provider, version };
+  const [, archived, platform] =
+    /_([^_]+)_([^_]+_[^_]+)\.zip$/.exec(document) ?? [];
+  return archived === undefined || platform === undefined
     ? { provider }
-    : { provider, version };
+    : { provider, version: archived, platform };
 }
 
 function textOf(value: unknown): string | undefined {
