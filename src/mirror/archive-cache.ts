@@ -6,13 +6,15 @@ import type { TrustedSha256 } from "../verification/signed-checksums.ts";
 import type { Outcome } from "./answer.ts";
 import {
   ArchiveDownload,
-  readSize,
+  readSizeFor,
   type ByteRange,
   type ReadableArchive,
 } from "./archive-download.ts";
 
 export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
+  /** Resolves when it is the download's turn: waiting for that is the mirror's doing and not the origin's. */
+  readonly admitted: Promise<void>;
   /** Settles when the size is known as well as it will be before the last byte; rejects when the origin fails first. */
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
@@ -53,6 +55,7 @@ export class ArchiveCache {
   readonly #running = new Set<Promise<void>>();
   #left = 0;
   #readers = 0;
+  #storeReaders = 0;
 
   constructor(blobs: BlobStore, limits: ArchiveLimits, events: ArchiveEvents) {
     this.#blobs = blobs;
@@ -73,7 +76,7 @@ export class ArchiveCache {
       }
       const left = this.#left;
       const stored = await this.#blobs.open(sha256);
-      if (stored !== undefined) return openStored(stored);
+      if (stored !== undefined) return this.#openStored(stored);
       // A download that left meanwhile may have stored it: look again.
       if (left !== this.#left || this.#downloads.has(sha256)) continue;
       return this.#follow(await this.#start(sha256, start), "fetched");
@@ -160,6 +163,7 @@ export class ArchiveCache {
         await reader.close();
       },
       outcome,
+      admitted: download.admitted,
       started: download.started,
       stored: download.stored,
       get received() {
@@ -167,28 +171,36 @@ export class ArchiveCache {
       },
     };
   }
-}
 
-function openStored(blob: StoredBlob): OpenArchive {
-  return {
-    sha256: blob.sha256,
-    size: blob.size,
-    read: (range) => readBlob(blob, range ?? { start: 0, end: undefined }),
-    close: () => blob.handle.close(),
-    outcome: "hit",
+  #openStored(blob: StoredBlob): OpenArchive {
+    const whole = { start: 0, end: undefined };
+    const readSize = () => readSizeFor(this.#storeReaders);
+    this.#storeReaders++;
+    return {
+      sha256: blob.sha256,
+      size: blob.size,
+      read: (range) => readBlob(blob, range ?? whole, readSize),
+      close: () => {
+        this.#storeReaders--;
+        return blob.handle.close();
+      },
+      outcome: "hit",
+    admitted: Promise.resolve(),
     started: Promise.resolve(),
-    stored: Promise.resolve(),
-    received: blob.size,
-  };
+      stored: Promise.resolve(),
+      received: blob.size,
+    };
+  }
 }
 
 async function* readBlob(
   { handle, size, sha256 }: StoredBlob,
   range: ByteRange,
+  readSize: () => number,
 ): AsyncGenerator<Uint8Array> {
   const end = Math.min(range.end ?? size, size);
   for (let position = range.start; position < end;) {
-    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize, end - position));
+    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize(), end - position));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
     if (bytesRead === 0) throw new StoredArchiveShort(sha256);
     position += bytesRead;

@@ -24,6 +24,15 @@ export interface ReadableArchive {
 export const heldBack = 64 * 1024;
 /** Larger reads cost fewer turns per byte than Node's 64 KiB. */
 export const readSize = 256 * 1024;
+const smallestRead = 64 * 1024;
+/** What many readers of larger pieces may have in memory together. */
+const memoryOfReaders = 8 * 1024 * 1024;
+
+/** Bytes that each of so many readers takes at once. */
+export function readSizeFor(readers: number): number {
+  const share = Math.floor(memoryOfReaders / readers);
+  return Math.max(smallestRead, Math.min(readSize, share));
+}
 
 /** What the cache wants to know of a download, in this order. */
 export interface DownloadSteps {
@@ -48,15 +57,19 @@ type State =
  */
 export class ArchiveDownload {
   readonly sha256: TrustedSha256;
+  /** Resolves when it is this download's turn to ask the origin. */
+  readonly admitted: Promise<void>;
   /** Settles when the origin has answered and the size, if announced, is known. */
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;
   readonly #name: string;
   readonly #spool: Spool;
+  readonly #admit = Promise.withResolvers<void>();
   readonly #start = Promise.withResolvers<void>();
   readonly #store = Promise.withResolvers<void>();
   #size: number | undefined;
+  #readers = 0;
   #state: State = { is: "downloading" };
   #progress = Promise.withResolvers<void>();
 
@@ -65,6 +78,7 @@ export class ArchiveDownload {
     this.sha256 = sha256;
     this.#name = name;
     this.#spool = spool;
+    this.admitted = this.#admit.promise;
     this.started = this.#start.promise;
     this.started.catch(() => undefined);
     this.stored = this.#store.promise;
@@ -90,6 +104,7 @@ export class ArchiveDownload {
     blobs: BlobStore,
     steps: DownloadSteps,
   ): Promise<void> {
+    this.#admit.resolve();
     try {
       await this.#receive(await open());
       this.#verify();
@@ -111,6 +126,7 @@ export class ArchiveDownload {
   /** A view of this download for one reader; it keeps the file open until it is closed. */
   join(): ReadableArchive {
     this.#spool.hold();
+    this.#readers++;
     const size = () => this.#size;
     return {
       sha256: this.sha256,
@@ -118,7 +134,10 @@ export class ArchiveDownload {
         return size();
       },
       read: (range) => this.#read(range ?? { start: 0, end: undefined }),
-      close: () => this.#spool.release(),
+      close: () => {
+        this.#readers--;
+        return this.#spool.release();
+      },
     };
   }
 
@@ -167,7 +186,7 @@ export class ArchiveDownload {
     for (;;) {
       const end = this.#readableEnd(range);
       if (position < end) {
-        const length = Math.min(readSize, end - position);
+        const length = Math.min(readSizeFor(this.#readers), end - position);
         const chunk = await this.#spool.read(position, length);
         position += chunk.length;
         yield chunk;

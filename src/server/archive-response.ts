@@ -35,6 +35,8 @@ export function confirmArchive(exchange: Exchange, sha256: string): void {
 /**
  * Sends an archive or one range of it. The status is decided once the first
  * bytes are there, so that an origin that fails early is an error and not a cut.
+ * The time to answer counts from when the origin can be asked: clients never
+ * ask for an archive twice, so waiting in line is done here.
  */
 export async function sendArchive(
   exchange: Exchange,
@@ -42,6 +44,7 @@ export async function sendArchive(
   filename: string,
   limits: ArchiveResponseLimits,
 ): Promise<void> {
+  await archive.admitted;
   const deadline = after(limits.answer);
   try {
     await startedInTime(archive, filename, deadline.passed);
