@@ -1,4 +1,5 @@
 import { hostname as machineName } from "node:os";
+import { getCACertificates } from "node:tls";
 import { type Configuration } from "./config.ts";
 import type { BundleLimits } from "./mirror/bundle-file.ts";
 import { largestProof } from "./mirror/bundle-proof.ts";
@@ -41,6 +42,8 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const watch = wireWatch(configuration, layout);
   const { logger, audit, metrics } = watch;
   const core = wireCore(configuration, rules, layout, watch);
+  // Takes 0.2 s the first time, which no client should wait for.
+  getCACertificates("system");
   const readiness = new Readiness(() => core.blobs.probe());
   const frontPage = new FrontPage(() => core.providers.listKept(keptOnPage));
   const app = makeApp({

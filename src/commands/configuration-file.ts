@@ -30,12 +30,19 @@ function parseJsonSyntax(path: string, text: string): unknown {
     return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
   } catch (error) {
     const { message } = error as Error;
-    const [, line] = /\(line (\d+)/.exec(message) ?? [];
-    const where = line === undefined ? path : `${path}:${line}`;
-    throw new InputInvalid(where, `it is not JSON: ${message}.`, {
-      cause: error,
-    });
+    throw new InputInvalid(
+      `${path}:${lineOfJsonError(text, message)}`,
+      `it is not JSON: ${message.replaceAll(/\s+/g, " ")}.`,
+      { cause: error },
+    );
   }
+}
+
+/** The parser names no line when it stops at the very start or end. */
+function lineOfJsonError(text: string, message: string): number {
+  const [, line] = /\(line (\d+)/.exec(message) ?? [];
+  if (line !== undefined) return Number(line);
+  return message.includes("end of JSON") ? text.split("\n").length : 1;
 }
 
 /** HCL's own parser, compiled to WebAssembly; it takes 0.2 s to start, so only those wait for it who need it. */
@@ -69,5 +76,10 @@ function describeSyntaxError(path: string, error: Error): InputInvalid {
     /\bx\.tf:(\d+),\d+(?:-[\d,]+)?: ([^]*?)\]?$/.exec(error.message) ?? [];
   return line === undefined
     ? new InputInvalid(path, `it cannot be parsed: ${error.message}.`)
-    : new InputInvalid(`${path}:${line}`, problem ?? error.message);
+    : new InputInvalid(`${path}:${line}`, nameLines(problem));
+}
+
+/** Further problems of the file follow with ranges of their own. */
+function nameLines(problems = ""): string {
+  return problems.replaceAll(/\bx\.tf:(\d+),\d+(?:-[\d,]+)?/g, "line $1");
 }

@@ -1,7 +1,8 @@
 import pLimit from "p-limit";
 import { NothingAsked, ProvenderError } from "../errors.ts";
 import { BundleFile, type BundleLimits } from "../mirror/bundle-file.ts";
-import { planBundle, writeBundle } from "../mirror/export-bundle.ts";
+import { writeBundle } from "../mirror/export-bundle.ts";
+import { planBundle } from "../mirror/export-plan.ts";
 import {
   recallExported,
   type ExportedPackage,
@@ -50,7 +51,10 @@ export async function runExport(
       left.push(`${subject}: ${error.message}`);
   if (bundle !== undefined) {
     const plan = planBundle(ready, known);
-    const size = await writeBundle(bundle, plan, store.blobs, signal);
+    const size = await writeBundle(bundle, plan, store.blobs, {
+      most: limits.manifest,
+      signal,
+    });
     const { proofs, archives } = plan.manifest;
     stderr(
       `${bundle} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,

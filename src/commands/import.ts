@@ -35,6 +35,12 @@ export async function runImport(
       stderr(`${formatRelease(one.address)}: ${describe(one)}\n`);
       for (const sha256 of one.added) await parts.hashes.wait(sha256);
     }
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    stderr(
+      `The store cannot be written (${error.message}): make room, then run the same command again to go on.\n`,
+    );
+    return 1;
   } finally {
     await bundle.close();
     stderr(

@@ -167,14 +167,16 @@ class BarProgress implements Progress {
     const { label, size = 1 } = item;
     const figures = { label, figures: "" };
     this.#shown.set(item, this.#bars.create(Math.max(size, 1), 0, figures));
+    this.#update();
   }
 
   end(item: ProgressItem): void {
     this.#tally.end(item);
     const bar = this.#shown.get(item);
-    if (bar !== undefined) this.#bars.remove(bar);
-    this.#shown.delete(item);
+    if (bar === undefined) return;
     this.#update();
+    this.#bars.remove(bar);
+    this.#shown.delete(item);
   }
 
   close(): void {
@@ -193,5 +195,6 @@ class BarProgress implements Progress {
       label: this.#tally.count,
       figures: this.#tally.describe(),
     });
+    this.#bars.update();
   }
 }

@@ -172,7 +172,10 @@ function entriesBelow(
   let level = objects(root);
   for (const step of path)
     level = level.flatMap((object) => objects(object[step]));
-  return level.flatMap((object) => Object.entries(object));
+  // A comment in HCL's JSON syntax.
+  return level.flatMap((object) =>
+    Object.entries(object).filter(([name]) => name !== "//"),
+  );
 }
 
 function objects(value: unknown): readonly Json[] {

@@ -185,8 +185,8 @@ export class ArchiveCache {
         return blob.handle.close();
       },
       outcome: "hit",
-    admitted: Promise.resolve(),
-    started: Promise.resolve(),
+      admitted: Promise.resolve(),
+      started: Promise.resolve(),
       stored: Promise.resolve(),
       received: blob.size,
     };

@@ -111,7 +111,8 @@ export class BundleFile {
   /** A proof, whole and with its digest; throws BundleRefused. */
   async readProof(sha256: Sha256): Promise<Uint8Array> {
     const pieces: Uint8Array[] = [];
-    for await (const piece of this.read(sha256)) pieces.push(piece);
+    for await (const piece of this.read(sha256))
+      pieces.push(Uint8Array.from(piece));
     const bytes = Buffer.concat(pieces);
     this.#expectDigest(
       sha256,
@@ -120,13 +121,14 @@ export class BundleFile {
     return bytes;
   }
 
-  /** The content as it lies there; the reader compares its digest. */
+  /** The content as it lies there; a piece is valid until the next one is asked for, and the reader compares the digest. */
   async *read(sha256: Sha256): AsyncGenerator<Uint8Array> {
     const place = this.#places.get(sha256);
     if (place === undefined) throw this.#refuse(`it has no ${sha256}`);
+    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize, place.size));
     for (let read = 0; read < place.size;) {
-      const length = Math.min(readSize, place.size - read);
-      const piece = await readAt(this.#handle, place.start + read, length);
+      const room = buffer.subarray(0, place.size - read);
+      const piece = await readInto(room, this.#handle, place.start + read);
       if (piece.length === 0) throw this.#refuse("it is cut short");
       read += piece.length;
       yield piece;
@@ -233,19 +235,26 @@ async function expectLength(
     );
 }
 
-/** Fewer bytes only at the end of the file. */
 async function readAt(
   handle: FileHandle,
   position: number,
   length: number,
 ): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(length);
+  return readInto(Buffer.allocUnsafeSlow(length), handle, position);
+}
+
+/** What was read; fewer bytes only at the end of the file. */
+async function readInto(
+  buffer: Buffer,
+  handle: FileHandle,
+  position: number,
+): Promise<Buffer> {
   let read = 0;
-  while (read < length) {
+  while (read < buffer.length) {
     const { bytesRead } = await handle.read(
       buffer,
       read,
-      length - read,
+      buffer.length - read,
       position + read,
     );
     if (bytesRead === 0) break;

@@ -20,6 +20,8 @@ export interface MetadataRecords<K, V> {
   /** The subject in words; also the key in memory. */
   format(subject: K): string;
   read(subject: K): Promise<Kept<V> | undefined>;
+  /** Another text after each write, also of another process; undefined for nothing. */
+  stamp(subject: K): Promise<string | undefined>;
   write(subject: K, kept: Kept<V>): Promise<void>;
   /** About how many bytes the value takes, which bounds what memory holds. */
   weigh(value: V): number;
@@ -44,6 +46,8 @@ interface Remembered<V> extends Kept<V> {
   /** On the monotonic clock. */
   readonly checkedAt: number;
   readonly askAgainAt: number;
+  /** Of the record, where only an import brings anything new. */
+  readonly stamp?: string | undefined;
 }
 
 const memoryBytes = 64 * 1024 * 1024;
@@ -93,7 +97,7 @@ export class MetadataCache<K, V extends object> {
   ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
     if (askNow) this.#expire(key);
-    const held = this.#heldAnswer(key);
+    const held = this.#offline ? undefined : this.#heldAnswer(key);
     if (held !== undefined) return held;
     const asking = this.#asking.get(key);
     if (asking !== undefined) return this.#join(asking);
@@ -175,8 +179,12 @@ export class MetadataCache<K, V extends object> {
     subject: K,
   ): Promise<{ known?: Remembered<V> | undefined; refused?: ProvenderError }> {
     try {
-      const known = this.#memory.get(key) ?? (await this.#load(key, subject));
-      return { known };
+      const held = this.#memory.get(key);
+      const stamp = this.#offline
+        ? await this.#records.stamp(subject)
+        : undefined;
+      if (held !== undefined && held.stamp === stamp) return { known: held };
+      return { known: await this.#load(key, subject, stamp) };
     } catch (error) {
       if (!(error instanceof ProvenderError) || isOriginFailure(error))
         throw error;
@@ -214,13 +222,18 @@ export class MetadataCache<K, V extends object> {
     this.#absent.set(key, { error, until: now + this.#limits.notFound });
   }
 
-  async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
+  async #load(
+    key: string,
+    subject: K,
+    stamp: string | undefined,
+  ): Promise<Remembered<V> | undefined> {
     const kept = await this.#records.read(subject);
     if (kept === undefined) return undefined;
     const age = this.#clock.now().getTime() - kept.confirmedAt.getTime();
     // A record from the future means that the clock was stepped: ask again.
     const believed = age >= 0 ? age : this.#limits.versions;
-    return this.#remember(key, kept, this.#clock.monotonic() - believed);
+    const checkedAt = this.#clock.monotonic() - believed;
+    return this.#remember(key, { ...kept, stamp }, checkedAt);
   }
 
   async #keep(key: string, subject: K, value: V): Promise<void> {
@@ -233,7 +246,11 @@ export class MetadataCache<K, V extends object> {
     this.#remember(key, kept, this.#clock.monotonic());
   }
 
-  #remember(key: string, kept: Kept<V>, checkedAt: number): Remembered<V> {
+  #remember(
+    key: string,
+    kept: Kept<V> & Pick<Remembered<V>, "stamp">,
+    checkedAt: number,
+  ): Remembered<V> {
     const askAgainAt = checkedAt + this.#limits.versions;
     return this.#set(key, { ...kept, checkedAt, askAgainAt });
   }

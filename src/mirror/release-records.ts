@@ -112,6 +112,10 @@ export class ReleaseRecords implements MetadataRecords<
     );
   }
 
+  async stamp(address: ReleaseAddress): Promise<string | undefined> {
+    return this.#records.stamp(recordKey(address));
+  }
+
   async write(
     address: ReleaseAddress,
     { value, confirmedAt }: Kept<Release>,

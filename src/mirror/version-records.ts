@@ -67,6 +67,10 @@ export class VersionRecords implements MetadataRecords<
     };
   }
 
+  async stamp(provider: ProviderAddress): Promise<string | undefined> {
+    return this.#records.stamp(recordKey(provider));
+  }
+
   async write(
     provider: ProviderAddress,
     { value, confirmedAt }: Kept<VersionList>,

@@ -37,7 +37,7 @@ export class HttpClient {
   readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
   readonly #allowance: AddressAllowance;
-  readonly #dispatchers: Dispatchers;
+  #made: Dispatchers | undefined;
 
   constructor(settings: OriginSettings, limits: OriginLimits) {
     this.#settings = settings;
@@ -46,7 +46,6 @@ export class HttpClient {
       configured: settings.configuredHosts,
       allowPrivateAddresses: settings.allowPrivateAddresses,
     };
-    this.#dispatchers = makeDispatchers(settings, limits);
   }
 
   /** Any media type but a page for people; throws OriginAnswerUnusable above `maxBytes`. */
@@ -86,7 +85,13 @@ export class HttpClient {
   }
 
   async close(): Promise<void> {
-    await this.#dispatchers.close();
+    await this.#made?.close();
+  }
+
+  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask nobody need not spend. */
+  get #dispatchers(): Dispatchers {
+    this.#made ??= makeDispatchers(this.#settings, this.#limits);
+    return this.#made;
   }
 
   #deadline(signal: AbortSignal): AbortSignal {

@@ -10,7 +10,8 @@ export interface ClientPace {
  * Writes a body at the client's pace. Only time spent waiting for the client
  * counts against it, not time spent waiting for the origin. Destroys the
  * connection when the client is too slow or the body fails, so that a partial
- * body is never ended as if it were whole. Returns the bytes written.
+ * body is never ended as if it were whole. The chunks are used up. Returns the
+ * bytes written.
  */
 export async function writePaced(
   res: ServerResponse,
@@ -22,8 +23,11 @@ export async function writePaced(
   try {
     for await (const chunk of body) {
       if (res.destroyed) return written;
-      written += chunk.length;
-      if (!res.write(chunk)) await waits.drain(res, chunk.length);
+      const { length } = chunk;
+      written += length;
+      if (res.write(chunk)) continue;
+      await waits.drain(res, length);
+      giveBack(res, chunk);
     }
   } catch (error) {
     res.destroy();
@@ -31,6 +35,16 @@ export async function writePaced(
   }
   if (!res.destroyed) res.end();
   return written;
+}
+
+/** Frees what was sent: hundreds of clients fill the memory before it is collected. */
+function giveBack(
+  { destroyed }: ServerResponse,
+  { buffer, length }: Uint8Array,
+): void {
+  // Of a cut connection nobody knows whether it still reads the chunk.
+  if (destroyed || buffer instanceof SharedArrayBuffer) return;
+  if (buffer.byteLength === length) buffer.transfer(0);
 }
 
 class WaitMeter {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { writeDurably } from "./durable-file.ts";
 import {
   recordFolder,
@@ -37,6 +37,17 @@ export class RecordStore {
     const text = seal(key, JSON.stringify(body));
     const staged = stagingPath(this.#layout, "record");
     await writeDurably(staged, recordPath(this.#layout, key), text);
+  }
+
+  /** Another text after each write, whoever wrote; undefined when there is none. */
+  async stamp(key: RecordKey): Promise<string | undefined> {
+    try {
+      const { ino, mtimeMs, size } = await stat(recordPath(this.#layout, key));
+      return `${ino} ${mtimeMs} ${size}`;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
   }
 
   async delete(key: RecordKey): Promise<void> {

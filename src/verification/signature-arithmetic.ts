@@ -4,9 +4,6 @@ import type { SignaturePacket } from "./signature-packet.ts";
 import { Unreadable } from "./signature-refusal.ts";
 import type { PublicKey } from "./signing-key-packet.ts";
 
-/** What computes, for the record of a decision. */
-export const decisionLibrary = `openpgp ${openpgp.config.versionString.replace(/^\D*/, "")}`;
-
 /** The library's own policy is put out of the way: the rules of the clients decide. */
 const config: openpgp.Config = {
   ...openpgp.config,

@@ -38,7 +38,7 @@ export interface SignatureThreadsSettings {
   readonly memoryMiB?: number;
 }
 
-/** Decides about signatures away from the event loop, in a fixed number of threads that start at once. */
+/** Decides about signatures away from the event loop, in a bounded number of threads, of which one starts at once. */
 export class SignatureThreads {
   readonly #deadlineMs: number;
   readonly #pool: Piscina<SignatureTask, SignatureDecision>;
@@ -50,7 +50,7 @@ export class SignatureThreads {
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
     this.#pool = new Piscina({
       filename: worker.href,
-      minThreads: threads,
+      minThreads: 1,
       maxThreads: threads,
       resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
       atomics: "disabled",

@@ -14,7 +14,6 @@ import {
 import { readSigningKeys } from "./signing-key-reading.ts";
 import type { Fingerprint } from "./signing-key.ts";
 
-export { decisionLibrary } from "./signature-arithmetic.ts";
 export type { SignatureRefusalReason } from "./signature-refusal.ts";
 export type { Fingerprint } from "./signing-key.ts";
 

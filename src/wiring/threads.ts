@@ -4,7 +4,7 @@ import { type SignatureJudge } from "../mirror/release-verdict.ts";
 import { PackageHashThreads } from "../verification/package-hash-threads.ts";
 import { type PackageLimits } from "../verification/zip-directory.ts";
 import type { SignatureThreads } from "../verification/signature-threads.ts";
-import { decisionLibrary } from "../verification/signature.ts";
+import { decisionLibrary } from "../verification/decision-library.ts";
 
 export function wireHashing({ limits }: Configuration): PackageHashThreads {
   return new PackageHashThreads({

@@ -8,6 +8,7 @@ import {
   expect,
   it,
   onTestFinished,
+  vi,
 } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
@@ -30,6 +31,9 @@ import {
   type Client,
 } from "./clients.ts";
 import { findNginx, startNginx } from "./nginx.ts";
+
+// Each test runs several commands, each a process of its own.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const clients = await findClients();
 const nginx = await findNginx();
@@ -155,6 +159,28 @@ describe("an offline daemon", () => {
       }
     }
   });
+});
+
+it("serves a platform that a later bundle adds to a release, also when it told of the release before", async () => {
+  const release = { type: "grown", version: "2.0.0" };
+  await registry.publish({ ...release, platforms: ["linux_amd64"] });
+  const first = await exportBundle(here, "acme/grown@2.0.0");
+  await registry.publish({ ...release, platforms });
+  const from = connectedSite(authority, registry);
+  const second = await exportBundle(from, ...flags, "acme/grown@2.0.0");
+
+  const site = offlineSite();
+  const mirror = await startMirror(site);
+  onTestFinished(() => mirror.kill());
+  const told = async () => {
+    const answer = await mirror.get(`providers/${host}/acme/grown/2.0.0.json`);
+    const { archives } = answer.json() as { archives: object };
+    return Object.keys(archives);
+  };
+  expect((await site.run("import", first)).status).toBe(0);
+  expect(await told()).toEqual(["linux_amd64"]);
+  expect((await site.run("import", second)).status).toBe(0);
+  expect(await told()).toEqual(platforms.toSorted());
 });
 
 it.runIf(clients.some(({ name }) => name === "terraform"))(

@@ -44,7 +44,9 @@ describe("the configuration of a directory", () => {
         {
           terraform: [
             {
+              "//": "ours",
               required_providers: {
+                "//": "and this one",
                 random: { source: "hashicorp/random", version: ">= 3.1" },
               },
             },
@@ -63,7 +65,7 @@ describe("the configuration of a directory", () => {
       "example.com/corp/own 1.2.3 c.tf:7",
       `${hashicorp}/aws ~> 5.0 a.tf:4`,
       `${hashicorp}/bare any c.tf:12`,
-      `${hashicorp}/random >= 3.1.0 b.tf.json:5`,
+      `${hashicorp}/random >= 3.1.0 b.tf.json:7`,
     ]);
   });
 
@@ -155,6 +157,9 @@ describe("the configuration of a directory", () => {
     ["a.tf", 'x = "\n', /^a\.tf:1: /],
     ["a.tf", "\n<<<<<<< HEAD\n", /^a\.tf:2: /],
     ["a.tf.json", '{\n "a": 1,\n}', /^a\.tf\.json:3: it is not JSON/],
+    ["a.tf.json", "terraform {\n}", /^a\.tf\.json:1: it is not JSON/],
+    ["a.tf.json", '{\n"a":\n', /^a\.tf\.json:3: it is not JSON/],
+    ["a.tf", "a = 1\na = 2\nb = = 1\n", /^a\.tf:\d: [^]*line \d|^a\.tf:\d: /],
     ["a.tf", "\u0000\u0001", /^a\.tf:1: /],
     ["a.tf", `a = ${"[".repeat(20_000)}\n`, /^a\.tf: it cannot be parsed/],
     [

@@ -1,23 +1,39 @@
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { connectedSite, type Site } from "../mirror/bundles.ts";
 import { scratch } from "../running-mirror.ts";
 
+// Each test runs several commands, each a process of its own.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const linux = "linux_amd64";
 const darwin = "darwin_arm64";
 const address = "registry.terraform.io/acme/widget";
+
+const otherDisk = findOtherDisk();
 
 let registry: Registry;
 let first: Release;
@@ -33,6 +49,16 @@ beforeAll(async () => {
   site = connectedSite(authority, registry);
 });
 afterAll(() => registry.stop());
+
+/** A file system in memory that Linux machines have. */
+function findOtherDisk(): string | undefined {
+  const candidate = "/dev/shm";
+  const device = statSync(candidate, { throwIfNoEntry: false })?.dev;
+  if (device !== undefined && device !== statSync(tmpdir()).dev)
+    return candidate;
+  console.error("NOT TESTED across file systems: there is no second one.");
+  return undefined;
+}
 
 function newTree(): string {
   return join(scratch("tree"), "tree");
@@ -129,6 +155,22 @@ describe("export --to", () => {
     await exportTo(tree, "acme/widget@1.0.0");
     expect(readFileSync(path).equals(bytes)).toBe(true);
   });
+
+  it.skipIf(otherDisk === undefined)(
+    "copies where the file system of the store ends, and not again",
+    async () => {
+      const tree = mkdtempSync(join(otherDisk ?? "", "provender-tree-"));
+      onTestFinished(() => rmSync(tree, { recursive: true }));
+      await exportTo(tree, "acme/widget@1.0.0");
+      const { filename, bytes } = first.archive(linux);
+      const path = join(tree, address, filename);
+      const { nlink, ino } = statSync(path);
+      expect(nlink).toBe(1);
+      expect(readFileSync(path).equals(bytes)).toBe(true);
+      await exportTo(tree, "acme/widget@1.0.0");
+      expect(statSync(path).ino).toBe(ino);
+    },
+  );
 
   it("never follows a link out of the folder", async () => {
     const outside = scratch("outside");

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
@@ -13,6 +13,9 @@ import {
   type Site,
 } from "../mirror/bundles.ts";
 import { runCommand } from "../running-command.ts";
+
+// Each test runs several commands, each a process of its own.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const linux = "linux_amd64";
 const darwin = "darwin_arm64";

@@ -5,13 +5,15 @@ import {
   createReadStream,
   globSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   watch,
 } from "node:fs";
-import { basename, join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { basename, dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { loadConfiguration } from "../../src/config.ts";
@@ -22,6 +24,7 @@ import {
 import { wireMirror } from "../../src/wiring.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry } from "../fakes/registry.ts";
+import { scratch } from "../running-mirror.ts";
 import {
   connectedSite,
   exportBundle,
@@ -29,15 +32,23 @@ import {
   type Site,
 } from "./bundles.ts";
 
+vi.setConfig({ testTimeout: 300_000 });
+
 const MiB = 1024 * 1024;
 /** The issue's own size is 2048; it takes minutes and 8 GiB of disk. */
 const size = Number(process.env.PROVENDER_BUNDLE_MIB ?? 192) * MiB;
 const versions = Array.from({ length: 12 }, (_, index) => `1.${index}.0`);
 const kills = 10;
+/** An import writes one after the other. */
+const archiveMiB = Math.ceil(size / versions.length / MiB);
 const provider = parseProviderAddress("acme/widget");
 const linux = { os: "linux", arch: "amd64" };
 
 const folders: string[] = [];
+let large: Awaited<ReturnType<typeof makeLargeBundle>>;
+beforeAll(async () => {
+  large = await makeLargeBundle();
+}, 600_000);
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
@@ -46,14 +57,15 @@ it(
   "goes on with a large bundle after being killed ten times, and comes to the right end",
   { timeout: 1_800_000 },
   async () => {
-    const { bundle, digests } = await makeLargeBundle();
+    const { bundle, digests } = large;
     expect(statSync(bundle).size).toBeGreaterThan(size);
     const site = offlineSite();
     folders.push(site.directory);
     const stored: number[] = [];
     for (let turn = 0; turn < kills; turn++) {
       // Somewhere else in the work each time.
-      const signal = await killedImport(site, bundle, 2 + 5 * turn);
+      const writes = 2 + Math.floor((turn * archiveMiB) / 4);
+      const signal = await killedImport(site, bundle, writes);
       stored.push((await blobsOf(site)).length);
       if (signal === null) break;
       expectRecordsStored(site);
@@ -74,6 +86,57 @@ it(
     expect(site.snapshot()).toEqual(before);
   },
 );
+
+it("ends in order at SIGINT: nothing half written is left, and it says how to go on", async () => {
+  const { bundle } = large;
+  const site = offlineSite();
+  folders.push(site.directory);
+  const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+  const args = [main, "import", "--config", site.configFile, bundle];
+  const staging = join(site.directory, "staging");
+  mkdirSync(staging, { recursive: true });
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const watcher = watch(staging, () => {
+    watcher.close();
+    child.kill("SIGINT");
+  });
+  const [said, [status]] = await Promise.all([
+    text(child.stderr),
+    once(child, "exit") as Promise<[number | null]>,
+  ]);
+  expect(said).toContain("Interrupted: run the same command again");
+  expect(status).toBe(1);
+  expect(readdirSync(staging)).toEqual([]);
+  const again = await site.run("import", bundle);
+  expect(again.stderr).toContain("0 releases refused");
+  expect(again.status).toBe(0);
+});
+
+it("leaves no half bundle when an export is ended", async () => {
+  const { site } = large;
+  const folder = scratch("ended");
+  const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+  const file = join(folder, "bundle.tar");
+  const flags = ["--config", site.configFile, "--platform", "linux_amd64"];
+  const specs = versions.map((version) => `acme/widget@${version}`);
+  const args = [main, "export", ...flags, "--bundle", file, ...specs];
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const watcher = watch(folder, () => {
+    watcher.close();
+    child.kill("SIGTERM");
+  });
+  const [said, [status]] = await Promise.all([
+    text(child.stderr),
+    once(child, "exit") as Promise<[number | null]>,
+  ]);
+  expect(said).toContain("Interrupted: run the same command again");
+  expect(status).toBe(1);
+  expect(readdirSync(folder)).toEqual([]);
+});
 
 /** One release after the other, so that no two of them are in memory. */
 async function makeLargeBundle() {
@@ -104,8 +167,9 @@ async function makeLargeBundle() {
     "linux_amd64",
     ...specs,
   );
+  folders.push(dirname(bundle));
   await registry.stop();
-  return { bundle, digests };
+  return { site, bundle, digests };
 }
 
 /** SIGKILL after so many writes to files in staging; null when it ended before. */

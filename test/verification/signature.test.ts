@@ -1,9 +1,7 @@
 import * as openpgp from "openpgp";
+import { decisionLibrary } from "../../src/verification/decision-library.ts";
 import { describe, expect, it } from "vitest";
-import {
-  decideSignature,
-  decisionLibrary,
-} from "../../src/verification/signature.ts";
+import { decideSignature } from "../../src/verification/signature.ts";
 import {
   Certificate,
   decide,

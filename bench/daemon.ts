@@ -1,0 +1,63 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { scratch } from "./scratch.ts";
+import { endChild } from "./child.ts";
+
+const main = join(import.meta.dirname, "..", "src", "main.ts");
+
+/** A daemon as in production: a process of its own that logs every request, to a file. */
+export interface Daemon {
+  readonly url: string;
+  readonly ca: string;
+  readonly directory: string;
+  readonly pid: number;
+  /** Milliseconds from its start until it answered. */
+  readonly readyAfter: number;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startDaemon(
+  config: Readonly<Record<string, unknown>>,
+  directory: string = scratch("store"),
+): Promise<Daemon> {
+  const folder = scratch("daemon");
+  const configFile = join(folder, "provender.yaml");
+  const settings = { listen: { port: 0 }, storage: { directory }, ...config };
+  writeFileSync(configFile, stringify(settings));
+  const log = openSync(join(folder, "log"), "w");
+  const start = performance.now();
+  const child = spawn(
+    process.execPath,
+    [main, "serve", "--config", configFile],
+    { stdio: ["ignore", "pipe", log] },
+  );
+  closeSync(log);
+  const url = await readUrl(child.stdout ?? []);
+  if (url === undefined) {
+    await endChild(child);
+    throw new Error(readFileSync(join(folder, "log"), "utf8"));
+  }
+  return {
+    url,
+    ca: readFileSync(join(directory, "tls", "v1", "ca.pem"), "utf8"),
+    directory,
+    pid: child.pid ?? 0,
+    readyAfter: performance.now() - start,
+    stop: () => endChild(child),
+  };
+}
+
+/** Undefined when the daemon ended instead. */
+async function readUrl(
+  stdout: AsyncIterable<Buffer> | Iterable<Buffer>,
+): Promise<string | undefined> {
+  let printed = "";
+  for await (const chunk of stdout) {
+    printed += chunk.toString();
+    const url = /serves on (\S+)/.exec(printed)?.[1];
+    if (url !== undefined) return url;
+  }
+  return undefined;
+}

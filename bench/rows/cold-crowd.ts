@@ -1,0 +1,58 @@
+import { startDaemon } from "../daemon.ts";
+import { download } from "../download.ts";
+import { fetchDocument } from "../fetch-document.ts";
+import { ratioOf } from "../figure.ts";
+import { mirrorPath, startOrigin } from "../origin.ts";
+import { memoryOf } from "../process-use.ts";
+import type { Row } from "../row.ts";
+
+const clients = 200;
+
+export const coldCrowd: Row = {
+  name: "cold-crowd",
+  what: "cold archive, 200 clients at once",
+  against: "the same, warm",
+  needs: [],
+  run: async ({ quick }, scene) => {
+    const origin = scene.add(await startOrigin());
+    const { registry } = origin;
+    const daemon = scene.add(await startDaemon(origin.config));
+    const mirrored = `${daemon.url}${mirrorPath("demo")}`;
+    const cold: number[] = [];
+    const warm: number[] = [];
+    const rounds = quick ? 1 : 2;
+    const size = quick ? 8e6 : 32e6;
+    scene.remark(`archives of ${size / 1e6} MB, ${rounds} rounds`);
+    for (let round = 0; round < rounds; round++) {
+      const version = `1.0.${round}`;
+      const release = await registry.publish({ type: "demo", version, size });
+      const { filename, bytes } = release.archive("linux_amd64");
+      await fetchDocument(`${mirrored}${version}.json`, daemon.ca);
+      for (const times of [cold, warm]) {
+        const url = `${mirrored}${filename}`;
+        const { total } = await download(url, daemon.ca, bytes.length, clients);
+        times.push(total);
+      }
+    }
+    return [
+      {
+        what: "origin requests an archive",
+        value: registry.requests.count("archive") / rounds,
+        unit: "requests",
+        target: { exactly: 1 },
+      },
+      {
+        what: "time",
+        value: ratioOf(cold, warm),
+        unit: "×",
+        target: { atMost: 1.3 },
+      },
+      {
+        what: "most memory of the daemon",
+        value: memoryOf(daemon.pid, "peak"),
+        unit: "MiB",
+        target: { atMost: 300 },
+      },
+    ];
+  },
+};

@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Sha256 } from "../src/address/hash.ts";
+import { blobPath, layOutStore, recordPath } from "../src/store/layout.ts";
+import { scratch } from "./scratch.ts";
+
+const platforms = 5;
+
+/** A storage directory with so many small archives, the records of their hashes, and those of their releases. */
+export function fillStore(archives: number): string {
+  const directory = scratch("store");
+  const layout = layOutStore(directory);
+  const write = makeWriter();
+  for (let n = 0; n < archives; n++) {
+    const content = `archive ${n}`;
+    const sha256 = createHash("sha256").update(content).digest("hex") as Sha256;
+    write(blobPath(layout, sha256), content);
+    const hashes = ["package-hashes", sha256.slice(0, 2), sha256];
+    write(recordPath(layout, hashes), "{}\n{}\n");
+    if (n % platforms > 0) continue;
+    const number = n / platforms;
+    const type = `type-${Math.floor(number / 100)}`;
+    const provider = ["providers", "registry.terraform.io", "acme", type];
+    const release = [...provider, "releases", `1.${number % 100}.0`];
+    write(recordPath(layout, release), "{}\n{}\n");
+  }
+  return directory;
+}
+
+function makeWriter(): (path: string, content: string) => void {
+  const made = new Set<string>();
+  return (path, content) => {
+    const folder = dirname(path);
+    if (!made.has(folder)) mkdirSync(folder, { recursive: true });
+    made.add(folder);
+    writeFileSync(path, content);
+  };
+}

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSigner, type Signer } from "../fakes/signing.ts";
+import { digestOf, putTogether, type ManifestDocument } from "./bundles.ts";
+import { darwin, firstRelease, linux, Tampering } from "./tampering.ts";
+
+let tampering: Tampering;
+let stranger: Signer;
+beforeAll(async () => {
+  stranger = await createSigner({ name: "Stranger" });
+  tampering = await Tampering.start();
+});
+afterAll(() => tampering.stop());
+
+describe("a bundle whose manifest lies", () => {
+  const lies: [string, (manifest: ManifestDocument) => void, RegExp][] = [
+    [
+      "a provider with a path",
+      (m) => (firstRelease(m).provider = "registry.terraform.io/../../etc"),
+      /form that is known/,
+    ],
+    [
+      "a version with a path",
+      (m) => (firstRelease(m).version = "../1.2.3"),
+      /form that is known/,
+    ],
+    [
+      "a platform with a path",
+      (m) => (firstRelease(m).platforms = ["../linux_amd64"]),
+      /form that is known/,
+    ],
+    [
+      "a digest with a path",
+      (m) => (firstRelease(m).proof = "../".repeat(22)),
+      /form that is known/,
+    ],
+    [
+      "another provider",
+      (m) => (firstRelease(m).provider = "registry.terraform.io/acme/other"),
+      /does not name terraform-provider-other_1.2.3/,
+    ],
+    [
+      "another version",
+      (m) => (firstRelease(m).version = "9.9.9"),
+      /does not name terraform-provider-widget_9.9.9/,
+    ],
+    [
+      "a hostname that is not served",
+      (m) => (firstRelease(m).provider = "registry.example.com/acme/widget"),
+      /does not serve registry.example.com/,
+    ],
+    [
+      "a platform that was not signed",
+      (m) => {
+        const { archives, platforms } = firstRelease(m);
+        platforms.splice(1, 1, "plan9_arm");
+        firstRelease(m).archives = {
+          [darwin]: archives[darwin] ?? "",
+          plan9_arm: archives[linux] ?? "",
+        };
+      },
+      /does not name terraform-provider-widget_1.2.3_plan9_arm/,
+    ],
+    [
+      "two platforms exchanged",
+      (m) => {
+        const { archives } = firstRelease(m);
+        firstRelease(m).archives = {
+          [darwin]: archives[linux] ?? "",
+          [linux]: archives[darwin] ?? "",
+        };
+      },
+      /is refused: expected SHA-256/,
+    ],
+    [
+      "a size that is too small",
+      (m) => m.archives.forEach((archive) => archive.size--),
+      /is not a member|bytes by its manifest/,
+    ],
+    [
+      "an archive over the limits",
+      (m) => m.archives.forEach((archive) => (archive.size = 2 ** 40)),
+      /over the limits/,
+    ],
+    [
+      "a proof over the limits",
+      (m) => m.proofs.forEach((proof) => (proof.size = 2 ** 30)),
+      /over the limits/,
+    ],
+    [
+      "another format",
+      (m) => (m.format = "provender-bundle/2"),
+      /form that is known/,
+    ],
+    [
+      "a key that is not known",
+      (m) => Object.assign(m, { trusted: true }),
+      /form that is known/,
+    ],
+    [
+      "a release twice",
+      (m) => m.releases.push({ ...firstRelease(m) }),
+      /canonical form/,
+    ],
+    [
+      "a proof that is not there",
+      (m) => (m.proofs = []),
+      /bytes by its manifest/,
+    ],
+  ];
+  it.each(lies)("about %s imports nothing", async (_, change, reason) => {
+    await tampering.expectRefused(tampering.withManifest(change), reason);
+  });
+
+  it("in another order imports nothing", async () => {
+    const { manifest, members } = tampering.parts();
+    manifest.archives.reverse();
+    const [proof, ...archives] = members;
+    if (proof === undefined) throw new Error("no proof");
+    await tampering.expectRefused(
+      putTogether({ manifest, members: [proof, ...archives.toReversed()] }),
+      /canonical form/,
+    );
+  });
+});
+
+describe("a bundle whose content was tampered with", () => {
+  it("with two archives exchanged imports nothing", async () => {
+    const { manifest, members } = tampering.parts();
+    const [proof, one, two] = members;
+    if (!proof || !one || !two) throw new Error("too few members");
+    const swapped = [
+      proof,
+      { name: one.name, bytes: two.bytes },
+      { name: two.name, bytes: one.bytes },
+    ];
+    expect(one.bytes.length).toBe(two.bytes.length);
+    await tampering.expectRefused(
+      putTogether({ manifest, members: swapped }),
+      /expected SHA-256 .*, got/,
+    );
+  });
+
+  it("with one other byte in an archive, under the right digest, imports nothing", async () => {
+    const bytes = Buffer.from(tampering.good);
+    const at = bytes.length - 2000;
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    await tampering.expectRefused(bytes, /expected SHA-256 .*, got/);
+  });
+
+  it("with another archive, and a manifest that says so, imports nothing", async () => {
+    const { manifest, members } = tampering.parts();
+    const bytes = Buffer.from("PK evil");
+    const sha256 = digestOf(bytes);
+    const { archives } = firstRelease(manifest);
+    const replaced = archives[linux];
+    archives[linux] = sha256;
+    const contents = [
+      ...manifest.archives.filter((one) => one.sha256 !== replaced),
+      { sha256, size: bytes.length },
+    ].toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
+    const kept = new Map(members.map((one) => [one.name, one]));
+    const evil = { name: `archives/${sha256}.zip`, bytes };
+    kept.set(evil.name, evil);
+    const [proof] = members;
+    const files = contents.map((one) => kept.get(`archives/${one.sha256}.zip`));
+    await tampering.expectRefused(
+      putTogether({
+        manifest: { ...manifest, archives: contents },
+        members: [proof, ...files].filter((one) => one !== undefined),
+      }),
+      /is refused: expected SHA-256 .*, the bundle says/,
+    );
+  });
+
+  it("with other checksums under the old signature imports nothing", async () => {
+    const bytes = tampering.withProof((proof) => {
+      proof.document = proof.document.replace(/^./, "f");
+    });
+    await tampering.expectRefused(bytes, /signature .* is refused/);
+  });
+
+  it("with a proof that is none imports nothing", async () => {
+    const bytes = tampering.withProof((proof) =>
+      Object.assign(proof, { keys: "all" }),
+    );
+    await tampering.expectRefused(bytes, /proof of .* is refused/);
+  });
+
+  it("without a signature, or without keys, imports nothing", async () => {
+    const unsigned = tampering.withProof((proof) => (proof.signature = null));
+    await tampering.expectRefused(unsigned, /publishes no signature/);
+    const keyless = tampering.withProof((proof) => (proof.keys = []));
+    await tampering.expectRefused(keyless, /publishes no signing key/);
+  });
+
+  it("with the wrong key imports nothing", async () => {
+    const bytes = tampering.withProof(
+      (proof) => (proof.keys = [stranger.armoredPublicKey]),
+    );
+    await tampering.expectRefused(bytes, /signature .* is refused/);
+  });
+
+  it("with everything signed by a key that is not pinned imports nothing", async () => {
+    const signature = await stranger.sign(
+      Buffer.from(tampering.release.checksums),
+    );
+    const bytes = tampering.withProof((proof) => {
+      proof.signature = Buffer.from(signature).toString("base64");
+      proof.keys = [stranger.armoredPublicKey];
+    });
+    await tampering.expectRefused(
+      bytes,
+      /held back because of its signing key/,
+    );
+  });
+});
