@@ -47,6 +47,11 @@ function lineOfJsonError(text: string, message: string): number {
 
 /** HCL's own parser, compiled to WebAssembly; it takes 0.2 s to start, so only those wait for it who need it. */
 async function parseNativeSyntax(path: string, text: string): Promise<unknown> {
+  if (deepestNesting(text) > mostNesting)
+    throw new InputInvalid(
+      path,
+      `it cannot be parsed: brackets are nested more than ${mostNesting} deep.`,
+    );
   const { parse } = require("@cdktn/hcl2json") as NativeSyntaxParser;
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -60,6 +65,20 @@ async function parseNativeSyntax(path: string, text: string): Promise<unknown> {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Deeper nesting exhausts the parser's stack, after which it answers nobody any more. */
+const mostNesting = 500;
+
+/** Brackets in texts and comments count too; there they are balanced or few. */
+function deepestNesting(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of text.matchAll(/[[\](){}]/g)) {
+    depth += "[({".includes(bracket) ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 const fileNameInErrors = "x.tf";
