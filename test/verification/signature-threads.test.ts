@@ -81,11 +81,9 @@ describe("signature threads", () => {
   });
 
   it("refuse 50 MB of armor without taking it along", async () => {
+    const keys = [armor(Buffer.alloc(37_000_000))];
     const start = performance.now();
-    const decision = await threads.decide({
-      ...good,
-      keys: [armor(Buffer.alloc(37_000_000))],
-    });
+    const decision = await threads.decide({ ...good, keys });
     expect(decision).toMatchObject({ accepted: false, reason: "limits" });
     expect(performance.now() - start).toBeLessThan(2_000);
   });
