@@ -20,7 +20,6 @@ import type { AuditLog } from "./telemetry/audit-log.ts";
 import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
 import { wireRules } from "./wiring/rules.ts";
 import { wireWatch, type Watch } from "./wiring/watch.ts";
-import { keepYoungHeapSmall } from "./wiring/young-heap.ts";
 
 export { wireRunningMirror } from "./wiring/origins.ts";
 export { wireRules } from "./wiring/rules.ts";
@@ -34,7 +33,6 @@ const keptOnPage = 200;
  * StoreUnusable and StoreInUse.
  */
 export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
-  keepYoungHeapSmall();
   const configuration = load();
   const rules = wireRules(configuration);
   const { listen, limits, storage, notify } = configuration;

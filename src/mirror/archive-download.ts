@@ -24,7 +24,7 @@ export interface ReadableArchive {
 export const heldBack = 64 * 1024;
 /** Larger reads cost fewer turns per byte than Node's 64 KiB. */
 export const readSize = 256 * 1024;
-const smallestRead = 32 * 1024;
+const smallestRead = 64 * 1024;
 /** What many readers of larger pieces may have in memory together. */
 const memoryOfReaders = 8 * 1024 * 1024;
 
