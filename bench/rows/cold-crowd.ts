@@ -2,6 +2,7 @@ import { startDaemon } from "../daemon.ts";
 import { download } from "../download.ts";
 import { fetchDocument } from "../fetch-document.ts";
 import { ratioOf } from "../figure.ts";
+import type { Release } from "../../test/fakes/release.ts";
 import { mirrorPath, startOrigin } from "../origin.ts";
 import { memoryOf } from "../process-use.ts";
 import type { Row } from "../row.ts";
@@ -23,10 +24,13 @@ export const coldCrowd: Row = {
     const rounds = quick ? 1 : 2;
     const size = quick ? 8e6 : 32e6;
     scene.remark(`archives of ${size / 1e6} MB, ${rounds} rounds`);
+    const releases: Release[] = [];
     for (let round = 0; round < rounds; round++) {
       const version = `1.0.${round}`;
-      const release = await registry.publish({ type: "demo", version, size });
-      const { filename, bytes } = release.archive("linux_amd64");
+      releases.push(await registry.publish({ type: "demo", version, size }));
+    }
+    for (const { version, archives } of releases) {
+      const { filename = "", bytes = Buffer.alloc(0) } = archives[0] ?? {};
       await fetchDocument(`${mirrored}${version}.json`, daemon.ca);
       for (const times of [cold, warm]) {
         const url = `${mirrored}${filename}`;
