@@ -5,6 +5,7 @@ import {
   RangeNotSatisfiable,
   type ErrorCode,
 } from "../errors.ts";
+import { cut } from "./cut-answer.ts";
 import { writeHead, type Exchange } from "./request-note.ts";
 
 /** The one place that turns what happened into an HTTP status (contract, "URLs"). */
@@ -71,7 +72,7 @@ export function statusOf(error: unknown): number {
 export function respondWithError(exchange: Exchange, error: unknown): void {
   const { res, note } = exchange;
   if (res.headersSent) {
-    res.destroy();
+    cut(res);
     return;
   }
   for (const name of res.getHeaderNames()) res.removeHeader(name);

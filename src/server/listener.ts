@@ -18,6 +18,8 @@ import {
   type ProvenderError,
 } from "../errors.ts";
 import { formatErrorBody } from "./error-response.ts";
+import type { ClientPace } from "./paced-write.ts";
+import { UntakenAnswers } from "./untaken-answers.ts";
 
 /** PEM texts. */
 export interface TlsMaterial {
@@ -25,7 +27,7 @@ export interface TlsMaterial {
   readonly key: string;
 }
 
-export interface ListenerLimits {
+export interface ListenerLimits extends ClientPace {
   /** Bytes. */
   readonly requestHeaders: number;
   /** Milliseconds for a client to send its headers, and to take the TLS handshake. */
@@ -33,12 +35,15 @@ export interface ListenerLimits {
 }
 
 const keepAlive = 65_000;
+/** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
+const mostPipelined = 1_000;
 
 /** The HTTP server on its socket; HTTP/2 is not offered. */
 export class Listener {
   readonly #server: Server | HttpsServer;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #untaken: UntakenAnswers;
 
   constructor(
     handle: RequestListener,
@@ -54,9 +59,12 @@ export class Listener {
       // What it would refuse is refused by the application, in the contract's form.
       requireHostHeader: false,
     };
+    this.#untaken = new UntakenAnswers(limits);
     const answer: RequestListener = (req, res) => {
-      this.#note(req.socket, res);
-      handle(req, res);
+      // What was read with the request for which the connection was cut.
+      if (req.socket.destroyed) return;
+      if (this.#note(req.socket, res) > mostPipelined) req.socket.destroy();
+      else handle(req, res);
     };
     this.#server =
       tls === undefined
@@ -109,21 +117,27 @@ export class Listener {
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
     const timer = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
+      // Not an orderly end, which a client of HTTP/1.0 takes for that of the body.
+      for (const socket of this.#sockets) socket.resetAndDestroy();
     }, grace);
     await promise;
     clearTimeout(timer);
+    this.#untaken.close();
   }
 
-  #note(socket: Duplex, response: ServerResponse): void {
+  /** Returns how many answers the connection waits for. */
+  #note(socket: Duplex, response: ServerResponse): number {
     const open = this.#answers.get(socket) ?? new Set();
     this.#answers.set(socket, open.add(response));
+    this.#untaken.watch(response);
     response.once("close", () => {
       open.delete(response);
+      this.#untaken.forget(response);
       // Its connection is idle only a moment later.
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());
     });
+    return open.size;
   }
 
   #isAnswering(socket: Duplex): boolean {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { cut } from "./cut-answer.ts";
 
 /** A client that takes fewer than `rate` bytes a second over `rateWindow` ms of waiting for it is cut. */
 export interface ClientPace {
@@ -30,7 +31,7 @@ export async function writePaced(
       giveBack(res, chunk);
     }
   } catch (error) {
-    res.destroy();
+    cut(res);
     throw error;
   }
   if (!res.destroyed) res.end();
@@ -62,7 +63,7 @@ class WaitMeter {
     this.#waited += performance.now() - start;
     this.#taken += length;
     if (this.#waited < this.#pace.rateWindow) return;
-    if (this.#taken * 1000 < this.#pace.rate * this.#waited) res.destroy();
+    if (this.#taken * 1000 < this.#pace.rate * this.#waited) cut(res);
     this.#waited = 0;
     this.#taken = 0;
   }
@@ -71,7 +72,7 @@ class WaitMeter {
 /** Resolves when the client took what was written or left; after `longest` ms it is cut. */
 async function drained(res: ServerResponse, longest: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => res.destroy(), longest);
+  const timer = setTimeout(() => cut(res), longest);
   res.once("drain", resolve).once("close", resolve);
   await promise;
   res.off("drain", resolve).off("close", resolve);

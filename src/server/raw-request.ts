@@ -22,7 +22,9 @@ export function findRequestProblem(
     return new MalformedRequest(`of ${method} carries a body`, "none");
   if (request.headers.expect !== undefined)
     return new MalformedRequest("has an Expect header", "none");
-  if (countHeader(rawHeaders, "host") !== 1)
+  const hosts = countHeader(rawHeaders, "host");
+  // HTTP/1.0 needs none (RFC 9112, 3.2), and probes of load balancers send none.
+  if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0"))
     return new MalformedRequest("has no or several Host headers", "one");
   const path = pathOf(url);
   if (!path.startsWith("/"))

@@ -42,7 +42,8 @@ export async function readToEnd(socket: Socket): Promise<string> {
   const pieces: Buffer[] = [];
   socket.on("data", (piece: Buffer) => pieces.push(piece));
   socket.on("error", () => undefined);
-  await once(socket, "close");
+  // events.once would reject on a reset.
+  await new Promise((resolve) => socket.once("close", resolve));
   return Buffer.concat(pieces).toString("latin1");
 }
 

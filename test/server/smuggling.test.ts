@@ -73,7 +73,11 @@ describe.each(["TLS", "no TLS"])("over %s", (kind) => {
 
   it.each([
     ["no Host header", `GET /healthz HTTP/1.1\r\n\r\n${next}`],
-    ["no Host header of HTTP/1.0", `GET /healthz HTTP/1.0\r\n\r\n`],
+    ["no Host header of HTTP/0.9", `GET /healthz HTTP/0.9\r\n\r\n`],
+    [
+      "two Host headers of HTTP/1.0",
+      `GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n`,
+    ],
     ["a protocol that is not HTTP", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"],
     ["a preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     [
@@ -100,6 +104,14 @@ describe.each(["TLS", "no TLS"])("over %s", (kind) => {
       `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: more\r\n\r\n${next}`,
     );
     expectOneRefusal(answer);
+  });
+
+  it("answers the probe of a load balancer, which is HTTP/1.0 without a Host header", async () => {
+    for (const path of ["/healthz", "/readyz"]) {
+      const { status, headers } = await send(`GET ${path} HTTP/1.0\r\n\r\n`);
+      expect(status).toBe(200);
+      expect(headers.get("connection")).toBe("close");
+    }
   });
 
   it("makes no tunnel", async () => {
