@@ -9,6 +9,7 @@ import { Daemon } from "./server/daemon.ts";
 import { FrontPage } from "./server/front-page.ts";
 import { NetworkMirrorFace } from "./server/network-mirror.ts";
 import { Readiness } from "./server/operations.ts";
+import { ProviderRegistryFace } from "./server/provider-registry.ts";
 import { ServiceNotification } from "./server/service-notification.ts";
 import { makeCertificateSource } from "./server/certificate-source.ts";
 import { layOutStore, type StoreLayout } from "./store/layout.ts";
@@ -49,6 +50,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const app = makeApp({
     frontPage,
     providers: new NetworkMirrorFace(core.providers, audit, limits),
+    registry: new ProviderRegistryFace(core.providers),
     readiness,
     logger,
     audit,

@@ -30,3 +30,11 @@ export function parseArchiveName(
     );
   return { version, platform: parsePlatform(platform) };
 }
+
+/** `terraform-provider-TYPE_VERSION_SHA256SUMS`, as publishers call what they sign. */
+export function formatChecksumsName(
+  address: ProviderAddress,
+  version: Version,
+): string {
+  return `terraform-provider-${address.type}_${version}_SHA256SUMS`;
+}

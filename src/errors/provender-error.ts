@@ -21,6 +21,7 @@ export type ErrorCode =
   | "signature-missing"
   | "signature-refused"
   | "signature-undecided"
+  | "nothing-to-verify"
   | "key-refused"
   | "policy-denied"
   | "too-young"

@@ -94,3 +94,13 @@ export class ArchiveUnhashable extends ProvenderError {
     this.reason = reason;
   }
 }
+
+/** A release that the mirror takes unsigned, asked for by a client that checks signatures itself. */
+export class NothingToVerify extends ProvenderError {
+  readonly code = "nothing-to-verify";
+  constructor(release: string, missing: string) {
+    super(
+      `${release} has no ${missing} that a client could check: this mirror takes it under its "signatures" setting, so install it through "network_mirror" instead.`,
+    );
+  }
+}

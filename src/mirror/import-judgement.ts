@@ -100,6 +100,7 @@ async function believe(
     firstSeen: now,
     packages,
     reported: new Map(),
+    keyLabels: [],
   };
 }
 

@@ -1,28 +1,21 @@
 import { formatArchiveHash } from "../address/hash.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
+import type { Platform } from "../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
-import { isPrerelease } from "../address/version-constraint.ts";
 import { compareVersions, type Version } from "../address/version.ts";
-import {
-  isOriginFailure,
-  NotFound,
-  NothingAdmitted,
-  NotStored,
-  ProvenderError,
-  TooYoung,
-} from "../errors.ts";
+import { NothingAdmitted, NotStored, ProvenderError } from "../errors.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
 import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ArchiveCache, OpenArchive } from "./archive-cache.ts";
+import { learnKey } from "./key-lesson.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { openPackage } from "./release-fetch.ts";
 import {
-  formatRelease,
+  packageOf,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
@@ -80,7 +73,7 @@ export class ProviderMirror {
     if (offline) return this.#listStored(provider, deadline);
     const answer = await catalog.listVersions(provider);
     if (answer.outcome === "fetched")
-      void this.#learnKey(provider, answer.value).catch(() => undefined);
+      void learnKey(this, this.#parts, provider, answer.value);
     const value = await this.#listing.list(provider, answer.value, deadline);
     return { ...answer, value };
   }
@@ -108,15 +101,18 @@ export class ProviderMirror {
     address: ReleaseAddress,
   ): Promise<Answer<readonly MirroredPackage[]>> {
     const answer = await this.findRelease(address);
-    const { packages } = answer.value;
-    const names = [...packages.keys()].toSorted();
-    const value = await Promise.all(
-      names.flatMap((name) => {
-        const found = packages.get(name);
-        return found ? [this.#describe(answer.value, name, found)] : [];
-      }),
+    return { ...answer, value: await this.describePackages(answer.value) };
+  }
+
+  async describePackages(
+    release: Release,
+  ): Promise<readonly MirroredPackage[]> {
+    const byName = [...release.packages].toSorted(([a], [b]) =>
+      a < b ? -1 : 1,
     );
-    return { ...answer, value };
+    return Promise.all(
+      byName.map(([name, found]) => this.#describe(release, name, found)),
+    );
   }
 
   /** The digest that was signed for a package; throws NotFound when none was. */
@@ -125,12 +121,7 @@ export class ProviderMirror {
     platform: Platform,
   ): Promise<Answer<ReleasePackage>> {
     const answer = await this.findRelease(address);
-    const found = answer.value.packages.get(formatPlatform(platform));
-    if (found === undefined)
-      throw new NotFound(
-        `${formatRelease(address)} for ${formatPlatform(platform)}`,
-      );
-    return { ...answer, value: found };
+    return { ...answer, value: packageOf(address, answer.value, platform) };
   }
 
   /** Starts or joins the download of what is not stored; the caller closes it. */
@@ -152,6 +143,13 @@ export class ProviderMirror {
   /** Bytes, when they are known without asking the origin. */
   async findSize({ sha256 }: ReleasePackage): Promise<number | undefined> {
     return this.#parts.archives.findSize(sha256);
+  }
+
+  /** What the origin said of a provider's versions, as far as it was asked. */
+  async peekVersions(
+    provider: ProviderAddress,
+  ): Promise<VersionList | undefined> {
+    return this.#parts.catalog.peekVersions(provider);
   }
 
   /** A verified release that clients may have; the rules are asked before the origin is. */
@@ -184,22 +182,6 @@ export class ProviderMirror {
     } catch (error) {
       admission.admitElsewhere(provider);
       throw error;
-    }
-  }
-
-  /** The first contact with a provider teaches its key, in the background, so that later releases can be held against it. */
-  async #learnKey(provider: ProviderAddress, list: VersionList): Promise<void> {
-    const { catalog, admission } = this.#parts;
-    for (const version of listTeachers(list)) {
-      const address = { provider, version };
-      try {
-        admission.admitVersion(address);
-        if ((await catalog.peekRelease(address)) === undefined)
-          await this.findRelease(address);
-        return;
-      } catch (error) {
-        if (!isRefusal(error)) return;
-      }
     }
   }
 
@@ -264,28 +246,4 @@ export class ProviderMirror {
       throw error;
     }
   }
-}
-
-/** How many versions are tried until one's key is learnt. */
-const teachers = 3;
-
-/** Versions of the first list, releases before prereleases, newest first. */
-function listTeachers({ versions }: VersionList): readonly Version[] {
-  const first = [...versions.values()]
-    .filter(({ appeared, listed }) => listed && appeared === undefined)
-    .map(({ version }) => version)
-    .toSorted((a, b) => compareVersions(b, a));
-  return [
-    ...first.filter((version) => !isPrerelease(version)),
-    ...first.filter(isPrerelease),
-  ].slice(0, teachers);
-}
-
-/** Of the release as such; one that is only too young has taught its key. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof ProvenderError &&
-    !isOriginFailure(error) &&
-    !(error instanceof TooYoung)
-  );
 }

@@ -69,9 +69,12 @@ export async function fetchRelease(
   signal: AbortSignal,
 ): Promise<Continuity> {
   const found = await findAnyPackage(origin, address, offered, signal);
-  const { reported } = found;
+  const { reported, keyLabels } = found;
   if (known !== undefined && confirms(found, offered, known, origin.policy))
-    return { release: { ...known, reported }, change: { kind: "none" } };
+    return {
+      release: { ...known, reported, keyLabels },
+      change: { kind: "none" },
+    };
   const believe = () => believeOffer(origin, address, found, offered, signal);
   if (known === undefined)
     return { release: await believe(), change: { kind: "none" } };
@@ -102,7 +105,8 @@ async function believeOffer(
   const { filename, shasum } = found;
   const trusted = findTrustedDigest(checksums, filename);
   verifyRegistryDigest(filename, trusted, shasum);
-  return { checksums, proof, firstSeen, packages, reported: found.reported };
+  const { reported, keyLabels } = found;
+  return { checksums, proof, firstSeen, packages, reported, keyLabels };
 }
 
 /** A refusal says something about the offer; a failing origin says nothing. */

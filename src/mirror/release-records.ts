@@ -7,6 +7,7 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import { isVersion, type Version } from "../address/version.ts";
+import type { KeyLabel } from "../origin/registry-answers.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
 import { parseChecksumsDocument } from "../verification/checksums-document.ts";
@@ -28,6 +29,8 @@ import {
 
 const date = z.iso.datetime().transform((text) => new Date(text));
 
+const label = z.string().optional();
+
 const shape = z.object({
   confirmedAt: date,
   firstSeen: date,
@@ -48,6 +51,17 @@ const shape = z.object({
       size: z.number().nullable(),
     }),
   ),
+  // Records of earlier versions have none.
+  keyLabels: z
+    .array(
+      z.object({
+        id: label,
+        trustSignature: label,
+        source: label,
+        sourceUrl: label,
+      }),
+    )
+    .default([]),
 });
 
 /** On what terms a proof that is read back has to hold. */
@@ -83,7 +97,8 @@ export class ReleaseRecords implements MetadataRecords<
     const body = await this.#records.read(recordKey(address));
     const parsed = shape.safeParse(body);
     if (!parsed.success) return undefined;
-    const { confirmedAt, firstSeen, platforms, reported } = parsed.data;
+    const { confirmedAt, firstSeen, platforms, reported, keyLabels } =
+      parsed.data;
     const proof = this.#onPresentTerms(address, readProof(parsed.data.proof));
     const checksums = await judgeProof(address, proof, this.#terms.judge);
     const packages = bindPackages(address, checksums, platforms);
@@ -93,6 +108,7 @@ export class ReleaseRecords implements MetadataRecords<
       firstSeen,
       packages,
       reported: readReported(reported),
+      keyLabels: keyLabels.map(readLabel),
     };
     return { value, confirmedAt };
   }
@@ -120,7 +136,7 @@ export class ReleaseRecords implements MetadataRecords<
     address: ReleaseAddress,
     { value, confirmedAt }: Kept<Release>,
   ): Promise<void> {
-    const { proof, packages, reported, firstSeen } = value;
+    const { proof, packages, reported, keyLabels, firstSeen } = value;
     await this.#records.write(recordKey(address), {
       confirmedAt: confirmedAt.toISOString(),
       firstSeen: firstSeen.toISOString(),
@@ -140,6 +156,7 @@ export class ReleaseRecords implements MetadataRecords<
         packageHashes,
         size: size ?? null,
       })),
+      keyLabels,
     });
   }
 
@@ -207,6 +224,15 @@ function readReported(
       { packageHashes, size: size ?? undefined },
     ]),
   );
+}
+
+function readLabel({
+  id,
+  trustSignature,
+  source,
+  sourceUrl,
+}: z.infer<typeof shape>["keyLabels"][number]): KeyLabel {
+  return { id, trustSignature, source, sourceUrl };
 }
 
 function recordFolderKey(provider: ProviderAddress): RecordKey {

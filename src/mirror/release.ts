@@ -8,7 +8,8 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
-import type { ReportedPackage } from "../origin/registry-answers.ts";
+import { NotFound } from "../errors.ts";
+import type { KeyLabel, ReportedPackage } from "../origin/registry-answers.ts";
 import type { SignatureProfile } from "../verification/signature.ts";
 import {
   findTrustedDigest,
@@ -51,11 +52,26 @@ export interface Release {
   readonly packages: ReadonlyMap<string, ReleasePackage>;
   /** By OS_ARCH: what the registry says and nobody signs. */
   readonly reported: ReadonlyMap<string, ReportedPackage>;
+  /** One for each of the proof's keys, or none at all where they were not kept. */
+  readonly keyLabels: readonly KeyLabel[];
 }
 
 /** `HOSTNAME/NAMESPACE/TYPE VERSION`, as errors and logs name a release. */
 export function formatRelease(release: ReleaseAddress): string {
   return `${formatProviderAddress(release.provider)} ${release.version}`;
+}
+
+/** Throws NotFound when nothing was signed, or is offered, for the platform. */
+export function packageOf(
+  address: ReleaseAddress,
+  { packages }: Release,
+  platform: Platform,
+): ReleasePackage {
+  const name = formatPlatform(platform);
+  const found = packages.get(name);
+  if (found === undefined)
+    throw new NotFound(`${formatRelease(address)} for ${name}`);
+  return found;
 }
 
 /**

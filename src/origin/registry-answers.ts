@@ -32,6 +32,15 @@ export interface ReportedPackage {
   readonly size: number | undefined;
 }
 
+/** What a registry says of a signing key beside the key itself; nobody signs it, and clients show it. */
+export interface KeyLabel {
+  readonly id: string | undefined;
+  /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */
+  readonly trustSignature: string | undefined;
+  readonly source: string | undefined;
+  readonly sourceUrl: string | undefined;
+}
+
 /** What a registry says of one package, not yet believed. */
 export interface OriginPackage {
   readonly filename: string;
@@ -41,12 +50,17 @@ export interface OriginPackage {
   readonly signatureUrl: URL | undefined;
   /** ASCII-armored, in the registry's order. */
   readonly signingKeys: readonly string[];
+  /** One for each of `signingKeys`. */
+  readonly keyLabels: readonly KeyLabel[];
   readonly protocols: readonly string[];
   /** By OS_ARCH; empty unless the registry reports all platforms (registry.opentofu.org). */
   readonly reported: ReadonlyMap<string, ReportedPackage>;
 }
 
 const texts = z.array(z.string()).nullish();
+
+/** Left out when it is no text. */
+const label = z.string().optional().catch(undefined);
 
 const versionsAnswer = z.object({
   versions: z.array(
@@ -72,7 +86,17 @@ const packageAnswer = z.object({
   protocols: texts,
   signing_keys: z
     .object({
-      gpg_public_keys: z.array(z.object({ ascii_armor: z.string() })).nullish(),
+      gpg_public_keys: z
+        .array(
+          z.object({
+            ascii_armor: z.string(),
+            key_id: label,
+            trust_signature: label,
+            source: label,
+            source_url: label,
+          }),
+        )
+        .nullish(),
     })
     .nullish(),
   packages: z
@@ -126,6 +150,12 @@ export function parsePackage(
       ? resolve(url, answer.shasums_signature_url)
       : undefined,
     signingKeys: keys.map((key) => key.ascii_armor),
+    keyLabels: keys.map((key) => ({
+      id: key.key_id,
+      trustSignature: key.trust_signature,
+      source: key.source,
+      sourceUrl: key.source_url,
+    })),
     protocols: answer.protocols ?? [],
     reported: readReported(answer.packages ?? {}),
   };

@@ -6,6 +6,10 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
 import { findMirrorPath, type NetworkMirrorFace } from "./network-mirror.ts";
+import {
+  findRegistryPath,
+  type ProviderRegistryFace,
+} from "./provider-registry.ts";
 import { makePages, type PageParts, type Pages } from "./pages.ts";
 import { findRequestProblem, pathOf } from "./raw-request.ts";
 import { auditRefusal } from "./refusal-audit.ts";
@@ -14,6 +18,7 @@ import { openExchange, type Exchange } from "./request-note.ts";
 
 export interface AppParts extends PageParts {
   readonly providers: NetworkMirrorFace;
+  readonly registry: ProviderRegistryFace;
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
@@ -41,7 +46,7 @@ async function answer(
   try {
     const problem = findRequestProblem(exchange.req, parts.longestUrl);
     if (problem !== undefined) throw problem;
-    await route(exchange, parts.providers, pages);
+    await route(exchange, parts, pages);
   } catch (thrown) {
     const error = await audited(parts.audit, exchange, thrown);
     exchange.note.outcome = statusOf(error) < 500 ? "refused" : "failed";
@@ -53,13 +58,15 @@ async function answer(
 /** Koa alone takes as long as a document from memory, so what clients ask for by the thousand does not pass it. */
 function route(
   exchange: Exchange,
-  providers: NetworkMirrorFace,
+  { providers, registry }: AppParts,
   pages: Pages,
 ): Promise<void> {
-  const mirrored = findMirrorPath(pathOf(exchange.req.url ?? ""));
-  return mirrored === undefined
-    ? pages(exchange)
-    : providers.answer(exchange, mirrored);
+  const path = pathOf(exchange.req.url ?? "");
+  const mirrored = findMirrorPath(path);
+  if (mirrored !== undefined) return providers.answer(exchange, mirrored);
+  const published = findRegistryPath(path);
+  if (published !== undefined) return registry.answer(exchange, published);
+  return pages(exchange);
 }
 
 /** A refusal is on disk before it is answered; when it cannot be, that is the answer. */

@@ -3,41 +3,47 @@ import type { Answer } from "../mirror/answer.ts";
 import { isUnmodified } from "./conditional-request.ts";
 import { writeHead, type Exchange } from "./request-note.ts";
 
-/** A JSON document as it is sent, with its strong ETag. */
+/** A document as it is sent, with its strong ETag. */
 export interface RenderedDocument {
-  readonly body: string;
+  readonly type: string;
+  readonly body: string | Uint8Array;
   /** Bytes, in decimal. */
   readonly length: string;
   readonly tag: string;
 }
 
+/** JSON. The media type has no parameter: clients warn about one. */
 export function renderDocument(document: object): RenderedDocument {
-  const body = JSON.stringify(document);
+  return renderBytes("application/json", JSON.stringify(document));
+}
+
+export function renderBytes(
+  type: string,
+  body: string | Uint8Array,
+): RenderedDocument {
   const digest = createHash("sha256").update(body).digest("base64url");
-  return { body, length: String(Buffer.byteLength(body)), tag: `"${digest}"` };
+  const length = String(Buffer.byteLength(body));
+  return { type, body, length, tag: `"${digest}"` };
 }
 
 /** `render` once for each value, which nobody changes; the document is kept as long as the value is. */
-export function rendersOnce<V extends object>(
-  render: (value: V) => object,
-): (value: V) => RenderedDocument {
+export function rendersOnce<V extends object, R extends readonly unknown[]>(
+  render: (value: V, ...rest: R) => object,
+): (value: V, ...rest: R) => RenderedDocument {
   const kept = new WeakMap<V, RenderedDocument>();
-  return (value) => {
+  return (value, ...rest) => {
     const known = kept.get(value);
     if (known !== undefined) return known;
-    const rendered = renderDocument(render(value));
+    const rendered = renderDocument(render(value, ...rest));
     kept.set(value, rendered);
     return rendered;
   };
 }
 
-/**
- * The media type has no parameter: clients warn about one. A stale answer says
- * how old it is (RFC 9111, `Age`).
- */
+/** A stale answer says how old it is (RFC 9111, `Age`). */
 export function sendDocument(
   exchange: Exchange,
-  { body, length, tag }: RenderedDocument,
+  { type, body, length, tag }: RenderedDocument,
   { outcome, age }: Answer<unknown>,
 ): void {
   const headers = ["ETag", tag, "Cache-Control", "no-cache"];
@@ -47,7 +53,7 @@ export function sendDocument(
     exchange.res.end();
     return;
   }
-  headers.push("Content-Type", "application/json", "Content-Length", length);
+  headers.push("Content-Type", type, "Content-Length", length);
   writeHead(exchange, 200, headers);
   // A text goes out in one write with the headers.
   exchange.res.end(body);

@@ -22,6 +22,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "origin-not-served-fall-through": 404,
   "signature-missing": 451,
   "signature-refused": 451,
+  "nothing-to-verify": 451,
   "key-refused": 451,
   "policy-denied": 451,
   "too-young": 451,

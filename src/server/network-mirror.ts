@@ -7,7 +7,6 @@ import {
 } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
 import { MalformedAddress } from "../errors.ts";
-import type { Answer } from "../mirror/answer.ts";
 import { renderIndex, renderVersion } from "../mirror/mirror-documents.ts";
 import type { ProviderMirror } from "../mirror/provider-mirror.ts";
 import type { ReleaseAddress, ReleasePackage } from "../mirror/release.ts";
@@ -25,7 +24,7 @@ import {
   rendersOnce,
   sendDocument,
 } from "./document-response.ts";
-import type { Exchange } from "./request-note.ts";
+import { noteAnswer, type Exchange } from "./request-note.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
 
@@ -67,7 +66,7 @@ export class NetworkMirrorFace {
 
   async #index(exchange: Exchange, provider: ProviderAddress): Promise<void> {
     const answer = await this.#mirror.listVersions(provider);
-    note(exchange, answer);
+    noteAnswer(exchange, answer);
     sendDocument(exchange, renderIndexOnce(answer.value), answer);
   }
 
@@ -78,7 +77,7 @@ export class NetworkMirrorFace {
   ): Promise<void> {
     const version = parseVersion(text);
     const answer = await this.#mirror.listPackages({ provider, version });
-    note(exchange, answer);
+    noteAnswer(exchange, answer);
     const document = renderDocument(renderVersion(answer.value));
     sendDocument(exchange, document, answer);
   }
@@ -95,7 +94,7 @@ export class NetworkMirrorFace {
       release,
       platform,
     );
-    note(exchange, { ...answer, outcome: "hit" });
+    noteAnswer(exchange, { ...answer, outcome: "hit" });
     if (isUnmodified(exchange.req, archiveTag(found.sha256)))
       confirmArchive(exchange, found.sha256);
     else if (exchange.req.method === "HEAD") {
@@ -157,12 +156,4 @@ export function findMirrorPath(path: string): NetworkMirrorPath | undefined {
   if (match === null) return undefined;
   const [, hostname = "", namespace = "", type = "", document = ""] = match;
   return { hostname, namespace, type, document };
-}
-
-function note(
-  { note }: Exchange,
-  { outcome, originTime }: Omit<Answer<unknown>, "value">,
-): void {
-  note.outcome = outcome;
-  note.originTime += originTime;
 }

@@ -1,5 +1,6 @@
 import type { ProvenderError } from "../errors.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
+import { findRegistryPath, type RegistryPath } from "./provider-registry.ts";
 import { pathOf } from "./raw-request.ts";
 
 /** Writes down a refusal; it is on the disk when this resolves, so that none is answered and forgotten. */
@@ -24,12 +25,16 @@ export async function auditRefusal(
   );
 }
 
-/** The provider and the document that the path names, whatever face it is of. */
-function readSubject(path: string): {
+interface Subject {
   readonly provider?: string;
   readonly version?: string;
   readonly platform?: string;
-} {
+}
+
+/** The provider and the document that the path names, whatever face it is of. */
+function readSubject(path: string): Subject {
+  const registry = findRegistryPath(path);
+  if (registry !== undefined) return readRegistrySubject(registry);
   const [, , hostname, namespace, type, document = ""] = path.split("/");
   if (type === undefined) return {};
   const provider = `${hostname}/${namespace}/${type}`;
@@ -41,6 +46,20 @@ function readSubject(path: string): {
   return archived === undefined || platform === undefined
     ? { provider }
     : { provider, version: archived, platform };
+}
+
+function readRegistrySubject({
+  hostname,
+  namespace,
+  type,
+  rest,
+}: RegistryPath): Subject {
+  const provider = `${hostname}/${namespace}/${type}`;
+  const [version = "", , os, arch] = rest;
+  if (rest.length === 1) return { provider };
+  return arch === undefined
+    ? { provider, version }
+    : { provider, version, platform: `${os}_${arch}` };
 }
 
 function textOf(value: unknown): string | undefined {

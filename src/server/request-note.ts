@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Outcome } from "../mirror/answer.ts";
+import type { Answer, Outcome } from "../mirror/answer.ts";
 
 /** What a handler notes for the request's line in the log. */
 export interface RequestNote {
@@ -33,6 +33,15 @@ export function openExchange(
     res,
     note: { requestId, outcome: "none", originTime: 0 },
   };
+}
+
+/** How the mirror came by what is answered. */
+export function noteAnswer(
+  { note }: Exchange,
+  { outcome, originTime }: Omit<Answer<unknown>, "value">,
+): void {
+  note.outcome = outcome;
+  note.originTime += originTime;
 }
 
 /** Starts the response with the request's id and `headers` (name, value, …); a list, because Node sends it as it is. */

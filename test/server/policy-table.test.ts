@@ -12,6 +12,7 @@ import {
   requestsFor,
   runCommand,
 } from "./provider-requests.ts";
+import { RegistryRequests } from "./registry-requests.ts";
 
 type Column =
   | "index"
@@ -19,6 +20,9 @@ type Column =
   | "GET"
   | "HEAD"
   | "range"
+  | "façade versions"
+  | "façade package"
+  | "façade proof"
   | "stale"
   | "offline"
   | "SIGHUP";
@@ -58,6 +62,12 @@ let rules: Readonly<Record<string, unknown>>;
 /** What each path answers for a subject; all of it must be a refusal. */
 async function answersFor({ type, version }: Subject) {
   const ask = requestsFor(mirror, type);
+  const registry = new RegistryRequests(mirror, type);
+  const [versions, ...published] = await Promise.all(
+    ["versions", ...registry.pathsOf(version)].map((path) =>
+      registry.get(path),
+    ),
+  );
   const [index, document, get, head, range] = await Promise.all([
     ask.index(),
     ask.version(version),
@@ -65,7 +75,7 @@ async function answersFor({ type, version }: Subject) {
     ask.archive(version, { method: "HEAD" }),
     ask.archive(version, { headers: { Range: "bytes=0-9" } }),
   ]);
-  return { index, document, get, head, range };
+  return { index, document, get, head, range, versions, published };
 }
 
 function check(column: Column, subject: Subject, refused: boolean): void {
@@ -91,10 +101,13 @@ function isListed(
 
 /** True when every path refuses it. */
 async function isRefusedEverywhere(subject: Subject): Promise<boolean> {
-  const { index, document, get, head, range } = await answersFor(subject);
+  const { index, document, get, head, range, versions, published } =
+    await answersFor(subject);
   return (
     isListed(subject, index) &&
-    [document, get, range].every(
+    versions !== undefined &&
+    isListed(subject, versions) &&
+    [document, get, range, ...published].every(
       (answer) => outcomeOf(answer) === `451 ${refusals[subject.row]}`,
     ) &&
     head.status === 451
@@ -223,6 +236,13 @@ describe("what the rules, its age or its key keep out", () => {
       check("GET", subject, outcomeOf(answers.get) === refusal);
       check("HEAD", subject, answers.head.status === 451);
       check("range", subject, outcomeOf(answers.range) === refusal);
+      const { versions, published } = answers;
+      const [document, ...proof] = published.map(outcomeOf);
+      const facade = versions !== undefined && isListed(subject, versions);
+      check("façade versions", subject, facade);
+      check("façade package", subject, document === refusal);
+      const isProofRefused = proof.every((outcome) => outcome === refusal);
+      check("façade proof", subject, isProofRefused);
     }
   });
 
@@ -247,6 +267,6 @@ describe("what the rules, its age or its key keep out", () => {
   });
 
   it("is all of the table", () => {
-    expect([...table.values()]).toEqual(Array(24).fill(true));
+    expect([...table.values()]).toEqual(Array(33).fill(true));
   });
 });

@@ -35,11 +35,16 @@ export function requestsFor(
   };
 }
 
-/** The versions of an `index.json`, or the code of an error. */
+/** The versions of an `index.json` or of a registry's `versions`, or the code of an error. */
 export function listedIn(answer: Answer): readonly string[] | string {
-  return answer.status === 200
-    ? Object.keys((answer.json() as { versions: object }).versions).toSorted()
-    : codeOf(answer);
+  if (answer.status !== 200) return codeOf(answer);
+  const { versions } = answer.json() as {
+    versions: object | { version: string }[];
+  };
+  const names = Array.isArray(versions)
+    ? versions.map(({ version }: { version: string }) => version)
+    : Object.keys(versions);
+  return names.toSorted();
 }
 
 /** `zh:` by platform of a `VERSION.json`, or the code of an error. */

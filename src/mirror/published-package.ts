@@ -1,0 +1,131 @@
+import { formatPlatform, type Platform } from "../address/platform.ts";
+import { NothingToVerify } from "../errors.ts";
+import type { KeyLabel } from "../origin/registry-answers.ts";
+import type { Answer } from "./answer.ts";
+import type { MirroredPackage, ProviderMirror } from "./provider-mirror.ts";
+import {
+  formatRelease,
+  packageOf,
+  type Release,
+  type ReleaseAddress,
+  type ReleasePackage,
+} from "./release.ts";
+
+/** A signing key as its registry published it. */
+export interface PublishedKey extends KeyLabel {
+  /** ASCII armor. */
+  readonly armor: string;
+}
+
+export interface SizedPackage extends MirroredPackage {
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** A package with what a client needs to judge it for itself. */
+export interface PublishedPackage {
+  readonly found: ReleasePackage;
+  /** As the origin lists them; empty when that is not known. */
+  readonly protocols: readonly string[];
+  readonly keys: readonly PublishedKey[];
+  /** Of all platforms whose size is known; empty when the package's own is not, because clients measure the archive by it. */
+  readonly packages: readonly SizedPackage[];
+}
+
+/** What was signed and the signature, byte for byte as the origin sent them. */
+export interface PublishedProof {
+  readonly document: Uint8Array;
+  /** Empty when nobody signed. */
+  readonly signature: Uint8Array;
+}
+
+/** The registry of which clients take packages without signing keys (OpenTofu, `ShouldEnforceGPGValidationForProvider`). */
+const unsignedRegistry = "registry.opentofu.org";
+
+/** Throws what findPackage throws, and NothingToVerify. */
+export async function findPublishedPackage(
+  mirror: ProviderMirror,
+  address: ReleaseAddress,
+  platform: Platform,
+): Promise<Answer<PublishedPackage>> {
+  const { value: release, ...answer } = await mirror.findRelease(address);
+  const found = packageOf(address, release, platform);
+  expectVerifiable(address, release);
+  const list = await mirror.peekVersions(address.provider);
+  const packages = await listSized(mirror, release);
+  const isMeasured = packages.some(
+    ({ filename }) => filename === found.filename,
+  );
+  const value = {
+    found,
+    protocols: list?.versions.get(address.version)?.protocols ?? [],
+    keys: listKeys(release),
+    packages: isMeasured ? packages : [],
+  };
+  return { ...answer, value };
+}
+
+/** Throws what findRelease throws, and NothingToVerify. */
+export async function findPublishedProof(
+  mirror: ProviderMirror,
+  address: ReleaseAddress,
+): Promise<Answer<PublishedProof>> {
+  const answer = await mirror.findRelease(address);
+  expectVerifiable(address, answer.value);
+  const { document, signature = new Uint8Array() } = answer.value.proof;
+  return { ...answer, value: { document, signature } };
+}
+
+/** What this mirror takes without a signature, clients that check signatures would refuse without saying why. */
+function expectVerifiable(
+  address: ReleaseAddress,
+  { proof: { keys, signature } }: Release,
+): void {
+  const name = formatRelease(address);
+  const isExempt = address.provider.hostname === unsignedRegistry;
+  if (keys.length === 0 && !isExempt)
+    throw new NothingToVerify(name, "signing key");
+  if (keys.length > 0 && signature === undefined)
+    throw new NothingToVerify(name, "signature");
+}
+
+async function listSized(
+  mirror: ProviderMirror,
+  release: Release,
+): Promise<readonly SizedPackage[]> {
+  const described = await mirror.describePackages(release);
+  const sized = await Promise.all(
+    described.map(async (one): Promise<readonly SizedPackage[]> => {
+      const name = formatPlatform(one.platform);
+      const found = release.packages.get(name);
+      const stored = found && (await mirror.findSize(found));
+      const size = stored ?? release.reported.get(name)?.size;
+      return size === undefined ? [] : [{ ...one, size }];
+    }),
+  );
+  return sized.flat();
+}
+
+function listKeys({
+  proof: { keys },
+  checksums: { signedBy },
+  keyLabels,
+}: Release): readonly PublishedKey[] {
+  const only = keys.length === 1 && signedBy ? keyId(signedBy) : undefined;
+  const unlabelled = {
+    trustSignature: undefined,
+    source: undefined,
+    sourceUrl: undefined,
+  };
+  return keys.map((armor, index) => {
+    const label = keyLabels[index] ?? unlabelled;
+    return { id: only, ...label, armor };
+  });
+}
+
+/** The low 64 bits of a version 4 fingerprint, the high ones of a version 6 fingerprint (RFC 9580, 5.5.4). */
+function keyId(fingerprint: string): string {
+  return fingerprint.length === 40
+    ? fingerprint.slice(-16)
+    : fingerprint.slice(0, 16);
+}

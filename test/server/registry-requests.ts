@@ -1,0 +1,91 @@
+import { expect } from "vitest";
+import type { Answer, GetOptions, RunningMirror } from "../running-mirror.ts";
+
+/** `VERSION/download/OS/ARCH` as clients read it. */
+export interface PackageDocument {
+  readonly protocols: readonly string[];
+  readonly os: string;
+  readonly arch: string;
+  readonly filename: string;
+  readonly download_url: string;
+  readonly shasum: string;
+  readonly shasums_url: string;
+  readonly shasums_signature_url: string;
+  readonly signing_keys: {
+    readonly gpg_public_keys: readonly {
+      readonly key_id?: string;
+      readonly ascii_armor: string;
+      readonly trust_signature: string;
+    }[];
+  };
+  readonly packages?: Readonly<
+    Record<
+      string,
+      { readonly hashes: readonly string[]; readonly package_size: number }
+    >
+  >;
+}
+
+/** What clients behind a `host` block ask for one provider. */
+export class RegistryRequests {
+  readonly base: string;
+  readonly #mirror: RunningMirror;
+  readonly #type: string;
+
+  constructor(
+    mirror: RunningMirror,
+    type: string,
+    hostname = "registry.terraform.io",
+  ) {
+    this.#mirror = mirror;
+    this.#type = type;
+    this.base = `/v1/providers/${hostname}/acme/${type}/`;
+  }
+
+  get(path: string, options?: GetOptions): Promise<Answer> {
+    return this.#mirror.get(`${this.base}${path}`, options);
+  }
+
+  versions(options?: GetOptions): Promise<Answer> {
+    return this.get("versions", options);
+  }
+
+  package(version: string, platform = "linux_amd64"): Promise<Answer> {
+    return this.get(packagePath(version, platform));
+  }
+
+  async document(
+    version: string,
+    platform = "linux_amd64",
+  ): Promise<PackageDocument> {
+    const answer = await this.package(version, platform);
+    expect([answer.status, answer.body.toString()]).toEqual([
+      200,
+      expect.any(String),
+    ]);
+    return answer.json() as PackageDocument;
+  }
+
+  /** A URL of a package document, resolved as clients do. */
+  follow(
+    reference: string,
+    version: string,
+    platform = "linux_amd64",
+  ): Promise<Answer> {
+    const asked = new URL(
+      `${this.base}${packagePath(version, platform)}`,
+      this.#mirror.url,
+    );
+    return this.#mirror.get(new URL(reference, asked).pathname);
+  }
+
+  /** Everything that speaks of one version, but for its archive. */
+  pathsOf(version: string): readonly string[] {
+    const sums = `${version}/terraform-provider-${this.#type}_${version}_SHA256SUMS`;
+    return [packagePath(version, "linux_amd64"), sums, `${sums}.sig`];
+  }
+}
+
+function packagePath(version: string, platform: string): string {
+  return `${version}/download/${platform.replace("_", "/")}`;
+}
