@@ -46,9 +46,11 @@ export class ExportFailed extends ProvenderError {
 /** The bytes of a stored archive are not those that were stored. */
 export class StoredArchiveDamaged extends ProvenderError {
   readonly code = "stored-archive-damaged";
+  readonly problem: string;
   constructor(filename: string, expected: string, got: string) {
     super(
-      `The stored archive of ${filename} is damaged: expected SHA-256 ${expected}, got ${got}; check the disk, delete the archive from the store and fetch it again.`,
+      `The stored archive of ${filename} is damaged: expected SHA-256 ${expected}, got ${got}; check the disk, drop the archive with "provender verify --repair" and fetch it again.`,
     );
+    this.problem = `its SHA-256 is ${got}`;
   }
 }

@@ -21,11 +21,16 @@ export class StoreUnusable extends ProvenderError {
   }
 }
 
-/** A stored archive ended before its own size. */
-export class StoredArchiveShort extends ProvenderError {
-  readonly code = "stored-archive-short";
-  constructor(sha256: string) {
-    super(`The stored archive ${sha256} is cut short: check the disk.`);
+/** A stored archive cannot be read to its end. */
+export class StoredArchiveUnreadable extends ProvenderError {
+  readonly code = "stored-archive-unreadable";
+  readonly problem: string;
+  constructor(sha256: string, problem: string, options?: ErrorOptions) {
+    super(
+      `The stored archive ${sha256} cannot be read (${problem}): it is fetched again when it is asked for; check the disk.`,
+      options,
+    );
+    this.problem = problem;
   }
 }
 

@@ -35,7 +35,7 @@ export type ErrorCode =
   | "store-unusable"
   | "configuration"
   | "listen"
-  | "stored-archive-short"
+  | "stored-archive-unreadable"
   | "stored-archive-damaged"
   | "bundle-refused"
   | "bundle-incomplete"

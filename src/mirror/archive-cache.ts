@@ -1,13 +1,13 @@
 import pLimit, { type LimitFunction } from "p-limit";
-import { StoredArchiveShort, TooBusy } from "../errors.ts";
+import { ProvenderError, TooBusy } from "../errors.ts";
 import type { OriginArchive } from "../origin/http-client.ts";
 import type { BlobStore, StoredBlob } from "../store/blob-store.ts";
 import type { TrustedSha256 } from "../verification/signed-checksums.ts";
 import type { Outcome } from "./answer.ts";
+import { readStored } from "./stored-archive.ts";
 import {
   ArchiveDownload,
   readSizeFor,
-  type ByteRange,
   type ReadableArchive,
 } from "./archive-download.ts";
 
@@ -43,6 +43,9 @@ export interface ArchiveLimits {
   readonly waiters: number;
 }
 
+/** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
+const patience = 1_000;
+
 /** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
 export class ArchiveCache {
   readonly #blobs: BlobStore;
@@ -76,7 +79,11 @@ export class ArchiveCache {
       }
       const left = this.#left;
       const stored = await this.#blobs.open(sha256);
-      if (stored !== undefined) return this.#openStored(stored);
+      if (stored !== undefined) {
+        if (await this.#isUsable(stored)) return this.#openStored(stored);
+        await stored.handle.close();
+        continue;
+      }
       // A download that left meanwhile may have stored it: look again.
       if (left !== this.#left || this.#downloads.has(sha256)) continue;
       return this.#follow(await this.#start(sha256, start), "fetched");
@@ -172,14 +179,35 @@ export class ArchiveCache {
     };
   }
 
+  /**
+   * False when the blob is known to be damaged and dropped by now. A disk that
+   * takes longer to tell is not waited for: the end of the body is.
+   */
+  async #isUsable(blob: StoredBlob): Promise<boolean> {
+    const { promise: late, resolve } = Promise.withResolvers<true>();
+    const timer = setTimeout(() => resolve(true), patience);
+    const verified = this.#blobs.verify(blob).then(
+      (): true => true,
+      (error: unknown) => {
+        if (error instanceof ProvenderError) return false;
+        throw error;
+      },
+    );
+    try {
+      return await Promise.race([verified, late]);
+    } finally {
+      clearTimeout(timer);
+      verified.catch(() => undefined);
+    }
+  }
+
   #openStored(blob: StoredBlob): OpenArchive {
-    const whole = { start: 0, end: undefined };
     const readSize = () => readSizeFor(this.#storeReaders);
     this.#storeReaders++;
     return {
       sha256: blob.sha256,
       size: blob.size,
-      read: (range) => readBlob(blob, range ?? whole, readSize),
+      read: (range) => readStored(this.#blobs, blob, range, readSize),
       close: () => {
         this.#storeReaders--;
         return blob.handle.close();
@@ -190,20 +218,5 @@ export class ArchiveCache {
       stored: Promise.resolve(),
       received: blob.size,
     };
-  }
-}
-
-async function* readBlob(
-  { handle, size, sha256 }: StoredBlob,
-  range: ByteRange,
-  readSize: () => number,
-): AsyncGenerator<Uint8Array> {
-  const end = Math.min(range.end ?? size, size);
-  for (let position = range.start; position < end;) {
-    const buffer = Buffer.allocUnsafeSlow(Math.min(readSize(), end - position));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-    if (bytesRead === 0) throw new StoredArchiveShort(sha256);
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
   }
 }

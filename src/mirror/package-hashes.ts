@@ -112,10 +112,13 @@ export class PackageHashes {
     const blob = await this.#blobs.open(sha256);
     if (blob === undefined) return undefined;
     try {
+      // The h1 of a damaged archive would be published for ever.
+      await this.#blobs.verify(blob);
       const { handle, size } = blob;
       const found = await this.#threads
         .hash({ fd: handle.fd, size })
         .then((hash): Found => ({ hash }), asUnhashable);
+      await this.#blobs.verify(blob);
       await this.#records.write(recordKey(sha256), found);
       this.#memory.set(sha256, found);
       return found;

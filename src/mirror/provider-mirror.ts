@@ -136,7 +136,11 @@ export class ProviderMirror {
     return archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
-      open: (signal) => openPackage(origin, address, found, signal),
+      open: async (signal) => {
+        // What is stored may be found damaged, and dropped.
+        if (offline) throw new NotStored(found.filename);
+        return openPackage(origin, address, found, signal);
+      },
     });
   }
 

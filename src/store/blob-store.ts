@@ -4,6 +4,7 @@ import {
   constants,
   copyFile,
   link,
+  lstat,
   open,
   readdir,
   rm,
@@ -12,34 +13,91 @@ import {
 import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../address/hash.ts";
+import { StoredArchiveDamaged, StoredArchiveUnreadable } from "../errors.ts";
+import { readBlobState } from "./blob-identity.ts";
 import { commitFile } from "./durable-file.ts";
+import { classifyFileFailure } from "./file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "./layout.ts";
 import { Spool } from "./spool.ts";
+import { VerifiedBlobs } from "./verified-blobs.ts";
 
 /** Sharing blocks where the file system can. */
 const copyFlags = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
 
-/** A whole archive on disk, open for reading; close it when done. */
+/** What is there may be a link or a pipe by now: the first is not followed, the second not waited for. */
+const openFlags =
+  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** An archive on disk, open for reading; close it when done. */
 export interface StoredBlob {
   readonly sha256: Sha256;
   readonly size: number;
   readonly handle: FileHandle;
 }
 
-/** Whole, verified archives, named by their SHA-256; `commit` is the only way in. */
+/** What the store tells the wiring; never waited for. */
+export interface BlobEvents {
+  /** It was dropped, because it is not what its name says or cannot be read. */
+  readonly onDamaged: (sha256: Sha256, problem: string) => void;
+}
+
+const untold: BlobEvents = { onDamaged: () => undefined };
+
+/** Archives named by their SHA-256; `commit` is the only way in, and `verify` finds out what the disk did to them since. */
 export class BlobStore {
   readonly #layout: StoreLayout;
+  readonly #events: BlobEvents;
+  readonly #verified = new VerifiedBlobs();
 
-  constructor(layout: StoreLayout) {
+  constructor(layout: StoreLayout, events: BlobEvents = untold) {
     this.#layout = layout;
+    this.#events = events;
   }
 
-  /** Opens a blob, or undefined when there is none. */
+  /** Opens a blob, or undefined when there is none; what cannot be a blob is dropped. */
   async open(sha256: Sha256): Promise<StoredBlob | undefined> {
-    const handle = await openIfPresent(blobPath(this.#layout, sha256));
+    const handle = await this.#openFile(sha256);
     if (handle === undefined) return undefined;
-    const { size } = await handle.stat();
-    return { sha256, size, handle };
+    try {
+      const { size, isFile } = await readBlobState(handle);
+      if (isFile) return { sha256, size, handle };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    await handle.close();
+    await this.#discard(sha256, "it is not a file");
+    return undefined;
+  }
+
+  /**
+   * Returns when the file is what its name says, which takes a look at its times
+   * once this process has hashed it. Throws StoredArchiveDamaged and
+   * StoredArchiveUnreadable after dropping it, and EBADF when it was closed meanwhile.
+   */
+  async verify(blob: StoredBlob): Promise<void> {
+    try {
+      await this.#verified.verify(blob);
+    } catch (error) {
+      throw await this.#lose(blob, error);
+    }
+  }
+
+  /** The bytes that are there, at least one. Throws StoredArchiveUnreadable after dropping the blob. */
+  async read(
+    blob: StoredBlob,
+    position: number,
+    length: number,
+  ): Promise<Uint8Array> {
+    const buffer = Buffer.allocUnsafeSlow(length);
+    try {
+      const { bytesRead } = await blob.handle.read(buffer, 0, length, position);
+      if (bytesRead === 0)
+        throw new StoredArchiveUnreadable(blob.sha256, "it is cut short");
+      return buffer.subarray(0, bytesRead);
+    } catch (error) {
+      throw await this.#lose(blob, error);
+    }
   }
 
   /** The size in bytes, or undefined when there is no such blob. */
@@ -58,7 +116,9 @@ export class BlobStore {
 
   /** Durable on return. The caller has compared the spool's digest with `sha256`. */
   async commit(spool: Spool, sha256: Sha256): Promise<void> {
-    await commitFile(spool.handle, spool.path, blobPath(this.#layout, sha256));
+    const { handle } = spool;
+    await commitFile(handle, spool.path, blobPath(this.#layout, sha256));
+    await this.#verified.remember({ sha256, handle });
   }
 
   /**
@@ -83,7 +143,7 @@ export class BlobStore {
   }
 
   async delete(sha256: Sha256): Promise<void> {
-    await rm(blobPath(this.#layout, sha256), { force: true });
+    await rm(blobPath(this.#layout, sha256), { force: true, recursive: true });
   }
 
   /** Throws unless the store can be read and written now. */
@@ -105,17 +165,53 @@ export class BlobStore {
     }
     return removed;
   }
-}
 
-async function openIfPresent(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
+  async #openFile(sha256: Sha256): Promise<FileHandle | undefined> {
+    try {
+      return await open(blobPath(this.#layout, sha256), openFlags);
+    } catch (error) {
+      const failure = classifyFileFailure(error);
+      if (failure === "missing") return undefined;
+      if (failure !== "broken") throw error;
+      await this.#discard(sha256, (error as Error).message);
+      return undefined;
+    }
+  }
+
+  /** Drops a blob that failed its reader, unless it was replaced meanwhile; returns what to throw. */
+  async #lose(blob: StoredBlob, error: unknown): Promise<unknown> {
+    const { sha256 } = blob;
+    const isBroken = classifyFileFailure(error) === "broken";
+    const lost = isBroken
+      ? new StoredArchiveUnreadable(sha256, (error as Error).message)
+      : error;
+    if (
+      (lost instanceof StoredArchiveUnreadable ||
+        lost instanceof StoredArchiveDamaged) &&
+      (await this.#isCurrent(blob))
+    )
+      await this.#discard(sha256, lost.problem);
+    return lost;
+  }
+
+  async #isCurrent({ sha256, handle }: StoredBlob): Promise<boolean> {
+    try {
+      const [here, there] = await Promise.all([
+        handle.stat(),
+        lstat(blobPath(this.#layout, sha256)),
+      ]);
+      return here.ino === there.ino && here.dev === there.dev;
+    } catch {
+      return false;
+    }
+  }
+
+  async #discard(sha256: Sha256, problem: string): Promise<void> {
+    await this.delete(sha256).catch(() => undefined);
+    this.#events.onDamaged(sha256, problem);
   }
 }
 
 function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOENT";
+  return classifyFileFailure(error) === "missing";
 }

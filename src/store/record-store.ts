@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { writeDurably } from "./durable-file.ts";
+import { classifyFileFailure } from "./file-failure.ts";
 import {
   recordFolder,
   recordPath,
@@ -35,8 +36,15 @@ export class RecordStore {
   /** Durable on return; replaces atomically. */
   async write(key: RecordKey, body: unknown): Promise<void> {
     const text = seal(key, JSON.stringify(body));
-    const staged = stagingPath(this.#layout, "record");
-    await writeDurably(staged, recordPath(this.#layout, key), text);
+    const path = recordPath(this.#layout, key);
+    const write = () =>
+      writeDurably(stagingPath(this.#layout, "record"), path, text);
+    await write().catch(async (error: unknown) => {
+      // Only a folder in a record's place stops its rename, and it is nobody's.
+      if (!isFolderInTheWay(error)) throw error;
+      await rm(path, { force: true, recursive: true });
+      await write();
+    });
   }
 
   /** Another text after each write, whoever wrote; undefined when there is none. */
@@ -51,7 +59,8 @@ export class RecordStore {
   }
 
   async delete(key: RecordKey): Promise<void> {
-    await rm(recordPath(this.#layout, key), { force: true });
+    const path = recordPath(this.#layout, key);
+    await rm(path, { force: true, recursive: true });
   }
 
   /** The folders directly below `prefix`, in no order. */
@@ -84,13 +93,27 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
+/** What is no file that can be read as one is as good as empty; a disk that fails says nothing about what is there. */
 async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
     if (isMissing(error)) return undefined;
+    if (unreadable.has((error as NodeJS.ErrnoException).code ?? "")) return "";
     throw error;
   }
+}
+
+const unreadable: ReadonlySet<string> = new Set([
+  "EISDIR",
+  "ELOOP",
+  "EACCES",
+  "ERR_FS_FILE_TOO_LARGE",
+]);
+
+function isFolderInTheWay(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EISDIR" || code === "ENOTEMPTY" || code === "EEXIST";
 }
 
 async function listIfPresent(path: string): Promise<readonly string[]> {
@@ -103,6 +126,5 @@ async function listIfPresent(path: string): Promise<readonly string[]> {
 }
 
 function isMissing(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === "ENOENT" || code === "ENOTDIR";
+  return classifyFileFailure(error) === "missing";
 }

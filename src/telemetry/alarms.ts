@@ -9,6 +9,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
   "versions-vanished": "the origin lists versions no more that it had listed",
   "package-hash-conflict":
     "the registry reports another h1 than its archive has",
+  "archive-damaged":
+    "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "audit-lost": "a line of the audit log could not be written",
 };
 

@@ -7,6 +7,7 @@ export type AlarmKind =
   | "key-refused"
   | "versions-vanished"
   | "package-hash-conflict"
+  | "archive-damaged"
   | "audit-lost";
 
 /** The numbers of one process, in the text format of Prometheus. */

@@ -48,7 +48,10 @@ export function wireCore(
   watch: Watch,
 ): Core {
   const { logger } = watch;
-  const blobs = new BlobStore(layout);
+  const blobs = new BlobStore(layout, {
+    onDamaged: (sha256, problem) =>
+      watch.alarms.raise("archive-damaged", { sha256, problem }),
+  });
   const records = wireRecords(layout, watch);
   const signatures = wireSignatures(configuration);
   const hashing = wireHashing(configuration);

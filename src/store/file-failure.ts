@@ -1,0 +1,32 @@
+/** Why an operation on a file failed, as far as it decides what to do next. */
+export type FileFailure =
+  /** There is no such file. */
+  | "missing"
+  /** This process lacks something for a while: descriptors or memory. */
+  | "short-of-means"
+  /** Its own handle was closed. */
+  | "closed"
+  /** No space, no inodes or no quota. */
+  | "full"
+  /** The disk fails, or what is there is not a file that can be used. */
+  | "broken";
+
+const failures: Readonly<Record<string, FileFailure>> = {
+  ENOENT: "missing",
+  ENOTDIR: "missing",
+  EMFILE: "short-of-means",
+  ENFILE: "short-of-means",
+  ENOMEM: "short-of-means",
+  EAGAIN: "short-of-means",
+  EBADF: "closed",
+  ENOSPC: "full",
+  EDQUOT: "full",
+  EFBIG: "full",
+};
+
+/** Undefined for what is no failure of a system call. */
+export function classifyFileFailure(error: unknown): FileFailure | undefined {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return undefined;
+  return failures[code] ?? "broken";
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
+import type { Sha256 } from "../address/hash.ts";
+import { StoredArchiveDamaged } from "../errors.ts";
+import { readBlobState, type BlobIdentity } from "./blob-identity.ts";
+
+/** Blobs that are remembered, at about 300 bytes each. */
+const remembered = 20_000;
+/** Blobs that are hashed at once. */
+const atOnce = 4;
+const pieceSize = 1024 * 1024;
+
+interface OpenFile {
+  readonly sha256: Sha256;
+  readonly handle: FileHandle;
+}
+
+/**
+ * Which files this process knows to be what their names say. Each is hashed
+ * once as long as nothing writes to it, however many ask; a disk may have
+ * changed it since an earlier process did.
+ */
+export class VerifiedBlobs {
+  readonly #found = new LRUCache<BlobIdentity, Sha256>({ max: remembered });
+  readonly #hashing = new Map<BlobIdentity, Promise<void>>();
+  readonly #turn = pLimit(atOnce);
+
+  /** The caller has compared the digest of the bytes that it wrote. */
+  async remember({ sha256, handle }: OpenFile): Promise<void> {
+    this.#found.set((await readBlobState(handle)).identity, sha256);
+  }
+
+  /** Throws StoredArchiveDamaged, and what reading throws; EBADF when the file is closed meanwhile. */
+  async verify(file: OpenFile): Promise<void> {
+    for (;;) {
+      const { identity } = await readBlobState(file.handle);
+      const got = this.#found.get(identity);
+      if (got === file.sha256) return;
+      if (got !== undefined)
+        throw new StoredArchiveDamaged(file.sha256, file.sha256, got);
+      const running = this.#hashing.get(identity);
+      // Another one's failure may be its own: its client left and its file is closed.
+      await (running?.catch(() => undefined) ?? this.#hash(identity, file));
+    }
+  }
+
+  #hash(identity: BlobIdentity, { handle }: OpenFile): Promise<void> {
+    const hashing = this.#turn(async () => {
+      const digest = await hashFile(handle);
+      // What was written to while it was read is hashed again.
+      if ((await readBlobState(handle)).identity === identity)
+        this.#found.set(identity, digest);
+    }).finally(() => this.#hashing.delete(identity));
+    this.#hashing.set(identity, hashing);
+    return hashing;
+  }
+}
+
+/** The SHA-256 of a file from its first to its last byte, as it is on disk now. */
+export async function hashFile(
+  handle: FileHandle,
+  onPiece?: (length: number) => void,
+): Promise<Sha256> {
+  const hash = createHash("sha256");
+  const buffer = Buffer.allocUnsafeSlow(pieceSize);
+  for (let position = 0; ;) {
+    const { bytesRead } = await handle.read(buffer, 0, pieceSize, position);
+    if (bytesRead === 0) return hash.digest("hex") as Sha256;
+    hash.update(buffer.subarray(0, bytesRead));
+    position += bytesRead;
+    onPiece?.(bytesRead);
+  }
+}
