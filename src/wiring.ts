@@ -20,6 +20,7 @@ import {
 import type { AuditLog } from "./telemetry/audit-log.ts";
 import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
 import { wireRules } from "./wiring/rules.ts";
+import { wireServices } from "./wiring/services.ts";
 import { wireWatch, type Watch } from "./wiring/watch.ts";
 
 export { wireRunningMirror } from "./wiring/origins.ts";
@@ -52,6 +53,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     providers: new NetworkMirrorFace(core.providers, audit, limits),
     registry: new ProviderRegistryFace(core.providers),
     readiness,
+    services: wireServices(configuration),
     logger,
     audit,
     metrics,

@@ -9,6 +9,7 @@ export interface Configuration {
   readonly storage: StorageConfiguration;
   /** The hostnames that are served; every other one is refused. */
   readonly origins: ReadonlyMap<Hostname, OriginConfiguration>;
+  readonly discovery: DiscoveryConfiguration;
   readonly freshness: FreshnessConfiguration;
   readonly offline: boolean;
   readonly platforms: readonly Platform[];
@@ -74,6 +75,11 @@ export interface OriginToken {
   readonly secret: string;
   /** `env NAME` or `file PATH`; fit for messages. */
   readonly source: string;
+}
+
+export interface DiscoveryConfiguration {
+  /** One of `origins`; undefined is the first of them. */
+  readonly origin: Hostname | undefined;
 }
 
 export interface FreshnessConfiguration {

@@ -42,6 +42,7 @@ function plainConfiguration(from: Configuration) {
     origins: Object.fromEntries(
       Array.from(from.origins, ([name, origin]) => [name, plainOrigin(origin)]),
     ),
+    discovery: { origin: from.discovery.origin ?? null },
     freshness: {
       versions: plainDuration(freshness.versions),
       staleFor: plainDuration(freshness.staleFor),

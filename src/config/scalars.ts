@@ -74,6 +74,11 @@ export const tlsMode = leaf(
   },
 );
 
+export const hostname = leaf(
+  "a hostname such as registry.terraform.io",
+  parseHostname,
+);
+
 /** HOSTNAME/NAMESPACE/TYPE with wildcards. */
 export const providerPattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",

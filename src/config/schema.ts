@@ -21,6 +21,7 @@ import {
   duration,
   fingerprint,
   flag,
+  hostname,
   httpsUrl,
   listenHost,
   listenPort,
@@ -49,6 +50,7 @@ export function configurationSchema(folder: string, from: Surroundings) {
       minFree: withDefault(size, parseSize("1GiB")),
     }),
     origins: originsSchema(path, from.env),
+    discovery: section({ origin: optional(hostname) }),
     freshness: section({
       versions: withDefault(duration, parseDuration("5m")),
       staleFor: withDefault(duration, parseDuration("7d")),
@@ -67,6 +69,12 @@ export function configurationSchema(folder: string, from: Surroundings) {
       ),
       format: withDefault(choice("json", "pretty"), "json"),
     }),
+  }).superRefine(({ discovery, origins }, context) => {
+    const { origin } = discovery;
+    if (origin === undefined || origins.has(origin)) return;
+    const message = `is "${origin}": expected one of "origins"`;
+    const path = ["discovery", "origin"];
+    context.addIssue({ code: "custom", path, message });
   });
 }
 

@@ -10,11 +10,13 @@ import {
   type Readiness,
 } from "./operations.ts";
 import type { Exchange } from "./request-note.ts";
+import { answerDiscovery, type Services } from "./service-discovery.ts";
 
 export interface PageParts {
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
+  readonly services: Services;
 }
 
 /** Answers or rejects, with NoSuchPage for an unknown path. */
@@ -47,11 +49,15 @@ export function makePages(parts: PageParts): Pages {
   };
 }
 
-function makeRouter({ frontPage, readiness, metrics }: PageParts): Router {
+function makeRouter(parts: PageParts): Router {
+  const { frontPage, readiness, metrics, services } = parts;
   const router = new Router({ sensitive: true, strict: true });
   router.get("/", (ctx) => frontPage.answer(ctx));
   router.get("/healthz", answerHealth);
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
+  router.get("/.well-known/terraform.json", (ctx) =>
+    answerDiscovery(ctx, services),
+  );
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));
   return router;
 }

@@ -71,7 +71,9 @@ export class ProviderRegistryFace {
     const platform = parsePlatform(text);
     const answer = await findPublishedPackage(this.#mirror, address, platform);
     noteAnswer(exchange, answer);
-    const document = renderDocument(renderPackage(address, answer.value));
+    const document = renderDocument(
+      renderPackage(address, answer.value, (_, filename) => filename),
+    );
     sendDocument(exchange, document, answer);
   }
 

@@ -1,8 +1,5 @@
-import {
-  formatArchiveName,
-  formatChecksumsName,
-} from "../address/archive-name.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
+import { formatChecksumsName } from "../address/archive-name.ts";
+import { formatPlatform } from "../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
@@ -32,13 +29,17 @@ export function renderVersions(
   };
 }
 
+/** The last part of a file's URL, below `folder`, an absolute path in the mirror that ends in a slash. */
+export type LocateFile = (folder: string, filename: string) => string;
+
 /** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
 export function renderPackage(
   address: ReleaseAddress,
   { found, protocols, keys, packages }: PublishedPackage,
+  locate: LocateFile,
 ): object {
   const { platform, filename, sha256 } = found;
-  const urls = locateFiles(address, platform);
+  const urls = locateFiles(address, filename, locate);
   return {
     protocols,
     os: platform.os,
@@ -53,6 +54,9 @@ export function renderPackage(
   };
 }
 
+/** From `/v1/providers/HOSTNAME/NAMESPACE/TYPE/VERSION/download/OS/ARCH` to the mirror's root. */
+const toRoot = "../".repeat(8);
+
 /**
  * Where a client that read `VERSION/download/OS/ARCH` finds the files of the
  * release. Clients resolve them against the URL that they asked, so that a proxy may
@@ -60,19 +64,22 @@ export function renderPackage(
  */
 function locateFiles(
   { provider, version }: ReleaseAddress,
-  platform: Platform,
+  filename: string,
+  locate: LocateFile,
 ): {
   readonly archive: string;
   readonly checksums: string;
   readonly signature: string;
 } {
-  const root = "../".repeat(8);
-  const archive = formatArchiveName(provider, version, platform);
-  const checksums = `../../${formatChecksumsName(provider, version)}`;
+  const name = formatProviderAddress(provider);
+  const checksums = formatChecksumsName(provider, version);
+  const locateFrom = (folder: string, file: string) =>
+    `${toRoot}${folder.slice(1)}${locate(folder, file)}`;
+  const proof = `/v1/providers/${name}/${version}/`;
   return {
-    archive: `${root}providers/${formatProviderAddress(provider)}/${archive}`,
-    checksums,
-    signature: `${checksums}.sig`,
+    archive: locateFrom(`/providers/${name}/`, filename),
+    checksums: locateFrom(proof, checksums),
+    signature: locateFrom(proof, `${checksums}.sig`),
   };
 }
 

@@ -106,6 +106,19 @@ describe.each(clients)("$name $version behind a host block", (client) => {
     }
   });
 
+  it("finds the default origin's providers under the mirror's own hostname", async () => {
+    const directory = scratch("init");
+    const own = `localhost:${new URL(mirror.url).port}/acme/widget`;
+    await writeConfiguration(directory, { widget: { source: own } });
+    const ran = await runClient(client, ["init", "-no-color"], {
+      directory,
+      cliConfig: "",
+      caFile: mirror.caFile,
+    });
+    expect(ran.output).toContain(`key ID ${release.signer.keyId}`);
+    expect((await readLockFile(directory)).get(own)?.version).toBe("1.2.3");
+  });
+
   it("is refused what a rule denies", async () => {
     const rule = { match: address, action: "deny" };
     reconfigure(mirror, { policy: { rules: [rule] } });

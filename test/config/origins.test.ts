@@ -191,3 +191,15 @@ describe("the token of an origin", () => {
     expect(refusal(fromFile, {}, folder)).toContain("is empty, or has spaces");
   });
 });
+
+describe("discovery.origin", () => {
+  it("is one of the origins, the first of them unless it is set", () => {
+    const origins = "origins: { a.example: {}, b.example: {} }\n";
+    expect(load(origins).discovery.origin).toBeUndefined();
+    const named = load(`${origins}discovery: { origin: b.example }`);
+    expect(named.discovery.origin).toBe("b.example");
+    expect(refusal(`${origins}discovery:\n  origin: c.example`)).toContain(
+      'provender.yaml:3: "discovery.origin" is "c.example": expected one of "origins".',
+    );
+  });
+});

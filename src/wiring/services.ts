@@ -1,0 +1,10 @@
+import { type Configuration } from "../config.ts";
+import { type Services } from "../server/service-discovery.ts";
+
+/** Every service that the daemon offers under its own hostname; those of registries are of one origin. */
+export function wireServices({ discovery, origins }: Configuration): Services {
+  const [first] = origins.keys();
+  const origin = discovery.origin ?? first;
+  if (origin === undefined) return {};
+  return { "providers.v1": `/v1/providers/${origin}/` };
+}
