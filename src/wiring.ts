@@ -18,6 +18,7 @@ import {
   prepareStorageDirectory,
 } from "./store/storage-directory.ts";
 import type { AuditLog } from "./telemetry/audit-log.ts";
+import { wireCaps } from "./wiring/caps.ts";
 import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
 import { wireRules } from "./wiring/rules.ts";
 import { wireServices } from "./wiring/services.ts";
@@ -37,7 +38,7 @@ const keptOnPage = 200;
 export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
-  const { listen, limits, storage, notify } = configuration;
+  const { listen, limits, storage } = configuration;
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
@@ -46,6 +47,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const core = wireCore(configuration, rules, layout, watch);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
+  const { connectionCaps, ...caps } = wireCaps(configuration, watch);
   const readiness = new Readiness(() => core.blobs.probe());
   const frontPage = new FrontPage(() => core.providers.listKept(keptOnPage));
   const app = makeApp({
@@ -57,6 +59,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     logger,
     audit,
     metrics,
+    ...caps,
     longestUrl: limits.url,
   });
   return new Daemon({
@@ -64,15 +67,12 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     frontPage,
     listen,
     limits,
+    connectionCaps,
     hostnames: [...configuration.origins.keys()],
     machineName: machineName(),
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     readiness,
-    notification: new ServiceNotification({
-      ...notify,
-      onFailure: (error) =>
-        logger.warn({ err: error }, "the service manager was not reached"),
-    }),
+    notification: wireNotification(configuration, watch),
     sweep: (before) => core.blobs.sweepStaging(before),
     logger,
     reload: () => core.admission.replaceRules(wireRules(load())),
@@ -81,6 +81,17 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
       await audit.close();
       lock.release();
     },
+  });
+}
+
+function wireNotification(
+  { notify }: Configuration,
+  { logger }: Watch,
+): ServiceNotification {
+  return new ServiceNotification({
+    ...notify,
+    onFailure: (error) =>
+      logger.warn({ err: error }, "the service manager was not reached"),
   });
 }
 

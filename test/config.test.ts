@@ -41,6 +41,8 @@ describe("the configuration", () => {
       url: 2048,
       requestHeaders: 16_384,
       clientHeaders: 10_000,
+      connectionsPerClient: 4096,
+      metadataPerClient: 60_000,
       originJson: 16_777_216,
       versions: 50_000,
       checksums: 1_048_576,

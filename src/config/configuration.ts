@@ -37,6 +37,8 @@ export interface ListenConfiguration {
   /** 0 is any free port. */
   readonly port: number;
   readonly tls: TlsConfiguration;
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
 }
 
 export type TlsConfiguration =

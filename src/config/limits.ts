@@ -41,6 +41,8 @@ export const limitTable = {
   url: size("2KiB"),
   requestHeaders: size("16KiB"),
   clientHeaders: duration("10s"),
+  connectionsPerClient: count(4096, 0),
+  metadataPerClient: count(60_000, 0),
   originJson: size("16MiB"),
   versions: count(50_000),
   checksums: size("1MiB"),

@@ -56,6 +56,21 @@ export const listenHost = leaf(
     ),
 );
 
+/** An address, or a network as address and prefix length. */
+export const network = leaf(
+  "an address or a network such as 192.0.2.1 or 10.0.0.0/8",
+  (text) => {
+    const [address = "", bits, ...rest] = text.split("/");
+    const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    const fits =
+      bits === undefined ||
+      (/^(?:0|[1-9][0-9]{0,2})$/.test(bits) && Number(bits) <= longest);
+    return required(
+      longest > 0 && fits && rest.length === 0 ? text : undefined,
+    );
+  },
+);
+
 export const listenPort = leaf(
   "a port from 0 (any free one) to 65535 such as 8443",
   (digits) =>

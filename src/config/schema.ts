@@ -26,6 +26,7 @@ import {
   listenHost,
   listenPort,
   moment,
+  network,
   platform,
   providerPattern,
   size,
@@ -88,6 +89,7 @@ function listenSchema(path: z.ZodType<string>) {
     tls: withDefault<TlsConfiguration>(z.union([tlsMode, files]), {
       kind: "self-signed",
     }),
+    trustedProxies: withDefault(z.array(network), []),
   });
 }
 

@@ -4,6 +4,7 @@ export type ErrorCode =
   | "malformed-request"
   | "uri-too-long"
   | "method-not-allowed"
+  | "too-many-requests"
   | "range-not-satisfiable"
   | "no-such-page"
   | "not-ready"

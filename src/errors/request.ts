@@ -36,6 +36,18 @@ export class MethodNotAllowed extends ProvenderError {
   }
 }
 
+/** One client asks for metadata more often than its allowance. */
+export class TooManyRequests extends ProvenderError {
+  readonly code = "too-many-requests";
+  readonly retryAfterSeconds: number;
+  constructor(client: string, perMinute: number, waitMilliseconds: number) {
+    super(
+      `${client} asks for more metadata than the ${perMinute} documents a minute of "limits.metadataPerClient": try again shortly.`,
+    );
+    this.retryAfterSeconds = Math.ceil(waitMilliseconds / 1000);
+  }
+}
+
 export class RangeNotSatisfiable extends ProvenderError {
   readonly code = "range-not-satisfiable";
   readonly size: number;

@@ -4,7 +4,9 @@ import { onBehalfOf } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { ClientAddresses } from "./client-address.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
+import { charge, isMetadata, type MetadataCaps } from "./metadata-caps.ts";
 import { findMirrorPath, type NetworkMirrorFace } from "./network-mirror.ts";
 import {
   findRegistryPath,
@@ -22,6 +24,8 @@ export interface AppParts extends PageParts {
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
+  readonly clients: ClientAddresses;
+  readonly metadataCaps: MetadataCaps;
   /** Bytes. */
   readonly longestUrl: number;
 }
@@ -30,10 +34,10 @@ export interface AppParts extends PageParts {
 export function makeApp(parts: AppParts): RequestListener {
   const pages = makePages(parts);
   return (req, res) => {
-    const exchange = openExchange(req, res);
+    const exchange = openExchange(req, res, parts.clients.of(req));
     recordWhenClosed(exchange, parts.logger, parts.metrics);
     const { client, note } = exchange;
-    const asker = { requestId: note.requestId, client };
+    const asker = { requestId: note.requestId, client: client.address };
     void onBehalfOf(asker, () => answer(exchange, parts, pages));
   };
 }
@@ -46,7 +50,7 @@ async function answer(
   try {
     const problem = findRequestProblem(exchange.req, parts.longestUrl);
     if (problem !== undefined) throw problem;
-    await route(exchange, parts, pages);
+    await answerWithinCaps(exchange, parts, pages);
   } catch (thrown) {
     const error = await audited(parts.audit, exchange, thrown);
     exchange.note.outcome = statusOf(error) < 500 ? "refused" : "failed";
@@ -55,13 +59,28 @@ async function answer(
   }
 }
 
-/** Koa alone takes as long as a document from memory, so what clients ask for by the thousand does not pass it. */
-function route(
+async function answerWithinCaps(
   exchange: Exchange,
-  { providers, registry }: AppParts,
+  parts: AppParts,
   pages: Pages,
 ): Promise<void> {
   const path = pathOf(exchange.req.url ?? "");
+  if (!isMetadata(path)) return route(exchange, path, parts, pages);
+  const allowance = parts.metadataCaps.admit(exchange.client);
+  try {
+    await route(exchange, path, parts, pages);
+  } finally {
+    charge(allowance, exchange.note);
+  }
+}
+
+/** Koa alone takes as long as a document from memory, so what clients ask for by the thousand does not pass it. */
+function route(
+  exchange: Exchange,
+  path: string,
+  { providers, registry }: AppParts,
+  pages: Pages,
+): Promise<void> {
   const mirrored = findMirrorPath(path);
   if (mirrored !== undefined) return providers.answer(exchange, mirrored);
   const published = findRegistryPath(path);

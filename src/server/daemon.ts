@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "../telemetry/logger.ts";
 import type { CertificateSource } from "./certificate-source.ts";
+import type { ConnectionCaps } from "./connection-caps.ts";
 import {
   formatClientInstructions,
   formatMirrorUrl,
@@ -15,6 +16,7 @@ export interface DaemonParts {
   readonly frontPage: FrontPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
+  readonly connectionCaps: ConnectionCaps;
   readonly hostnames: readonly string[];
   readonly machineName: string;
   readonly certificates: CertificateSource;
@@ -101,9 +103,10 @@ export class Daemon {
   }
 
   async #start(): Promise<Started> {
-    const { app, limits, listen, machineName, hostnames } = this.#parts;
+    const { app, limits, listen, machineName, hostnames, connectionCaps } =
+      this.#parts;
     const tls = await this.#parts.certificates(new Date());
-    this.#listener = new Listener(app, tls, limits);
+    this.#listener = new Listener(app, tls, limits, connectionCaps);
     const port = await this.#listener.listen(listen.host, listen.port);
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);

@@ -15,6 +15,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "uri-too-long": 414,
   "method-not-allowed": 405,
   "range-not-satisfiable": 416,
+  "too-many-requests": 429,
   "no-such-page": 404,
   "not-found": 404,
   "not-stored": 404,
@@ -89,7 +90,8 @@ function errorHeaders(error: ProvenderError | undefined): readonly string[] {
   const status = statusOf(error);
   const headers = ["Content-Type", "application/json"];
   headers.push("Cache-Control", "no-store");
-  if (status >= 502) headers.push("Retry-After", `${retryAfter(error)}`);
+  if (status === 429 || status >= 502)
+    headers.push("Retry-After", `${retryAfter(error)}`);
   if (status === 405) headers.push("Allow", "GET, HEAD");
   if (error instanceof RangeNotSatisfiable)
     headers.push("Content-Range", `bytes */${error.size}`);

@@ -17,6 +17,7 @@ import {
   MethodNotAllowed,
   type ProvenderError,
 } from "../errors.ts";
+import type { ConnectionCaps } from "./connection-caps.ts";
 import { formatErrorBody } from "./error-response.ts";
 import type { ClientPace } from "./paced-write.ts";
 import { UntakenAnswers } from "./untaken-answers.ts";
@@ -49,6 +50,7 @@ export class Listener {
     handle: RequestListener,
     tls: TlsMaterial | undefined,
     limits: ListenerLimits,
+    caps: ConnectionCaps,
   ) {
     const options: ServerOptions = {
       maxHeaderSize: limits.requestHeaders,
@@ -78,7 +80,9 @@ export class Listener {
             },
             answer,
           );
-    this.#server.on("connection", (socket: Socket) => this.#track(socket));
+    this.#server.on("connection", (socket: Socket) =>
+      caps.admit(socket) ? this.#track(socket) : socket.destroy(),
+    );
     this.#server.on("clientError", (error, socket) =>
       // This answer must not end up within another one's body.
       this.#isAnswering(socket)

@@ -21,7 +21,7 @@ export function recordWhenClosed(
     metrics.countRequest(outcome, status, ms, bytes);
     const line = {
       requestId,
-      client,
+      client: client.address,
       method: req.method,
       path: pathOf(req.url ?? ""),
       status,

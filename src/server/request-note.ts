@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Client } from "./client-address.ts";
 import type { Answer, Outcome } from "../mirror/answer.ts";
 
 /** What a handler notes for the request's line in the log. */
@@ -13,8 +14,7 @@ export interface RequestNote {
 
 /** A request on its way to its answer. */
 export interface Exchange {
-  /** Address of the connection. */
-  readonly client: string;
+  readonly client: Client;
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly note: RequestNote;
@@ -23,10 +23,9 @@ export interface Exchange {
 export function openExchange(
   req: IncomingMessage,
   res: ServerResponse,
+  client: Client,
 ): Exchange {
   const requestId = crypto.randomUUID();
-  // Asked for now: a connection that is gone does not know it.
-  const client = req.socket.remoteAddress ?? "gone";
   return {
     client,
     req,

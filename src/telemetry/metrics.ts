@@ -37,6 +37,11 @@ export class Metrics {
     labelNames: ["kind"],
     registers: [this.#registry],
   });
+  readonly #refused = new Counter({
+    name: "provender_connections_refused_total",
+    help: "Connections closed at once because their client has as many as it may.",
+    registers: [this.#registry],
+  });
   readonly #up = new Gauge({
     name: "provender_start_time_seconds",
     help: "When the process started, in seconds since 1970.",
@@ -56,6 +61,10 @@ export class Metrics {
     this.#requests.inc({ outcome, status });
     this.#seconds.observe({ outcome }, milliseconds / 1000);
     this.#sent.inc(bytes);
+  }
+
+  countRefusedConnection(): void {
+    this.#refused.inc();
   }
 
   countAlarm(kind: AlarmKind): void {

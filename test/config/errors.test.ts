@@ -57,6 +57,30 @@ describe("a bad value", () => {
       '"log.format" is "xml": expected "json" or "pretty".',
     ],
     [
+      "listen: { trustedProxies: ['10.0.0.0/33'] }",
+      '"listen.trustedProxies[0]" is "10.0.0.0/33": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+    ],
+    [
+      "listen: { trustedProxies: ['10.1'] }",
+      '"listen.trustedProxies[0]" is "10.1": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+    ],
+    [
+      "listen: { trustedProxies: ['proxy.example.com'] }",
+      '"listen.trustedProxies[0]" is "proxy.example.com": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+    ],
+    [
+      "listen: { trustedProxies: ['::1/129'] }",
+      '"listen.trustedProxies[0]" is "::1/129": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+    ],
+    [
+      "listen: { trustedProxies: ['10.0.0.0/8/8'] }",
+      '"listen.trustedProxies[0]" is "10.0.0.0/8/8": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+    ],
+    [
+      "listen: { trustedProxies: ['10.0.0.0/08'] }",
+      '"listen.trustedProxies[0]" is "10.0.0.0/08": expected an address or a network such as 192.0.2.1 or 10.0.0.0/8.',
+    ],
+    [
       "listen: { tls: on }",
       'is "on": expected self-signed, off or { certificate: PATH, key: PATH }.',
     ],

@@ -1,0 +1,86 @@
+import type { IncomingMessage } from "node:http";
+import { isIP, type Socket } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** Who asks, as far as addresses tell. */
+export interface Client {
+  /** For the log. */
+  readonly address: string;
+  /** What caps count together: an IPv4 address, or the /64 network of an IPv6 one; undefined when it is not known, or a trusted proxy's. */
+  readonly counted: string | undefined;
+}
+
+type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
+
+const unknown: Client = { address: "gone", counted: undefined };
+
+/** Tells clients apart. `X-Forwarded-For` is read only when the connection is from a trusted proxy. */
+export class ClientAddresses {
+  readonly #trusted: readonly Network[];
+  readonly #connected = new WeakMap<Socket, Client>();
+
+  /** Addresses and networks such as `10.0.0.0/8`. */
+  constructor(trustedProxies: readonly string[]) {
+    this.#trusted = trustedProxies.map(parseNetwork);
+  }
+
+  /** Of a connection: the proxy, if it is one. */
+  connected(socket: Socket): Client {
+    const known = this.#connected.get(socket);
+    if (known !== undefined) return known;
+    // A connection that is gone does not know it.
+    const { remoteAddress } = socket;
+    if (remoteAddress === undefined) return unknown;
+    const client = this.#describe(remoteAddress);
+    this.#connected.set(socket, client);
+    return client;
+  }
+
+  /** Of a request: the last address that is not a trusted proxy's. */
+  of({ socket, headers }: IncomingMessage): Client {
+    const client = this.connected(socket);
+    if (client.counted !== undefined || this.#trusted.length === 0)
+      return client;
+    return this.#forwarded(headers["x-forwarded-for"]) ?? client;
+  }
+
+  #forwarded(header: string | string[] | undefined): Client | undefined {
+    const hops = String(header ?? "").split(",");
+    for (const hop of hops.toReversed()) {
+      // What stands before a hop that says nothing cannot be believed.
+      if (isIP(hop.trim()) === 0) return undefined;
+      const client = this.#describe(hop.trim());
+      if (client.counted !== undefined) return client;
+    }
+    return undefined;
+  }
+
+  #describe(text: string): Client {
+    const address = ipaddr.process(text);
+    const trusted = this.#trusted.some((network) => isIn(address, network));
+    return {
+      address: address.toString(),
+      counted: trusted ? undefined : countedAs(address),
+    };
+  }
+}
+
+/** One subscriber has a whole /64 (RFC 6177). */
+function countedAs(address: ipaddr.IPv4 | ipaddr.IPv6): string {
+  if (address.kind() === "ipv4") return address.toString();
+  const [a, b, c, d] = (address as ipaddr.IPv6).parts;
+  return [a, b, c, d].map((part) => (part ?? 0).toString(16)).join(":");
+}
+
+function parseNetwork(text: string): Network {
+  if (text.includes("/")) return ipaddr.parseCIDR(text);
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+function isIn(
+  address: ipaddr.IPv4 | ipaddr.IPv6,
+  [network, bits]: Network,
+): boolean {
+  return address.kind() === network.kind() && address.match(network, bits);
+}

@@ -1,0 +1,24 @@
+import type { Configuration } from "../config.ts";
+import { ClientAddresses } from "../server/client-address.ts";
+import { ConnectionCaps } from "../server/connection-caps.ts";
+import { MetadataCaps } from "../server/metadata-caps.ts";
+import type { Watch } from "./watch.ts";
+
+/** How clients are told apart, and what each may have. */
+export function wireCaps(
+  { listen, limits }: Configuration,
+  { logger, metrics }: Watch,
+) {
+  const clients = new ClientAddresses(listen.trustedProxies);
+  const most = limits.connectionsPerClient;
+  const refused = (client: string, first: boolean) => {
+    metrics.countRefusedConnection();
+    if (first)
+      logger.warn({ client, most }, "connections of a client are refused");
+  };
+  return {
+    clients,
+    metadataCaps: new MetadataCaps(limits.metadataPerClient),
+    connectionCaps: new ConnectionCaps(most, clients, refused),
+  };
+}
