@@ -5,6 +5,7 @@ import {
   OriginBusy,
   OriginRejectsCredentials,
   OriginStatus,
+  OriginSuspended,
   OriginTimedOut,
   OriginUnreachable,
 } from "./errors/origin.ts";
@@ -32,6 +33,7 @@ export function isOriginFailure(error: unknown): boolean {
     error instanceof OriginTimedOut ||
     error instanceof OriginStatus ||
     error instanceof OriginBusy ||
+    error instanceof OriginSuspended ||
     error instanceof OriginRejectsCredentials ||
     error instanceof OriginAnswerUnusable ||
     error instanceof OriginAddressRefused ||

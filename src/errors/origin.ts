@@ -74,6 +74,27 @@ export class OriginAnswerUnusable extends ProvenderError {
   }
 }
 
+/** A body that ended before its announced end, or whose transfer broke. */
+export class OriginAnswerCut extends OriginAnswerUnusable {
+  constructor(url: string, options?: ErrorOptions) {
+    super(url, "the body was cut short", options);
+  }
+}
+
+/** The origin failed too often lately to be asked now. */
+export class OriginSuspended extends ProvenderError {
+  readonly code = "origin-suspended";
+  readonly url: string;
+  readonly retryAfterSeconds: number;
+  constructor(url: string, retryAfterSeconds: number, reason: string) {
+    super(
+      `${url} is not asked for another ${retryAfterSeconds} s because it failed too often (${reason}): try again later, or look at the origin.`,
+    );
+    this.url = url;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
 /** An answer led to an address that the mirror must not ask. */
 export class OriginAddressRefused extends ProvenderError {
   readonly code = "origin-address-refused";

@@ -16,6 +16,7 @@ export type ErrorCode =
   | "origin-timeout"
   | "origin-status"
   | "origin-busy"
+  | "origin-suspended"
   | "origin-credentials"
   | "origin-answer"
   | "origin-address-refused"

@@ -95,7 +95,11 @@ async function believeOffer(
   offered: readonly Platform[] | undefined,
   signal: AbortSignal,
 ): Promise<Release> {
-  const fetched = await registry.fetchChecksums(found, signal);
+  const fetched = await registry.fetchChecksums(
+    found,
+    signal,
+    address.provider,
+  );
   const evidence = { ...fetched, keys: found.signingKeys };
   const firstSeen = clock.now();
   const { library } = judge;
@@ -130,7 +134,7 @@ export async function openPackage(
   const { registry } = origin;
   const found = await registry.findPackage(provider, version, platform, signal);
   verifyRegistryDigest(filename, sha256, found.shasum);
-  return registry.openArchive(found, signal);
+  return registry.openArchive(found, signal, provider);
 }
 
 async function findAnyPackage(

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { request, type Dispatcher } from "undici";
 import { OriginAddressRefused, OriginAnswerUnusable } from "../errors.ts";
 import {
@@ -6,10 +5,25 @@ import {
   isConfigured,
   type AddressAllowance,
 } from "./address-guard.ts";
+import { limitBody } from "./archive-body.ts";
 import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
+import {
+  acceptAnswer,
+  announcedSize,
+  checkJsonType,
+  discard,
+  readWhole,
+  refusePage,
+  single,
+  tooLarge,
+  unusable,
+  type Answer,
+} from "./http-answer.ts";
 import { describeFailure, describeStatus } from "./http-failure.ts";
+import { OriginHealth } from "./origin-health.ts";
 import type { OriginLimits, OriginSettings } from "./origin-settings.ts";
 import { formatPublicUrl } from "./public-url.ts";
+import { withRetries } from "./retries.ts";
 
 /** A small document, whole; `url` is where the redirects ended. */
 export interface OriginDocument {
@@ -24,24 +38,58 @@ export interface OriginArchive {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-interface Answer {
-  readonly url: URL;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Dispatcher.ResponseData["body"];
+/** Whose document a request is for: `subject` names the provider, so that one that fails takes no other along; undefined for all. */
+type Subject = string | undefined;
+
+/** What is told to whoever watches; never waited for. */
+export interface HttpClientEvents {
+  readonly onRetry: () => void;
+}
+
+interface Question {
+  readonly accept: string;
+  readonly subject: Subject;
+  /** The asker's own: when it aborts, that says nothing about the host. */
+  readonly asker: AbortSignal;
+  /** Hosts against which this counted, however often it is tried. */
+  readonly counted: Set<string>;
 }
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+const unwatched = {
+  onSuspended: () => undefined,
+  onResumed: () => undefined,
+  onRetry: () => undefined,
+};
+
+function makeQuestion(
+  accept: string,
+  subject: Subject,
+  asker: AbortSignal,
+): Question {
+  return { accept, subject, asker, counted: new Set() };
+}
 
 /** GET requests to one origin and to where its answers lead, each with a size limit, a deadline and the address guard. */
 export class HttpClient {
   readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
   readonly #allowance: AddressAllowance;
+  readonly #health: OriginHealth;
+  readonly #events: HttpClientEvents;
   #made: Dispatchers | undefined;
 
-  constructor(settings: OriginSettings, limits: OriginLimits) {
+  constructor(
+    settings: OriginSettings,
+    limits: OriginLimits,
+    health: OriginHealth = new OriginHealth(() => performance.now(), unwatched),
+    events: HttpClientEvents = unwatched,
+  ) {
     this.#settings = settings;
     this.#limits = limits;
+    this.#health = health;
+    this.#events = events;
     this.#allowance = {
       configured: settings.configuredHosts,
       allowPrivateAddresses: settings.allowPrivateAddresses,
@@ -52,36 +100,54 @@ export class HttpClient {
   async fetchDocument(
     url: URL,
     maxBytes: number,
-    signal: AbortSignal,
+    asker: AbortSignal,
+    subject?: string,
   ): Promise<OriginDocument> {
-    const deadline = this.#deadline(signal);
-    const answer = await this.#get(url, deadline, "*/*");
-    refusePage(answer);
-    return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+    const question = makeQuestion("*/*", subject, asker);
+    return this.#try(this.#deadline(asker), async (signal) => {
+      const answer = await this.#get(url, signal, question);
+      refusePage(answer);
+      return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+    });
   }
 
   /** `application/json` with or without parameters, parsed; the value is not yet checked for shape. */
   async fetchJson(
     url: URL,
-    signal: AbortSignal,
+    asker: AbortSignal,
     maxBytes: number = this.#limits.originJson,
+    subject?: string,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
-    const deadline = this.#deadline(signal);
-    const answer = await this.#get(url, deadline, "application/json");
-    checkMediaType(answer);
-    const bytes = await readWhole(answer, maxBytes);
-    return { url: answer.url, value: parseJson(answer.url, bytes) };
+    const question = makeQuestion("application/json", subject, asker);
+    const read = await this.#try(this.#deadline(asker), async (signal) => {
+      const answer = await this.#get(url, signal, question);
+      checkJsonType(answer);
+      return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+    });
+    return { url: read.url, value: parseJson(read.url, read.bytes) };
   }
 
   /** The deadline of documents does not apply; the archive's own size, idle and rate limits do. */
-  async openArchive(url: URL, signal: AbortSignal): Promise<OriginArchive> {
-    const answer = await this.#get(url, signal, "*/*");
-    refusePage(answer);
-    const size = announcedSize(answer);
-    if (size !== undefined && size > this.#limits.archive)
-      throw tooLarge(answer, this.#limits.archive);
-    const body = limitBody(answer, this.#limits);
-    return { url: answer.url, size, body };
+  async openArchive(
+    url: URL,
+    asker: AbortSignal,
+    subject?: string,
+  ): Promise<OriginArchive> {
+    const question = makeQuestion("*/*", subject, asker);
+    return this.#try(asker, async (signal) => {
+      const answer = await this.#get(url, signal, question);
+      refusePage(answer);
+      const size = announcedSize(answer);
+      if (size !== undefined && size > this.#limits.archive)
+        throw tooLarge(answer, this.#limits.archive);
+      const body = limitBody(answer, this.#limits);
+      return { url: answer.url, size, body };
+    });
+  }
+
+  /** True while the host is spared because it fails or asked for it. */
+  isSuspended(url: URL): boolean {
+    return this.#health.isSuspended(url);
   }
 
   async close(): Promise<void> {
@@ -98,13 +164,25 @@ export class HttpClient {
     return AbortSignal.any([signal, AbortSignal.timeout(this.#limits.json)]);
   }
 
+  #try<T>(
+    signal: AbortSignal,
+    attempt: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return withRetries(() => attempt(signal), signal, this.#events.onRetry);
+  }
+
   /** Follows redirects by hand, so that every hop is checked and credentials stay at home. */
-  async #get(start: URL, signal: AbortSignal, accept: string): Promise<Answer> {
+  async #get(
+    start: URL,
+    signal: AbortSignal,
+    question: Question,
+  ): Promise<Answer> {
     let url = start;
     for (let hop = 0; hop <= this.#limits.redirects; hop++) {
       checkUrl(url, this.#allowance);
-      const response = await this.#request(url, signal, accept);
-      if (!redirects.has(response.statusCode)) return accepted(url, response);
+      const response = await this.#request(url, signal, question);
+      if (!redirects.has(response.statusCode))
+        return acceptAnswer(url, response, [200]);
       discard(response.body);
       url = redirectTarget(url, response.headers.location);
     }
@@ -114,29 +192,51 @@ export class HttpClient {
     );
   }
 
+  /** Asks nobody who is suspended, and tells how it went. */
   async #request(
     url: URL,
     signal: AbortSignal,
-    accept: string,
+    question: Question,
+  ): Promise<Dispatcher.ResponseData> {
+    const { subject, asker, counted } = question;
+    const passage = this.#health.admit(url, subject);
+    const settle = (failure: unknown) => {
+      passage.settle(failure, counted.has(url.host));
+      counted.add(url.host);
+    };
+    try {
+      const response = await this.#send(url, signal, question);
+      const { statusCode, headers } = response;
+      if (statusCode < 500 && statusCode !== 429) passage.settle(undefined);
+      else settle(describeStatus(url, statusCode, headers));
+      return response;
+    } catch (error) {
+      const failure = describeFailure(url, error, "request");
+      if (asker.aborted) passage.abandon();
+      else settle(failure);
+      throw failure;
+    }
+  }
+
+  #send(
+    url: URL,
+    signal: AbortSignal,
+    { accept }: Question,
   ): Promise<Dispatcher.ResponseData> {
     const configured = isConfigured(url, this.#allowance);
     const dispatcher = configured
       ? this.#dispatchers.configured
       : this.#dispatchers.guarded;
-    try {
-      return await request(url, {
-        dispatcher,
-        signal,
-        headers: {
-          accept,
-          "accept-encoding": "identity",
-          "user-agent": "provender",
-          ...this.#credentials(url),
-        },
-      });
-    } catch (error) {
-      throw describeFailure(url, error, "request");
-    }
+    return request(url, {
+      dispatcher,
+      signal,
+      headers: {
+        accept,
+        "accept-encoding": "identity",
+        "user-agent": "provender",
+        ...this.#credentials(url),
+      },
+    });
   }
 
   #credentials(url: URL): Record<string, string> {
@@ -145,26 +245,6 @@ export class HttpClient {
       ? { authorization: `Bearer ${token}` }
       : {};
   }
-}
-
-function accepted(url: URL, response: Dispatcher.ResponseData): Answer {
-  const { statusCode, headers, body } = response;
-  if (statusCode !== 200) {
-    discard(body);
-    throw describeStatus(url, statusCode, single(headers["retry-after"]));
-  }
-  const encoding = single(headers["content-encoding"]) ?? "identity";
-  if (encoding !== "identity") {
-    discard(body);
-    throw unusable(url, `content encoding ${encoding}, expected none`);
-  }
-  return { url, headers, body };
-}
-
-/** Ends a response that is not read; its late errors concern nobody. */
-function discard(body: Answer["body"]): void {
-  body.on("error", () => undefined);
-  body.destroy();
 }
 
 function redirectTarget(
@@ -177,25 +257,6 @@ function redirectTarget(
   return target;
 }
 
-function checkMediaType(answer: Answer): void {
-  const type = mediaType(answer);
-  if (type === "application/json") return;
-  discard(answer.body);
-  throw unusable(answer.url, `media type "${type}", expected application/json`);
-}
-
-/** Captive portals and proxies answer 200 with a page: a failing origin, and no word against the publisher. */
-function refusePage(answer: Answer): void {
-  if (mediaType(answer) !== "text/html") return;
-  discard(answer.body);
-  throw unusable(answer.url, "it is a page for people (text/html)");
-}
-
-function mediaType({ headers }: Answer): string {
-  const [type = ""] = (single(headers["content-type"]) ?? "").split(";");
-  return type.trim().toLowerCase();
-}
-
 function parseJson(url: URL, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -204,72 +265,4 @@ function parseJson(url: URL, bytes: Uint8Array): unknown {
       cause: error,
     });
   }
-}
-
-async function readWhole(
-  answer: Answer,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  const announced = announcedSize(answer);
-  if (announced !== undefined && announced > maxBytes)
-    throw tooLarge(answer, maxBytes);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of failuresOf(answer)) {
-    size += chunk.length;
-    if (size > maxBytes) throw tooLarge(answer, maxBytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
-}
-
-async function* failuresOf(answer: Answer): AsyncGenerator<Uint8Array> {
-  try {
-    yield* answer.body as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    throw describeFailure(answer.url, error, "body");
-  } finally {
-    discard(answer.body);
-  }
-}
-
-/** Passes the body on while it keeps to the archive's size and to the least rate over each window. */
-async function* limitBody(
-  answer: Answer,
-  limits: OriginLimits,
-): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  let window = { start: performance.now(), size: 0 };
-  for await (const chunk of failuresOf(answer)) {
-    size += chunk.length;
-    if (size > limits.archive) throw tooLarge(answer, limits.archive);
-    const now = performance.now();
-    if (now - window.start >= limits.rateWindow) {
-      const least = (limits.rate * (now - window.start)) / 1000;
-      if (size - window.size < least)
-        throw unusable(answer.url, "it arrives more slowly than limits.rate");
-      window = { start: now, size };
-    }
-    yield chunk;
-  }
-}
-
-function announcedSize({ headers }: Answer): number | undefined {
-  const text = single(headers["content-length"]);
-  return text !== undefined && /^[0-9]{1,15}$/.test(text)
-    ? Number(text)
-    : undefined;
-}
-
-function tooLarge(answer: Answer, maxBytes: number): OriginAnswerUnusable {
-  discard(answer.body);
-  return unusable(answer.url, `it is larger than ${maxBytes} bytes`);
-}
-
-function unusable(url: URL, reason: string): OriginAnswerUnusable {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason);
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
 }

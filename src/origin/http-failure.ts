@@ -1,5 +1,6 @@
+import type { IncomingHttpHeaders } from "node:http";
 import {
-  OriginAnswerUnusable,
+  OriginAnswerCut,
   OriginBusy,
   OriginRejectsCredentials,
   OriginStatus,
@@ -8,6 +9,7 @@ import {
   ProvenderError,
 } from "../errors.ts";
 import { formatPublicUrl } from "./public-url.ts";
+import { parseRetryAfter } from "./retry-after.ts";
 
 const timeouts: ReadonlyMap<string, string> = new Map([
   ["UND_ERR_CONNECT_TIMEOUT", "no connection"],
@@ -37,28 +39,24 @@ export function describeFailure(
     return new OriginTimedOut(shown, "the deadline passed", options);
   return phase === "request"
     ? new OriginUnreachable(shown, code === "" ? message : code, options)
-    : new OriginAnswerUnusable(shown, "the body was cut short", options);
+    : new OriginAnswerCut(shown, options);
 }
 
 /** The error for a status other than 200, 206 and the redirects. */
 export function describeStatus(
   url: URL,
   status: number,
-  retryAfter: string | undefined,
+  headers: IncomingHttpHeaders,
 ): ProvenderError {
   const shown = formatPublicUrl(url);
-  if (status === 429 || (status === 503 && retryAfter !== undefined))
-    return new OriginBusy(shown, parseRetryAfter(retryAfter));
+  const { "retry-after": retryAfter, date } = headers;
+  if (status === 429 || (status === 503 && retryAfter !== undefined)) {
+    const ms = parseRetryAfter(retryAfter, date, new Date());
+    return new OriginBusy(shown, ms === undefined ? ms : Math.ceil(ms / 1000));
+  }
   if (status === 401 || status === 403)
     return new OriginRejectsCredentials(shown, status);
   return new OriginStatus(shown, status);
-}
-
-/** Whole seconds; the date form of Retry-After is not used by registries and counts as unknown. */
-function parseRetryAfter(text: string | undefined): number | undefined {
-  return text !== undefined && /^[0-9]{1,6}$/.test(text)
-    ? Number(text)
-    : undefined;
 }
 
 function ownErrorIn(error: unknown): ProvenderError | undefined {

@@ -48,7 +48,12 @@ export class ProviderRegistry {
     const path = `${address.namespace}/${address.type}/versions`;
     const subject = formatProviderAddress(address);
     const answer = await absentOn404(subject, () =>
-      this.#http.fetchJson(new URL(path, base), signal),
+      this.#http.fetchJson(
+        new URL(path, base),
+        signal,
+        this.#limits.originJson,
+        subject,
+      ),
     );
     return parseVersions(answer.url, answer.value, this.#limits.versions);
   }
@@ -64,7 +69,12 @@ export class ProviderRegistry {
     const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
     const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
     const answer = await absentOn404(subject, () =>
-      this.#http.fetchJson(new URL(path, base), signal, this.#packageJson()),
+      this.#http.fetchJson(
+        new URL(path, base),
+        signal,
+        this.#packageJson(),
+        formatProviderAddress(address),
+      ),
     );
     const filename = formatArchiveName(address, version, platform);
     return parsePackage(answer.url, answer.value, platform, filename);
@@ -72,19 +82,16 @@ export class ProviderRegistry {
 
   /** SHA256SUMS and its signature, at the same time. */
   async fetchChecksums(
-    found: OriginPackage,
+    { checksumsUrl, signatureUrl }: OriginPackage,
     signal: AbortSignal,
+    address?: ProviderAddress,
   ): Promise<OriginChecksums> {
-    const { checksumsUrl, signatureUrl } = found;
+    const subject = address && formatProviderAddress(address);
+    const fetch = (url: URL, most: number) =>
+      this.#http.fetchDocument(url, most, signal, subject);
     const [document, signature] = await Promise.all([
-      this.#http.fetchDocument(checksumsUrl, this.#limits.checksums, signal),
-      signatureUrl === undefined
-        ? undefined
-        : this.#http.fetchDocument(
-            signatureUrl,
-            this.#limits.signature,
-            signal,
-          ),
+      fetch(checksumsUrl, this.#limits.checksums),
+      signatureUrl && fetch(signatureUrl, this.#limits.signature),
     ]);
     return { document: document.bytes, signature: signature?.bytes };
   }
@@ -97,8 +104,10 @@ export class ProviderRegistry {
   async openArchive(
     found: OriginPackage,
     signal: AbortSignal,
+    address?: ProviderAddress,
   ): Promise<OriginArchive> {
-    return this.#http.openArchive(found.downloadUrl, signal);
+    const subject = address && formatProviderAddress(address);
+    return this.#http.openArchive(found.downloadUrl, signal, subject);
   }
 }
 

@@ -45,8 +45,11 @@ export class ServiceDiscovery {
   }
 
   async #discover(signal: AbortSignal): Promise<Discovered> {
-    if (this.#known !== undefined && performance.now() < this.#known.until)
-      return this.#known;
+    const known = this.#known;
+    const isFresh = known !== undefined && performance.now() < known.until;
+    // A host that may be asked once in a while shall be asked what is wanted of it.
+    const isSpared = known !== undefined && this.#http.isSuspended(this.#start);
+    if (isFresh || isSpared) return known;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });

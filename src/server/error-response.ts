@@ -38,6 +38,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "origin-answer": 502,
   "origin-address-refused": 502,
   "origin-busy": 503,
+  "origin-suspended": 503,
   "signature-undecided": 503,
   "too-busy": 503,
   "stored-archive-unreadable": 503,

@@ -42,6 +42,28 @@ export class Metrics {
     help: "Connections closed at once because their client has as many as it may.",
     registers: [this.#registry],
   });
+  readonly #stale = new Counter({
+    name: "provender_stale_answers_total",
+    help: "Requests answered with what is out of date while an origin fails.",
+    registers: [this.#registry],
+  });
+  readonly #retries = new Counter({
+    name: "provender_origin_retries_total",
+    help: "Requests to origins that were tried again, by origin.",
+    labelNames: ["origin"],
+    registers: [this.#registry],
+  });
+  readonly #suspensions = new Counter({
+    name: "provender_origin_suspensions_total",
+    help: "Times that a host, or one provider on it, was not asked for a while: because it asked for it (busy) or because it failed.",
+    labelNames: ["reason"],
+    registers: [this.#registry],
+  });
+  readonly #suspended = new Gauge({
+    name: "provender_origin_hosts_suspended",
+    help: "Hosts that are not asked now, or by one probe at a time.",
+    registers: [this.#registry],
+  });
   readonly #up = new Gauge({
     name: "provender_start_time_seconds",
     help: "When the process started, in seconds since 1970.",
@@ -59,6 +81,7 @@ export class Metrics {
     bytes: number,
   ): void {
     this.#requests.inc({ outcome, status });
+    if (outcome === "stale" && status < 400) this.#stale.inc();
     this.#seconds.observe({ outcome }, milliseconds / 1000);
     this.#sent.inc(bytes);
   }
@@ -69,6 +92,19 @@ export class Metrics {
 
   countAlarm(kind: AlarmKind): void {
     this.#alarms.inc({ kind });
+  }
+
+  countRetry(origin: string): void {
+    this.#retries.inc({ origin });
+  }
+
+  countSuspension(reason: "busy" | "failing"): void {
+    this.#suspensions.inc({ reason });
+  }
+
+  /** How many hosts are suspended now. */
+  showSuspended(hosts: number): void {
+    this.#suspended.set(hosts);
   }
 
   /** The exposition, with its media type. */

@@ -8,8 +8,10 @@ import {
 } from "../mirror/release-verdict.ts";
 import { hostAndPort } from "../origin/address-guard.ts";
 import { HttpClient } from "../origin/http-client.ts";
+import { OriginHealth } from "../origin/origin-health.ts";
 import { ProviderRegistry } from "../origin/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/service-discovery.ts";
+import type { Watch } from "./watch.ts";
 
 export function wireOrigins(
   { origins, limits, freshness }: Configuration,
@@ -42,11 +44,36 @@ export function signaturePolicyOf(
   };
 }
 
-export function wireClients({
-  origins,
-  proxy,
-  limits,
-}: Configuration): ReadonlyMap<Hostname, HttpClient> {
+/** Every origin is probed at least once in the time for which lists are fresh. */
+export function wireHealth(
+  { freshness }: Configuration,
+  { logger, metrics }: Watch,
+): OriginHealth {
+  const longest = Math.max(1_000, Math.min(30_000, freshness.versions));
+  const health = new OriginHealth(
+    () => systemClock.monotonic(),
+    {
+      onSuspended: (suspension) => {
+        const isBusy = suspension.reason === "origin-busy";
+        metrics.countSuspension(isBusy ? "busy" : "failing");
+        metrics.showSuspended(health.suspended);
+        logger.warn(suspension, "a host is not asked for a while");
+      },
+      onResumed: (host, subject) => {
+        metrics.showSuspended(health.suspended);
+        logger.info({ host, subject }, "a host is asked again");
+      },
+    },
+    longest,
+  );
+  return health;
+}
+
+export function wireClients(
+  { origins, proxy, limits }: Configuration,
+  health: OriginHealth,
+  { metrics }: Watch,
+): ReadonlyMap<Hostname, HttpClient> {
   const make = (origin: OriginConfiguration) =>
     new HttpClient(
       {
@@ -56,6 +83,8 @@ export function wireClients({
         proxy,
       },
       limits,
+      health,
+      { onRetry: () => metrics.countRetry(origin.hostname) },
     );
   return new Map([...origins].map(([name, origin]) => [name, make(origin)]));
 }

@@ -33,16 +33,6 @@ type Refusal = readonly [fault: Fault, status: number, code: string];
 /** What goes wrong with any document or archive, before its first byte. */
 const anywhere: Readonly<Record<string, Refusal>> = {
   "answers with a page for people": [faults.html, 502, "origin-answer"],
-  "answers 429": [
-    faults.status(429, { headers: { "Retry-After": "3600" } }),
-    503,
-    "origin-busy",
-  ],
-  "answers 503 with Retry-After": [
-    faults.status(503, { headers: { "Retry-After": "0" } }),
-    503,
-    "origin-busy",
-  ],
   "answers 500": [faults.status(500), 502, "origin-status"],
   "answers 401": [faults.status(401), 502, "origin-credentials"],
   "answers 403": [faults.status(403), 502, "origin-credentials"],

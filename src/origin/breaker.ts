@@ -1,0 +1,103 @@
+/** Milliseconds of one monotonic clock. */
+export interface BreakerTimes {
+  /** From the opening to the first probe; doubled after each probe that fails. */
+  readonly first: number;
+  readonly longest: number;
+}
+
+/** Names the probe of one opening. */
+export type Probe = number;
+
+/** Failures in a row that open a breaker. */
+const failuresToOpen = 5;
+
+/**
+ * Keeps requests from who fails: after five failures in a row, or when asked to
+ * wait, nothing passes for a while; then one request at a time probes, and the
+ * first that succeeds lets everybody through again.
+ */
+export class Breaker {
+  readonly #times: BreakerTimes;
+  readonly #failed = new Set<string | undefined>();
+  #failures = 0;
+  #openings = 0;
+  #until: number | undefined;
+  #probing = false;
+
+  constructor(times: BreakerTimes) {
+    this.#times = times;
+  }
+
+  get isOpen(): boolean {
+    return this.#until !== undefined;
+  }
+
+  /** Milliseconds until a request may pass; 0 when one may now. */
+  wait(now: number): number {
+    if (this.#until === undefined) return 0;
+    const left = Math.max(0, this.#until - now);
+    return this.#probing ? Math.max(this.#times.first, left) : left;
+  }
+
+  /** For a request that passes: undefined, or the probe that it is and that all others wait for. */
+  pass(): Probe | undefined {
+    if (this.#until === undefined) return undefined;
+    this.#probing = true;
+    return this.#openings;
+  }
+
+  /** The probe ended without an answer that says anything. */
+  release(probe: Probe | undefined): void {
+    if (probe === this.#openings) this.#probing = false;
+  }
+
+  /** Only its probe closes what is open, since answers to older requests are no news; true when it did. */
+  succeed(probe: Probe | undefined): boolean {
+    const wasOpen = this.isOpen;
+    if (wasOpen && probe !== this.#openings) return false;
+    this.#failed.clear();
+    this.#failures = 0;
+    this.#openings = 0;
+    this.#until = undefined;
+    this.#probing = false;
+    return wasOpen;
+  }
+
+  /**
+   * `subject` is whose failure it was, if it was not everybody's: failures of
+   * one subject alone open nothing. Returns for how long this opens the
+   * breaker, or undefined.
+   */
+  fail(
+    now: number,
+    probe: Probe | undefined,
+    subject?: string,
+  ): number | undefined {
+    if (this.isOpen)
+      return probe === this.#openings ? this.#open(now, 0) : undefined;
+    this.#failures++;
+    if (this.#failed.size < 2) this.#failed.add(subject);
+    const isCommon = this.#failed.size > 1 || this.#failed.has(undefined);
+    return this.#failures >= failuresToOpen && isCommon
+      ? this.#open(now, 0)
+      : undefined;
+  }
+
+  /** Opens it for as long as was asked, or for its own time; never for less than was asked before. */
+  pause(now: number, asked: number | undefined): number {
+    return this.#open(now, (this.#until ?? now) - now, asked);
+  }
+
+  #open(now: number, least: number, asked = this.#nextTime()): number {
+    const ms = Math.max(least, asked);
+    this.#openings++;
+    this.#until = now + ms;
+    this.#probing = false;
+    return ms;
+  }
+
+  #nextTime(): number {
+    const { first, longest } = this.#times;
+    return Math.min(longest, first * 2 ** Math.min(this.#openings, 30));
+  }
+}
