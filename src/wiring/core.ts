@@ -13,7 +13,7 @@ import { type StoreLayout } from "../store/layout.ts";
 import { RecordStore } from "../store/record-store.ts";
 import { SignatureThreads } from "../verification/signature-threads.ts";
 import { wireCatalog } from "./catalog.ts";
-import { wireClients, wireHealth, wireOrigins } from "./origins.ts";
+import { wireClients, wireOrigins } from "./origins.ts";
 import { wireHashing, wireJudge } from "./threads.ts";
 import type { Watch } from "./watch.ts";
 
@@ -59,11 +59,7 @@ export function wireCore(
     logger.error({ sha256, err: error }, "an archive could not be hashed"),
   );
   const archives = wireArchives(configuration, blobs, hashes, watch);
-  const clients = wireClients(
-    configuration,
-    wireHealth(configuration, watch),
-    watch,
-  );
+  const clients = wireClients(configuration, watch);
   const ledger = new TrustLedger(records);
   const admission = new Admission(
     { ...watch, ledger, clock: systemClock },

@@ -45,7 +45,7 @@ export function signaturePolicyOf(
 }
 
 /** Every origin is probed at least once in the time for which lists are fresh. */
-export function wireHealth(
+function wireHealth(
   { freshness }: Configuration,
   { logger, metrics }: Watch,
 ): OriginHealth {
@@ -70,10 +70,12 @@ export function wireHealth(
 }
 
 export function wireClients(
-  { origins, proxy, limits }: Configuration,
-  health: OriginHealth,
-  { metrics }: Watch,
+  configuration: Configuration,
+  watch: Watch,
 ): ReadonlyMap<Hostname, HttpClient> {
+  const { origins, proxy, limits } = configuration;
+  const { metrics } = watch;
+  const health = wireHealth(configuration, watch);
   const make = (origin: OriginConfiguration) =>
     new HttpClient(
       {
