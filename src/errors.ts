@@ -12,6 +12,7 @@ import {
 import { SignatureUndecided } from "./errors/verification.ts";
 
 export * from "./errors/provender-error.ts";
+export * from "./errors/authentication.ts";
 export * from "./errors/bundle.ts";
 export * from "./errors/commands.ts";
 export * from "./errors/host.ts";

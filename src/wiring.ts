@@ -4,12 +4,7 @@ import { type Configuration } from "./config.ts";
 import type { BundleLimits } from "./mirror/bundle-file.ts";
 import { largestProof } from "./mirror/bundle-proof.ts";
 import { TrustLedger } from "./mirror/trust-ledger.ts";
-import { makeApp } from "./server/app.ts";
 import { Daemon } from "./server/daemon.ts";
-import { FrontPage } from "./server/front-page.ts";
-import { NetworkMirrorFace } from "./server/network-mirror.ts";
-import { Readiness } from "./server/operations.ts";
-import { ProviderRegistryFace } from "./server/provider-registry.ts";
 import { ServiceNotification } from "./server/service-notification.ts";
 import { makeCertificateSource } from "./server/certificate-source.ts";
 import { layOutStore, type StoreLayout } from "./store/layout.ts";
@@ -20,16 +15,14 @@ import {
 import type { AuditLog } from "./telemetry/audit-log.ts";
 import { wireCaps } from "./wiring/caps.ts";
 import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
+import { wireAuthentication } from "./wiring/authentication.ts";
+import { wireFaces } from "./wiring/faces.ts";
 import { wireRules } from "./wiring/rules.ts";
-import { wireServices } from "./wiring/services.ts";
 import { wireWatch, type Watch } from "./wiring/watch.ts";
 
 export { wireRunningMirror } from "./wiring/origins.ts";
 export { wireRules } from "./wiring/rules.ts";
 export { zipLimits } from "./wiring/threads.ts";
-
-/** Providers that the page for people shows. */
-const keptOnPage = 200;
 
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
@@ -43,40 +36,33 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
   const watch = wireWatch(configuration, layout);
-  const { logger, audit, metrics } = watch;
+  const { logger, audit } = watch;
+  const access = await wireAuthentication(configuration, layout, logger);
   const core = wireCore(configuration, rules, layout, watch);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
   const { connectionCaps, ...caps } = wireCaps(configuration, watch);
-  const readiness = new Readiness(() => core.blobs.probe());
-  const frontPage = new FrontPage(() => core.providers.listKept(keptOnPage));
-  const app = makeApp({
-    frontPage,
-    providers: new NetworkMirrorFace(core.providers, audit, limits),
-    registry: new ProviderRegistryFace(core.providers),
-    readiness,
-    services: wireServices(configuration),
-    logger,
-    audit,
-    metrics,
-    ...caps,
-    longestUrl: limits.url,
-  });
+  const { authentication } = access;
+  const parts = { ...caps, authentication };
+  const faces = wireFaces(configuration, core, parts, watch);
   return new Daemon({
-    app,
-    frontPage,
+    ...faces,
     listen,
     limits,
     connectionCaps,
     hostnames: [...configuration.origins.keys()],
     machineName: machineName(),
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
-    readiness,
     notification: wireNotification(configuration, watch),
     sweep: (before) => core.blobs.sweepStaging(before),
     logger,
-    reload: () => core.admission.replaceRules(wireRules(load())),
+    reload: () => {
+      const next = load();
+      core.admission.replaceRules(wireRules(next));
+      access.replace(next);
+    },
     close: async () => {
+      access.close();
       await core.close();
       await audit.close();
       lock.release();

@@ -140,11 +140,6 @@ describe("what this version does not do yet", () => {
     ["storage.minFree", "storage: { minFree: 2GiB }"],
     ["platforms", "platforms: [linux_amd64]"],
     [
-      "auth.tokens",
-      `auth: { tokens: [{ name: ci, sha256: ${"a".repeat(64)} }] }`,
-    ],
-    ["auth.archiveUrls", "auth: { archiveUrls: 2h }"],
-    [
       "auth.oidc",
       "auth: { oidc: { issuer: 'https://a.example/', audience: b, clientId: c } }",
     ],

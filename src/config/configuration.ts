@@ -118,7 +118,10 @@ export interface PinnedKeys {
 
 export interface AuthConfiguration {
   readonly tokens: readonly ClientToken[];
+  /** At least a second. */
   readonly archiveUrls: number;
+  /** Who may read `/metrics` when authentication is on. */
+  readonly metrics: "open" | "token";
   readonly oidc: OidcConfiguration | undefined;
 }
 

@@ -107,6 +107,7 @@ function plainAuth(auth: Configuration["auth"]) {
       }),
     })),
     archiveUrls: plainDuration(auth.archiveUrls),
+    metrics: auth.metrics,
     oidc: auth.oidc ? { ...auth.oidc, issuer: auth.oidc.issuer.href } : null,
   };
 }

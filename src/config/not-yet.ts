@@ -11,8 +11,6 @@ const notYet = [
   "storage.maxSize",
   "storage.minFree",
   "platforms",
-  "auth.tokens",
-  "auth.archiveUrls",
   "auth.oidc",
 ] as const;
 

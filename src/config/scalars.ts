@@ -23,6 +23,15 @@ export const duration = leaf(
   parseDuration,
 );
 
+/** Milliseconds; what lived for less would be of no use. */
+export const lifetime = leaf(
+  "a duration of at least 1s such as 30m or 1h",
+  (text) => {
+    const milliseconds = parseDuration(text);
+    return required(milliseconds >= 1_000 ? milliseconds : undefined);
+  },
+);
+
 export const flag = leaf(
   "true or false",
   (text) => required(/^(?:true|false)$/.exec(text)?.[0]) === "true",

@@ -23,6 +23,7 @@ import {
   flag,
   hostname,
   httpsUrl,
+  lifetime,
   listenHost,
   listenPort,
   moment,
@@ -134,7 +135,8 @@ const oidc = z.strictObject({
 
 const authSchema = section({
   tokens: withDefault(z.array(clientToken), []),
-  archiveUrls: withDefault(duration, parseDuration("1h")),
+  archiveUrls: withDefault(lifetime, parseDuration("1h")),
+  metrics: withDefault(choice("open", "token"), "token"),
   oidc: optional(oidc),
 });
 

@@ -9,13 +9,16 @@ export function renderIndex(versions: readonly Version[]): object {
   };
 }
 
-/** `VERSION.json` ("List Available Installation Packages"); archive URLs are relative to it. */
-export function renderVersion(packages: readonly MirroredPackage[]): object {
+/** `VERSION.json` ("List Available Installation Packages"); `locate` says where an archive is, relative to the document. */
+export function renderVersion(
+  packages: readonly MirroredPackage[],
+  locate: (filename: string) => string = (filename) => filename,
+): object {
   return {
     archives: Object.fromEntries(
       packages.map(({ platform, filename, hashes }) => [
         formatPlatform(platform),
-        { url: filename, hashes },
+        { url: locate(filename), hashes },
       ]),
     ),
   };

@@ -1,10 +1,11 @@
 import type { RequestListener } from "node:http";
 import { ProvenderError } from "../errors.ts";
-import { onBehalfOf } from "../telemetry/asker.ts";
+import { onBehalfOf, type Asker } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ClientAddresses } from "./client-address.ts";
+import type { Authentication } from "./authentication.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
 import { charge, isMetadata, type MetadataCaps } from "./metadata-caps.ts";
 import { findMirrorPath, type NetworkMirrorFace } from "./network-mirror.ts";
@@ -19,6 +20,7 @@ import { recordWhenClosed } from "./request-log.ts";
 import { openExchange, type Exchange } from "./request-note.ts";
 
 export interface AppParts extends PageParts {
+  readonly authentication: Authentication;
   readonly providers: NetworkMirrorFace;
   readonly registry: ProviderRegistryFace;
   readonly logger: Logger;
@@ -37,19 +39,27 @@ export function makeApp(parts: AppParts): RequestListener {
     const exchange = openExchange(req, res, parts.clients.of(req));
     recordWhenClosed(exchange, parts.logger, parts.metrics);
     const { client, note } = exchange;
-    const asker = { requestId: note.requestId, client: client.address };
-    void onBehalfOf(asker, () => answer(exchange, parts, pages));
+    const asker: Asker = {
+      requestId: note.requestId,
+      client: client.address,
+    };
+    void onBehalfOf(asker, () => answer(exchange, asker, parts, pages));
   };
 }
 
 async function answer(
   exchange: Exchange,
+  asker: Asker,
   parts: AppParts,
   pages: Pages,
 ): Promise<void> {
   try {
     const problem = findRequestProblem(exchange.req, parts.longestUrl);
     if (problem !== undefined) throw problem;
+    if (parts.authentication.isOn)
+      asker.token = exchange.note.token = parts.authentication.admit(
+        exchange.req,
+      );
     await answerWithinCaps(exchange, parts, pages);
   } catch (thrown) {
     const error = await audited(parts.audit, exchange, thrown);

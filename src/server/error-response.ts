@@ -3,6 +3,7 @@ import {
   MethodNotAllowed,
   ProvenderError,
   RangeNotSatisfiable,
+  TokenRefused,
   type ErrorCode,
 } from "../errors.ts";
 import { cut } from "./cut-answer.ts";
@@ -16,6 +17,9 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "method-not-allowed": 405,
   "range-not-satisfiable": 416,
   "too-many-requests": 429,
+  "token-needed": 401,
+  "token-refused": 401,
+  "archive-url-refused": 401,
   "no-such-page": 404,
   "not-found": 404,
   "not-stored": 404,
@@ -93,6 +97,7 @@ function errorHeaders(error: ProvenderError | undefined): readonly string[] {
   headers.push("Cache-Control", "no-store");
   if (status === 429 || status >= 502)
     headers.push("Retry-After", `${retryAfter(error)}`);
+  if (status === 401) headers.push("WWW-Authenticate", challenge(error));
   if (status === 405) headers.push("Allow", "GET, HEAD");
   if (error instanceof RangeNotSatisfiable)
     headers.push("Content-Range", `bytes */${error.size}`);
@@ -100,6 +105,13 @@ function errorHeaders(error: ProvenderError | undefined): readonly string[] {
   if (error instanceof MalformedRequest || error instanceof MethodNotAllowed)
     headers.push("Connection", "close");
   return headers;
+}
+
+/** RFC 6750, 3: a request without a token is told no error. */
+function challenge(error: ProvenderError | undefined): string {
+  return error instanceof TokenRefused
+    ? 'Bearer error="invalid_token"'
+    : "Bearer";
 }
 
 export function formatErrorBody(

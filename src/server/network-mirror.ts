@@ -18,12 +18,14 @@ import {
   sendArchive,
   type ArchiveResponseLimits,
 } from "./archive-response.ts";
+import type { Authentication } from "./authentication.ts";
 import { isUnmodified } from "./conditional-request.ts";
 import {
   renderDocument,
   rendersOnce,
   sendDocument,
 } from "./document-response.ts";
+import { pathOf } from "./raw-request.ts";
 import { noteAnswer, type Exchange } from "./request-note.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
@@ -31,15 +33,18 @@ const renderIndexOnce = rendersOnce(renderIndex);
 /** The provider network mirror protocol: index.json, VERSION.json and the archives of one provider. */
 export class NetworkMirrorFace {
   readonly #mirror: ProviderMirror;
+  readonly #authentication: Authentication;
   readonly #audit: AuditLog;
   readonly #limits: ArchiveResponseLimits;
 
   constructor(
     mirror: ProviderMirror,
+    authentication: Authentication,
     audit: AuditLog,
     limits: ArchiveResponseLimits,
   ) {
     this.#mirror = mirror;
+    this.#authentication = authentication;
     this.#audit = audit;
     this.#limits = limits;
   }
@@ -78,7 +83,12 @@ export class NetworkMirrorFace {
     const version = parseVersion(text);
     const answer = await this.#mirror.listPackages({ provider, version });
     noteAnswer(exchange, answer);
-    const document = renderDocument(renderVersion(answer.value));
+    const path = pathOf(exchange.req.url ?? "");
+    const folder = path.slice(0, path.lastIndexOf("/") + 1);
+    const { token } = exchange.note;
+    const locate = (filename: string) =>
+      this.#authentication.locate(folder, filename, token);
+    const document = renderDocument(renderVersion(answer.value, locate));
     sendDocument(exchange, document, answer);
   }
 

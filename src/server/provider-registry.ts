@@ -12,6 +12,7 @@ import {
   findPublishedProof,
 } from "../mirror/published-package.ts";
 import type { ReleaseAddress } from "../mirror/release.ts";
+import type { Authentication } from "./authentication.ts";
 import {
   renderBytes,
   renderDocument,
@@ -30,9 +31,11 @@ const renderVersionsOnce = rendersOnce(renderVersions);
  */
 export class ProviderRegistryFace {
   readonly #mirror: ProviderMirror;
+  readonly #authentication: Authentication;
 
-  constructor(mirror: ProviderMirror) {
+  constructor(mirror: ProviderMirror, authentication: Authentication) {
     this.#mirror = mirror;
+    this.#authentication = authentication;
   }
 
   /** `/v1/providers/:hostname/:namespace/:type/…`. Throws NoSuchPage for what the protocol does not have. */
@@ -71,8 +74,11 @@ export class ProviderRegistryFace {
     const platform = parsePlatform(text);
     const answer = await findPublishedPackage(this.#mirror, address, platform);
     noteAnswer(exchange, answer);
+    const { token } = exchange.note;
     const document = renderDocument(
-      renderPackage(address, answer.value, (_, filename) => filename),
+      renderPackage(address, answer.value, (folder, filename) =>
+        this.#authentication.locate(folder, filename, token),
+      ),
     );
     sendDocument(exchange, document, answer);
   }

@@ -14,7 +14,7 @@ export function recordWhenClosed(
   const start = performance.now();
   const before = socket.bytesWritten;
   res.once("close", () => {
-    const { requestId, outcome, originTime, error } = note;
+    const { requestId, token, outcome, originTime, error } = note;
     const { statusCode: status, writableFinished: complete } = res;
     const ms = Math.round(performance.now() - start);
     const bytes = socket.bytesWritten - before;
@@ -22,6 +22,7 @@ export function recordWhenClosed(
     const line = {
       requestId,
       client: client.address,
+      token,
       method: req.method,
       path: pathOf(req.url ?? ""),
       status,

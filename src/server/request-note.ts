@@ -6,6 +6,8 @@ import type { Answer, Outcome } from "../mirror/answer.ts";
 export interface RequestNote {
   readonly requestId: string;
   outcome: Outcome | "refused" | "failed" | "none";
+  /** Name of the token that was checked. */
+  token?: string | undefined;
   /** Why the request was not answered as asked. */
   error?: unknown;
   /** Milliseconds spent asking the origin. */

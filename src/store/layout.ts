@@ -13,6 +13,8 @@ export interface StoreLayout {
   readonly lock: string;
   /** The current audit log; older ones lie beside it. */
   readonly audit: string;
+  /** What archive URLs are signed with. */
+  readonly archiveUrlKeys: string;
   readonly tls: {
     readonly directory: string;
     readonly authority: string;
@@ -31,6 +33,7 @@ export function layOutStore(directory: string): StoreLayout {
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
     audit: join(directory, "audit", "audit.jsonl"),
+    archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     tls: {
       directory: tls,
       authority: join(tls, "ca.pem"),

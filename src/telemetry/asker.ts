@@ -5,8 +5,8 @@ export interface Asker {
   readonly requestId: string;
   /** Address of the connection. */
   readonly client: string;
-  /** Name of the token, when authentication is on. */
-  readonly token?: string;
+  /** Name of the token, once it has been checked. */
+  token?: string | undefined;
 }
 
 const askers = new AsyncLocalStorage<Asker>();

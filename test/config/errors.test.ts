@@ -146,6 +146,10 @@ describe("a bad value", () => {
       '"auth.tokens[0].expires" is "2026-02-30": expected a date such as 2027-01-31',
     ],
     [
+      "auth: { archiveUrls: 999ms }",
+      '"auth.archiveUrls" is "999ms": expected a duration of at least 1s',
+    ],
+    [
       "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }",
       '"auth.oidc.issuer" is "http://a.example/": expected an https URL',
     ],

@@ -1,0 +1,32 @@
+import { ProvenderError } from "./provender-error.ts";
+
+/** Authentication is on and the request carries no token. */
+export class TokenNeeded extends ProvenderError {
+  readonly code = "token-needed";
+  constructor() {
+    super(
+      "This mirror wants a token and none was sent: set one for its hostname in a credentials block of the CLI configuration or in TF_TOKEN_…, or run terraform login.",
+    );
+  }
+}
+
+/** A token that does not let anybody in; `reason` never repeats what was sent. */
+export class TokenRefused extends ProvenderError {
+  readonly code = "token-refused";
+  constructor(reason: string, options?: ErrorOptions) {
+    super(
+      `The token is refused because ${reason}: get a new one from the mirror's operator, or run terraform login.`,
+      options,
+    );
+  }
+}
+
+/** A signed archive URL that has expired, was changed, or was signed by somebody else. */
+export class ArchiveUrlRefused extends ProvenderError {
+  readonly code = "archive-url-refused";
+  constructor(reason: string) {
+    super(
+      `The archive's URL is refused because ${reason}: run init again, which gets a new one.`,
+    );
+  }
+}

@@ -1,0 +1,110 @@
+import { hash } from "node:crypto";
+import { ArchiveUrlRefused, TokenNeeded, TokenRefused } from "../errors.ts";
+import {
+  formatTicket,
+  isSignedBy,
+  parseSignedPath,
+  type SignedPath,
+} from "./archive-ticket.ts";
+import { findTokenName, type ClientTokens } from "./client-tokens.ts";
+import { pathOf } from "./raw-request.ts";
+
+/** What of a request says who asks. */
+export interface AskingRequest {
+  url?: string | undefined;
+  readonly headers: { readonly authorization?: string | undefined };
+}
+
+/** Who may ask; nobody has to say who they are while there are no tokens. */
+export interface AuthenticationRules {
+  readonly tokens: ClientTokens;
+  /** Milliseconds for which a signed archive URL lives. */
+  readonly archiveUrls: number;
+  readonly metrics: "open" | "token";
+}
+
+export interface AuthenticationParts {
+  /** Secrets for archive URLs; the first one signs. */
+  readonly keys: { readonly secrets: readonly Buffer[] };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** What a client needs before it has a token, and what watches the daemon. */
+const openPaths: ReadonlySet<string> = new Set([
+  "/healthz",
+  "/readyz",
+  "/.well-known/terraform.json",
+]);
+
+/** Decides whether a request may be looked at: everything needs a token, except what is listed here. */
+export class Authentication {
+  readonly #parts: AuthenticationParts;
+  #rules: AuthenticationRules;
+
+  constructor(rules: AuthenticationRules, parts: AuthenticationParts) {
+    this.#rules = rules;
+    this.#parts = parts;
+  }
+
+  /** False when everything may be asked by anybody. */
+  get isOn(): boolean {
+    return this.#rules.tokens.size > 0;
+  }
+
+  replaceRules(rules: AuthenticationRules): void {
+    this.#rules = rules;
+  }
+
+  /**
+   * The name of who asks, undefined where nobody has to say it. Throws
+   * TokenNeeded, TokenRefused and ArchiveUrlRefused. A signed archive URL is
+   * turned into the archive's own, so that no log has what lets others in.
+   */
+  admit(request: AskingRequest): string | undefined {
+    const path = pathOf(request.url ?? "");
+    if (openPaths.has(path)) return undefined;
+    if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
+    const signed = parseSignedPath(path);
+    if (signed === undefined)
+      return this.#admitToken(request.headers.authorization);
+    request.url = signed.path;
+    return this.#admitTicket(signed);
+  }
+
+  /** Where a client without a token finds a file of `folder` (a path that ends in a slash), relative to it. */
+  locate(folder: string, filename: string, holder: string | undefined): string {
+    const [secret] = this.#parts.keys.secrets;
+    if (!this.isOn || secret === undefined) return filename;
+    const life = this.#rules.archiveUrls;
+    const expires = Math.ceil((this.#parts.now() + life) / 1000);
+    const ticket = { expires, holder: holder ?? "" };
+    return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
+  }
+
+  #admitToken(header: string | undefined): string {
+    const token = parseBearer(header);
+    const digest = hash("sha256", token, "buffer");
+    const { tokens } = this.#rules;
+    const name = findTokenName(tokens, digest, this.#parts.now());
+    if (name === undefined)
+      throw new TokenRefused("it is not one that this mirror knows");
+    return name;
+  }
+
+  #admitTicket(signed: SignedPath): string | undefined {
+    const { keys, now } = this.#parts;
+    if (!isSignedBy(keys.secrets, signed))
+      throw new ArchiveUrlRefused("this mirror did not sign it as it is");
+    const { expires, holder } = signed.ticket;
+    if (now() >= expires * 1000) throw new ArchiveUrlRefused("it has expired");
+    return holder === "" ? undefined : holder;
+  }
+}
+
+/** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */
+function parseBearer(header: string | undefined): string {
+  const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? "") ?? [];
+  if (token === undefined) throw new TokenNeeded();
+  return token;
+}
