@@ -143,10 +143,6 @@ describe("what this version does not do yet", () => {
       "auth.oidc",
       "auth: { oidc: { issuer: 'https://a.example/', audience: b, clientId: c } }",
     ],
-    [
-      "origins.a.example.networkMirror",
-      "origins: { a.example: { networkMirror: 'https://b.example/' } }",
-    ],
   ])("refuses %s with its line", (key, yaml) => {
     expect(refusal(`# first line\n${yaml}`)).toContain(
       `provender.yaml:2: "${key}" is not available in this version: leave it out.`,

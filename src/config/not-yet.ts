@@ -7,7 +7,6 @@ import type { Path } from "./yaml-document.ts";
  * because a security setting that is silently ignored is worse than an error.
  */
 const notYet = [
-  "origins.*.networkMirror",
   "storage.maxSize",
   "storage.minFree",
   "platforms",

@@ -10,6 +10,16 @@ export class SignatureMissing extends ProvenderError {
   }
 }
 
+/** A network mirror is the origin of what must be signed. */
+export class NetworkMirrorUnsigned extends ProvenderError {
+  readonly code = "signature-missing";
+  constructor(subject: string) {
+    super(
+      `${subject} is refused because its origin is a network mirror, which has no signatures: set "signatures: when-published" for this origin to take its word.`,
+    );
+  }
+}
+
 /** The signature over SHA256SUMS is not acceptable. */
 export class SignatureRefused extends ProvenderError {
   readonly code = "signature-refused";

@@ -6,6 +6,7 @@ const shape = z.strictObject({
   document: z.string(),
   signature: z.base64().nullable(),
   keys: z.array(z.string()),
+  source: z.literal("network-mirror").optional(),
 });
 
 /**
@@ -13,6 +14,7 @@ const shape = z.strictObject({
  * on what terms stays behind: the receiver judges for itself.
  */
 export function formatProof({
+  source,
   document,
   signature,
   keys,
@@ -25,6 +27,7 @@ export function formatProof({
           ? null
           : Buffer.from(signature).toString("base64"),
       keys,
+      ...(source !== "registry" && { source }),
     },
     null,
     2,
@@ -35,10 +38,14 @@ export function formatProof({
 /** Throws for what is not a proof. */
 export function parseProof(bytes: Uint8Array): ReleaseEvidence {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const { document, signature, keys } = shape.parse(
-    JSON.parse(text.decode(bytes)),
-  );
+  const {
+    source = "registry",
+    document,
+    signature,
+    keys,
+  } = shape.parse(JSON.parse(text.decode(bytes)));
   return {
+    source,
     document: Buffer.from(document, "utf8"),
     signature:
       signature === null ? undefined : Buffer.from(signature, "base64"),

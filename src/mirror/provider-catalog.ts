@@ -1,10 +1,14 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Platform } from "../address/platform.ts";
-import type { ProviderAddress } from "../address/provider-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
 import type { Sha256 } from "../address/hash.ts";
 import {
   ChecksumConflict,
+  NetworkMirrorUnsigned,
   NotFound,
   OriginNotServed,
   ProvenderError,
@@ -55,9 +59,10 @@ export class ProviderCatalog {
     return origin;
   }
 
-  /** Every version that the origin listed at any time. */
+  /** Every version that the origin listed at any time. Throws NetworkMirrorUnsigned. */
   async listVersions(provider: ProviderAddress): Promise<Answer<VersionList>> {
     const origin = this.originOf(provider);
+    expectSignatures(origin, formatProviderAddress(provider));
     return this.#parts.versions.get(provider, async (known, signal) => {
       const answer = await origin.registry
         .listVersions(provider, signal)
@@ -155,6 +160,15 @@ export class ProviderCatalog {
     if (vanished.length > 0)
       this.#parts.onVanished(provider, vanished, list.versions.size);
   }
+}
+
+/** What could not be served must not be listed. */
+function expectSignatures(
+  { registry, policy }: ReleaseOrigin,
+  subject: string,
+): void {
+  if (registry.source === "network-mirror" && policy.signatures === "required")
+    throw new NetworkMirrorUnsigned(subject);
 }
 
 /** A provider that was known and is gone has no versions any more; one that was never known is absent. */

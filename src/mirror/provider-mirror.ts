@@ -149,6 +149,13 @@ export class ProviderMirror {
     return this.#parts.archives.findSize(sha256);
   }
 
+  /** False where nobody signs, because the origin is a network mirror. Throws OriginNotServed. */
+  isSigned(provider: ProviderAddress): boolean {
+    return (
+      this.#parts.catalog.originOf(provider).registry.source === "registry"
+    );
+  }
+
   /** What the origin said of a provider's versions, as far as it was asked. */
   async peekVersions(
     provider: ProviderAddress,

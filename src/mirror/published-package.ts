@@ -79,10 +79,12 @@ export async function findPublishedProof(
 /** What this mirror takes without a signature, clients that check signatures would refuse without saying why. */
 function expectVerifiable(
   address: ReleaseAddress,
-  { proof: { keys, signature } }: Release,
+  { proof: { source, keys, signature } }: Release,
 ): void {
   const name = formatRelease(address);
-  const isExempt = address.provider.hostname === unsignedRegistry;
+  const { hostname } = address.provider;
+  // A mirror without signatures does not say that the publisher has none.
+  const isExempt = hostname === unsignedRegistry && source === "registry";
   if (keys.length === 0 && !isExempt)
     throw new NothingToVerify(name, "signing key");
   if (keys.length > 0 && signature === undefined)

@@ -1,12 +1,7 @@
 import { formatPlatform, type Platform } from "../address/platform.ts";
-import {
-  isAbsence,
-  isOriginFailure,
-  NotFound,
-  ProvenderError,
-} from "../errors.ts";
+import { isOriginFailure, ProvenderError } from "../errors.ts";
 import type { OriginArchive } from "../origin/http-client.ts";
-import type { ProviderRegistry } from "../origin/provider-registry.ts";
+import type { ProviderOrigin } from "../origin/provider-origin.ts";
 import type { OriginPackage } from "../origin/registry-answers.ts";
 import {
   findTrustedDigest,
@@ -27,33 +22,18 @@ import {
 } from "./release-verdict.ts";
 import {
   bindPackages,
-  formatRelease,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
 } from "./release.ts";
 
-/** One origin registry and how its releases are judged. */
+/** One origin and how its releases are judged. */
 export interface ReleaseOrigin {
-  readonly registry: ProviderRegistry;
+  readonly registry: ProviderOrigin;
   readonly policy: SignaturePolicy;
   readonly judge: SignatureJudge;
   readonly clock: Clock;
 }
-
-/** Asked in this order when the registry does not say which platforms it has. */
-const commonPlatforms: readonly Platform[] = [
-  { os: "linux", arch: "amd64" },
-  { os: "darwin", arch: "arm64" },
-  { os: "windows", arch: "amd64" },
-  { os: "linux", arch: "arm64" },
-  { os: "darwin", arch: "amd64" },
-  { os: "linux", arch: "386" },
-  { os: "linux", arch: "arm" },
-  { os: "windows", arch: "386" },
-  { os: "windows", arch: "arm64" },
-  { os: "freebsd", arch: "amd64" },
-];
 
 /**
  * One package lookup and the signed checksums give the digests of all platforms.
@@ -68,7 +48,13 @@ export async function fetchRelease(
   isApproved: (offered: string) => boolean,
   signal: AbortSignal,
 ): Promise<Continuity> {
-  const found = await findAnyPackage(origin, address, offered, signal);
+  const { provider, version } = address;
+  const found = await origin.registry.findAnyPackage(
+    provider,
+    version,
+    offered,
+    signal,
+  );
   const { reported, keyLabels } = found;
   if (known !== undefined && confirms(found, offered, known, origin.policy))
     return {
@@ -137,32 +123,6 @@ export async function openPackage(
   return registry.openArchive(found, signal, provider);
 }
 
-async function findAnyPackage(
-  { registry }: ReleaseOrigin,
-  address: ReleaseAddress,
-  offered: readonly Platform[] | undefined,
-  signal: AbortSignal,
-): Promise<OriginPackage> {
-  const { provider, version } = address;
-  const candidates = preferCommon(offered ?? commonPlatforms);
-  for (const platform of candidates.slice(0, commonPlatforms.length))
-    try {
-      return await registry.findPackage(provider, version, platform, signal);
-    } catch (error) {
-      if (!isAbsence(error)) throw error;
-    }
-  throw new NotFound(formatRelease(address));
-}
-
-function preferCommon(offered: readonly Platform[]): readonly Platform[] {
-  const rank = new Map(
-    commonPlatforms.map((platform, index) => [formatPlatform(platform), index]),
-  );
-  const rankOf = (platform: Platform) =>
-    rank.get(formatPlatform(platform)) ?? commonPlatforms.length;
-  return offered.toSorted((a, b) => rankOf(a) - rankOf(b));
-}
-
 /** True when asking for the checksums again could teach nothing new. */
 function confirms(
   found: OriginPackage,
@@ -178,6 +138,10 @@ function confirms(
   const samePlatforms = (offered ?? []).every((platform) =>
     known.packages.has(formatPlatform(platform)),
   );
+  const { checksums } = found;
+  const sameReport =
+    checksums.kind === "published" ||
+    Buffer.compare(checksums.document, known.proof.document) === 0;
   const sameTerms = known.proof.profile === policy.profile;
-  return sameKeys && sameDigest && samePlatforms && sameTerms;
+  return sameKeys && sameDigest && samePlatforms && sameReport && sameTerms;
 }

@@ -35,6 +35,7 @@ const shape = z.object({
   confirmedAt: date,
   firstSeen: date,
   proof: z.object({
+    source: z.enum(["registry", "network-mirror"]).default("registry"),
     document: z.string(),
     signature: z.base64().nullable(),
     keys: z.array(z.string()),

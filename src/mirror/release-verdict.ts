@@ -1,5 +1,5 @@
-import { SignatureMissing } from "../errors.ts";
-import type { OriginChecksums } from "../origin/provider-registry.ts";
+import { NetworkMirrorUnsigned, SignatureMissing } from "../errors.ts";
+import type { OriginChecksums } from "../origin/provider-origin.ts";
 import type {
   SignatureDecision,
   SignatureProfile,
@@ -90,7 +90,7 @@ export async function judgeProof(
 /** A key that is published is always held to; only its absence can be excused. */
 function findExemption(
   release: ReleaseAddress,
-  { keys, signature }: ReleaseEvidence,
+  { source, keys, signature }: ReleaseEvidence,
   { signatures }: SignaturePolicy,
 ): Exemption | undefined {
   if (signatures === "off") return "signatures-off";
@@ -103,5 +103,7 @@ function findExemption(
   if (missing === undefined) return undefined;
   if (keys.length === 0 && signatures === "when-published")
     return "unsigned-when-published";
+  if (source === "network-mirror")
+    throw new NetworkMirrorUnsigned(formatRelease(release));
   throw new SignatureMissing(formatRelease(release), missing);
 }

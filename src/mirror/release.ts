@@ -9,6 +9,7 @@ import {
 } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
 import { NotFound } from "../errors.ts";
+import type { ProofSource } from "../origin/provider-origin.ts";
 import type { KeyLabel, ReportedPackage } from "../origin/registry-answers.ts";
 import type { SignatureProfile } from "../verification/signature.ts";
 import {
@@ -26,6 +27,7 @@ export interface ReleaseAddress {
 
 /** Everything needed to repeat the decision on a release years later. */
 export interface ReleaseProof {
+  readonly source: ProofSource;
   readonly document: Uint8Array;
   readonly signature: Uint8Array | undefined;
   /** ASCII-armored, in the registry's order. */

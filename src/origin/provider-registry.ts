@@ -5,9 +5,10 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
-import { NotFound, OriginStatus } from "../errors.ts";
+import { isAbsence, NotFound, OriginStatus } from "../errors.ts";
 import type { HttpClient, OriginArchive } from "./http-client.ts";
 import type { OriginLimits } from "./origin-settings.ts";
+import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import {
   parsePackage,
   parseVersions,
@@ -16,15 +17,23 @@ import {
 } from "./registry-answers.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
-/** What signs a release, as fetched and not yet believed. */
-export interface OriginChecksums {
-  readonly document: Uint8Array;
-  /** Undefined when the registry names no signature. */
-  readonly signature: Uint8Array | undefined;
-}
+/** Asked in this order when the registry does not say which platforms it has. */
+const commonPlatforms: readonly Platform[] = [
+  { os: "linux", arch: "amd64" },
+  { os: "darwin", arch: "arm64" },
+  { os: "windows", arch: "amd64" },
+  { os: "linux", arch: "arm64" },
+  { os: "darwin", arch: "amd64" },
+  { os: "linux", arch: "386" },
+  { os: "linux", arch: "arm" },
+  { os: "windows", arch: "386" },
+  { os: "windows", arch: "arm64" },
+  { os: "freebsd", arch: "amd64" },
+];
 
 /** An origin that speaks the provider registry protocol. */
-export class ProviderRegistry {
+export class ProviderRegistry implements ProviderOrigin {
+  readonly source = "registry";
   readonly #http: HttpClient;
   readonly #discovery: ServiceDiscovery;
   readonly #limits: OriginLimits;
@@ -80,20 +89,41 @@ export class ProviderRegistry {
     return parsePackage(answer.url, answer.value, platform, filename);
   }
 
+  /** Asks for the common platforms first. */
+  async findAnyPackage(
+    address: ProviderAddress,
+    version: Version,
+    offered: readonly Platform[] | undefined,
+    signal: AbortSignal,
+  ): Promise<OriginPackage> {
+    const candidates = preferCommon(offered ?? commonPlatforms);
+    for (const platform of candidates.slice(0, commonPlatforms.length))
+      try {
+        return await this.findPackage(address, version, platform, signal);
+      } catch (error) {
+        if (!isAbsence(error)) throw error;
+      }
+    throw new NotFound(`${formatProviderAddress(address)} ${version}`);
+  }
+
   /** SHA256SUMS and its signature, at the same time. */
   async fetchChecksums(
-    { checksumsUrl, signatureUrl }: OriginPackage,
+    { checksums }: OriginPackage,
     signal: AbortSignal,
     address?: ProviderAddress,
   ): Promise<OriginChecksums> {
+    const { source } = this;
+    if (checksums.kind === "reported")
+      return { source, document: checksums.document, signature: undefined };
+    const { url, signatureUrl } = checksums;
     const subject = address && formatProviderAddress(address);
-    const fetch = (url: URL, most: number) =>
-      this.#http.fetchDocument(url, most, signal, subject);
+    const fetch = (from: URL, most: number) =>
+      this.#http.fetchDocument(from, most, signal, subject);
     const [document, signature] = await Promise.all([
-      fetch(checksumsUrl, this.#limits.checksums),
+      fetch(url, this.#limits.checksums),
       signatureUrl && fetch(signatureUrl, this.#limits.signature),
     ]);
-    return { document: document.bytes, signature: signature?.bytes };
+    return { source, document: document.bytes, signature: signature?.bytes };
   }
 
   /** Bytes of a package answer: its keys with room for escapes and the rest; parsing more would hold up everybody. */
@@ -111,8 +141,17 @@ export class ProviderRegistry {
   }
 }
 
+function preferCommon(offered: readonly Platform[]): readonly Platform[] {
+  const rank = new Map(
+    commonPlatforms.map((platform, index) => [formatPlatform(platform), index]),
+  );
+  const rankOf = (platform: Platform) =>
+    rank.get(formatPlatform(platform)) ?? commonPlatforms.length;
+  return offered.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
 /** Only a 404 on the thing itself is absence; a 404 elsewhere (discovery, SHA256SUMS) is a failing origin. */
-async function absentOn404<T>(
+export async function absentOn404<T>(
   subject: string,
   ask: () => Promise<T>,
 ): Promise<T> {

@@ -41,13 +41,21 @@ export interface KeyLabel {
   readonly sourceUrl: string | undefined;
 }
 
-/** What a registry says of one package, not yet believed. */
+/** Where SHA256SUMS and its signature are, or what a network mirror reports instead. */
+export type ChecksumsPlace =
+  | {
+      readonly kind: "published";
+      readonly url: URL;
+      readonly signatureUrl: URL | undefined;
+    }
+  | { readonly kind: "reported"; readonly document: Uint8Array };
+
+/** What an origin says of one package, not yet believed. */
 export interface OriginPackage {
   readonly filename: string;
   readonly downloadUrl: URL;
   readonly shasum: Sha256;
-  readonly checksumsUrl: URL;
-  readonly signatureUrl: URL | undefined;
+  readonly checksums: ChecksumsPlace;
   /** ASCII-armored, in the registry's order. */
   readonly signingKeys: readonly string[];
   /** One for each of `signingKeys`. */
@@ -145,10 +153,13 @@ export function parsePackage(
     filename,
     downloadUrl: resolve(url, answer.download_url),
     shasum: readDigest(url, answer.shasum),
-    checksumsUrl: resolve(url, answer.shasums_url),
-    signatureUrl: answer.shasums_signature_url
-      ? resolve(url, answer.shasums_signature_url)
-      : undefined,
+    checksums: {
+      kind: "published",
+      url: resolve(url, answer.shasums_url),
+      signatureUrl: answer.shasums_signature_url
+        ? resolve(url, answer.shasums_signature_url)
+        : undefined,
+    },
     signingKeys: keys.map((key) => key.ascii_armor),
     keyLabels: keys.map((key) => ({
       id: key.key_id,
@@ -207,7 +218,7 @@ function readDigest(url: URL, text: string): Sha256 {
   }
 }
 
-function resolve(url: URL, reference: string): URL {
+export function resolve(url: URL, reference: string): URL {
   const resolved = URL.parse(reference, url.href);
   if (resolved === null) throw unusable(url, "it holds an unusable URL");
   return resolved;
@@ -218,7 +229,11 @@ function expectSame(url: URL, what: string, expected: string, got: string) {
     throw unusable(url, `its ${what} is "${got}", expected "${expected}"`);
 }
 
-function checkShape<T>(url: URL, shape: z.ZodType<T>, value: unknown): T {
+export function checkShape<T>(
+  url: URL,
+  shape: z.ZodType<T>,
+  value: unknown,
+): T {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
@@ -228,6 +243,6 @@ function checkShape<T>(url: URL, shape: z.ZodType<T>, value: unknown): T {
   );
 }
 
-function unusable(url: URL, reason: string, cause?: unknown) {
+export function unusable(url: URL, reason: string, cause?: unknown) {
   return new OriginAnswerUnusable(formatPublicUrl(url), reason, { cause });
 }

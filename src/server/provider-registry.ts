@@ -1,11 +1,12 @@
 import { formatChecksumsName } from "../address/archive-name.ts";
 import { parsePlatform } from "../address/platform.ts";
 import {
+  formatProviderAddress,
   providerAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
-import { NoSuchPage } from "../errors.ts";
+import { NoSuchPage, NothingToVerify } from "../errors.ts";
 import type { ProviderMirror } from "../mirror/provider-mirror.ts";
 import {
   findPublishedPackage,
@@ -61,6 +62,9 @@ export class ProviderRegistryFace {
   ): Promise<void> {
     const answer = await this.#mirror.listVersions(provider);
     noteAnswer(exchange, answer);
+    // What could not be served must not be listed.
+    if (!this.#mirror.isSigned(provider))
+      throw new NothingToVerify(formatProviderAddress(provider), "signature");
     const list = await this.#mirror.peekVersions(provider);
     const document = renderVersionsOnce(answer.value, provider, list);
     sendDocument(exchange, document, answer);

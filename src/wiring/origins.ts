@@ -8,7 +8,9 @@ import {
 } from "../mirror/release-verdict.ts";
 import { hostAndPort } from "../origin/address-guard.ts";
 import { HttpClient } from "../origin/http-client.ts";
+import { NetworkMirror } from "../origin/network-mirror.ts";
 import { OriginHealth } from "../origin/origin-health.ts";
+import { type ProviderOrigin } from "../origin/provider-origin.ts";
 import { ProviderRegistry } from "../origin/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/service-discovery.ts";
 import type { Watch } from "./watch.ts";
@@ -22,16 +24,23 @@ export function wireOrigins(
     [...clients].flatMap(([hostname, client]) => {
       const origin = origins.get(hostname);
       if (origin === undefined) return [];
-      const discovery = new ServiceDiscovery(
-        client,
-        origin.url,
-        freshness.versions,
-      );
-      const registry = new ProviderRegistry(client, discovery, limits);
+      const registry = wireProviders(origin, client, limits, freshness);
       const policy = signaturePolicyOf(origin);
       return [[hostname, { registry, policy, judge, clock: systemClock }]];
     }),
   );
+}
+
+function wireProviders(
+  { networkMirror, url }: OriginConfiguration,
+  client: HttpClient,
+  limits: Configuration["limits"],
+  freshness: Configuration["freshness"],
+): ProviderOrigin {
+  if (networkMirror !== undefined)
+    return new NetworkMirror(client, networkMirror, limits);
+  const discovery = new ServiceDiscovery(client, url, freshness.versions);
+  return new ProviderRegistry(client, discovery, limits);
 }
 
 /** An origin that is served no more is held to the strictest default. */
@@ -80,6 +89,8 @@ export function wireClients(
     new HttpClient(
       {
         ...origin,
+        // The token is for what is asked first, and for nobody else.
+        url: origin.networkMirror ?? origin.url,
         token: origin.token?.secret,
         configuredHosts: listConfiguredHosts(origin),
         proxy,
@@ -96,9 +107,11 @@ function listConfiguredHosts({
   hostname,
   url,
   urlConfigured,
+  networkMirror,
 }: OriginConfiguration): ReadonlySet<string> {
-  const written = urlConfigured || hostname.includes(":");
-  return new Set(written ? [hostAndPort(url)] : []);
+  const written = urlConfigured || hostname.includes(":") ? [url] : [];
+  const mirrors = networkMirror === undefined ? [] : [networkMirror];
+  return new Set([...written, ...mirrors].map(hostAndPort));
 }
 
 /** A client of a mirror that somebody named on the command line; `ca` is PEM. */
