@@ -16,6 +16,7 @@ export * from "./errors/authentication.ts";
 export * from "./errors/bundle.ts";
 export * from "./errors/commands.ts";
 export * from "./errors/host.ts";
+export * from "./errors/module.ts";
 export * from "./errors/origin.ts";
 export * from "./errors/policy.ts";
 export * from "./errors/request.ts";

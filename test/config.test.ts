@@ -52,6 +52,8 @@ describe("the configuration", () => {
       zipEntries: 4096,
       zipExpanded: 8_589_934_592,
       zipRatio: 200,
+      moduleEntries: 20_000,
+      moduleExpanded: 1024 ** 3,
       redirects: 5,
       connect: 5000,
       firstByte: 10_000,

@@ -52,6 +52,8 @@ export const limitTable = {
   zipEntries: count(4096),
   zipExpanded: size("8GiB"),
   zipRatio: count(200),
+  moduleEntries: count(20_000),
+  moduleExpanded: size("1GiB"),
   redirects: count(5, 0),
   connect: duration("5s"),
   firstByte: duration("10s"),

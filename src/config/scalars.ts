@@ -106,15 +106,37 @@ export const hostname = leaf(
 /** HOSTNAME/NAMESPACE/TYPE with wildcards. */
 export const providerPattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
+  (pattern) => required(isProviderPattern(pattern) ? pattern : undefined),
+);
+
+/** Of providers or of modules. */
+export const rulePattern = leaf(
+  "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*, or HOSTNAME/NAMESPACE/NAME/SYSTEM for modules",
   (pattern) => {
-    const [host = "", ...names] = pattern.split("/");
-    // A wildcard stands for letters, so that the rest is checked as a name.
-    parseHostname(host.replaceAll("*", "a"));
-    const name = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
-    const named = names.length === 2 && names.every((part) => name.test(part));
-    return required(named ? pattern : undefined);
+    const fits = isProviderPattern(pattern) || isModulePattern(pattern);
+    return required(fits ? pattern : undefined);
   },
 );
+
+function isProviderPattern(pattern: string): boolean {
+  const name = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
+  const names = namesOf(pattern);
+  return names.length === 2 && names.every((part) => name.test(part));
+}
+
+function isModulePattern(pattern: string): boolean {
+  const name = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
+  const [namespace = "", module = "", system = "", ...more] = namesOf(pattern);
+  const named = name.test(namespace) && name.test(module);
+  return named && /^[a-z0-9*]+$/.test(system) && more.length === 0;
+}
+
+/** What follows the hostname, which is checked. A wildcard stands for letters, so that the rest is checked as a name. */
+function namesOf(pattern: string): readonly string[] {
+  const [host = "", ...names] = pattern.split("/");
+  parseHostname(host.replaceAll("*", "a"));
+  return names;
+}
 
 /** Upper case. */
 export const fingerprint = leaf(

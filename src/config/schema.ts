@@ -30,6 +30,7 @@ import {
   network,
   platform,
   providerPattern,
+  rulePattern,
   size,
   sizeOrUnlimited,
   text,
@@ -95,7 +96,7 @@ function listenSchema(path: z.ZodType<string>) {
 }
 
 const policyRule = z.strictObject({
-  match: providerPattern,
+  match: rulePattern,
   action: choice("allow", "deny"),
   versions: optional(versionConstraint),
   minimumAge: optional(duration),

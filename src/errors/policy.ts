@@ -8,10 +8,15 @@ export class PolicyDenied extends ProvenderError {
   readonly version: string | undefined;
   /** The key of the configuration that decided. */
   readonly rule: string;
-  constructor(provider: string, version: string | undefined, rule: string) {
+  constructor(
+    provider: string,
+    version: string | undefined,
+    rule: string,
+    kind: "provider" | "module" = "provider",
+  ) {
     const [subject, other] =
       version === undefined
-        ? [provider, "provider"]
+        ? [provider, kind]
         : [`${provider} ${version}`, "version"];
     super(
       `${subject} is denied by "${rule}" of this mirror: use another ${other}, or ask the mirror's operator to allow it.`,

@@ -51,7 +51,10 @@ export type ErrorCode =
   | "nothing-asked"
   | "no-version"
   | "lock-mismatch"
-  | "lock-outdated";
+  | "lock-outdated"
+  | "module-source-refused"
+  | "module-archive-refused"
+  | "module-replaced";
 
 export abstract class ProvenderError extends Error {
   abstract readonly code: ErrorCode;

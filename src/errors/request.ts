@@ -62,7 +62,7 @@ export class NoSuchPage extends ProvenderError {
   readonly code = "no-such-page";
   constructor() {
     super(
-      "There is nothing at this path: provider mirrors are under /providers/HOSTNAME/NAMESPACE/TYPE/.",
+      "There is nothing at this path: provider mirrors are under /providers/HOSTNAME/NAMESPACE/TYPE/, modules under /v1/modules/HOSTNAME/.",
     );
   }
 }

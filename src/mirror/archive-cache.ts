@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from "p-limit";
+import type { Sha256 } from "../address/hash.ts";
 import { ProvenderError, TooBusy } from "../errors.ts";
 import type { OriginArchive } from "../origin/http-client.ts";
 import type { BlobStore, StoredBlob } from "../store/blob-store.ts";
@@ -88,6 +89,15 @@ export class ArchiveCache {
       if (left !== this.#left || this.#downloads.has(sha256)) continue;
       return this.#follow(await this.#start(sha256, start), "fetched");
     }
+  }
+
+  /** What is stored under a digest, whoever vouched for it; undefined when nothing is. */
+  async openStored(sha256: Sha256): Promise<OpenArchive | undefined> {
+    const stored = await this.#blobs.open(sha256);
+    if (stored === undefined) return undefined;
+    if (await this.#isUsable(stored)) return this.#openStored(stored);
+    await stored.handle.close();
+    return undefined;
   }
 
   /** The size in bytes of an archive that is stored or announced, without asking the origin; undefined when unknown. */

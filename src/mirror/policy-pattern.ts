@@ -1,3 +1,4 @@
+import type { ModuleAddress } from "../address/module-address.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { MalformedAddress } from "../errors.ts";
 
@@ -8,6 +9,17 @@ export interface ProviderPattern {
   readonly namespace: Wildcard;
   readonly type: Wildcard;
 }
+
+/** Which modules a rule speaks of. */
+export interface ModulePattern {
+  readonly text: string;
+  readonly hostname: Wildcard;
+  readonly namespace: Wildcard;
+  readonly name: Wildcard;
+  readonly system: Wildcard;
+}
+
+export type Pattern = ProviderPattern | ModulePattern;
 
 /** The literal text between the stars; one element is a text without any. */
 type Wildcard = readonly string[];
@@ -30,14 +42,38 @@ export function parseProviderPattern(text: string): ProviderPattern {
   };
 }
 
+/** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules. Throws MalformedAddress. */
+export function parsePattern(text: string): Pattern {
+  const [, hostname, namespace, name, system] =
+    /^([a-z0-9.:*-]+)\/([\w*-]+)\/([\w*-]+)\/([a-z0-9*]+)$/.exec(text) ?? [];
+  if (!hostname || !namespace || !name || !system)
+    return parseProviderPattern(text);
+  return {
+    text,
+    hostname: hostname.split("*"),
+    namespace: namespace.split("*"),
+    name: name.split("*"),
+    system: system.split("*"),
+  };
+}
+
+/** A pattern of providers matches no module, and the other way round. */
 export function isMatch(
-  pattern: ProviderPattern,
-  { hostname, namespace, type }: ProviderAddress,
+  pattern: Pattern,
+  address: ProviderAddress | ModuleAddress,
 ): boolean {
+  const isHome =
+    isMatchingHost(pattern.hostname, address.hostname) &&
+    isMatchingText(pattern.namespace, address.namespace);
+  if ("type" in pattern)
+    return (
+      isHome && "type" in address && isMatchingText(pattern.type, address.type)
+    );
   return (
-    isMatchingHost(pattern.hostname, hostname) &&
-    isMatchingText(pattern.namespace, namespace) &&
-    isMatchingText(pattern.type, type)
+    isHome &&
+    "system" in address &&
+    isMatchingText(pattern.name, address.name) &&
+    isMatchingText(pattern.system, address.system)
   );
 }
 

@@ -1,11 +1,8 @@
+import type { ModuleAddress } from "../address/module-address.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import type { VersionConstraint } from "../address/version-constraint.ts";
 import type { Version } from "../address/version.ts";
-import {
-  isMatch,
-  parseProviderPattern,
-  type ProviderPattern,
-} from "./policy-pattern.ts";
+import { isMatch, parsePattern, type Pattern } from "./policy-pattern.ts";
 import { isAdmitted, isCovered } from "./policy-versions.ts";
 
 /** `policy` of the configuration; ages in milliseconds. */
@@ -16,7 +13,7 @@ export interface PolicySettings {
 }
 
 export interface PolicyRuleSettings {
-  /** HOSTNAME/NAMESPACE/TYPE with `*` as a wildcard inside each part. */
+  /** HOSTNAME/NAMESPACE/TYPE, or HOSTNAME/NAMESPACE/NAME/SYSTEM, with `*` as a wildcard inside each part. */
   readonly match: string;
   readonly action: "allow" | "deny";
   readonly versions?: VersionConstraint | undefined;
@@ -31,7 +28,7 @@ export interface Policy {
 }
 
 export interface PolicyRule extends PolicyDecision {
-  readonly pattern: ProviderPattern;
+  readonly pattern: Pattern;
   readonly versions: VersionConstraint | undefined;
 }
 
@@ -73,7 +70,7 @@ export function parsePolicy(settings: PolicySettings): Policy {
  */
 export function decideByRules(
   policy: Policy,
-  provider: ProviderAddress,
+  provider: ProviderAddress | ModuleAddress,
   version: Version,
 ): PolicyDecision {
   let oldest: PolicyDecision | undefined;
@@ -87,7 +84,7 @@ export function decideByRules(
 
 export function readRule(
   { pattern, versions, action }: PolicyRule,
-  provider: ProviderAddress,
+  provider: ProviderAddress | ModuleAddress,
   version: Version,
 ): RuleReading {
   if (!isMatch(pattern, provider)) return "other-provider";
@@ -101,7 +98,7 @@ export function readRule(
 /** The rule that denies every version of the provider; undefined when some version could be allowed. */
 export function findProviderDenial(
   policy: Policy,
-  provider: ProviderAddress,
+  provider: ProviderAddress | ModuleAddress,
 ): string | undefined {
   const decisive = policy.rules.find(
     ({ pattern, action, versions }) =>
@@ -119,7 +116,7 @@ function parseRule(
 ): PolicyRule {
   const ownAge = settings.minimumAge !== undefined;
   return {
-    pattern: parseProviderPattern(settings.match),
+    pattern: parsePattern(settings.match),
     action: settings.action,
     versions: settings.versions,
     rule,

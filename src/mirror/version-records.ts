@@ -27,29 +27,43 @@ const shape = z.object({
   ),
 });
 
-/** The lists of versions on disk, one record a provider. */
-export class VersionRecords implements MetadataRecords<
-  ProviderAddress,
-  VersionList
-> {
-  readonly #records: RecordStore;
+/** How the lists of one kind of thing are named, in words and on disk. */
+export interface VersionNaming<A> {
+  readonly format: (address: A) => string;
+  readonly key: (address: A) => RecordKey;
+}
 
-  constructor(records: RecordStore) {
+export const providerVersionNaming: VersionNaming<ProviderAddress> = {
+  format: formatProviderAddress,
+  key: ({ hostname, namespace, type }) => [
+    "providers",
+    hostname,
+    namespace,
+    type,
+    "versions",
+  ],
+};
+
+/** The lists of versions on disk, one record a provider or module. */
+export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
+  readonly #records: RecordStore;
+  readonly #naming: VersionNaming<A>;
+
+  constructor(records: RecordStore, naming: VersionNaming<A>) {
     this.#records = records;
+    this.#naming = naming;
   }
 
-  format(provider: ProviderAddress): string {
-    return formatProviderAddress(provider);
+  format(address: A): string {
+    return this.#naming.format(address);
   }
 
   weigh({ versions }: VersionList): number {
     return 256 + 256 * versions.size;
   }
 
-  async read(
-    provider: ProviderAddress,
-  ): Promise<Kept<VersionList> | undefined> {
-    const body = await this.#records.read(recordKey(provider));
+  async read(address: A): Promise<Kept<VersionList> | undefined> {
+    const body = await this.#records.read(this.#naming.key(address));
     const parsed = shape.safeParse(body);
     if (!parsed.success) return undefined;
     const { confirmedAt, versions, ...value } = parsed.data;
@@ -67,15 +81,15 @@ export class VersionRecords implements MetadataRecords<
     };
   }
 
-  async stamp(provider: ProviderAddress): Promise<string | undefined> {
-    return this.#records.stamp(recordKey(provider));
+  async stamp(address: A): Promise<string | undefined> {
+    return this.#records.stamp(this.#naming.key(address));
   }
 
   async write(
-    provider: ProviderAddress,
+    address: A,
     { value, confirmedAt }: Kept<VersionList>,
   ): Promise<void> {
-    await this.#records.write(recordKey(provider), {
+    await this.#records.write(this.#naming.key(address), {
       confirmedAt: confirmedAt.toISOString(),
       firstContact: value.firstContact.toISOString(),
       warnings: value.warnings,
@@ -88,9 +102,4 @@ export class VersionRecords implements MetadataRecords<
       })),
     });
   }
-}
-
-function recordKey(provider: ProviderAddress): RecordKey {
-  const { hostname, namespace, type } = provider;
-  return ["providers", hostname, namespace, type, "versions"];
 }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { request, type Dispatcher } from "undici";
 import { OriginAddressRefused, OriginAnswerUnusable } from "../errors.ts";
 import {
@@ -38,6 +39,11 @@ export interface OriginArchive {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/** A small answer that may have no body, with its headers. */
+export interface OriginAnswer extends OriginDocument {
+  readonly headers: IncomingHttpHeaders;
+}
+
 /** Whose document a request is for: `subject` names the provider, so that one that fails takes no other along; undefined for all. */
 type Subject = string | undefined;
 
@@ -48,6 +54,8 @@ export interface HttpClientEvents {
 
 interface Question {
   readonly accept: string;
+  /** Of good answers. */
+  readonly statuses: readonly number[];
   readonly subject: Subject;
   /** The asker's own: when it aborts, that says nothing about the host. */
   readonly asker: AbortSignal;
@@ -68,7 +76,7 @@ function makeQuestion(
   subject: Subject,
   asker: AbortSignal,
 ): Question {
-  return { accept, subject, asker, counted: new Set() };
+  return { accept, statuses: [200], subject, asker, counted: new Set() };
 }
 
 /** GET requests to one origin and to where its answers lead, each with a size limit, a deadline and the address guard. */
@@ -127,6 +135,22 @@ export class HttpClient {
     return { url: read.url, value: parseJson(read.url, read.bytes) };
   }
 
+  /** JSON or no body (204). */
+  async fetchAnswer(
+    url: URL,
+    maxBytes: number,
+    asker: AbortSignal,
+    subject?: string,
+  ): Promise<OriginAnswer> {
+    const asked = makeQuestion("application/json", subject, asker);
+    const question = { ...asked, statuses: [200, 204] };
+    return this.#try(this.#deadline(asker), async (signal) => {
+      const answer = await this.#get(url, signal, question);
+      const bytes = await readWhole(answer, maxBytes);
+      return { url: answer.url, headers: answer.headers, bytes };
+    });
+  }
+
   /** The deadline of documents does not apply; the archive's own size, idle and rate limits do. */
   async openArchive(
     url: URL,
@@ -182,7 +206,7 @@ export class HttpClient {
       checkUrl(url, this.#allowance);
       const response = await this.#request(url, signal, question);
       if (!redirects.has(response.statusCode))
-        return acceptAnswer(url, response, [200]);
+        return acceptAnswer(url, response, question.statuses);
       discard(response.body);
       url = redirectTarget(url, response.headers.location);
     }

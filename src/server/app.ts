@@ -8,6 +8,7 @@ import type { ClientAddresses } from "./client-address.ts";
 import type { Authentication } from "./authentication.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
 import { charge, isMetadata, type MetadataCaps } from "./metadata-caps.ts";
+import { findModulePath, type ModuleRegistryFace } from "./module-registry.ts";
 import { findMirrorPath, type NetworkMirrorFace } from "./network-mirror.ts";
 import {
   findRegistryPath,
@@ -23,6 +24,7 @@ export interface AppParts extends PageParts {
   readonly authentication: Authentication;
   readonly providers: NetworkMirrorFace;
   readonly registry: ProviderRegistryFace;
+  readonly modules: ModuleRegistryFace;
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
@@ -88,13 +90,15 @@ async function answerWithinCaps(
 function route(
   exchange: Exchange,
   path: string,
-  { providers, registry }: AppParts,
+  { providers, registry, modules }: AppParts,
   pages: Pages,
 ): Promise<void> {
   const mirrored = findMirrorPath(path);
   if (mirrored !== undefined) return providers.answer(exchange, mirrored);
   const published = findRegistryPath(path);
   if (published !== undefined) return registry.answer(exchange, published);
+  const module = findModulePath(path);
+  if (module !== undefined) return modules.answer(exchange, module);
   return pages(exchange);
 }
 

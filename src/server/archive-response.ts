@@ -10,6 +10,8 @@ export interface ArchiveResponseLimits extends ClientPace {
   readonly answer: number;
 }
 
+const zip = "application/zip";
+
 /** `"SHA256"`: strong, since the digest is the content's own name. */
 export function archiveTag(sha256: string): string {
   return `"${sha256}"`;
@@ -20,8 +22,12 @@ export function describeArchive(
   exchange: Exchange,
   sha256: string,
   size: number | undefined,
+  mediaType = zip,
 ): void {
-  const headers = [...archiveHeaders(sha256), ...lengthHeaders(size)];
+  const headers = [
+    ...archiveHeaders(sha256, mediaType),
+    ...lengthHeaders(size),
+  ];
   writeHead(exchange, 200, headers);
   exchange.res.end();
 }
@@ -43,6 +49,7 @@ export async function sendArchive(
   archive: OpenArchive,
   filename: string,
   limits: ArchiveResponseLimits,
+  mediaType = zip,
 ): Promise<void> {
   await archive.admitted;
   const deadline = after(limits.answer);
@@ -52,7 +59,7 @@ export async function sendArchive(
     const body = archive.read(range)[Symbol.asyncIterator]();
     const first = body.next();
     await Promise.race([first, deadline.passed]);
-    startBody(exchange, archive, range);
+    startBody(exchange, archive, range, mediaType);
     await writePaced(exchange.res, rejoin(first, body), limits);
   } finally {
     deadline.cancel();
@@ -84,8 +91,9 @@ function startBody(
   exchange: Exchange,
   { sha256, size }: OpenArchive,
   range: SatisfiableRange | undefined,
+  mediaType: string,
 ): void {
-  const headers = archiveHeaders(sha256);
+  const headers = archiveHeaders(sha256, mediaType);
   if (range === undefined || size === undefined)
     writeHead(exchange, 200, [...headers, ...lengthHeaders(size)]);
   else
@@ -98,8 +106,8 @@ function startBody(
   exchange.res.flushHeaders();
 }
 
-function archiveHeaders(sha256: string): readonly string[] {
-  const type = ["Content-Type", "application/zip"];
+function archiveHeaders(sha256: string, mediaType: string): readonly string[] {
+  const type = ["Content-Type", mediaType];
   return [...type, "ETag", archiveTag(sha256), "Cache-Control", "no-cache"];
 }
 

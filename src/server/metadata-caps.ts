@@ -69,5 +69,6 @@ export function charge(
 
 /** Documents of the protocols, which lead to archives and to nothing else. */
 export function isMetadata(path: string): boolean {
-  return /^\/(?:providers|v1)\//.test(path) && !path.endsWith(".zip");
+  const isArchive = /\.zip$|\/archive\.[^/]+$/.test(path);
+  return /^\/(?:providers|v1)\//.test(path) && !isArchive;
 }

@@ -1,6 +1,7 @@
 import type { ProvenderError } from "../errors.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { findRegistryPath, type RegistryPath } from "./provider-registry.ts";
+import { findModulePath } from "./module-registry.ts";
 import { pathOf } from "./raw-request.ts";
 
 /** Writes down a refusal; it is on the disk when this resolves, so that none is answered and forgotten. */
@@ -27,12 +28,18 @@ export async function auditRefusal(
 
 interface Subject {
   readonly provider?: string;
-  readonly version?: string;
+  readonly module?: string;
+  readonly version?: string | undefined;
   readonly platform?: string;
 }
 
-/** The provider and the document that the path names, whatever face it is of. */
+/** The provider or module, and the document, that the path names, whatever face it is of. */
 function readSubject(path: string): Subject {
+  const module = findModulePath(path);
+  if (module !== undefined) {
+    const { hostname, names, version } = module;
+    return { module: [hostname, ...names].join("/"), version };
+  }
   const registry = findRegistryPath(path);
   if (registry !== undefined) return readRegistrySubject(registry);
   const [, , hostname, namespace, type, document = ""] = path.split("/");

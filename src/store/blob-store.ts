@@ -5,6 +5,7 @@ import {
   copyFile,
   link,
   lstat,
+  mkdir,
   open,
   readdir,
   rm,
@@ -112,6 +113,14 @@ export class BlobStore {
 
   async createSpool(): Promise<Spool> {
     return Spool.create(stagingPath(this.#layout, "archive"));
+  }
+
+  /** An empty folder for work on what is not stored yet; it goes with its content when it is disposed of. */
+  async createFolder(): Promise<{ readonly path: string } & AsyncDisposable> {
+    const path = stagingPath(this.#layout, "folder");
+    await mkdir(path, { mode: 0o700 });
+    const remove = () => rm(path, { force: true, recursive: true });
+    return { path, [Symbol.asyncDispose]: remove };
   }
 
   /** Durable on return. The caller has compared the spool's digest with `sha256`. */

@@ -12,6 +12,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "audit-lost": "a line of the audit log could not be written",
+  "module-replaced":
+    "the origin offers other content for a module than it did at first; clients keep getting the first",
 };
 
 /** Raises what an operator should look at: a line in the log and a count in the metrics. */

@@ -9,6 +9,8 @@ export interface AuditEntry {
   readonly requestId?: string | undefined;
   /** HOSTNAME/NAMESPACE/TYPE. */
   readonly provider?: string | undefined;
+  /** HOSTNAME/NAMESPACE/NAME/SYSTEM. */
+  readonly module?: string | undefined;
   readonly version?: string | undefined;
   /** OS_ARCH. */
   readonly platform?: string | undefined;
@@ -43,6 +45,7 @@ const fields = [
   "token",
   "requestId",
   "provider",
+  "module",
   "version",
   "platform",
   "sha256",

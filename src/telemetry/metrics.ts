@@ -8,7 +8,8 @@ export type AlarmKind =
   | "versions-vanished"
   | "package-hash-conflict"
   | "archive-damaged"
-  | "audit-lost";
+  | "audit-lost"
+  | "module-replaced";
 
 /** The numbers of one process, in the text format of Prometheus. */
 export class Metrics {
@@ -64,6 +65,12 @@ export class Metrics {
     help: "Hosts that are not asked now, or by one probe at a time.",
     registers: [this.#registry],
   });
+  readonly #passedThrough = new Counter({
+    name: "provender_modules_passed_through_total",
+    help: "Answers that send clients elsewhere for a module that the mirror cannot fetch, by what it would take.",
+    labelNames: ["getter"],
+    registers: [this.#registry],
+  });
   readonly #up = new Gauge({
     name: "provender_start_time_seconds",
     help: "When the process started, in seconds since 1970.",
@@ -88,6 +95,12 @@ export class Metrics {
 
   countRefusedConnection(): void {
     this.#refused.inc();
+  }
+
+  /** `getter` is what a registry wrote, so that only known words become labels. */
+  countPassedThrough(getter: string): void {
+    const known = /^(?:s3|gcs|hg|git|http)\b/.exec(getter)?.[0] ?? "other";
+    this.#passedThrough.inc({ getter: known });
   }
 
   countAlarm(kind: AlarmKind): void {

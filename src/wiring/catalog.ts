@@ -16,13 +16,32 @@ import { ReleaseHistory } from "../mirror/release-history.ts";
 import { ReleaseRecords } from "../mirror/release-records.ts";
 import { type SignatureJudge } from "../mirror/release-verdict.ts";
 import { isAlarming } from "../mirror/version-list.ts";
-import { VersionRecords } from "../mirror/version-records.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../mirror/version-records.ts";
 import type { RecordStore } from "../store/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { signaturePolicyOf } from "./origins.ts";
 
+/** Makes the cache for one kind of metadata. */
+export function wireCaches(
+  { limits, freshness, offline }: Configuration,
+  logger: Logger,
+) {
+  return <K, V extends object>(records: MetadataRecords<K, V>) =>
+    new MetadataCache(
+      records,
+      { ...limits, ...freshness },
+      systemClock,
+      offline,
+      (record, error) =>
+        logger.error({ record, err: error }, "a record was not written"),
+    );
+}
+
 export function wireCatalog(
-  { limits, freshness, offline, policy, origins }: Configuration,
+  configuration: Configuration,
   releaseOrigins: ReadonlyMap<Hostname, ReleaseOrigin>,
   parts: {
     readonly records: RecordStore;
@@ -31,15 +50,8 @@ export function wireCatalog(
     readonly logger: Logger;
   },
 ) {
-  const makeCache = <K, V extends object>(records: MetadataRecords<K, V>) =>
-    new MetadataCache(
-      records,
-      { ...limits, ...freshness },
-      systemClock,
-      offline,
-      (record, error) =>
-        parts.logger.error({ record, err: error }, "a record was not written"),
-    );
+  const { policy, origins } = configuration;
+  const makeCache = wireCaches(configuration, parts.logger);
   const releaseRecords = new ReleaseRecords(parts.records, {
     judge: parts.judge,
     clock: systemClock,
@@ -49,7 +61,9 @@ export function wireCatalog(
   const history = new ReleaseHistory(parts.admission.parts);
   const catalog = new ProviderCatalog({
     origins: releaseOrigins,
-    versions: makeCache(new VersionRecords(parts.records)),
+    versions: makeCache(
+      new VersionRecords(parts.records, providerVersionNaming),
+    ),
     releases: makeCache(releaseRecords),
     history,
     readFirstDigests: (address) => releaseRecords.readFirstDigests(address),

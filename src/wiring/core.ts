@@ -2,6 +2,7 @@ import { type Configuration } from "../config.ts";
 import { Admission, type AdmissionRules } from "../mirror/admission.ts";
 import { ArchiveCache } from "../mirror/archive-cache.ts";
 import { systemClock } from "../mirror/clock.ts";
+import type { ModuleMirror } from "../mirror/module-mirror.ts";
 import { PackageHashes } from "../mirror/package-hashes.ts";
 import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/provider-mirror.ts";
@@ -13,6 +14,7 @@ import { type StoreLayout } from "../store/layout.ts";
 import { RecordStore } from "../store/record-store.ts";
 import { SignatureThreads } from "../verification/signature-threads.ts";
 import { wireCatalog } from "./catalog.ts";
+import { wireModules } from "./modules.ts";
 import { wireClients, wireOrigins } from "./origins.ts";
 import { wireHashing, wireJudge } from "./threads.ts";
 import type { Watch } from "./watch.ts";
@@ -24,6 +26,7 @@ export interface Core {
   readonly hashes: PackageHashes;
   readonly catalog: ProviderCatalog;
   readonly providers: ProviderMirror;
+  readonly modules: ModuleMirror;
   readonly admission: Admission;
   readonly releases: ReleaseRecords;
   readonly history: ReleaseHistory;
@@ -68,7 +71,7 @@ export function wireCore(
   const judge = wireJudge(signatures);
   const { catalog, ...kept } = wireCatalog(
     configuration,
-    wireOrigins(configuration, clients, judge),
+    wireOrigins(configuration, clients.own, judge),
     { records, judge, admission, logger },
   );
   const providers = new ProviderMirror({
@@ -80,14 +83,35 @@ export function wireCore(
     ...kept,
     alarms: watch.alarms,
   });
-  const others = [signatures, hashing, ...clients.values()];
-  const stopFetching = () => archives.close();
+  const shared = { ...watch, blobs, records, archives, admission };
+  const modules = wireModules(configuration, clients, shared);
+  const closing = wireClosing(
+    [archives, modules.archives],
+    [signatures, hashing, clients],
+  );
+  const parts = { blobs, records, hashes, catalog, providers, admission };
+  const { mirror } = modules;
+  return { ...parts, ...kept, modules: mirror, ...closing };
+}
+
+interface Closable {
+  close(): Promise<unknown>;
+}
+
+function wireClosing(
+  fetching: readonly Closable[],
+  others: readonly Closable[],
+): Pick<Core, "stopFetching" | "close"> {
+  const closeAll = (all: readonly Closable[]) =>
+    Promise.all(all.map((one) => one.close()));
+  const stopFetching = async () => {
+    await closeAll(fetching);
+  };
   const close = async () => {
     await stopFetching();
-    await Promise.all(others.map((one) => one.close()));
+    await closeAll(others);
   };
-  const parts = { blobs, records, hashes, catalog, providers, admission };
-  return { ...parts, ...kept, stopFetching, close };
+  return { stopFetching, close };
 }
 
 function wireSignatures({ limits }: Configuration): SignatureThreads {

@@ -2,6 +2,7 @@ import type { RequestListener } from "node:http";
 import { type Configuration } from "../config.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import { FrontPage } from "../server/front-page.ts";
+import { ModuleRegistryFace } from "../server/module-registry.ts";
 import { NetworkMirrorFace } from "../server/network-mirror.ts";
 import { ProviderRegistryFace } from "../server/provider-registry.ts";
 import { Readiness } from "../server/operations.ts";
@@ -27,7 +28,7 @@ export type Access = Pick<
 
 export function wireFaces(
   configuration: Configuration,
-  { blobs, providers }: Core,
+  { blobs, providers, modules }: Core,
   access: Access,
   { logger, audit, metrics }: Watch,
 ): Faces {
@@ -40,6 +41,7 @@ export function wireFaces(
     ...access,
     providers: new NetworkMirrorFace(providers, authentication, audit, limits),
     registry: new ProviderRegistryFace(providers, authentication),
+    modules: new ModuleRegistryFace(modules, authentication, audit, limits),
     readiness,
     services: wireServices(configuration),
     logger,

@@ -78,20 +78,27 @@ function wireHealth(
   return health;
 }
 
+/** One of each origin with its token, one without for places that its answers name elsewhere. */
+export interface OriginClients {
+  readonly own: ReadonlyMap<Hostname, HttpClient>;
+  readonly strangers: ReadonlyMap<Hostname, HttpClient>;
+  close(): Promise<void>;
+}
+
 export function wireClients(
   configuration: Configuration,
   watch: Watch,
-): ReadonlyMap<Hostname, HttpClient> {
+): OriginClients {
   const { origins, proxy, limits } = configuration;
   const { metrics } = watch;
   const health = wireHealth(configuration, watch);
-  const make = (origin: OriginConfiguration) =>
+  const make = (origin: OriginConfiguration, token: string | undefined) =>
     new HttpClient(
       {
         ...origin,
         // The token is for what is asked first, and for nobody else.
         url: origin.networkMirror ?? origin.url,
-        token: origin.token?.secret,
+        token,
         configuredHosts: listConfiguredHosts(origin),
         proxy,
       },
@@ -99,7 +106,17 @@ export function wireClients(
       health,
       { onRetry: () => metrics.countRetry(origin.hostname) },
     );
-  return new Map([...origins].map(([name, origin]) => [name, make(origin)]));
+  const own = [...origins].map(
+    ([name, origin]) => [name, make(origin, origin.token?.secret)] as const,
+  );
+  const strangers = [...origins].map(
+    ([name, origin]) => [name, make(origin, undefined)] as const,
+  );
+  const close = async () => {
+    const all = [...own, ...strangers];
+    await Promise.all(all.map(([, client]) => client.close()));
+  };
+  return { own: new Map(own), strangers: new Map(strangers), close };
 }
 
 /** A hostname with a port is an address that the operator wrote, as a `url` is. */

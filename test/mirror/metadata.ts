@@ -4,7 +4,10 @@ import { NotFound, OriginUnreachable } from "../../src/errors.ts";
 import type { Clock } from "../../src/mirror/clock.ts";
 import { MetadataCache } from "../../src/mirror/metadata-cache.ts";
 import type { VersionList } from "../../src/mirror/version-list.ts";
-import { VersionRecords } from "../../src/mirror/version-records.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../../src/mirror/version-records.ts";
 import { RecordStore } from "../../src/store/record-store.ts";
 import { makeLayout } from "./archives.ts";
 
@@ -91,7 +94,7 @@ export async function prepare(
   const open = (nowOffline = offline) => {
     const store = new RecordStore(layout, () => undefined);
     const cache = new MetadataCache(
-      new VersionRecords(store),
+      new VersionRecords(store, providerVersionNaming),
       { ...limits, ...settings },
       clock,
       nowOffline,

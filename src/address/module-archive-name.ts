@@ -1,0 +1,45 @@
+import { MalformedAddress } from "../errors.ts";
+
+/** How a module's files are packed. */
+export type ArchiveFormat = "tar.gz" | "tar.bz2" | "tar.xz" | "zip";
+
+/** The endings by which go-getter knows an archive of many files. */
+const formats: ReadonlyMap<string, ArchiveFormat> = new Map([
+  ["tar.gz", "tar.gz"],
+  ["tgz", "tar.gz"],
+  ["tar.bz2", "tar.bz2"],
+  ["tbz2", "tar.bz2"],
+  ["tar.tbz2", "tar.bz2"],
+  ["tar.xz", "tar.xz"],
+  ["txz", "tar.xz"],
+  ["zip", "zip"],
+]);
+
+/** The format that `archive=` names. */
+export function findArchiveFormat(ending: string): ArchiveFormat | undefined {
+  return formats.get(ending);
+}
+
+export function findFormatOfPath(path: string): ArchiveFormat | undefined {
+  for (const [ending, format] of formats)
+    if (path.endsWith(`.${ending}`)) return format;
+  return undefined;
+}
+
+/** The name under which the mirror serves a module's archive; clients unpack by its ending. */
+export function formatModuleArchiveName(format: ArchiveFormat): string {
+  return `archive.${format}`;
+}
+
+/** Throws MalformedAddress. */
+export function parseModuleArchiveName(name: string): ArchiveFormat {
+  const [, ending = ""] = /^archive\.(.+)$/.exec(name) ?? [];
+  const format = formats.get(ending);
+  if (format === undefined || format !== ending)
+    throw new MalformedAddress(
+      "archive of a module",
+      name,
+      "archive.tar.gz, archive.tar.bz2, archive.tar.xz or archive.zip",
+    );
+  return format;
+}

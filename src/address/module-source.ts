@@ -1,0 +1,173 @@
+import { ModuleSourceRefused } from "../errors.ts";
+import {
+  findArchiveFormat,
+  findFormatOfPath,
+  type ArchiveFormat,
+} from "./module-archive-name.ts";
+import { isGitRef, parseGitUrl } from "./git-source.ts";
+
+/** Where the content of a module is, as a registry's location says in the words of go-getter. */
+export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
+
+interface PackagePlace {
+  /** The module's folder in the package, without slashes at its ends; empty for the whole. */
+  readonly subdirectory: string;
+}
+
+/** An archive over HTTP. */
+export interface ArchiveSource extends PackagePlace {
+  readonly kind: "archive";
+  readonly url: URL;
+  readonly format: ArchiveFormat;
+  readonly checksum: Checksum | undefined;
+}
+
+export interface Checksum {
+  readonly algorithm: "md5" | "sha1" | "sha256" | "sha512";
+  /** Lower-case hexadecimal digits. */
+  readonly digest: string;
+}
+
+export interface GitSource extends PackagePlace {
+  readonly kind: "git";
+  /** `https:` or `ssh:`. */
+  readonly url: URL;
+  /** A branch, tag or commit; undefined for the default branch. */
+  readonly ref: string | undefined;
+}
+
+/** What clients have to fetch themselves. */
+export interface ForeignSource {
+  readonly kind: "foreign";
+  /** What the mirror does not know how to fetch, for the log. */
+  readonly getter: string;
+}
+
+/** Reach the client's own machine or run programs there, and are no getters of the clients. */
+const harmful = new Set(["file", "ext", "fd"]);
+
+const printable = /^[\x21-\x7e]{1,4096}$/;
+
+/**
+ * Reads a location, resolved against `base` when it is relative (Module Registry Protocol, "Download Source Code
+ * for a Specific Module Version"; go-getter, "URL Format"). Throws ModuleSourceRefused.
+ */
+export function parseModuleSource(location: string, base: URL): ModuleSource {
+  if (!printable.test(location))
+    throw new ModuleSourceRefused("it is not a line of printable characters");
+  const absolute = resolve(location, base);
+  const [, forced = "", rest = ""] =
+    /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
+  const written = expandShorthand(rest);
+  const [text, subdirectory] = splitSubdirectory(written ?? rest);
+  const place = { subdirectory: parseSubdirectory(subdirectory) };
+  const implied = written === undefined ? schemeOf(text) : "git";
+  const getter = forced || implied;
+  if (harmful.has(getter))
+    throw new ModuleSourceRefused(`"${getter}" is no place for a module`);
+  if (getter === "git") return parseGit(text, place);
+  if (getter !== "http" && getter !== "https")
+    return { kind: "foreign", getter };
+  return parseArchive(text, place);
+}
+
+/** A location without what can be a secret, for logs and comparisons. */
+export function withoutQuery(location: string): string {
+  return location.replace(/[?#].*$/, "").replace(/\/\/[^/@]*@/, "//");
+}
+
+function resolve(location: string, base: URL): string {
+  if (!/^\.{0,2}\//.test(location)) return location;
+  const url = URL.parse(location, base.href);
+  if (url === null) throw new ModuleSourceRefused("it is not a URL");
+  return url.href;
+}
+
+/** The git URL that `github.com/…`, `bitbucket.org/…` and `git@HOST:PATH` stand for; undefined for other texts. */
+function expandShorthand(text: string): string | undefined {
+  const [, host, repository, rest = ""] =
+    /^(github\.com|bitbucket\.org)\/([^/?]+\/[^/?]+)(.*)$/.exec(text) ?? [];
+  if (host !== undefined && repository !== undefined) {
+    const name = repository.replace(/\.git$/, "");
+    const below = rest.replace(/^\/+(?=[^?])/, "//");
+    return `https://${host}/${name}.git${below}`;
+  }
+  const [, server, path] = /^git@([^:/]+):\/?([^/].*)$/.exec(text) ?? [];
+  return path === undefined ? undefined : `ssh://git@${server}/${path}`;
+}
+
+function schemeOf(text: string): string {
+  const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];
+  if (scheme === undefined)
+    throw new ModuleSourceRefused("it is neither a URL nor a known short form");
+  return scheme.toLowerCase();
+}
+
+/** The first `//` after the scheme and before the query ends the package's own address. */
+function splitSubdirectory(text: string): [string, string] {
+  const query = text.indexOf("?");
+  const stop = query < 0 ? text.length : query;
+  const scheme = text.slice(0, stop).indexOf("://");
+  const from = scheme < 0 ? 0 : scheme + 3;
+  const at = text.slice(0, stop).indexOf("//", from);
+  if (at < 0) return [text, ""];
+  return [text.slice(0, at) + text.slice(stop), text.slice(at + 2, stop)];
+}
+
+/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. */
+function parseSubdirectory(text: string): string {
+  const parts = text.split("/").filter((part) => part !== "" && part !== ".");
+  if (
+    !parts.every((part) => /^[\w.*+@=,~-]+$/.test(part)) ||
+    parts.includes("..")
+  )
+    throw new ModuleSourceRefused(`its folder is "${text}"`);
+  return parts.join("/");
+}
+
+function parseGit(text: string, place: PackagePlace): ModuleSource {
+  const url = parseGitUrl(text);
+  const { searchParams } = url;
+  const ref = searchParams.get("ref") ?? undefined;
+  if (ref !== undefined && ref !== "" && !isGitRef(ref))
+    throw new ModuleSourceRefused("its ref is none that git would make");
+  // How deep clients would fetch makes no difference to the content.
+  for (const known of ["ref", "depth"]) searchParams.delete(known);
+  if (searchParams.size > 0)
+    return { kind: "foreign", getter: "git with other parameters" };
+  url.search = "";
+  return { kind: "git", url, ref: ref === "" ? undefined : ref, ...place };
+}
+
+function parseArchive(text: string, place: PackagePlace): ModuleSource {
+  const url = URL.parse(text);
+  if (url === null) throw new ModuleSourceRefused("it is not a URL");
+  const { searchParams } = url;
+  const named = searchParams.get("archive");
+  const format =
+    named === null ? findFormatOfPath(url.pathname) : findArchiveFormat(named);
+  if (format === undefined)
+    return { kind: "foreign", getter: "http without a known archive" };
+  const written = searchParams.get("checksum");
+  const checksum = written === null ? undefined : parseChecksum(written);
+  if (written !== null && checksum === undefined)
+    return { kind: "foreign", getter: "http with an unknown checksum" };
+  for (const known of ["archive", "checksum"])
+    if (searchParams.has(known)) searchParams.delete(known);
+  return { kind: "archive", url, format, checksum, ...place };
+}
+
+const digits = { md5: 32, sha1: 40, sha256: 64, sha512: 128 } as const;
+
+/** `TYPE:HEX`, or HEX whose length tells the type (go-getter, "Checksumming"). */
+function parseChecksum(text: string): Checksum | undefined {
+  const [, type, hex = ""] =
+    /^(?:(md5|sha1|sha256|sha512):)?([0-9a-fA-F]+)$/.exec(text) ?? [];
+  for (const [algorithm, length] of Object.entries(digits))
+    if (hex.length === length && (type ?? algorithm) === algorithm)
+      return {
+        algorithm: algorithm as Checksum["algorithm"],
+        digest: hex.toLowerCase(),
+      };
+  return undefined;
+}

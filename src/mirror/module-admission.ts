@@ -1,0 +1,91 @@
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../address/module-address.ts";
+import { compareVersions, type Version } from "../address/version.ts";
+import { NothingAdmitted, PolicyDenied, TooYoung } from "../errors.ts";
+import type { Admission } from "./admission.ts";
+import type { Clock } from "./clock.ts";
+import type { ModuleReleaseAddress } from "./module-release.ts";
+import { decideByAge } from "./policy-age.ts";
+import { decideByRules, findProviderDenial, type Policy } from "./policy.ts";
+import type { VersionList } from "./version-list.ts";
+
+/**
+ * Which modules clients may have. Nobody signs modules, so there are no keys to judge, and a version's age counts from when the mirror first
+ * saw it listed.
+ */
+export class ModuleAdmission {
+  readonly #admission: Admission;
+  readonly #clock: Clock;
+
+  constructor(admission: Admission, clock: Clock) {
+    this.#admission = admission;
+    this.#clock = clock;
+  }
+
+  /** Throws PolicyDenied when no version of the module could be allowed. */
+  admitModule(module: ModuleAddress): void {
+    const rule = findProviderDenial(this.#policy, module);
+    const name = formatModuleAddress(module);
+    if (rule !== undefined)
+      throw new PolicyDenied(name, undefined, rule, "module");
+  }
+
+  /** For hostnames that are not served, of which `policy.default` does not speak; throws PolicyDenied. */
+  admitElsewhere(module: ModuleAddress): void {
+    const { otherwise } = this.#policy;
+    if (findProviderDenial(this.#policy, module) !== otherwise.rule)
+      this.admitModule(module);
+  }
+
+  /** Throws PolicyDenied and TooYoung. */
+  admitRelease(
+    address: ModuleReleaseAddress,
+    list: VersionList | undefined,
+  ): void {
+    const { module, version } = address;
+    const decision = decideByRules(this.#policy, module, version);
+    const name = formatModuleAddress(module);
+    if (decision.action === "deny")
+      throw new PolicyDenied(name, version, decision.rule, "module");
+    const { minimumAge, minimumAgeRule } = decision;
+    const age = this.#decideAge(version, list, minimumAge);
+    if (!age.old)
+      throw new TooYoung(name, version, minimumAgeRule, age.availableAt);
+  }
+
+  isAdmitted(
+    address: ModuleReleaseAddress,
+    list: VersionList | undefined,
+  ): boolean {
+    const { module, version } = address;
+    const { action, minimumAge } = decideByRules(this.#policy, module, version);
+    return action === "allow" && this.#decideAge(version, list, minimumAge).old;
+  }
+
+  /** Newest first. Throws NothingAdmitted when there are versions and clients may have none of them. */
+  keepAdmitted(module: ModuleAddress, list: VersionList): readonly Version[] {
+    const admitted = [...list.versions.keys()].filter((version) =>
+      this.isAdmitted({ module, version }, list),
+    );
+    if (admitted.length === 0 && list.versions.size > 0)
+      throw new NothingAdmitted(formatModuleAddress(module));
+    return admitted.toSorted((a, b) => compareVersions(b, a));
+  }
+
+  #decideAge(
+    version: Version,
+    list: VersionList | undefined,
+    minimumAge: number,
+  ) {
+    const entry = list?.versions.get(version);
+    const seenAt = entry && (entry.appeared ?? list?.firstContact);
+    const now = this.#clock.now();
+    return decideByAge({ minimumAge, signedAt: undefined, seenAt, now });
+  }
+
+  get #policy(): Policy {
+    return this.#admission.rules.policy;
+  }
+}

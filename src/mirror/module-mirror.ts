@@ -1,0 +1,265 @@
+import type { Hostname } from "../address/hostname.ts";
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../address/module-address.ts";
+import type { ArchiveFormat } from "../address/module-archive-name.ts";
+import type { ForeignSource } from "../address/module-source.ts";
+import { compareVersions, type Version } from "../address/version.ts";
+import { NotFound, NotStored, OriginNotServed } from "../errors.ts";
+import type { Answer } from "./answer.ts";
+import type { ArchiveCache, OpenArchive } from "./archive-cache.ts";
+import type { MetadataCache } from "./metadata-cache.ts";
+import type { ModuleAdmission } from "./module-admission.ts";
+import type { ModuleArchives } from "./module-archives.ts";
+import type { ModuleArchiveRecords } from "./module-records.ts";
+import {
+  formatModuleRelease,
+  type ForeignRelease,
+  type ModuleArchive,
+  type ModuleRelease,
+  type ModuleReleaseAddress,
+} from "./module-release.ts";
+import {
+  fetchModuleRelease,
+  sourceOf,
+  startOf,
+  type ModuleOrigin,
+} from "./module-fetch.ts";
+import {
+  findVanished,
+  mergeVersions,
+  type VersionList,
+} from "./version-list.ts";
+
+export interface ModuleMirrorParts {
+  readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
+  readonly versions: MetadataCache<ModuleAddress, VersionList>;
+  readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
+  readonly archives: ModuleArchives;
+  readonly records: ModuleArchiveRecords;
+  readonly stored: ArchiveCache;
+  readonly admission: ModuleAdmission;
+  readonly offline: boolean;
+  /** Unlisted hostnames are answered so that clients go on to their next installation method. */
+  readonly fallThrough: boolean;
+  /** Milliseconds for which a location waits for its archive, so that a failure can be told; clients wait 10 s. */
+  readonly patience: number;
+  readonly onVanished: (
+    module: ModuleAddress,
+    versions: readonly Version[],
+    of: number,
+  ) => void;
+  readonly onPassedThrough: (
+    address: ModuleReleaseAddress,
+    getter: string,
+    location: string,
+  ) => void;
+}
+
+/** Where clients get a release: from the mirror, or from `location`, which is the registry's own word. */
+export type ModuleLocation =
+  | {
+      readonly kind: "archive";
+      readonly format: ArchiveFormat;
+      readonly subdirectory: string;
+    }
+  | { readonly kind: "elsewhere"; readonly location: string };
+
+/** The read-through core of modules, as far as clients may have them. */
+export class ModuleMirror {
+  readonly #parts: ModuleMirrorParts;
+
+  constructor(parts: ModuleMirrorParts) {
+    this.#parts = parts;
+  }
+
+  /** Newest first; what the origin lists no more is listed while it is stored. */
+  async listVersions(
+    module: ModuleAddress,
+  ): Promise<Answer<readonly Version[]>> {
+    const { admission, offline } = this.#parts;
+    this.#originOf(module);
+    admission.admitModule(module);
+    if (offline) return this.#listStored(module);
+    const answer = await this.#listKnown(module);
+    const listed = await this.#keepAvailable(module, answer.value);
+    return { ...answer, value: admission.keepAdmitted(module, listed) };
+  }
+
+  /** Waits for an archive that is not stored as long as clients do. */
+  async findLocation(
+    address: ModuleReleaseAddress,
+  ): Promise<Answer<ModuleLocation>> {
+    await this.#admit(address);
+    const answer = await this.#findRelease(address);
+    const value = await this.#locate(address, answer.value);
+    return { ...answer, value };
+  }
+
+  /** Waits until the archive is stored; the caller closes it. */
+  async openArchive(
+    address: ModuleReleaseAddress,
+    format: ArchiveFormat,
+  ): Promise<OpenArchive> {
+    await this.#admit(address);
+    const archive = await this.#ensureArchive(address);
+    const name = formatModuleRelease(address);
+    if ("foreign" in archive || archive.format !== format)
+      throw new NotFound(`${name} as ${format}`);
+    const opened = await this.#parts.stored.openStored(archive.sha256);
+    if (opened === undefined) throw new NotStored(name);
+    return opened;
+  }
+
+  async #ensureArchive(
+    address: ModuleReleaseAddress,
+  ): Promise<ModuleArchive | ForeignRelease> {
+    const found = await this.#parts.archives.find(address);
+    if (found !== undefined) return found;
+    if (this.#parts.offline) throw new NotStored(formatModuleRelease(address));
+    const { value: release } = await this.#findRelease(address);
+    const source = sourceOf(release);
+    return source.kind === "foreign"
+      ? { foreign: source.getter }
+      : this.#fetch(address, source);
+  }
+
+  async #locate(
+    address: ModuleReleaseAddress,
+    release: ModuleRelease,
+  ): Promise<ModuleLocation> {
+    const { archives, offline } = this.#parts;
+    const found = await archives.find(address);
+    if (found !== undefined && !("foreign" in found))
+      return { kind: "archive", ...found };
+    if (offline) throw new NotStored(formatModuleRelease(address));
+    const source = sourceOf(release);
+    if (source.kind === "foreign")
+      return this.#passThrough(address, release, source.getter);
+    if (found !== undefined)
+      return this.#passThrough(address, release, found.foreign);
+    await this.#wait(this.#fetch(address, source));
+    const { format, subdirectory } = startOf(source);
+    return { kind: "archive", format, subdirectory };
+  }
+
+  #passThrough(
+    address: ModuleReleaseAddress,
+    { location }: ModuleRelease,
+    getter: string,
+  ): ModuleLocation {
+    this.#parts.onPassedThrough(address, getter, location);
+    return { kind: "elsewhere", location };
+  }
+
+  /** Rejects when the fetch fails in time; a fetch that takes longer goes on. */
+  async #wait(fetch: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, this.#parts.patience);
+    await Promise.race([fetch, promise]).finally(() => clearTimeout(timer));
+  }
+
+  #fetch(
+    address: ModuleReleaseAddress,
+    source: Exclude<ReturnType<typeof sourceOf>, ForeignSource>,
+  ): Promise<ModuleArchive> {
+    const { sources } = this.#originOf(address.module);
+    return this.#parts.archives.fetch(address, {
+      ...startOf(source),
+      hostname: address.module.hostname,
+      open: (_folder, signal) => sources.open(source, signal),
+    });
+  }
+
+  #findRelease(address: ModuleReleaseAddress): Promise<Answer<ModuleRelease>> {
+    const origin = this.#originOf(address.module);
+    return this.#parts.releases.get(address, (known, signal) =>
+      fetchModuleRelease(origin, address, known, signal),
+    );
+  }
+
+  async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
+    const { registry, clock } = this.#originOf(module);
+    return this.#parts.versions.get(module, async (known, signal) => {
+      const versions = await registry
+        .listVersions(module, signal)
+        .catch((error: unknown) => noneIfGone(known, error));
+      const listed = versions.map((version) => ({
+        version,
+        protocols: [],
+        platforms: undefined,
+      }));
+      const answer = { versions: listed, warnings: [] };
+      const list = mergeVersions(known, answer, clock.now());
+      const vanished = known === undefined ? [] : findVanished(known, list);
+      if (vanished.length > 0)
+        this.#parts.onVanished(module, vanished, list.versions.size);
+      return list;
+    });
+  }
+
+  async #keepAvailable(
+    module: ModuleAddress,
+    list: VersionList,
+  ): Promise<VersionList> {
+    const gone = [...list.versions.values()].filter(({ listed }) => !listed);
+    if (gone.length === 0) return list;
+    const stored = new Set(await this.#listStoredVersions(module));
+    const versions = [...list.versions].filter(
+      ([version, { listed }]) => listed || stored.has(version),
+    );
+    return { ...list, versions: new Map(versions) };
+  }
+
+  async #listStored(
+    module: ModuleAddress,
+  ): Promise<Answer<readonly Version[]>> {
+    const { versions, admission } = this.#parts;
+    const list = await versions.peek(module);
+    const stored = await this.#listStoredVersions(module);
+    if (stored.length === 0) throw new NotStored(formatModuleAddress(module));
+    const value = stored
+      .filter((version) => admission.isAdmitted({ module, version }, list))
+      .toSorted((a, b) => compareVersions(b, a));
+    return { value, outcome: "hit", age: 0, originTime: 0 };
+  }
+
+  async #listStoredVersions(
+    module: ModuleAddress,
+  ): Promise<readonly Version[]> {
+    const { records, archives } = this.#parts;
+    const versions = await records.listVersions(module);
+    const found = await Promise.all(
+      versions.map((version) => archives.find({ module, version })),
+    );
+    return versions.filter((_, index) => {
+      const archive = found[index];
+      return archive !== undefined && !("foreign" in archive);
+    });
+  }
+
+  async #admit(address: ModuleReleaseAddress): Promise<void> {
+    const { admission, versions } = this.#parts;
+    this.#originOf(address.module);
+    admission.admitModule(address.module);
+    admission.admitRelease(address, await versions.peek(address.module));
+  }
+
+  #originOf(module: ModuleAddress): ModuleOrigin {
+    const { origins, fallThrough, admission } = this.#parts;
+    const origin = origins.get(module.hostname);
+    if (origin !== undefined) return origin;
+    admission.admitElsewhere(module);
+    throw new OriginNotServed(module.hostname, fallThrough);
+  }
+}
+
+/** A module that was known and is gone has no versions any more; one that was never known is absent. */
+function noneIfGone(
+  known: VersionList | undefined,
+  error: unknown,
+): readonly Version[] {
+  if (known !== undefined && error instanceof NotFound) return [];
+  throw error;
+}

@@ -1,0 +1,148 @@
+import { type Configuration } from "../config.ts";
+import type { Hostname } from "../address/hostname.ts";
+import { formatModuleAddress } from "../address/module-address.ts";
+import { withoutQuery } from "../address/module-source.ts";
+import type { Admission } from "../mirror/admission.ts";
+import type { ArchiveCache } from "../mirror/archive-cache.ts";
+import { systemClock } from "../mirror/clock.ts";
+import { ModuleAdmission } from "../mirror/module-admission.ts";
+import { ModuleArchives } from "../mirror/module-archives.ts";
+import type { ModuleOrigin } from "../mirror/module-fetch.ts";
+import {
+  ModuleMirror,
+  type ModuleMirrorParts,
+} from "../mirror/module-mirror.ts";
+import {
+  ModuleArchiveRecords,
+  ModuleReleaseRecords,
+  moduleVersionNaming,
+} from "../mirror/module-records.ts";
+import { formatModuleRelease } from "../mirror/module-release.ts";
+import { isAlarming } from "../mirror/version-list.ts";
+import { VersionRecords } from "../mirror/version-records.ts";
+import { ModuleRegistry } from "../origin/module-registry.ts";
+import { ModuleSources } from "../origin/module-sources.ts";
+import { ServiceDiscovery } from "../origin/service-discovery.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import type { RecordStore } from "../store/record-store.ts";
+import { verifyModuleArchive } from "../verification/module-archive.ts";
+import { wireCaches } from "./catalog.ts";
+import type { OriginClients } from "./origins.ts";
+import type { Watch } from "./watch.ts";
+
+interface ModuleParts extends Watch {
+  readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly archives: ArchiveCache;
+  readonly admission: Admission;
+}
+
+export function wireModules(
+  configuration: Configuration,
+  clients: OriginClients,
+  parts: ModuleParts,
+) {
+  const { limits, offline, policy } = configuration;
+  const makeCache = wireCaches(configuration, parts.logger);
+  const records = new ModuleArchiveRecords(parts.records);
+  const archives = wireModuleArchives(configuration, records, parts);
+  const mirror = new ModuleMirror({
+    origins: wireModuleOrigins(configuration, clients),
+    versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
+    releases: makeCache(new ModuleReleaseRecords(parts.records)),
+    archives,
+    records,
+    stored: parts.archives,
+    admission: new ModuleAdmission(parts.admission, systemClock),
+    offline,
+    fallThrough: policy.otherHosts === "not-found",
+    patience: limits.answer,
+    ...wireModuleNews(parts),
+  });
+  return { mirror, archives };
+}
+
+function wireModuleNews({
+  alarms,
+  metrics,
+  logger,
+}: Watch): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
+  return {
+    onVanished: (module, versions, of) => {
+      if (isAlarming(versions.length, of))
+        alarms.raise("versions-vanished", {
+          module: formatModuleAddress(module),
+          versions,
+        });
+    },
+    onPassedThrough: (address, getter, location) => {
+      metrics.countPassedThrough(getter);
+      logger.warn(
+        {
+          module: formatModuleRelease(address),
+          getter,
+          location: withoutQuery(location),
+        },
+        "clients are sent elsewhere for a module that the mirror cannot fetch",
+      );
+    },
+  };
+}
+
+function wireModuleArchives(
+  { limits }: Configuration,
+  records: ModuleArchiveRecords,
+  { blobs, audit, alarms, logger }: ModuleParts,
+): ModuleArchives {
+  const archiveLimits = {
+    entries: limits.moduleEntries,
+    expandedBytes: limits.moduleExpanded,
+    ratio: limits.zipRatio,
+  };
+  return new ModuleArchives({
+    blobs,
+    records,
+    limits,
+    verify: (module, format, archive) =>
+      verifyModuleArchive(module, format, archive, archiveLimits),
+    onFirstSeen: ({ module, version }, { sha256 }) =>
+      audit.record(
+        {
+          event: "first-seen",
+          verdict: "accepted",
+          module: formatModuleAddress(module),
+          version,
+          sha256,
+        },
+        { durable: true },
+      ),
+    onReplaced: (address, expected, got) =>
+      alarms.raise("module-replaced", {
+        module: formatModuleRelease(address),
+        expected,
+        got,
+      }),
+    onFailed: (module, error) =>
+      logger.warn(
+        { module, error: (error as Error).message },
+        "a module was not stored",
+      ),
+  });
+}
+
+function wireModuleOrigins(
+  { origins, limits, freshness }: Configuration,
+  { own, strangers }: OriginClients,
+): ReadonlyMap<Hostname, ModuleOrigin> {
+  return new Map(
+    [...origins].flatMap(([hostname, { url }]) => {
+      const client = own.get(hostname);
+      const stranger = strangers.get(hostname);
+      if (client === undefined || stranger === undefined) return [];
+      const discovery = new ServiceDiscovery(client, url, freshness.versions);
+      const registry = new ModuleRegistry(client, discovery, limits);
+      const sources = new ModuleSources(stranger);
+      return [[hostname, { registry, sources, clock: systemClock }]];
+    }),
+  );
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tarGz } from "../fakes/module-archive.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { awaitLine } from "./log-lines.ts";
+import {
+  codeOf,
+  locate,
+  makeModuleScene,
+  moduleBase,
+  versionsOf,
+  withMirror,
+  type ModuleScene,
+} from "./module-scene.ts";
+
+let scene: ModuleScene;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  scene = await makeModuleScene();
+  mirror = await startMirror({ config: scene.configOf() });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await scene.origin.stop();
+});
+
+describe("policy", () => {
+  const rulesFor = (rules: readonly unknown[], other = {}) =>
+    scene.configOf({ policy: { default: "deny", ...other, rules } });
+
+  it("denies modules by default, and lets in by patterns of four parts", async () => {
+    const bytes = await tarGz([["main.tf", "# policy"]]);
+    const url = scene.origin.serve("/files/policy.tar.gz", bytes);
+    for (const version of ["1.0.0", "2.0.0"])
+      for (const module of ["good", "bad"])
+        scene.origin.publish(`acme/${module}/aws`, version, url);
+    const config = rulesFor([
+      { match: "registry.terraform.io/*/*", action: "allow" },
+      {
+        match: "registry.terraform.io/acme/go*/aws",
+        action: "allow",
+        versions: "< 2.0.0",
+      },
+    ]);
+    await withMirror({ config }, async (other) => {
+      expect(await versionsOf(other, "good")).toEqual(["1.0.0"]);
+      expect((await locate(other, "good")).status).toBe(204);
+      expect((await locate(other, "good", "2.0.0")).status).toBe(451);
+      expect(await versionsOf(other, "bad")).toBe(451);
+      const refused = await other.get(
+        `${moduleBase}/bad/aws/1.0.0/archive.tar.gz`,
+      );
+      expect(codeOf(refused)).toBe("policy-denied");
+    });
+  });
+
+  it("sends clients on from other hosts when it is told to, and holds back what is new", async () => {
+    scene.origin.publish("acme/young/aws", "1.0.0", "./young.zip");
+    const config = scene.configOf({
+      policy: { otherHosts: "not-found", minimumAge: "1h" },
+    });
+    await withMirror({ config }, async (other) => {
+      const path = "/v1/modules/example.com/acme/network/aws/versions";
+      expect((await other.get(path)).status).toBe(404);
+      expect(await versionsOf(other, "young")).toBe(451);
+      expect(codeOf(await locate(other, "young"))).toBe("too-young");
+    });
+  });
+});
+
+describe("what the mirror cannot fetch", () => {
+  it.each([
+    ["s3", "s3::https://s3.amazonaws.com/bucket/module.zip"],
+    ["gcs", "gcs::https://www.googleapis.com/storage/v1/bucket/module.zip"],
+    ["hg", "hg::https://example.com/module?rev=1"],
+    ["other", "oci://example.com/module"],
+    ["http", "https://example.com/module"],
+    ["http", "https://example.com/module.zip?archive=false"],
+    ["http", "https://example.com/m.zip?checksum=file:https://e.com/sums"],
+  ])(
+    "is passed through, logged and counted: %s, %s",
+    async (getter, location) => {
+      const name = `foreign${foreign++}`;
+      scene.origin.publish(`acme/${name}/aws`, "1.0.0", location);
+      const counted = async () => {
+        const text = (await mirror.get("/metrics")).body.toString();
+        const line = new RegExp(
+          `passed_through_total\\{getter="${getter}"\\} (\\d+)`,
+        );
+        return Number(line.exec(text)?.[1] ?? 0);
+      };
+      const before = await counted();
+      const answer = await locate(mirror, name);
+      expect(answer.status).toBe(204);
+      expect(answer.headers["x-terraform-get"]).toBe(location);
+      expect(await counted()).toBe(before + 1);
+      const line = await awaitLine(mirror, ({ module }) =>
+        String(module).includes(`/${name}/`),
+      );
+      expect(line.getter).toContain(location.split(":")[0]?.slice(0, 3));
+    },
+  );
+  let foreign = 0;
+});

@@ -1,0 +1,106 @@
+import { writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createAuthority } from "../fakes/authority.ts";
+import {
+  FakeModuleRegistry,
+  type GitBackend,
+} from "../fakes/module-registry.ts";
+import {
+  scratch,
+  startMirror,
+  type Answer,
+  type MirrorOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
+
+export const moduleBase = "/v1/modules/registry.terraform.io/acme";
+
+/** An origin of modules and how mirrors are started in front of it. */
+export interface ModuleScene {
+  readonly origin: FakeModuleRegistry;
+  readonly caFile: string;
+  configOf(
+    settings?: Readonly<Record<string, unknown>>,
+    originSettings?: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>>;
+}
+
+export async function makeModuleScene(git?: GitBackend): Promise<ModuleScene> {
+  const authority = await createAuthority();
+  const origin = await FakeModuleRegistry.start({ authority, git });
+  const caFile = join(scratch("ca"), "ca.pem");
+  writeFileSync(caFile, authority.caPem);
+  return {
+    origin,
+    caFile,
+    configOf: (settings = {}, originSettings = {}) => {
+      const registry = { url: origin.url, ca: caFile, ...originSettings };
+      return { origins: { "registry.terraform.io": registry }, ...settings };
+    },
+  };
+}
+
+export async function withMirror(
+  options: MirrorOptions,
+  use: (mirror: RunningMirror) => Promise<void>,
+): Promise<void> {
+  const mirror = await startMirror(options);
+  try {
+    await use(mirror);
+  } finally {
+    await mirror.stop();
+  }
+}
+
+/** The versions of `acme/MODULE/aws`, or the status of another answer. */
+export async function versionsOf(
+  mirror: RunningMirror,
+  module: string,
+): Promise<readonly string[] | number> {
+  const answer = await mirror.get(`${moduleBase}/${module}/aws/versions`);
+  if (answer.status !== 200) return answer.status;
+  const { modules } = answer.json() as {
+    modules: { versions: { version: string }[] }[];
+  };
+  return (modules[0]?.versions ?? []).map(({ version }) => version);
+}
+
+/** Asks where a version of `acme/MODULE/aws` is. */
+export function locate(
+  mirror: RunningMirror,
+  module: string,
+  version = "1.0.0",
+): Promise<Answer> {
+  return mirror.get(`${moduleBase}/${module}/aws/${version}/download`);
+}
+
+export function getArchive(
+  mirror: RunningMirror,
+  module: string,
+  format = "tar.gz",
+): Promise<Answer> {
+  return mirror.get(`${moduleBase}/${module}/aws/1.0.0/archive.${format}`);
+}
+
+export function codeOf(answer: Answer): string {
+  return (answer.json() as { code: string }).code;
+}
+
+/** Files in a part of a storage directory. */
+export async function countFiles(
+  { directory }: RunningMirror,
+  part: "blobs" | "staging",
+): Promise<number> {
+  const found = await readdir(join(directory, part), {
+    recursive: true,
+    withFileTypes: true,
+  });
+  return found.filter((entry) => entry.isFile()).length;
+}
+
+export async function removeBlobs({ directory }: RunningMirror): Promise<void> {
+  const blobs = join(directory, "blobs", "v1", "sha256");
+  for (const name of await readdir(blobs))
+    await rm(join(blobs, name), { recursive: true });
+}

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tarGz, zip } from "../fakes/module-archive.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  codeOf,
+  locate,
+  makeModuleScene,
+  moduleBase,
+  removeBlobs,
+  versionsOf,
+  withMirror,
+  type ModuleScene,
+} from "./module-scene.ts";
+
+let scene: ModuleScene;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  scene = await makeModuleScene();
+  mirror = await startMirror({ config: scene.configOf() });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await scene.origin.stop();
+});
+
+describe("modules from archives", () => {
+  it("are listed, located on the mirror, and served as they were", async () => {
+    const bytes = await tarGz([["main.tf", "# network"]]);
+    const url = scene.origin.serve("/files/network.tgz", bytes);
+    scene.origin.publish("acme/network/aws", "1.0.0", `${url}//modules/vpc`);
+    scene.origin.publish("acme/network/aws", "1.1.0-beta1", url);
+    scene.origin.publish("acme/network/aws", "latest", url);
+
+    expect(await versionsOf(mirror, "network")).toEqual([
+      "1.1.0-beta1",
+      "1.0.0",
+    ]);
+    const located = await locate(mirror, "network");
+    expect(located.status).toBe(204);
+    expect(located.headers["x-terraform-get"]).toBe(
+      "./archive.tar.gz//modules/vpc",
+    );
+    const path = `${moduleBase}/network/aws/1.0.0/archive.tar.gz`;
+    const head = await mirror.get(path, { method: "HEAD" });
+    expect(head.headers["content-length"]).toBe(String(bytes.length));
+    const archive = await mirror.get(path);
+    expect(archive.headers["content-type"]).toBe("application/gzip");
+    expect(archive.body).toEqual(bytes);
+    const range = await mirror.get(path, { headers: { Range: "bytes=0-9" } });
+    expect(range.status).toBe(206);
+    expect(range.body).toEqual(bytes.subarray(0, 10));
+    expect(scene.origin.count("network.tgz")).toBe(1);
+  });
+
+  it("may be relative, zipped, of any known kind, and named by archive=", async () => {
+    const zipped = await zip([["main.tf", "# zip"]]);
+    scene.origin.serve(
+      "/v1/modules/acme/relative/aws/1.0.0/module.zip",
+      zipped,
+    );
+    scene.origin.publish("acme/relative/aws", "1.0.0", "./module.zip");
+    const named = scene.origin.serve("/files/named", zipped);
+    scene.origin.publish("acme/named/aws", "1.0.0", `${named}?archive=zip&x=1`);
+    const xz = Buffer.from("\xfd7zXZ\0 and more", "latin1");
+    const packed = scene.origin.serve("/files/packed.tar.xz", xz);
+    scene.origin.publish("acme/packed/aws", "1.0.0", packed);
+    const placeOf = async (module: string) =>
+      (await locate(mirror, module)).headers["x-terraform-get"];
+
+    expect(await placeOf("relative")).toBe("./archive.zip");
+    expect(await placeOf("named")).toBe("./archive.zip");
+    expect(scene.origin.count("/files/named?x=1")).toBe(1);
+    expect(await placeOf("packed")).toBe("./archive.tar.xz");
+    const path = `${moduleBase}/packed/aws/1.0.0/archive.tar.xz`;
+    expect((await mirror.get(path)).body).toEqual(xz);
+    const other = await mirror.get(
+      `${moduleBase}/packed/aws/1.0.0/archive.zip`,
+    );
+    expect(other.status).toBe(404);
+  });
+
+  it("are fetched once for 50 clients at once", async () => {
+    const bytes = await tarGz([["main.tf", "# many"]]);
+    const url = scene.origin.serve("/files/many.tar.gz", bytes);
+    scene.origin.publish("acme/many/aws", "1.0.0", url);
+    const path = `${moduleBase}/many/aws/1.0.0/archive.tar.gz`;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => mirror.get(path)),
+    );
+    expect(answers.filter(({ body }) => body.equals(bytes))).toHaveLength(50);
+    expect(scene.origin.count("many.tar.gz")).toBe(1);
+  });
+
+  it("keep their first content, also when it has to be fetched again", async () => {
+    const first = await tarGz([["main.tf", "# first"]]);
+    const url = scene.origin.serve("/files/first.tar.gz", first);
+    scene.origin.publish("acme/first/aws", "1.0.0", url);
+    const path = `${moduleBase}/first/aws/1.0.0/archive.tar.gz`;
+    expect((await mirror.get(path)).body).toEqual(first);
+    scene.origin.serve(
+      "/files/first.tar.gz",
+      await tarGz([["main.tf", "# next"]]),
+    );
+    expect((await mirror.get(path)).body).toEqual(first);
+
+    await removeBlobs(mirror);
+    const refused = await mirror.get(path);
+    expect(refused.status).toBe(451);
+    expect(codeOf(refused)).toBe("module-replaced");
+    const metrics = (await mirror.get("/metrics")).body.toString();
+    expect(metrics).toContain('alarms_total{kind="module-replaced"} 1');
+    scene.origin.serve("/files/first.tar.gz", first);
+    expect((await mirror.get(path)).body).toEqual(first);
+  });
+
+  it("are held against the checksum that the registry gives", async () => {
+    const bytes = await tarGz([["main.tf", "# sum"]]);
+    const url = scene.origin.serve("/files/sum.tar.gz", bytes);
+    const wrong = `${url}?checksum=sha256:${"0".repeat(64)}`;
+    scene.origin.publish("acme/sum/aws", "1.0.0", wrong);
+    const answer = await locate(mirror, "sum");
+    expect(answer.status).toBe(451);
+    expect(codeOf(answer)).toBe("checksum-conflict");
+  });
+
+  it("are served with the origin stopped, offline too, and then only those", async () => {
+    const bytes = await tarGz([["main.tf", "# kept"]]);
+    const url = scene.origin.serve("/files/kept.tar.gz", bytes);
+    for (const version of ["1.0.0", "1.1.0"])
+      scene.origin.publish("acme/kept/aws", version, url);
+    expect(await versionsOf(mirror, "kept")).toEqual(["1.1.0", "1.0.0"]);
+    await locate(mirror, "kept");
+    const { directory } = mirror;
+    await mirror.stop();
+    await scene.origin.stop();
+    try {
+      await withMirror(
+        { config: scene.configOf({ offline: true }), directory },
+        async (offline) => {
+          expect(await versionsOf(offline, "kept")).toEqual(["1.0.0"]);
+          const path = `${moduleBase}/kept/aws/1.0.0/archive.tar.gz`;
+          expect((await locate(offline, "kept")).status).toBe(204);
+          expect((await offline.get(path)).body).toEqual(bytes);
+          const missing = await locate(offline, "kept", "1.1.0");
+          expect(missing.status).toBe(404);
+          expect(await versionsOf(offline, "unknown")).toBe(404);
+        },
+      );
+      mirror = await startMirror({ config: scene.configOf(), directory });
+      expect(await versionsOf(mirror, "kept")).toEqual(["1.1.0", "1.0.0"]);
+      expect((await locate(mirror, "kept")).status).toBe(204);
+      expect((await locate(mirror, "kept", "1.1.0")).status).toBe(502);
+    } finally {
+      await scene.origin.restart();
+    }
+  });
+
+  it("that do not exist are 404, and names that are none are 400", async () => {
+    expect(await versionsOf(mirror, "nothing")).toBe(404);
+    expect((await locate(mirror, "nothing")).status).toBe(404);
+    for (const path of [
+      "/a..b/aws/versions",
+      "/x/AWS/versions",
+      "/x/aws/v1/download",
+    ])
+      expect((await mirror.get(`${moduleBase}${path}`)).status).toBe(400);
+    const other = "/v1/modules/example.com/acme/network/aws/versions";
+    expect((await mirror.get(other)).status).toBe(451);
+  });
+
+  it("are asked for without the registry's token, which only the registry gets", async () => {
+    const bytes = await tarGz([["main.tf", "# token"]]);
+    const url = scene.origin.serve("/files/token.tar.gz", bytes);
+    scene.origin.publish("acme/token/aws", "1.0.0", url);
+    scene.origin.requests.length = 0;
+    const config = scene.configOf({}, { token: { env: "REGISTRY_TOKEN" } });
+    const env = { REGISTRY_TOKEN: "secret" };
+    await withMirror({ config, env }, async (other) => {
+      expect((await locate(other, "token")).status).toBe(204);
+    });
+    const sent = scene.origin.requests.map(({ path, authorization }) => [
+      path.startsWith("/files/"),
+      authorization,
+    ]);
+    expect(sent).toContainEqual([false, "Bearer secret"]);
+    expect(sent).toContainEqual([true, undefined]);
+    expect(sent).not.toContainEqual([true, "Bearer secret"]);
+  });
+});
