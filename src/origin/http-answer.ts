@@ -31,10 +31,17 @@ export function acceptAnswer(
   return { url, status, headers, body };
 }
 
-/** Ends a response that is not read; its late errors concern nobody. */
+/** What is read of a response that nobody wants, so that its connection can be used again. */
+const unwanted = { bytes: 16 * 1024, milliseconds: 1_000 };
+
+/**
+ * Ends a response that is not read; its late errors concern nobody. Were the
+ * connection ended with it, each absent name would cost a handshake.
+ */
 export function discard(body: Answer["body"]): void {
   body.on("error", () => undefined);
-  body.destroy();
+  const signal = AbortSignal.timeout(unwanted.milliseconds);
+  body.dump({ limit: unwanted.bytes, signal }).catch(() => undefined);
 }
 
 export function checkJsonType(answer: Answer): void {
