@@ -65,6 +65,11 @@ async function init(
   return { ...ran, directory };
 }
 
+/** Of version 1. */
+function minor({ version }: Client): number {
+  return Number(/^1\.(\d+)\./.exec(version)?.[1]);
+}
+
 async function hashesAfter(directory: string): Promise<readonly string[]> {
   return (await readLockFile(directory)).get(address)?.hashes ?? [];
 }
@@ -90,6 +95,21 @@ describe.each(clients)("$name through the mirror", (client) => {
     expect(await hashesAfter(direct.directory)).toContain(h1);
     expect(await hashesAfter(cold.directory)).toEqual([h1]);
     expect(await hashesAfter(warm.directory)).toContain(h1);
+  });
+
+  it("installs with trust_all_hashes, which OpenTofu 1.12 and later takes to lock every platform", async () => {
+    const url = `${mirror.url}providers/`;
+    const trusting = networkMirrorConfig(url).replace(
+      `"${url}"`,
+      `"${url}"\n    trust_all_hashes = true`,
+    );
+    const ran = await init(client, trusting);
+    expect(ran.output).toContain("successfully initialized");
+    const knows = client.name === "tofu" && minor(client) >= 12;
+    const hashes = await hashesAfter(ran.directory);
+    expect(hashes).toContain(release.archive("linux_amd64").h1);
+    const others = release.archives.map(({ sha256 }) => `zh:${sha256}`);
+    expect(others.every((hash) => hashes.includes(hash))).toBe(knows);
   });
 
   it("serves 30 installs at once", async () => {

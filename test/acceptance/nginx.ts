@@ -28,10 +28,19 @@ export async function findNginx(): Promise<string | undefined> {
 }
 
 /** nginx over HTTPS with nothing configured but the folder and the media type of JSON. */
-export async function startNginx(
+export function startNginx(
   nginx: string,
   authority: Authority,
   root: string,
+): Promise<StaticServer> {
+  return startServer(nginx, authority, `root ${root};`);
+}
+
+/** nginx over HTTPS with these directives in its one server. */
+export async function startServer(
+  nginx: string,
+  authority: Authority,
+  directives: string,
 ): Promise<StaticServer> {
   const directory = scratch("nginx");
   const { certificate, key } = await authority.issue(["127.0.0.1"]);
@@ -39,7 +48,7 @@ export async function startNginx(
   await writeFile(join(directory, "key.pem"), key);
   const port = await findFreePort();
   const file = join(directory, "nginx.conf");
-  await writeFile(file, configure(directory, root, port));
+  await writeFile(file, configure(directory, directives, port));
   const flags = [
     "-p",
     directory,
@@ -58,7 +67,11 @@ export async function startNginx(
   };
 }
 
-function configure(directory: string, root: string, port: number): string {
+function configure(
+  directory: string,
+  directives: string,
+  port: number,
+): string {
   const user = process.getuid?.() === 0 ? "user root;" : "";
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`)
@@ -75,7 +88,7 @@ http {
     listen 127.0.0.1:${port} ssl;
     ssl_certificate ${directory}/certificate.pem;
     ssl_certificate_key ${directory}/key.pem;
-    root ${root};
+    ${directives}
   }
 }
 `;
