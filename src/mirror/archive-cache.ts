@@ -6,11 +6,7 @@ import type { BlobStore, StoredBlob } from "../store/blob-store.ts";
 import type { TrustedSha256 } from "../verification/signed-checksums.ts";
 import type { Outcome } from "./answer.ts";
 import { readStored } from "./stored-archive.ts";
-import {
-  ArchiveDownload,
-  readSizeFor,
-  type ReadableArchive,
-} from "./archive-download.ts";
+import { ArchiveDownload, type ReadableArchive } from "./archive-download.ts";
 
 export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
@@ -212,12 +208,12 @@ export class ArchiveCache {
   }
 
   #openStored(blob: StoredBlob): OpenArchive {
-    const readSize = () => readSizeFor(this.#storeReaders);
+    const readers = () => this.#storeReaders;
     this.#storeReaders++;
     return {
       sha256: blob.sha256,
       size: blob.size,
-      read: (range) => readStored(this.#blobs, blob, range, readSize),
+      read: (range) => readStored(this.#blobs, blob, range, readers),
       close: () => {
         this.#storeReaders--;
         return blob.handle.close();

@@ -4,6 +4,7 @@ import type { OriginArchive } from "../origin/http-client.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { Spool } from "../store/spool.ts";
 import type { TrustedSha256 } from "../verification/signed-checksums.ts";
+import { PieceBuffers } from "./piece-buffers.ts";
 
 /** Bytes `start` up to but not including `end`; without `end`, up to the archive's last byte. */
 export interface ByteRange {
@@ -16,23 +17,13 @@ export interface ReadableArchive {
   readonly sha256: Sha256;
   /** Undefined while the origin has not said it. */
   readonly size: number | undefined;
+  /** Each piece is good until the next one is asked for. */
   read(range?: ByteRange): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
 /** The end of each body that readers get only after the digest matched. */
 export const heldBack = 64 * 1024;
-/** Larger reads cost fewer turns per byte than Node's 64 KiB. */
-export const readSize = 256 * 1024;
-const smallestRead = 64 * 1024;
-/** What many readers of larger pieces may have in memory together. */
-const memoryOfReaders = 8 * 1024 * 1024;
-
-/** Bytes that each of so many readers takes at once. */
-export function readSizeFor(readers: number): number {
-  const share = Math.floor(memoryOfReaders / readers);
-  return Math.max(smallestRead, Math.min(readSize, share));
-}
 
 /** What the cache wants to know of a download, in this order. */
 export interface DownloadSteps {
@@ -182,14 +173,15 @@ export class ArchiveDownload {
   }
 
   async *#read(range: ByteRange): AsyncGenerator<Uint8Array> {
+    const buffers = new PieceBuffers(1);
     let position = range.start;
     for (;;) {
       const end = this.#readableEnd(range);
       if (position < end) {
-        const length = Math.min(readSizeFor(this.#readers), end - position);
-        const chunk = await this.#spool.read(position, length);
-        position += chunk.length;
-        yield chunk;
+        const buffer = buffers.take(this.#readers, end - position);
+        const piece = await this.#spool.read(buffer, position);
+        position += piece.length;
+        yield piece;
       } else if (this.#state.is === "downloading") {
         await this.#progress.promise;
       } else if (this.#state.is === "failed") {

@@ -1,28 +1,39 @@
 import type { BlobStore, StoredBlob } from "../store/blob-store.ts";
 import { heldBack, type ByteRange } from "./archive-download.ts";
+import { PieceBuffers } from "./piece-buffers.ts";
 
 /**
- * The bytes of a stored archive, or of a range of it. Its last `heldBack` bytes
- * come only once the file is known to be what its name says, so that a body
- * that was damaged on disk is never complete.
+ * The bytes of a stored archive, or of a range of it, each piece read while the
+ * one before it is used. Its last `heldBack` bytes come only once the file is
+ * known to be what its name says, so that a body that was damaged on disk is
+ * never complete.
  */
 export async function* readStored(
   blobs: BlobStore,
   blob: StoredBlob,
   range: ByteRange | undefined,
-  readSize: () => number,
+  readers: () => number,
 ): AsyncGenerator<Uint8Array> {
   const end = Math.min(range?.end ?? blob.size, blob.size);
-  let position = range?.start ?? 0;
-  const readTo = async function* (stop: number) {
-    while (position < stop) {
-      const length = Math.min(readSize(), stop - position);
-      const piece = await blobs.read(blob, position, length);
+  const start = range?.start ?? 0;
+  const buffers = new PieceBuffers(2);
+  const readAt = (position: number, stop: number) =>
+    position < stop
+      ? blobs.read(blob, buffers.take(readers(), stop - position), position)
+      : undefined;
+  const readTo = async function* (position: number, stop: number) {
+    let ahead = readAt(position, stop);
+    while (ahead !== undefined) {
+      const piece = await ahead;
       position += piece.length;
+      ahead = readAt(position, stop);
+      // A reader that leaves now never learns how this read ended.
+      ahead?.catch(() => undefined);
       yield piece;
     }
   };
-  yield* readTo(end - heldBack);
+  const released = Math.max(start, end - heldBack);
+  yield* readTo(start, released);
   await blobs.verify(blob);
-  yield* readTo(end);
+  yield* readTo(released, end);
 }

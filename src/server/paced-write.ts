@@ -11,8 +11,8 @@ export interface ClientPace {
  * Writes a body at the client's pace. Only time spent waiting for the client
  * counts against it, not time spent waiting for the origin. Destroys the
  * connection when the client is too slow or the body fails, so that a partial
- * body is never ended as if it were whole. The chunks are used up. Returns the
- * bytes written.
+ * body is never ended as if it were whole. A chunk has left before the next one
+ * is asked for, whose memory may be the same. Returns the bytes written.
  */
 export async function writePaced(
   res: ServerResponse,
@@ -24,11 +24,8 @@ export async function writePaced(
   try {
     for await (const chunk of body) {
       if (res.destroyed) return written;
-      const { length } = chunk;
-      written += length;
-      if (res.write(chunk)) continue;
-      await waits.drain(res, length);
-      giveBack(res, chunk);
+      written += chunk.length;
+      await waits.write(res, chunk);
     }
   } catch (error) {
     cut(res);
@@ -36,16 +33,6 @@ export async function writePaced(
   }
   if (!res.destroyed) res.end();
   return written;
-}
-
-/** Frees what was sent: hundreds of clients fill the memory before it is collected. */
-function giveBack(
-  { destroyed }: ServerResponse,
-  { buffer, length }: Uint8Array,
-): void {
-  // Of a cut connection nobody knows whether it still reads the chunk.
-  if (destroyed || buffer instanceof SharedArrayBuffer) return;
-  if (buffer.byteLength === length) buffer.transfer(0);
 }
 
 class WaitMeter {
@@ -57,11 +44,11 @@ class WaitMeter {
     this.#pace = pace;
   }
 
-  async drain(res: ServerResponse, length: number): Promise<void> {
+  async write(res: ServerResponse, chunk: Uint8Array): Promise<void> {
     const start = performance.now();
-    await drained(res, this.#pace.rateWindow);
+    await sent(res, chunk, this.#pace.rateWindow);
     this.#waited += performance.now() - start;
-    this.#taken += length;
+    this.#taken += chunk.length;
     if (this.#waited < this.#pace.rateWindow) return;
     if (this.#taken * 1000 < this.#pace.rate * this.#waited) cut(res);
     this.#waited = 0;
@@ -69,12 +56,17 @@ class WaitMeter {
   }
 }
 
-/** Resolves when the client took what was written or left; after `longest` ms it is cut. */
-async function drained(res: ServerResponse, longest: number): Promise<void> {
+/** Resolves when the client took the chunk or left; after `longest` ms it is cut. */
+async function sent(
+  res: ServerResponse,
+  chunk: Uint8Array,
+  longest: number,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(() => cut(res), longest);
-  res.once("drain", resolve).once("close", resolve);
+  res.once("close", resolve);
+  res.write(chunk, () => resolve());
   await promise;
-  res.off("drain", resolve).off("close", resolve);
+  res.off("close", resolve);
   clearTimeout(timer);
 }

@@ -84,13 +84,13 @@ export class BlobStore {
     }
   }
 
-  /** The bytes that are there, at least one. Throws StoredArchiveUnreadable after dropping the blob. */
+  /** The bytes at `position`, at least one, in the memory of `buffer`. Throws StoredArchiveUnreadable after dropping the blob. */
   async read(
     blob: StoredBlob,
+    buffer: Buffer,
     position: number,
-    length: number,
-  ): Promise<Uint8Array> {
-    const buffer = Buffer.allocUnsafeSlow(length);
+  ): Promise<Buffer> {
+    const { length } = buffer;
     try {
       const { bytesRead } = await blob.handle.read(buffer, 0, length, position);
       if (bytesRead === 0)

@@ -52,8 +52,9 @@ export class Spool {
     return this.#hash.digest("hex") as Sha256;
   }
 
-  async read(position: number, length: number): Promise<Uint8Array> {
-    const buffer = Buffer.allocUnsafeSlow(length);
+  /** The bytes at `position`, as many as `buffer` takes, in its memory. */
+  async read(buffer: Buffer, position: number): Promise<Buffer> {
+    const { length } = buffer;
     const { bytesRead } = await this.#handle.read(buffer, 0, length, position);
     return buffer.subarray(0, bytesRead);
   }

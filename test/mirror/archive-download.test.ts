@@ -1,9 +1,9 @@
+import { readSize } from "../../src/mirror/piece-buffers.ts";
 import { describe, expect, it } from "vitest";
 import { ArchiveDigestWrong, OriginAnswerUnusable } from "../../src/errors.ts";
 import {
   ArchiveDownload,
   heldBack,
-  readSize,
 } from "../../src/mirror/archive-download.ts";
 import { BlobStore } from "../../src/store/blob-store.ts";
 import {
@@ -158,7 +158,9 @@ describe("a reader that is slow or leaves", () => {
     await firstBody.return?.();
     await first.close();
     const slowBody = slow.read()[Symbol.asyncIterator]();
-    const slowPieces = [(await slowBody.next()).value as Uint8Array];
+    const slowPieces = [
+      Buffer.from((await slowBody.next()).value as Uint8Array),
+    ];
     source.finish();
     await running;
     expect((await other.whole).equals(bytes)).toBe(true);
@@ -167,7 +169,7 @@ describe("a reader that is slow or leaves", () => {
     for (;;) {
       const next = await slowBody.next();
       if (next.done === true) break;
-      slowPieces.push(next.value);
+      slowPieces.push(Buffer.from(next.value));
     }
     expect(Buffer.concat(slowPieces).equals(bytes)).toBe(true);
     await slow.close();

@@ -137,7 +137,7 @@ export class Drain {
   ): Promise<Buffer> {
     try {
       for await (const piece of archive.read(range)) {
-        this.#pieces.push(piece);
+        this.#pieces.push(Buffer.from(piece));
         this.#seen.arrive();
       }
       return Buffer.concat(this.#pieces);
