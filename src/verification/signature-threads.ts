@@ -14,6 +14,7 @@ const worker = new URL(
   import.meta.url,
 );
 const mostWaiting = 1024;
+const idleMs = 10_000;
 
 /** Of a thread's start, which is not the signature's fault and takes a fraction of a second. */
 const startMs = 10_000;
@@ -38,10 +39,10 @@ export interface SignatureThreadsSettings {
   readonly memoryMiB?: number;
 }
 
-/** Decides about signatures away from the event loop, in a bounded number of threads, of which one starts at once. */
+/** Decides about signatures away from the event loop, in a bounded number of threads, of which one starts at once; idle ones end, since each takes tens of MiB. */
 export class SignatureThreads {
   readonly #deadlineMs: number;
-  readonly #pool: Piscina<SignatureTask, SignatureDecision>;
+  readonly #pool: Piscina<SignatureTask | undefined, SignatureDecision>;
   readonly #turn: LimitFunction;
 
   constructor(settings: SignatureThreadsSettings) {
@@ -50,14 +51,17 @@ export class SignatureThreads {
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
     this.#pool = new Piscina({
       filename: worker.href,
-      minThreads: 1,
+      minThreads: 0,
       maxThreads: threads,
+      idleTimeout: idleMs,
       resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
       atomics: "disabled",
     });
     this.#pool.on("error", () => {
       // An idle thread ended: nobody waits for it, and the next task starts another.
     });
+    // The first signature need not wait for a thread to load.
+    this.#pool.run(undefined, { name: "load" }).catch(() => undefined);
   }
 
   /**
