@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { loadConfiguration } from "../../src/config.ts";
 import { PackageHashThreads } from "../../src/verification/package-hash-threads.ts";
-import { zipLimits } from "../../src/wiring.ts";
+import { zipLimits } from "../../src/wiring/threads.ts";
 import { makeArchive } from "../../test/fakes/archive.ts";
 import { interleave, ratioOf } from "../figure.ts";
 import type { Row } from "../row.ts";

@@ -1,14 +1,13 @@
 import { readFileSync } from "node:fs";
-import type { Command } from "commander";
 import { lockFromMirror } from "../commands/lock-from-mirror.ts";
 import { lockFromStore } from "../commands/lock-from-store.ts";
 import { runLock, type LockOptions } from "../commands/lock.ts";
 import { loadConfiguration } from "../config.ts";
 import { ConfigurationInvalid } from "../errors.ts";
 import { wireMirror, wireRunningMirror } from "../wiring.ts";
-import { collect, platformsOf, untilStopped } from "./options.ts";
+import { platformsOf, untilStopped } from "./options.ts";
 
-interface LockFlags {
+export interface LockFlags {
   readonly config?: string;
   readonly platform?: readonly string[];
   readonly mirror?: string;
@@ -16,22 +15,7 @@ interface LockFlags {
   readonly check?: boolean;
 }
 
-/** `withConfig` adds the option that every command has. */
-export function addLock(
-  program: Command,
-  withConfig: (command: Command) => Command,
-): void {
-  withConfig(program.command("lock"))
-    .description("complete dependency lock files with verified hashes")
-    .argument("[dir...]", "where clients are run (default: here)")
-    .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
-    .option("--mirror <url>", "ask a running mirror, not the local store")
-    .option("--ca <file>", "PEM certificates to trust for --mirror")
-    .option("--check", "change nothing; status 1 when something is missing")
-    .action(lock);
-}
-
-async function lock(
+export async function lock(
   directories: readonly string[],
   flags: LockFlags,
 ): Promise<void> {

@@ -1,12 +1,29 @@
 import { parsePlatform, type Platform } from "../address/platform.ts";
 import { machinePlatform } from "../commands/machine-platform.ts";
+import type { Configuration } from "../config.ts";
 
-/** For options that may be given more than once. */
-export function collect(
-  value: string,
-  values: readonly string[] = [],
-): readonly string[] {
-  return [...values, value];
+/** The flags that choose packages. */
+export interface SelectionFlags {
+  readonly config?: string;
+  readonly platform?: readonly string[];
+  readonly lockFile?: readonly string[];
+  readonly directory?: readonly string[];
+  readonly list?: readonly string[];
+}
+
+/** Throws MalformedAddress. */
+export function selectionOf(
+  specs: readonly string[],
+  flags: SelectionFlags,
+  { platforms }: Configuration,
+) {
+  return {
+    specs,
+    lists: flags.list ?? [],
+    lockFiles: flags.lockFile ?? [],
+    directories: flags.directory ?? [],
+    platforms: platformsOf(flags.platform, platforms),
+  };
 }
 
 /** What was named, else what the configuration names, else this machine's. Throws MalformedAddress. */

@@ -1,0 +1,12 @@
+import { runServe } from "../commands/serve.ts";
+import { loadConfiguration } from "../config.ts";
+import { wireDaemon } from "../wiring/daemon.ts";
+
+export async function serve({
+  config: file,
+}: {
+  readonly config?: string;
+}): Promise<void> {
+  const daemon = await wireDaemon(() => loadConfiguration({ file }));
+  process.exitCode = await runServe(daemon, process);
+}

@@ -1,0 +1,74 @@
+import { hostname as machineName } from "node:os";
+import { getCACertificates } from "node:tls";
+import { type Configuration } from "../config.ts";
+import { Daemon } from "../server/daemon.ts";
+import { ServiceNotification } from "../server/service-notification.ts";
+import { makeCertificateSource } from "../server/certificate-source.ts";
+import { layOutStore } from "../store/layout.ts";
+import {
+  lockStorageDirectory,
+  prepareStorageDirectory,
+} from "../store/storage-directory.ts";
+import { wireAuthentication } from "./authentication.ts";
+import { wireCaps } from "./caps.ts";
+import { wireCore } from "./core.ts";
+import { wireFaces } from "./faces.ts";
+import { wireRules } from "./rules.ts";
+import { wireWatch, type Watch } from "./watch.ts";
+
+/**
+ * A daemon that holds its storage directory and is about to listen; `load`
+ * is called again on a reload. Throws what `load` throws, StoreUnusable and StoreInUse.
+ */
+export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
+  const configuration = load();
+  const rules = wireRules(configuration);
+  const { listen, limits, storage } = configuration;
+  const layout = layOutStore(storage.directory);
+  await prepareStorageDirectory(layout);
+  const lock = lockStorageDirectory(layout);
+  const watch = wireWatch(configuration, layout);
+  const { logger, audit } = watch;
+  const access = await wireAuthentication(configuration, layout, logger);
+  const core = wireCore(configuration, rules, layout, watch);
+  // Takes 0.2 s the first time, which no client should wait for.
+  getCACertificates("system");
+  const { connectionCaps, ...caps } = wireCaps(configuration, watch);
+  const { authentication } = access;
+  const parts = { ...caps, authentication };
+  const faces = wireFaces(configuration, core, parts, watch);
+  return new Daemon({
+    ...faces,
+    listen,
+    limits,
+    connectionCaps,
+    hostnames: [...configuration.origins.keys()],
+    machineName: machineName(),
+    certificates: makeCertificateSource(listen, layout.tls, machineName()),
+    notification: wireNotification(configuration, watch),
+    sweep: (before) => core.blobs.sweepStaging(before),
+    logger,
+    reload: () => {
+      const next = load();
+      core.admission.replaceRules(wireRules(next));
+      access.replace(next);
+    },
+    close: async () => {
+      access.close();
+      await core.close();
+      await audit.close();
+      lock.release();
+    },
+  });
+}
+
+function wireNotification(
+  { notify }: Configuration,
+  { logger }: Watch,
+): ServiceNotification {
+  return new ServiceNotification({
+    ...notify,
+    onFailure: (error) =>
+      logger.warn({ err: error }, "the service manager was not reached"),
+  });
+}
