@@ -6,14 +6,9 @@ import type { Path } from "./yaml-document.ts";
  * Keys of the contract that this version does not act on. Any value but the default is refused,
  * because a security setting that is silently ignored is worse than an error.
  */
-const notYet = [
-  "storage.maxSize",
-  "storage.minFree",
-  "platforms",
-  "auth.oidc",
-] as const;
+const notYet = ["platforms", "auth.oidc"] as const;
 
-type Keys = Pick<Configuration, "origins" | "storage" | "platforms" | "auth">;
+type Keys = Pick<Configuration, "origins" | "platforms" | "auth">;
 
 /** The paths of what is set and not available. */
 export function findUnavailable(set: Keys, defaults: Keys): Path[] {

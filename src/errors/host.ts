@@ -52,3 +52,16 @@ export class CannotListen extends ProvenderError {
     );
   }
 }
+
+/** The store takes no more archives now; what is stored is still served. */
+export class StoreFull extends ProvenderError {
+  readonly code = "store-full";
+  readonly reason: string;
+  constructor(reason: string, options?: ErrorOptions) {
+    super(
+      `The mirror cannot store the archive (${reason}): try again shortly, and make room on its disk.`,
+      options,
+    );
+    this.reason = reason;
+  }
+}

@@ -38,6 +38,7 @@ export type ErrorCode =
   | "too-busy"
   | "store-in-use"
   | "store-unusable"
+  | "store-full"
   | "configuration"
   | "listen"
   | "stored-archive-unreadable"

@@ -1,12 +1,16 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Sha256 } from "../address/hash.ts";
-import { ProvenderError, TooBusy } from "../errors.ts";
+import { ProvenderError, StoreFull, TooBusy } from "../errors.ts";
 import type { OriginArchive } from "../origin/http-client.ts";
 import type { BlobStore, StoredBlob } from "../store/blob-store.ts";
 import type { TrustedSha256 } from "../verification/signed-checksums.ts";
 import type { Outcome } from "./answer.ts";
 import { readStored } from "./stored-archive.ts";
-import { ArchiveDownload, type ReadableArchive } from "./archive-download.ts";
+import {
+  ArchiveDownload,
+  type DownloadSteps,
+  type ReadableArchive,
+} from "./archive-download.ts";
 
 export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
@@ -43,22 +47,33 @@ export interface ArchiveLimits {
 /** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
 const patience = 1_000;
 
+/** Archives at once that cannot be stored and are only handed on. */
+const mostPassing = 16;
+
 /** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
 export class ArchiveCache {
   readonly #blobs: BlobStore;
   readonly #limits: ArchiveLimits;
   readonly #events: ArchiveEvents;
-  readonly #downloads = new Map<TrustedSha256, Promise<ArchiveDownload>>();
+  readonly #reserve: DownloadSteps["reserve"];
+  readonly #downloads = new Map<TrustedSha256, ArchiveDownload>();
   readonly #all: LimitFunction;
   readonly #perOrigin = new Map<string, LimitFunction>();
   readonly #closing = new AbortController();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<ArchiveDownload, Promise<void>>();
   #left = 0;
   #readers = 0;
   #storeReaders = 0;
 
-  constructor(blobs: BlobStore, limits: ArchiveLimits, events: ArchiveEvents) {
+  /** Without `reserve` there is room for everything. */
+  constructor(
+    blobs: BlobStore,
+    limits: ArchiveLimits,
+    events: ArchiveEvents,
+    reserve?: DownloadSteps["reserve"],
+  ) {
     this.#blobs = blobs;
+    this.#reserve = reserve;
     this.#limits = limits;
     this.#events = events;
     this.#all = pLimit(limits.fills);
@@ -68,12 +83,7 @@ export class ArchiveCache {
   async open(sha256: TrustedSha256, start: ArchiveStart): Promise<OpenArchive> {
     for (;;) {
       const running = this.#downloads.get(sha256);
-      if (running !== undefined) {
-        const download = await running;
-        // It may have left meanwhile, and closed its file.
-        if (this.#downloads.get(sha256) !== running) continue;
-        return this.#follow(download, "joined");
-      }
+      if (running?.isWhole === true) return this.#follow(running, "joined");
       const left = this.#left;
       const stored = await this.#blobs.open(sha256);
       if (stored !== undefined) {
@@ -82,8 +92,8 @@ export class ArchiveCache {
         continue;
       }
       // A download that left meanwhile may have stored it: look again.
-      if (left !== this.#left || this.#downloads.has(sha256)) continue;
-      return this.#follow(await this.#start(sha256, start), "fetched");
+      if (left !== this.#left || this.#downloads.get(sha256)?.isWhole) continue;
+      return this.#follow(this.#start(sha256, start), "fetched");
     }
   }
 
@@ -98,38 +108,31 @@ export class ArchiveCache {
 
   /** The size in bytes of an archive that is stored or announced, without asking the origin; undefined when unknown. */
   async findSize(sha256: TrustedSha256): Promise<number | undefined> {
-    const running = await this.#downloads.get(sha256);
-    return running?.size ?? (await this.#blobs.size(sha256));
+    return (
+      this.#downloads.get(sha256)?.size ?? (await this.#blobs.size(sha256))
+    );
   }
 
   /** Ends the downloads; resolves when their files are gone. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.allSettled(this.#running);
+    await Promise.allSettled(this.#running.values());
   }
 
-  /** In the map before anything is awaited, so that no second download can start. */
-  #start(sha256: TrustedSha256, start: ArchiveStart): Promise<ArchiveDownload> {
-    if (this.#downloads.size >= this.#limits.waiters)
+  /**
+   * In the map before anything is awaited, so that no second download can start.
+   * One that is only passing and has lost its beginning makes way for another.
+   */
+  #start(sha256: TrustedSha256, start: ArchiveStart): ArchiveDownload {
+    if (this.#running.size >= this.#limits.waiters)
       throw new TooBusy("archives being fetched");
-    const creating = this.#create(sha256, start);
-    this.#downloads.set(sha256, creating);
-    return creating;
-  }
-
-  async #create(
-    sha256: TrustedSha256,
-    start: ArchiveStart,
-  ): Promise<ArchiveDownload> {
-    const spool = await this.#blobs.createSpool().catch((error: unknown) => {
-      this.#leave(sha256);
-      throw error;
-    });
+    const spool = this.#blobs.planSpool();
     const download = new ArchiveDownload(sha256, start.name, spool);
+    this.#downloads.set(sha256, download);
     const running = this.#run(download, start).finally(() =>
-      this.#running.delete(running),
+      this.#running.delete(download),
     );
-    this.#running.add(running);
+    this.#running.set(download, running);
     return download;
   }
 
@@ -138,7 +141,9 @@ export class ArchiveCache {
     const receive = () =>
       download.run(() => start.open(this.#closing.signal), this.#blobs, {
         verified: () => this.#events.onVerified(sha256, stored),
-        leave: () => this.#leave(sha256),
+        leave: () => this.#leave(download),
+        expectPassing: () => this.#expectPassing(),
+        ...(this.#reserve && { reserve: this.#reserve }),
       });
     try {
       await this.#shareOf(start.hostname)(() => this.#all(receive));
@@ -155,9 +160,17 @@ export class ArchiveCache {
     return share;
   }
 
-  #leave(sha256: TrustedSha256): void {
+  /** What passes is in memory, which is bounded. */
+  #expectPassing(): void {
+    const others = [...this.#running.keys()].filter((one) => one.isPassing);
+    if (others.length >= mostPassing)
+      throw new StoreFull("too many others are only passing through already");
+  }
+
+  #leave(download: ArchiveDownload): void {
     this.#left++;
-    this.#downloads.delete(sha256);
+    if (this.#downloads.get(download.sha256) === download)
+      this.#downloads.delete(download.sha256);
   }
 
   #follow(download: ArchiveDownload, outcome: Outcome): OpenArchive {
@@ -209,6 +222,7 @@ export class ArchiveCache {
 
   #openStored(blob: StoredBlob): OpenArchive {
     const readers = () => this.#storeReaders;
+    const endUse = this.#blobs.usage.begin(blob.sha256);
     this.#storeReaders++;
     return {
       sha256: blob.sha256,
@@ -216,6 +230,7 @@ export class ArchiveCache {
       read: (range) => readStored(this.#blobs, blob, range, readers),
       close: () => {
         this.#storeReaders--;
+        endUse();
         return blob.handle.close();
       },
       outcome: "hit",

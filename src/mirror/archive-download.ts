@@ -2,7 +2,8 @@ import type { Sha256 } from "../address/hash.ts";
 import { ArchiveDigestWrong, OriginAnswerUnusable } from "../errors.ts";
 import type { OriginArchive } from "../origin/http-client.ts";
 import type { BlobStore } from "../store/blob-store.ts";
-import type { Spool } from "../store/spool.ts";
+import { classifyFileFailure } from "../store/file-failure.ts";
+import type { Spool, SpoolReader } from "../store/spool.ts";
 import type { TrustedSha256 } from "../verification/signed-checksums.ts";
 import { PieceBuffers } from "./piece-buffers.ts";
 
@@ -24,6 +25,8 @@ export interface ReadableArchive {
 
 /** The end of each body that readers get only after the digest matched. */
 export const heldBack = 64 * 1024;
+/** What is reserved at once for an archive of unknown length. */
+const roomStep = 64 * 1024 * 1024;
 
 /** What the cache wants to know of a download, in this order. */
 export interface DownloadSteps {
@@ -34,7 +37,23 @@ export interface DownloadSteps {
    * from the store, so that a newcomer always finds exactly one of the two.
    */
   readonly leave: () => void;
+  /** Throws StoreFull when no more archives may pass without being stored. */
+  readonly expectPassing?: () => void;
+  /** Room for so many bytes; undefined when there is none. There always is by default. */
+  readonly reserve?: (
+    size: number,
+    written: () => number,
+  ) => Promise<Room | undefined>;
 }
+
+/** What was reserved for one archive. */
+export interface Room {
+  readonly size: number;
+  grow(bytes: number): Promise<boolean>;
+  release(): void;
+}
+
+const noRoom = new Error("its disk is full, or as full as it may be");
 
 type State =
   | { readonly is: "downloading" }
@@ -60,6 +79,7 @@ export class ArchiveDownload {
   readonly #start = Promise.withResolvers<void>();
   readonly #store = Promise.withResolvers<void>();
   #size: number | undefined;
+  #room: Room | undefined;
   #readers = 0;
   #state: State = { is: "downloading" };
   #progress = Promise.withResolvers<void>();
@@ -85,10 +105,20 @@ export class ArchiveDownload {
     return this.#spool.written;
   }
 
+  /** True while a reader that joins can have every byte. */
+  get isWhole(): boolean {
+    return this.#spool.isWhole;
+  }
+
+  /** True when nothing of it will be stored, and its readers share what is in memory. */
+  get isPassing(): boolean {
+    return this.#spool.isPassing;
+  }
+
   /**
    * Receives, verifies and stores. Readers get the tail once the digest matched
-   * and need not wait for the disk. Rejects as the readers do, or when what was
-   * verified could not be stored.
+   * and need not wait for the disk. What cannot be stored is verified all the
+   * same. Rejects as the readers do, or when what was verified could not be stored.
    */
   async run(
     open: () => Promise<OriginArchive>,
@@ -97,9 +127,9 @@ export class ArchiveDownload {
   ): Promise<void> {
     this.#admit.resolve();
     try {
-      await this.#receive(await open());
+      await this.#receive(await open(), steps);
       this.#verify();
-      steps.verified();
+      if (!this.isPassing) steps.verified();
       this.#become({ is: "verified" });
       await blobs.commit(this.#spool, this.sha256);
       steps.leave();
@@ -110,13 +140,14 @@ export class ArchiveDownload {
       await this.#fail(error);
       throw error;
     } finally {
+      this.#room?.release();
       await this.#spool.release();
     }
   }
 
   /** A view of this download for one reader; it keeps the file open until it is closed. */
   join(): ReadableArchive {
-    this.#spool.hold();
+    const reader = this.#spool.follow();
     this.#readers++;
     const size = () => this.#size;
     return {
@@ -124,19 +155,22 @@ export class ArchiveDownload {
       get size() {
         return size();
       },
-      read: (range) => this.#read(range ?? { start: 0, end: undefined }),
+      read: (range) =>
+        this.#read(reader, range ?? { start: 0, end: undefined }),
       close: () => {
         this.#readers--;
-        return this.#spool.release();
+        return reader.close();
       },
     };
   }
 
-  async #receive(archive: OriginArchive): Promise<void> {
+  async #receive(archive: OriginArchive, steps: DownloadSteps): Promise<void> {
     this.#size = archive.size;
+    await this.#openSpool(archive.size, steps);
     this.#start.resolve();
     for await (const chunk of archive.body) {
-      await this.#spool.append(chunk);
+      await this.#makeRoom(chunk.length, steps);
+      await this.#append(chunk, steps);
       this.#wake();
     }
     const { written } = this.#spool;
@@ -145,6 +179,52 @@ export class ArchiveDownload {
         this.#name,
         `${written} bytes came, ${this.#size} were announced`,
       );
+  }
+
+  async #openSpool(
+    size: number | undefined,
+    steps: DownloadSteps,
+  ): Promise<void> {
+    const spool = this.#spool;
+    if (steps.reserve !== undefined) {
+      this.#room = await steps.reserve(size ?? roomStep, () => spool.written);
+      if (this.#room === undefined) {
+        this.#pass(noRoom, steps);
+        return;
+      }
+    }
+    await spool
+      .open()
+      .catch((error: unknown) => this.#passIfDiskFails(error, steps));
+  }
+
+  /** Only an archive of unknown length needs more than it has. */
+  async #makeRoom(coming: number, steps: DownloadSteps): Promise<void> {
+    const room = this.#room;
+    if (room === undefined || this.isPassing) return;
+    if (this.received + coming <= room.size) return;
+    if (!(await room.grow(roomStep))) this.#pass(noRoom, steps);
+  }
+
+  async #append(chunk: Uint8Array, steps: DownloadSteps): Promise<void> {
+    if (this.isPassing) return this.#spool.append(chunk);
+    await this.#spool.append(chunk).catch((error: unknown) => {
+      this.#passIfDiskFails(error, steps);
+      return this.#spool.append(chunk);
+    });
+  }
+
+  #passIfDiskFails(error: unknown, steps: DownloadSteps): void {
+    if (classifyFileFailure(error) === undefined) throw error;
+    this.#pass(error, steps);
+  }
+
+  /** Who only waits for it to be stored hears it at once. */
+  #pass(problem: unknown, { expectPassing }: DownloadSteps): void {
+    expectPassing?.();
+    this.#spool.pass(problem);
+    this.#room?.release();
+    this.#store.reject(this.#spool.refusal());
   }
 
   #verify(): void {
@@ -172,14 +252,17 @@ export class ArchiveDownload {
     resolve();
   }
 
-  async *#read(range: ByteRange): AsyncGenerator<Uint8Array> {
+  async *#read(
+    reader: SpoolReader,
+    range: ByteRange,
+  ): AsyncGenerator<Uint8Array> {
     const buffers = new PieceBuffers(1);
     let position = range.start;
     for (;;) {
       const end = this.#readableEnd(range);
       if (position < end) {
         const buffer = buffers.take(this.#readers, end - position);
-        const piece = await this.#spool.read(buffer, position);
+        const piece = await reader.read(buffer, position);
         position += piece.length;
         yield piece;
       } else if (this.#state.is === "downloading") {

@@ -24,6 +24,8 @@ export interface DaemonParts {
   readonly notification: ServiceNotification;
   /** Removes staging files not written since; returns how many. */
   readonly sweep: (before: Date) => Promise<number>;
+  /** Looks after the store, in the background: at the start and once an hour. */
+  readonly tend: () => Promise<void>;
   readonly logger: Logger;
   /** Reads the configuration again and applies what can change while serving; throws what is wrong with it. */
   readonly reload: () => void;
@@ -36,7 +38,8 @@ interface Started {
   readonly clients: string;
 }
 
-const day = 24 * 60 * 60 * 1000;
+const hour = 60 * 60 * 1000;
+const day = 24 * hour;
 /** Longer than any transfer of another process may stand still, so that only leftovers are swept. */
 const sweepAfter = 45_000;
 
@@ -46,6 +49,7 @@ export class Daemon {
   #listener: Listener | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #sweep: NodeJS.Timeout | undefined;
+  #tending: NodeJS.Timeout | undefined;
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
@@ -94,6 +98,7 @@ export class Daemon {
     readiness.become("stopping");
     clearInterval(this.#renewal);
     clearTimeout(this.#sweep);
+    clearInterval(this.#tending);
     notification.stopWatchdog();
     await notification.stopping();
     logger.info("stopping");
@@ -126,9 +131,18 @@ export class Daemon {
       () => void this.#sweepStaging(started),
       sweepAfter,
     );
+    this.#tending = setInterval(() => void this.#tend(), hour);
+    void this.#tend();
     void notification.ready(`Serving on ${url}`);
     notification.startWatchdog(() => true);
     logger.info({ url }, "serving");
+  }
+
+  async #tend(): Promise<void> {
+    const { tend, logger } = this.#parts;
+    await tend().catch((error: unknown) =>
+      logger.warn({ err: error }, "the store could not be counted"),
+    );
   }
 
   async #sweepStaging(before: Date): Promise<void> {

@@ -10,12 +10,15 @@ import {
   readdir,
   rm,
   stat,
+  statfs,
 } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../address/hash.ts";
 import { StoredArchiveDamaged, StoredArchiveUnreadable } from "../errors.ts";
 import { readBlobState } from "./blob-identity.ts";
+import { listBlobs, type ListedBlob } from "./blob-listing.ts";
+import { BlobUsage } from "./blob-usage.ts";
 import { commitFile } from "./durable-file.ts";
 import { classifyFileFailure } from "./file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "./layout.ts";
@@ -36,23 +39,35 @@ export interface StoredBlob {
   readonly handle: FileHandle;
 }
 
+export interface FreeSpace {
+  readonly bytes: number;
+  readonly files: number | undefined;
+}
+
 /** What the store tells the wiring; never waited for. */
 export interface BlobEvents {
   /** It was dropped, because it is not what its name says or cannot be read. */
   readonly onDamaged: (sha256: Sha256, problem: string) => void;
+  /** One more is in the store, of so many bytes. */
+  readonly onStored: (size: number) => void;
 }
 
-const untold: BlobEvents = { onDamaged: () => undefined };
+const untold: BlobEvents = {
+  onDamaged: () => undefined,
+  onStored: () => undefined,
+};
 
 /** Archives named by their SHA-256; `commit` is the only way in, and `verify` finds out what the disk did to them since. */
 export class BlobStore {
+  readonly usage: BlobUsage;
   readonly #layout: StoreLayout;
   readonly #events: BlobEvents;
   readonly #verified = new VerifiedBlobs();
 
-  constructor(layout: StoreLayout, events: BlobEvents = untold) {
+  constructor(layout: StoreLayout, events: Partial<BlobEvents> = {}) {
+    this.usage = new BlobUsage(layout);
     this.#layout = layout;
-    this.#events = events;
+    this.#events = { ...untold, ...events };
   }
 
   /** Opens a blob, or undefined when there is none; what cannot be a blob is dropped. */
@@ -112,7 +127,14 @@ export class BlobStore {
   }
 
   async createSpool(): Promise<Spool> {
-    return Spool.create(stagingPath(this.#layout, "archive"));
+    const spool = this.planSpool();
+    await spool.open();
+    return spool;
+  }
+
+  /** One whose file is made by `open`. */
+  planSpool(): Spool {
+    return new Spool(stagingPath(this.#layout, "archive"));
   }
 
   /** An empty folder for work on what is not stored yet; it goes with its content when it is disposed of. */
@@ -126,8 +148,15 @@ export class BlobStore {
   /** Durable on return. The caller has compared the spool's digest with `sha256`. */
   async commit(spool: Spool, sha256: Sha256): Promise<void> {
     const { handle } = spool;
-    await commitFile(handle, spool.path, blobPath(this.#layout, sha256));
+    const path = blobPath(this.#layout, sha256);
+    const before = await this.size(sha256);
+    await commitFile(handle, spool.path, path).catch(async (error: unknown) => {
+      // Its folder may not have been synced, and a name that is not durable is none.
+      await this.delete(sha256).catch(() => undefined);
+      throw error;
+    });
     await this.#verified.remember({ sha256, handle });
+    if (before === undefined) this.#events.onStored(spool.written);
   }
 
   /**
@@ -153,6 +182,17 @@ export class BlobStore {
 
   async delete(sha256: Sha256): Promise<void> {
     await rm(blobPath(this.#layout, sha256), { force: true, recursive: true });
+  }
+
+  list(): AsyncGenerator<ListedBlob> {
+    return listBlobs(this.#layout);
+  }
+
+  /** What the disk has left, in bytes and files; files are undefined where they are not counted. */
+  async measureFree(): Promise<FreeSpace> {
+    const found = await statfs(this.#layout.blobs);
+    const { bavail, bsize, files, ffree } = found;
+    return { bytes: bavail * bsize, files: files > 0 ? ffree : undefined };
   }
 
   /** Throws unless the store can be read and written now. */

@@ -11,6 +11,8 @@ export interface StoreLayout {
   readonly records: string;
   readonly staging: string;
   readonly lock: string;
+  /** The journal of when each archive was last used. */
+  readonly lastUse: string;
   /** The current audit log; older ones lie beside it. */
   readonly audit: string;
   /** What archive URLs are signed with. */
@@ -32,6 +34,7 @@ export function layOutStore(directory: string): StoreLayout {
     records: join(directory, "records", "v1"),
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
+    lastUse: join(directory, "last-use.v1.log"),
     audit: join(directory, "audit", "audit.jsonl"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     tls: {

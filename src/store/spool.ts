@@ -1,48 +1,78 @@
 import { createHash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../address/hash.ts";
+import { StoreFull } from "../errors.ts";
+import { PassingWindow, type WindowFollower } from "./passing-window.ts";
+
+/** One who reads while the spool is written; close it when done. */
+export interface SpoolReader {
+  /** At least one byte where something was written. Throws StoreFull for one who was too slow for what could not be stored. */
+  read(buffer: Buffer, position: number): Promise<Buffer>;
+  close(): Promise<void>;
+}
 
 /**
  * A file that is being received: one writer appends and hashes, any number of
  * readers follow through the same handle, which stays valid after the file is
- * renamed or removed. The handle closes when its last holder lets go.
+ * renamed or removed. The handle closes when its last holder lets go. Where the
+ * disk takes no more, what follows is in memory for as long as the readers need
+ * it, and the whole can be verified but not stored.
  */
 export class Spool {
   readonly path: string;
-  readonly #handle: FileHandle;
   readonly #hash = createHash("sha256");
+  #handle: FileHandle | undefined;
   #written = 0;
   #holders = 1;
+  #window: PassingWindow | undefined;
+  /** Why the rest is only passing. */
+  #problem: unknown;
+  /** The bytes before this one are in the file. */
+  #onDisk = Infinity;
+  readonly #readers = new Set<{ follower: WindowFollower | undefined }>();
 
-  private constructor(path: string, handle: FileHandle) {
+  /** The caller is its first holder; `open` comes before the first append. */
+  constructor(path: string) {
     this.path = path;
-    this.#handle = handle;
   }
 
-  /** A new empty file that nobody else has; the caller is its first holder. */
-  static async create(path: string): Promise<Spool> {
-    return new Spool(path, await open(path, "wx+", 0o600));
+  /** Makes the file: a new one that nobody else has. */
+  async open(): Promise<void> {
+    this.#handle = await open(this.path, "wx+", 0o600);
   }
 
   get written(): number {
     return this.#written;
   }
 
+  /** Throws StoreFull where not everything is in the file. */
   get handle(): FileHandle {
+    if (this.#handle === undefined || this.#window !== undefined)
+      throw this.refusal();
     return this.#handle;
   }
 
+  get isPassing(): boolean {
+    return this.#window !== undefined;
+  }
+
+  /** True while a new reader can have everything from the first byte on. */
+  get isWhole(): boolean {
+    return this.#window === undefined || this.#window.start === this.#onDisk;
+  }
+
+  /** From now on nothing is written to the disk; `problem` says why. */
+  pass(problem: unknown): void {
+    if (this.#window !== undefined) return;
+    this.#problem = problem;
+    this.#onDisk = this.#written;
+    this.#window = new PassingWindow(this.#written);
+    for (const reader of this.#readers) reader.follower = this.#window.follow();
+  }
+
   async append(chunk: Uint8Array): Promise<void> {
-    let done = 0;
-    while (done < chunk.length) {
-      const { bytesWritten } = await this.#handle.write(
-        chunk,
-        done,
-        chunk.length - done,
-        this.#written + done,
-      );
-      done += bytesWritten;
-    }
+    if (this.#window === undefined) await this.#write(chunk);
+    else if (!(await this.#window.append(chunk))) throw this.refusal();
     this.#hash.update(chunk);
     this.#written += chunk.length;
   }
@@ -54,9 +84,26 @@ export class Spool {
 
   /** The bytes at `position`, as many as `buffer` takes, in its memory. */
   async read(buffer: Buffer, position: number): Promise<Buffer> {
+    if (this.#handle === undefined) throw this.refusal();
     const { length } = buffer;
     const { bytesRead } = await this.#handle.read(buffer, 0, length, position);
     return buffer.subarray(0, bytesRead);
+  }
+
+  /** Keeps the file open, and what passes in memory, until it is closed. */
+  follow(): SpoolReader {
+    this.hold();
+    const reader = { follower: this.#window?.follow() };
+    this.#readers.add(reader);
+    return {
+      read: (buffer, position) => this.#readFor(reader, buffer, position),
+      close: () => {
+        this.#readers.delete(reader);
+        if (reader.follower !== undefined)
+          this.#window?.unfollow(reader.follower);
+        return this.release();
+      },
+    };
   }
 
   hold(): void {
@@ -64,11 +111,54 @@ export class Spool {
   }
 
   async release(): Promise<void> {
-    if (--this.#holders === 0) await this.#handle.close();
+    if (--this.#holders === 0) await this.#handle?.close();
   }
 
   /** Takes the file's name away; readers that follow keep what they have. */
   async remove(): Promise<void> {
     await rm(this.path, { force: true });
+  }
+
+  async #readFor(
+    { follower }: { readonly follower: WindowFollower | undefined },
+    buffer: Buffer,
+    position: number,
+  ): Promise<Buffer> {
+    if (this.#window === undefined || follower === undefined)
+      return this.read(buffer, position);
+    if (position < this.#onDisk) {
+      this.#window.advance(follower, position);
+      return this.read(buffer.subarray(0, this.#onDisk - position), position);
+    }
+    const length = this.#window.read(follower, buffer, position);
+    if (length === 0) throw this.refusal();
+    return buffer.subarray(0, length);
+  }
+
+  async #write(chunk: Uint8Array): Promise<void> {
+    let done = 0;
+    while (done < chunk.length) {
+      const { bytesWritten } = await this.#fileOf().write(
+        chunk,
+        done,
+        chunk.length - done,
+        this.#written + done,
+      );
+      done += bytesWritten;
+    }
+  }
+
+  #fileOf(): FileHandle {
+    if (this.#handle === undefined) throw this.refusal();
+    return this.#handle;
+  }
+
+  /** Why what comes is not stored. */
+  refusal(): StoreFull {
+    const reason =
+      this.#problem instanceof Error
+        ? this.#problem.message
+        : "it cannot be written";
+    return new StoreFull(reason, { cause: this.#problem });
   }
 }

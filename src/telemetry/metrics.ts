@@ -11,6 +11,35 @@ export type AlarmKind =
   | "audit-lost"
   | "module-replaced";
 
+/** What is stored, and what the disk has left in bytes. */
+export interface StoreUse {
+  readonly archives: number;
+  readonly bytes: number;
+  readonly freeBytes: number;
+}
+
+const storeGauges: readonly {
+  readonly name: string;
+  readonly help: string;
+  readonly of: (use: StoreUse) => number;
+}[] = [
+  {
+    name: "provender_store_archives",
+    help: "Archives in the store; NaN until they were counted.",
+    of: ({ archives }) => archives,
+  },
+  {
+    name: "provender_store_bytes",
+    help: "Bytes of the archives in the store; NaN until they were counted.",
+    of: ({ bytes }) => bytes,
+  },
+  {
+    name: "provender_store_free_bytes",
+    help: "Bytes that the disk of the store has left.",
+    of: ({ freeBytes }) => freeBytes,
+  },
+];
+
 /** The numbers of one process, in the text format of Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -77,6 +106,13 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #archives = new Counter({
+    name: "provender_archives_total",
+    help: "Archives that were evicted, or passed through without being stored.",
+    labelNames: ["outcome"],
+    registers: [this.#registry],
+  });
+
   constructor(startedAt: Date) {
     this.#up.set(startedAt.getTime() / 1000);
   }
@@ -118,6 +154,25 @@ export class Metrics {
   /** How many hosts are suspended now. */
   showSuspended(hosts: number): void {
     this.#suspended.set(hosts);
+  }
+
+  countArchive(outcome: "evicted" | "passed"): void {
+    this.#archives.inc({ outcome });
+  }
+
+  /** `read` is asked at each exposition; undefined while nothing was counted yet. */
+  watchStore(read: () => Promise<StoreUse | undefined>): void {
+    for (const { name, help, of } of storeGauges) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [this.#registry],
+        collect: async () => {
+          const use = await read();
+          gauge.set(use === undefined ? NaN : of(use));
+        },
+      });
+    }
   }
 
   /** The exposition, with its media type. */

@@ -1,4 +1,6 @@
+import type { Sha256 } from "../address/hash.ts";
 import { type Configuration } from "../config.ts";
+import { StoreFull } from "../errors.ts";
 import { Admission, type AdmissionRules } from "../mirror/admission.ts";
 import { ArchiveCache } from "../mirror/archive-cache.ts";
 import { systemClock } from "../mirror/clock.ts";
@@ -8,14 +10,16 @@ import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/provider-mirror.ts";
 import type { ReleaseHistory } from "../mirror/release-history.ts";
 import type { ReleaseRecords } from "../mirror/release-records.ts";
+import type { Retention } from "../mirror/retention.ts";
 import { TrustLedger } from "../mirror/trust-ledger.ts";
-import { BlobStore } from "../store/blob-store.ts";
+import type { BlobStore } from "../store/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import { RecordStore } from "../store/record-store.ts";
 import { SignatureThreads } from "../verification/signature-threads.ts";
 import { wireCatalog } from "./catalog.ts";
 import { wireModules } from "./modules.ts";
 import { wireClients, wireOrigins } from "./origins.ts";
+import { wireStore } from "./store.ts";
 import { wireHashing, wireJudge } from "./threads.ts";
 import type { Watch } from "./watch.ts";
 
@@ -30,6 +34,7 @@ export interface Core {
   readonly admission: Admission;
   readonly releases: ReleaseRecords;
   readonly history: ReleaseHistory;
+  readonly retention: Retention;
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
   stopFetching(): Promise<void>;
   close(): Promise<void>;
@@ -51,17 +56,15 @@ export function wireCore(
   watch: Watch,
 ): Core {
   const { logger } = watch;
-  const blobs = new BlobStore(layout, {
-    onDamaged: (sha256, problem) =>
-      watch.alarms.raise("archive-damaged", { sha256, problem }),
-  });
+  const names = () => ({ catalog, ...kept });
+  const { blobs, retention } = wireStore(configuration, layout, names, watch);
   const records = wireRecords(layout, watch);
   const signatures = wireSignatures(configuration);
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, error) =>
     logger.error({ sha256, err: error }, "an archive could not be hashed"),
   );
-  const archives = wireArchives(configuration, blobs, hashes, watch);
+  const archives = wireArchives(configuration, blobs, hashes, retention, watch);
   const clients = wireClients(configuration, watch);
   const ledger = new TrustLedger(records);
   const admission = new Admission(
@@ -87,11 +90,11 @@ export function wireCore(
   const modules = wireModules(configuration, clients, shared);
   const closing = wireClosing(
     [archives, modules.archives],
-    [signatures, hashing, clients],
+    [signatures, hashing, clients, blobs.usage],
   );
   const parts = { blobs, records, hashes, catalog, providers, admission };
   const { mirror } = modules;
-  return { ...parts, ...kept, modules: mirror, ...closing };
+  return { ...parts, ...kept, retention, modules: mirror, ...closing };
 }
 
 interface Closable {
@@ -123,14 +126,19 @@ function wireArchives(
   { limits }: Configuration,
   blobs: BlobStore,
   hashes: PackageHashes,
-  { logger }: Watch,
+  retention: Retention,
+  { logger, metrics }: Watch,
 ): ArchiveCache {
-  return new ArchiveCache(blobs, limits, {
-    onVerified: (sha256, stored) => hashes.schedule(sha256, stored),
-    onFailed: (archive, error) =>
-      logger.warn(
-        { archive, error: (error as Error).message },
-        "an archive was not stored",
-      ),
-  });
+  const events = {
+    onVerified: (sha256: Sha256, stored: Promise<void>) =>
+      hashes.schedule(sha256, stored),
+    onFailed: (archive: string, error: unknown) => {
+      if (error instanceof StoreFull) metrics.countArchive("passed");
+      const { message } = error as Error;
+      logger.warn({ archive, error: message }, "an archive was not stored");
+    },
+  };
+  return new ArchiveCache(blobs, limits, events, (size, written) =>
+    retention.reserve(size, written),
+  );
 }

@@ -47,6 +47,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: wireNotification(configuration, watch),
     sweep: (before) => core.blobs.sweepStaging(before),
+    tend: () => core.retention.tend(),
     logger,
     reload: () => {
       const next = load();

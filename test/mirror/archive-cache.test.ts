@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { OriginAnswerUnusable, TooBusy } from "../../src/errors.ts";
 import {
@@ -86,18 +86,24 @@ describe("one digest", () => {
     expect([bad.opened, good.opened]).toEqual([1, 1]);
   });
 
-  it("can be asked for again when its file could not be made", async () => {
+  it("is handed on when its file cannot be made, and stored as soon as it can", async () => {
     const { cache, layout } = await prepare();
     const { bytes, digest } = randomArchive(size);
-    const source = new SteeredBody(bytes, size);
-    source.finish();
+    const source = () => {
+      const made = new SteeredBody(bytes, size);
+      made.finish();
+      return startOf(made);
+    };
     await rm(layout.staging, { recursive: true });
-    await expect(cache.open(digest, startOf(source))).rejects.toThrow("ENOENT");
-    const healed = await makeLayout();
-    const other = new ArchiveCache(new BlobStore(healed), limits, silent);
-    const reader = new Drain(await other.open(digest, startOf(source)));
+    const reader = new Drain(await cache.open(digest, source()));
     expect((await reader.whole).equals(bytes)).toBe(true);
-    await expect(cache.open(digest, startOf(source))).rejects.toThrow("ENOENT");
+    expect(filesIn(layout.blobs)).toEqual([]);
+    await mkdir(layout.staging);
+    const next = await cache.open(digest, source());
+    const again = new Drain(next);
+    await next.stored;
+    expect((await again.whole).equals(bytes)).toBe(true);
+    expect(filesIn(layout.blobs)).toEqual([digest]);
   });
 });
 
@@ -214,13 +220,12 @@ describe("the bounds of the cache", () => {
     const { cache } = await prepare({ fillsPerOrigin: 2 });
     const archives = Array.from({ length: 3 }, () => randomArchive(100_000));
     const sources = archives.map(({ bytes }) => new SteeredBody(bytes));
-    const readers = await Promise.all(
-      sources.map(async (source, index) => {
-        const digest = archives[index]?.digest;
-        if (digest === undefined) throw new Error("as many as sources");
-        return new Drain(await cache.open(digest, startOf(source)));
-      }),
-    );
+    const readers: Drain[] = [];
+    for (const [index, { digest }] of archives.entries()) {
+      const source = sources[index];
+      if (source === undefined) throw new Error("as many as archives");
+      readers.push(new Drain(await cache.open(digest, startOf(source))));
+    }
     const other = new SteeredBody(randomArchive(10).bytes);
     await Promise.all(sources.slice(0, 2).map((source) => source.sendTo(1)));
     expect(sources.map(({ opened }) => opened)).toEqual([1, 1, 0]);
@@ -248,6 +253,7 @@ describe("the bounds of the cache", () => {
   it("ends its downloads and their files when it closes", async () => {
     const { cache, layout } = await prepare();
     const { digest } = randomArchive(size);
+    const asked = Promise.withResolvers<undefined>();
     const start: ArchiveStart = {
       name: "archive.zip",
       hostname: "a.example",
@@ -255,9 +261,11 @@ describe("the bounds of the cache", () => {
         new Promise((_, reject) => {
           const end = () => reject(new Error("ended"));
           signal.addEventListener("abort", end);
+          asked.resolve(undefined);
         }),
     };
     const archive = await cache.open(digest, start);
+    await asked.promise;
     const reader = new Drain(archive);
     await cache.close();
     await expect(reader.whole).rejects.toThrow("ended");

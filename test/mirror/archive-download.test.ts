@@ -20,7 +20,7 @@ const nothing = { verified: () => undefined, leave: () => undefined };
 async function prepare({ bytes, digest } = randomArchive(size)) {
   const layout = await makeLayout();
   const blobs = new BlobStore(layout);
-  const spool = await blobs.createSpool();
+  const spool = blobs.planSpool();
   const download = new ArchiveDownload(digest, "archive.zip", spool);
   return { layout, blobs, spool, download, bytes, digest };
 }

@@ -1,0 +1,33 @@
+import type { Sha256 } from "../address/hash.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+
+/** A stored archive and when it was last used. */
+export interface UsedBlob {
+  readonly sha256: Sha256;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly usedAt: number;
+}
+
+/** How long another process is believed to have an archive open, in milliseconds. */
+const openFor = 60_000;
+
+/** What may leave, least recently used first: neither what is in use nor what no origin could give again. */
+export async function orderByUse(
+  blobs: BlobStore,
+  irreplaceable: ReadonlySet<Sha256>,
+): Promise<readonly UsedBlob[]> {
+  const now = Date.now();
+  const uses = await blobs.usage.read();
+  const found: UsedBlob[] = [];
+  for await (const { sha256, size, writtenAt } of blobs.list()) {
+    if (sha256 === undefined || irreplaceable.has(sha256)) continue;
+    const use = uses.get(sha256);
+    const isOpenElsewhere =
+      use?.open === true && Math.abs(now - use.at) < openFor;
+    if (blobs.usage.isOpen(sha256) || isOpenElsewhere) continue;
+    found.push({ sha256, size, usedAt: Math.max(writtenAt, use?.at ?? 0) });
+  }
+  return found.toSorted((a, b) => a.usedAt - b.usedAt);
+}

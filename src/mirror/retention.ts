@@ -1,0 +1,171 @@
+import pLimit from "p-limit";
+import type { Sha256 } from "../address/hash.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import { orderByUse, type UsedBlob } from "./eviction-order.ts";
+
+/** In bytes; `maxSize` is undefined for unlimited. */
+export interface RetentionLimits {
+  readonly maxSize: number | undefined;
+  readonly minFree: number;
+}
+
+export interface RetentionParts {
+  readonly blobs: BlobStore;
+  readonly limits: RetentionLimits;
+  /** Archives that no origin could give again. */
+  readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
+  readonly onEvicted: (blob: UsedBlob) => void;
+}
+
+/** Room for one archive on its way into the store; give it back when it is in or will not be. */
+export interface Reservation {
+  /** Bytes. */
+  readonly size: number;
+  /** More, for an archive whose length nobody announced; false when there is none. */
+  grow(bytes: number): Promise<boolean>;
+  release(): void;
+}
+
+export interface StoreFigures {
+  readonly archives: number;
+  readonly bytes: number;
+  readonly freeBytes: number;
+}
+
+interface Held {
+  size: number;
+  readonly written: () => number;
+}
+
+/** Files that a store needs for one archive and its records, with some to spare. */
+const leastFiles = 16;
+/** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
+const manyArchives = 1_000;
+
+/** What is kept: room is reserved before an archive comes, and made by evicting the least recently used. */
+export class Retention {
+  readonly #parts: RetentionParts;
+  readonly #held = new Set<Held>();
+  readonly #turn = pLimit(1);
+  #measured: { archives: number; bytes: number } | undefined;
+
+  constructor(parts: RetentionParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined when there is no room and none can be made; `written` are the bytes that the disk has of it already. */
+  async reserve(
+    size: number,
+    written: () => number,
+  ): Promise<Reservation | undefined> {
+    const held: Held = { size: 0, written };
+    this.#held.add(held);
+    const release = () => void this.#held.delete(held);
+    const grow = (bytes: number) => this.#turn(() => this.#extend(held, bytes));
+    if (!(await grow(size).catch(() => false))) {
+      release();
+      return undefined;
+    }
+    return {
+      get size() {
+        return held.size;
+      },
+      grow,
+      release,
+    };
+  }
+
+  /** An archive is in the store that was not. */
+  noteStored(size: number): void {
+    if (this.#measured === undefined) return;
+    this.#measured.archives++;
+    this.#measured.bytes += size;
+  }
+
+  /** Counts what is stored; other processes change it too. */
+  async measure(): Promise<StoreFigures> {
+    const measured = { archives: 0, bytes: 0 };
+    for await (const { size } of this.#parts.blobs.list()) {
+      measured.archives++;
+      measured.bytes += size;
+    }
+    this.#measured = measured;
+    return { ...measured, freeBytes: await this.#measureFree() };
+  }
+
+  /** What a daemon does in the background now and then. */
+  async tend(): Promise<void> {
+    await this.#parts.blobs.usage.compact();
+    await this.measure();
+  }
+
+  /** As last counted, without waiting for a count; undefined before the first one. */
+  async readFigures(): Promise<StoreFigures | undefined> {
+    const freeBytes = await this.#measureFree();
+    return this.#measured && { ...this.#measured, freeBytes };
+  }
+
+  async #extend(held: Held, bytes: number): Promise<boolean> {
+    const missing = await this.#findMissing(bytes);
+    if (missing > 0 && !(await this.#evict(missing))) return false;
+    held.size += bytes;
+    return true;
+  }
+
+  /** Bytes that would have to leave before so many may come. */
+  async #findMissing(bytes: number): Promise<number> {
+    const { blobs, limits } = this.#parts;
+    const { maxSize = Infinity, minFree } = limits;
+    const free = await blobs.measureFree();
+    if ((free.files ?? Infinity) < leastFiles) return Infinity;
+    const overFree = bytes + this.#outstanding() + minFree - free.bytes;
+    if (maxSize === Infinity) return overFree > 0 ? Infinity : 0;
+    const { bytes: stored } = this.#measured ?? (await this.measure());
+    const overSize = stored + this.#reserved() + bytes - maxSize;
+    return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
+  }
+
+  /** False when that much cannot leave. */
+  async #evict(bytes: number): Promise<boolean> {
+    const { blobs, limits, listIrreplaceable, onEvicted } = this.#parts;
+    if (limits.maxSize === undefined || bytes === Infinity) return false;
+    const order = await orderByUse(blobs, await listIrreplaceable());
+    if (sumOf(order) < bytes) return false;
+    const spare = order.length > manyArchives ? limits.maxSize / 100 : 0;
+    let left = bytes + spare;
+    for (const blob of order) {
+      if (left <= 0) break;
+      await blobs.delete(blob.sha256);
+      this.#noteRemoved(blob.size);
+      left -= blob.size;
+      onEvicted(blob);
+    }
+    return true;
+  }
+
+  #noteRemoved(size: number): void {
+    if (this.#measured === undefined) return;
+    this.#measured.archives--;
+    this.#measured.bytes -= size;
+  }
+
+  /** Bytes that are promised and that the disk does not have yet. */
+  #outstanding(): number {
+    return [...this.#held].reduce(
+      (sum, { size, written }) => sum + Math.max(0, size - written()),
+      0,
+    );
+  }
+
+  #reserved(): number {
+    return [...this.#held].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  async #measureFree(): Promise<number> {
+    return (await this.#parts.blobs.measureFree()).bytes;
+  }
+}
+
+function sumOf(blobs: readonly UsedBlob[]): number {
+  return blobs.reduce((sum, { size }) => sum + size, 0);
+}

@@ -1,0 +1,50 @@
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Sha256 } from "../address/hash.ts";
+import { classifyFileFailure } from "./file-failure.ts";
+import { blobPath, type StoreLayout } from "./layout.ts";
+
+/** One name below the folder of the blobs. */
+export interface ListedBlob {
+  /** Undefined for what is no blob by its name or its place. */
+  readonly sha256: Sha256 | undefined;
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number;
+}
+
+/** Everything below the folder of the blobs, folder by folder; what leaves meanwhile is left out. */
+export async function* listBlobs(
+  layout: StoreLayout,
+): AsyncGenerator<ListedBlob> {
+  for (const folder of (await readdir(layout.blobs)).toSorted()) {
+    const path = join(layout.blobs, folder);
+    const names = await readdir(path).catch(asNoFolder);
+    const found = names?.map((name) => describe(layout, join(path, name)));
+    for (const one of await Promise.all(found ?? [describe(layout, path)]))
+      if (one !== undefined) yield one;
+  }
+}
+
+async function describe(
+  layout: StoreLayout,
+  path: string,
+): Promise<ListedBlob | undefined> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (classifyFileFailure(error) === "missing") return undefined;
+    throw error;
+  });
+  if (found === undefined) return undefined;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const isName = /^[0-9a-f]{64}$/.test(name);
+  const isPlace = isName && blobPath(layout, name as Sha256) === path;
+  const sha256 = isPlace ? (name as Sha256) : undefined;
+  return { sha256, path, size: found.size, writtenAt: found.mtimeMs };
+}
+
+/** Undefined for a file among the folders; nothing for a folder that has just left. */
+function asNoFolder(error: unknown): undefined {
+  if (classifyFileFailure(error) !== "missing") throw error;
+}

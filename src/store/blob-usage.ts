@@ -1,0 +1,148 @@
+import { open, readFile, stat } from "node:fs/promises";
+import { parseSha256, type Sha256 } from "../address/hash.ts";
+import { writeDurably } from "./durable-file.ts";
+import { classifyFileFailure } from "./file-failure.ts";
+import { stagingPath, type StoreLayout } from "./layout.ts";
+
+/** When an archive was last used, in milliseconds since 1970. */
+export interface LastUse {
+  readonly at: number;
+  /** A process had it open at that time. */
+  readonly open: boolean;
+}
+
+/** Milliseconds between two writes, however many archives are used. */
+const interval = 1_000;
+/** Milliseconds between two notes of an archive that stays open. */
+const renewal = 20_000;
+/** Once the journal has so many bytes it is written anew, with a line an archive. */
+const compactAbove = 8 * 1024 * 1024;
+/** Uses that wait for a disk that takes no writes. */
+const mostPending = 100_000;
+const line = /^([0-9a-f]{64}) ([0-9]{1,15}) ([uo])$/;
+
+/**
+ * When each archive was last used, over restarts and for all processes of a
+ * storage directory: a journal of lines `SHA256 MILLISECONDS u|o`, of which the
+ * last one of an archive counts. A line that was torn is none.
+ */
+export class BlobUsage {
+  readonly #layout: StoreLayout;
+  readonly #now: () => number;
+  readonly #pending = new Map<Sha256, number>();
+  readonly #open = new Map<Sha256, number>();
+  #writing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+
+  constructor(layout: StoreLayout, now: () => number = Date.now) {
+    this.#layout = layout;
+    this.#now = now;
+  }
+
+  /** The archive is in use until the returned function is called. */
+  begin(sha256: Sha256): () => void {
+    this.#open.set(sha256, (this.#open.get(sha256) ?? 0) + 1);
+    this.#note(sha256);
+    return () => {
+      const others = (this.#open.get(sha256) ?? 1) - 1;
+      if (others > 0) this.#open.set(sha256, others);
+      else this.#open.delete(sha256);
+      this.#note(sha256);
+    };
+  }
+
+  /** In this process. */
+  isOpen(sha256: Sha256): boolean {
+    return this.#open.has(sha256);
+  }
+
+  /** What is known by now, also from other processes. */
+  async read(): Promise<ReadonlyMap<Sha256, LastUse>> {
+    await this.flush();
+    const uses = parseUses(await readIfPresent(this.#layout.lastUse));
+    for (const [sha256, at] of this.#pending)
+      uses.set(sha256, { at, open: this.#open.has(sha256) });
+    return uses;
+  }
+
+  /** Writes what is not written yet; a disk that takes nothing is tried again with the next use. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#renewal);
+    await this.flush();
+  }
+
+  /** Writes the journal anew once it is long; for the daemon alone, because uses that others note meanwhile are lost. */
+  async compact(): Promise<void> {
+    const { lastUse } = this.#layout;
+    const size = await stat(lastUse).then(
+      (found) => found.size,
+      () => 0,
+    );
+    if (size < compactAbove) return;
+    const uses = await this.read();
+    const text = [...uses].map(([sha256, use]) => formatUse(sha256, use));
+    const staged = stagingPath(this.#layout, "last-use");
+    await writeDurably(staged, lastUse, text.join(""));
+  }
+
+  #note(sha256: Sha256): void {
+    if (this.#pending.size < mostPending || this.#pending.has(sha256))
+      this.#pending.set(sha256, this.#now());
+    this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
+  }
+
+  /** Says again what stays open, for the other processes. */
+  #renew(): void {
+    this.#renewal = undefined;
+    for (const sha256 of this.#open.keys()) this.#note(sha256);
+  }
+
+  async #write(): Promise<void> {
+    const uses = [...this.#pending];
+    if (uses.length === 0) return;
+    const text = uses.map(([sha256, at]) =>
+      formatUse(sha256, { at, open: this.#open.has(sha256) }),
+    );
+    try {
+      await using file = await open(this.#layout.lastUse, "a", 0o600);
+      await file.write(`\n${text.join("")}`);
+    } catch {
+      return;
+    }
+    this.#renewal ??= setTimeout(() => this.#renew(), renewal).unref();
+    for (const [sha256, at] of uses)
+      if (this.#pending.get(sha256) === at) this.#pending.delete(sha256);
+  }
+}
+
+function formatUse(sha256: Sha256, { at, open }: LastUse): string {
+  return `${sha256} ${at} ${open ? "o" : "u"}\n`;
+}
+
+function parseUses(text: string): Map<Sha256, LastUse> {
+  const uses = new Map<Sha256, LastUse>();
+  for (const written of text.split("\n")) {
+    const [, sha256, at, kind] = line.exec(written) ?? [];
+    if (sha256 !== undefined)
+      uses.set(parseSha256(sha256), { at: Number(at), open: kind === "o" });
+  }
+  return uses;
+}
+
+async function readIfPresent(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    // Without it the times of the files tell.
+    if (classifyFileFailure(error) === undefined) throw error;
+    return "";
+  }
+}

@@ -1,0 +1,199 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { openOnce } from "../fakes/fetching.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { originsOf } from "../origins.ts";
+import {
+  scratch,
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { digest, sha256Of } from "./failing-origin.ts";
+
+const KiB = 1024;
+const size = 400 * KiB;
+
+let authority: Authority;
+let registry: Registry;
+let names = 0;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+});
+afterAll(() => registry.stop());
+
+/** A mirror that has room for a little more than two archives. */
+async function start(
+  directory = scratch("retention"),
+  maxSize = "1000KiB",
+): Promise<RunningMirror> {
+  return startMirror({
+    directory,
+    config: {
+      ...originsOf(authority, registry),
+      storage: { directory, maxSize, minFree: 0 },
+      freshness: { versions: "0" },
+    },
+  });
+}
+
+async function publish(version = "1.0.0", bytes = size): Promise<Release> {
+  return registry.publish({
+    type: `kept${(names += 1)}`,
+    version,
+    size: bytes,
+  });
+}
+
+function pathOf(release: Release): string {
+  const { filename } = release.archive("linux_amd64");
+  return `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
+}
+
+async function take(mirror: RunningMirror, release: Release): Promise<Answer> {
+  const answer = await mirror.get(pathOf(release));
+  expect([answer.status, answer.complete]).toEqual([200, true]);
+  expect(digest(answer.body)).toBe(sha256Of(release));
+  return answer;
+}
+
+function isStored({ directory }: RunningMirror, release: Release): boolean {
+  const sha256 = sha256Of(release);
+  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
+  return existsSync(join(folder, sha256));
+}
+
+/** A client has its last byte before the disk has. */
+async function keep(mirror: RunningMirror, release: Release): Promise<void> {
+  await take(mirror, release);
+  const stored = () => isStored(mirror, release);
+  await expect.poll(stored, { timeout: 20_000 }).toBe(true);
+}
+
+function storedOf(mirror: RunningMirror, releases: readonly Release[]) {
+  return releases.map((release) => isStored(mirror, release));
+}
+
+async function metric(mirror: RunningMirror, name: string): Promise<number> {
+  const text = (await mirror.get("/metrics")).body.toString();
+  const line = text.split("\n").find((one) => one.startsWith(`${name} `));
+  return Number(line?.split(" ")[1]);
+}
+
+describe("storage.maxSize", () => {
+  it("makes room by what was used least recently, and says how much is used", async () => {
+    const mirror = await start();
+    const [a, b, c] = [await publish(), await publish(), await publish()];
+    await keep(mirror, a);
+    await keep(mirror, b);
+    await take(mirror, a);
+    await keep(mirror, c);
+    expect(storedOf(mirror, [a, b, c])).toEqual([true, false, true]);
+    await keep(mirror, b);
+    expect(storedOf(mirror, [a, b, c])).toEqual([false, true, true]);
+    expect(await metric(mirror, "provender_store_archives")).toBe(2);
+    const bytes = await metric(mirror, "provender_store_bytes");
+    expect(bytes).toBe(
+      b.archive("linux_amd64").bytes.length +
+        c.archive("linux_amd64").bytes.length,
+    );
+    expect(
+      await metric(mirror, 'provender_archives_total{outcome="evicted"}'),
+    ).toBe(2);
+    await mirror.stop();
+  });
+
+  it.each(["stop", "kill"] as const)(
+    "remembers what was used over a %s",
+    async (end) => {
+      const first = await start();
+      const [a, b, c] = [await publish(), await publish(), await publish()];
+      await keep(first, a);
+      await keep(first, b);
+      await take(first, a);
+      // It is written about once a second.
+      const log = join(first.directory, "last-use.v1.log");
+      await expect
+        .poll(() => existsSync(log) && readFileSync(log, "utf8"), {
+          timeout: 20_000,
+        })
+        .toContain(sha256Of(a));
+      await first[end]();
+      const second = await start(first.directory);
+      await keep(second, c);
+      expect(storedOf(second, [a, b, c])).toEqual([true, false, true]);
+      await second.stop();
+    },
+  );
+
+  it("hands on what is larger than all of it, and evicts nothing for that", async () => {
+    const mirror = await start();
+    const [a, b] = [await publish(), await publish()];
+    await keep(mirror, a);
+    await keep(mirror, b);
+    const large = await publish("1.0.0", 1500 * KiB);
+    await take(mirror, large);
+    await take(mirror, large);
+    expect(storedOf(mirror, [a, b, large])).toEqual([true, true, false]);
+    await mirror.stop();
+  });
+
+  it("never takes what a client is reading, nor the last copy of what its origin lists no more", async () => {
+    const mirror = await start(undefined, "32MiB");
+    const large = () => publish("1.0.0", 12 * 1024 * KiB);
+    const [a, b, c] = [await large(), await large(), await large()];
+    await keep(mirror, a);
+    registry.withdraw(a);
+    await mirror.get(
+      `/providers/registry.terraform.io/acme/${a.type}/index.json`,
+    );
+    await keep(mirror, b);
+    const reader = await openOnce(new URL(pathOf(b), mirror.url).href, {
+      ca: readFileSync(mirror.caFile, "utf8"),
+    });
+    await take(mirror, c);
+    expect(storedOf(mirror, [a, b, c])).toEqual([true, true, false]);
+    reader.destroy();
+    await expect
+      .poll(
+        async () => {
+          await take(mirror, c);
+          return storedOf(mirror, [a, b, c]);
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([true, false, true]);
+    await mirror.stop();
+  });
+});
+
+describe("storage.minFree", () => {
+  it("stores nothing new while the disk has less left, and hands it on", async () => {
+    const directory = scratch("retention");
+    const config = originsOf(authority, registry);
+    const a = await publish();
+    const b = await publish();
+    const before = await startMirror({
+      directory,
+      config: { ...config, storage: { directory, minFree: 0 } },
+    });
+    await keep(before, a);
+    await before.stop();
+    const mirror = await startMirror({
+      directory,
+      config: { ...config, storage: { directory, minFree: "1000TiB" } },
+    });
+    await take(mirror, a);
+    for (let turn = 0; turn < 3; turn++) await take(mirror, b);
+    expect(storedOf(mirror, [a, b])).toEqual([true, false]);
+    expect(
+      await metric(mirror, 'provender_archives_total{outcome="passed"}'),
+    ).toBe(3);
+    await mirror.stop();
+  });
+});
