@@ -137,6 +137,11 @@ export interface OidcConfiguration {
   readonly issuer: URL;
   readonly audience: string;
   readonly clientId: string;
+  /** What `terraform login` asks for. */
+  readonly scopes: readonly string[];
+  /** PEM certificates, each of them parseable, read from `caFile`. */
+  readonly ca: string | undefined;
+  readonly caFile: string | undefined;
 }
 
 export interface LogConfiguration {

@@ -3,6 +3,7 @@ import { formatPlatform } from "../address/platform.ts";
 import { formatVersionConstraint } from "../address/version-constraint.ts";
 import type {
   Configuration,
+  OidcConfiguration,
   OriginConfiguration,
   TlsConfiguration,
 } from "./configuration.ts";
@@ -108,8 +109,14 @@ function plainAuth(auth: Configuration["auth"]) {
     })),
     archiveUrls: plainDuration(auth.archiveUrls),
     metrics: auth.metrics,
-    oidc: auth.oidc ? { ...auth.oidc, issuer: auth.oidc.issuer.href } : null,
+    oidc: auth.oidc ? plainOidc(auth.oidc) : null,
   };
+}
+
+function plainOidc(oidc: OidcConfiguration) {
+  const { issuer, audience, clientId, scopes, caFile } = oidc;
+  const ca = caFile === undefined ? {} : { ca: caFile };
+  return { issuer: issuer.href, audience, clientId, scopes, ...ca };
 }
 
 function plainLimits(limits: Configuration["limits"]) {

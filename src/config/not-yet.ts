@@ -6,7 +6,7 @@ import type { Path } from "./yaml-document.ts";
  * Keys of the contract that this version does not act on. Any value but the default is refused,
  * because a security setting that is silently ignored is worse than an error.
  */
-const notYet = ["platforms", "auth.oidc"] as const;
+const notYet = ["platforms"] as const;
 
 type Keys = Pick<Configuration, "origins" | "platforms" | "auth">;
 

@@ -48,13 +48,16 @@ export function originsSchema(
   });
 }
 
+/** A file of PEM certificates, read. */
+export function certificateFile(path: z.ZodType<string>) {
+  return converted(path, (file) => ({ file, text: readCertificates(file) }));
+}
+
 function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
     url: optional(httpsUrl),
     networkMirror: optional(httpsUrl),
-    ca: optional(
-      converted(path, (file) => ({ file, text: readCertificates(file) })),
-    ),
+    ca: optional(certificateFile(path)),
     token: optional(tokenSchema(path, env)),
     signatures: withDefault(
       choice("required", "when-published", "off"),

@@ -41,6 +41,11 @@ export const text = leaf("text", (value) =>
   required(/^\S(?:.*\S)?$/.exec(value)?.[0]),
 );
 
+/** RFC 6749, 3.3. */
+export const scope = leaf("a scope such as openid, without spaces", (name) =>
+  required(/^[\x21\x23-\x5b\x5d-\x7e]+$/.exec(name)?.[0]),
+);
+
 export const versionConstraint = leaf(
   'a version constraint such as "~> 5.0" or ">= 1.2, < 2.0"',
   parseVersionConstraint,

@@ -16,7 +16,7 @@ import {
   parseLimit,
   type Limits,
 } from "./limits.ts";
-import { originsSchema } from "./origins.ts";
+import { certificateFile, originsSchema } from "./origins.ts";
 import {
   duration,
   fingerprint,
@@ -31,6 +31,7 @@ import {
   platform,
   providerPattern,
   rulePattern,
+  scope,
   size,
   sizeOrUnlimited,
   text,
@@ -63,7 +64,7 @@ export function configurationSchema(folder: string, from: Surroundings) {
     platforms: withDefault(z.array(platform), []),
     policy: policySchema,
     trust: trustSchema,
-    auth: authSchema,
+    auth: authSchema(path),
     limits: limitsSchema(),
     log: section({
       level: withDefault(
@@ -128,18 +129,27 @@ const clientToken = z.strictObject({
   expires: optional(moment),
 });
 
-const oidc = z.strictObject({
-  issuer: httpsUrl,
-  audience: text,
-  clientId: text,
-});
-
-const authSchema = section({
-  tokens: withDefault(z.array(clientToken), []),
-  archiveUrls: withDefault(lifetime, parseDuration("1h")),
-  metrics: withDefault(choice("open", "token"), "token"),
-  oidc: optional(oidc),
-});
+function authSchema(path: z.ZodType<string>) {
+  const oidc = z
+    .strictObject({
+      issuer: httpsUrl,
+      audience: text,
+      clientId: text,
+      scopes: withDefault(z.array(scope), ["openid"]),
+      ca: optional(certificateFile(path)),
+    })
+    .transform(({ ca, ...rest }) => ({
+      ...rest,
+      ca: ca?.text,
+      caFile: ca?.file,
+    }));
+  return section({
+    tokens: withDefault(z.array(clientToken), []),
+    archiveUrls: withDefault(lifetime, parseDuration("1h")),
+    metrics: withDefault(choice("open", "token"), "token"),
+    oidc: optional(oidc),
+  });
+}
 
 function limitsSchema() {
   const shape = Object.entries(limitTable).map(([name, limit]) => {

@@ -59,7 +59,7 @@ async function answer(
     const problem = findRequestProblem(exchange.req, parts.longestUrl);
     if (problem !== undefined) throw problem;
     if (parts.authentication.isOn)
-      asker.token = exchange.note.token = parts.authentication.admit(
+      asker.token = exchange.note.token = await parts.authentication.admit(
         exchange.req,
       );
     await answerWithinCaps(exchange, parts, pages);

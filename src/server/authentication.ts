@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 import { ArchiveUrlRefused, TokenNeeded, TokenRefused } from "../errors.ts";
+import { isJsonWebToken } from "../verification/access-token.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 import {
   formatTicket,
   isSignedBy,
@@ -21,6 +23,8 @@ export interface AuthenticationRules {
   /** Milliseconds for which a signed archive URL lives. */
   readonly archiveUrls: number;
   readonly metrics: "open" | "token";
+  /** Tokens of an OpenID provider, beside the others. */
+  readonly accessTokens: AccessTokens | undefined;
 }
 
 export interface AuthenticationParts {
@@ -49,7 +53,8 @@ export class Authentication {
 
   /** False when everything may be asked by anybody. */
   get isOn(): boolean {
-    return this.#rules.tokens.size > 0;
+    const { tokens, accessTokens } = this.#rules;
+    return tokens.size > 0 || accessTokens !== undefined;
   }
 
   replaceRules(rules: AuthenticationRules): void {
@@ -58,10 +63,13 @@ export class Authentication {
 
   /**
    * The name of who asks, undefined where nobody has to say it. Throws
-   * TokenNeeded, TokenRefused and ArchiveUrlRefused. A signed archive URL is
+   * TokenNeeded, TokenRefused, ArchiveUrlRefused, and the failure of an OpenID
+   * provider whose keys cannot be had. A signed archive URL is
    * turned into the archive's own, so that no log has what lets others in.
    */
-  admit(request: AskingRequest): string | undefined {
+  admit(
+    request: AskingRequest,
+  ): Promise<string | undefined> | string | undefined {
     const path = pathOf(request.url ?? "");
     if (openPaths.has(path)) return undefined;
     if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
@@ -82,14 +90,16 @@ export class Authentication {
     return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
   }
 
-  #admitToken(header: string | undefined): string {
+  #admitToken(header: string | undefined): Promise<string> | string {
     const token = parseBearer(header);
     const digest = hash("sha256", token, "buffer");
-    const { tokens } = this.#rules;
-    const name = findTokenName(tokens, digest, this.#parts.now());
-    if (name === undefined)
+    const { tokens, accessTokens } = this.#rules;
+    const now = this.#parts.now();
+    const name = findTokenName(tokens, digest, now);
+    if (name !== undefined) return name;
+    if (accessTokens === undefined || !isJsonWebToken(token))
       throw new TokenRefused("it is not one that this mirror knows");
-    return name;
+    return accessTokens.findName(token, digest.toString("hex"), new Date(now));
   }
 
   #admitTicket(signed: SignedPath): string | undefined {

@@ -16,7 +16,8 @@ export interface PageParts {
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
-  readonly services: Services;
+  /** What this host offers now; never rejects. */
+  readonly findServices: () => Promise<Services>;
 }
 
 /** Answers or rejects, with NoSuchPage for an unknown path. */
@@ -50,13 +51,13 @@ export function makePages(parts: PageParts): Pages {
 }
 
 function makeRouter(parts: PageParts): Router {
-  const { frontPage, readiness, metrics, services } = parts;
+  const { frontPage, readiness, metrics, findServices } = parts;
   const router = new Router({ sensitive: true, strict: true });
   router.get("/", (ctx) => frontPage.answer(ctx));
   router.get("/healthz", answerHealth);
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
   router.get("/.well-known/terraform.json", (ctx) =>
-    answerDiscovery(ctx, services),
+    answerDiscovery(ctx, findServices),
   );
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));
   return router;

@@ -4,7 +4,11 @@ import type { Context } from "koa";
 export type Services = Readonly<Record<string, unknown>>;
 
 /** `/.well-known/terraform.json`; exactly application/json, because clients refuse anything else. */
-export function answerDiscovery(ctx: Context, services: Services): void {
+export async function answerDiscovery(
+  ctx: Context,
+  findServices: () => Promise<Services>,
+): Promise<void> {
+  const services = await findServices();
   ctx.status = 200;
   ctx.set("Cache-Control", "no-cache");
   ctx.body = JSON.stringify(services);

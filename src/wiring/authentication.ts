@@ -1,12 +1,14 @@
 import { type Configuration } from "../config.ts";
-import { indexTokens } from "../server/client-tokens.ts";
 import {
   Authentication,
   type AuthenticationRules,
 } from "../server/authentication.ts";
+import { indexTokens } from "../server/client-tokens.ts";
+import type { Services } from "../server/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import { wireOpenId, type WiredOpenId } from "./openid.ts";
 
 /** Milliseconds between looks at the age of the keys. */
 const keyRenewal = 60 * 60 * 1000;
@@ -14,8 +16,9 @@ const keyRenewal = 60 * 60 * 1000;
 /** Who may ask, from the configuration now and from a later one by `replace`. */
 export interface WiredAuthentication {
   readonly authentication: Authentication;
+  addLogin(services: Services): Promise<Services>;
   replace(configuration: Configuration): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export async function wireAuthentication(
@@ -23,11 +26,42 @@ export async function wireAuthentication(
   layout: StoreLayout,
   logger: Logger,
 ): Promise<WiredAuthentication> {
-  const keys = await ArchiveUrlKeys.open(layout, new Date());
   let { archiveUrls } = configuration.auth;
+  const keys = await wireKeys(layout, logger, () => archiveUrls);
+  let openId = wireOpenId(configuration, logger);
+  const authentication = new Authentication(rulesOf(configuration, openId), {
+    keys: keys.keys,
+    now: () => Date.now(),
+  });
+  warnOfClearText(configuration, authentication, logger);
+  return {
+    authentication,
+    addLogin: async (services) =>
+      (await openId?.addLogin(services)) ?? services,
+    replace: (next) => {
+      ({ archiveUrls } = next.auth);
+      const before = openId;
+      if (before?.isOf(next) !== true) openId = wireOpenId(next, logger);
+      authentication.replaceRules(rulesOf(next, openId));
+      if (before !== openId) void before?.close();
+      warnOfClearText(next, authentication, logger);
+    },
+    close: async () => {
+      keys.close();
+      await openId?.close();
+    },
+  };
+}
+
+async function wireKeys(
+  layout: StoreLayout,
+  logger: Logger,
+  lifeOf: () => number,
+): Promise<{ readonly keys: ArchiveUrlKeys; close(): void }> {
+  const keys = await ArchiveUrlKeys.open(layout, new Date());
   const renew = () =>
     keys
-      .renew(new Date(), archiveUrls)
+      .renew(new Date(), lifeOf())
       .catch((error: unknown) =>
         logger.error(
           { err: error },
@@ -36,30 +70,25 @@ export async function wireAuthentication(
       );
   await renew();
   const renewal = setInterval(() => void renew(), keyRenewal).unref();
-  const authentication = new Authentication(rulesOf(configuration), {
-    keys,
-    now: () => Date.now(),
-  });
-  warnOfClearText(configuration, authentication, logger);
-  return {
-    authentication,
-    replace: (next) => {
-      ({ archiveUrls } = next.auth);
-      authentication.replaceRules(rulesOf(next));
-      warnOfClearText(next, authentication, logger);
-    },
-    close: () => clearInterval(renewal),
-  };
+  return { keys, close: () => clearInterval(renewal) };
 }
 
-function rulesOf({ auth }: Configuration): AuthenticationRules {
+function rulesOf(
+  { auth }: Configuration,
+  openId: WiredOpenId | undefined,
+): AuthenticationRules {
   const { archiveUrls, metrics } = auth;
   const tokens = auth.tokens.map(({ name, sha256, expires }) => ({
     name,
     sha256: Buffer.from(sha256, "hex"),
     expires,
   }));
-  return { tokens: indexTokens(tokens), archiveUrls, metrics };
+  return {
+    tokens: indexTokens(tokens),
+    archiveUrls,
+    metrics,
+    accessTokens: openId?.accessTokens,
+  };
 }
 
 function warnOfClearText(

@@ -34,8 +34,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
   const { connectionCaps, ...caps } = wireCaps(configuration, watch);
-  const { authentication } = access;
-  const parts = { ...caps, authentication };
+  const parts = { ...caps, ...access };
   const faces = wireFaces(configuration, core, parts, watch);
   return new Daemon({
     ...faces,
@@ -55,7 +54,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
       access.replace(next);
     },
     close: async () => {
-      access.close();
+      await access.close();
       await core.close();
       await audit.close();
       lock.release();

@@ -6,6 +6,7 @@ import { ModuleRegistryFace } from "../server/module-registry.ts";
 import { NetworkMirrorFace } from "../server/network-mirror.ts";
 import { ProviderRegistryFace } from "../server/provider-registry.ts";
 import { Readiness } from "../server/operations.ts";
+import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";
 import { wireServices } from "./services.ts";
 import type { Watch } from "./watch.ts";
@@ -21,10 +22,8 @@ export interface Faces {
 }
 
 /** Who may ask, and how much. */
-export type Access = Pick<
-  AppParts,
-  "authentication" | "clients" | "metadataCaps"
->;
+export type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
+  Pick<AppParts, "clients" | "metadataCaps">;
 
 export function wireFaces(
   configuration: Configuration,
@@ -33,17 +32,20 @@ export function wireFaces(
   { logger, audit, metrics }: Watch,
 ): Faces {
   const { limits } = configuration;
-  const { authentication } = access;
+  const { authentication, clients, metadataCaps } = access;
+  const services = wireServices(configuration);
   const readiness = new Readiness(() => blobs.probe());
   const frontPage = new FrontPage(() => providers.listKept(keptOnPage));
   const app = makeApp({
     frontPage,
-    ...access,
+    authentication,
+    clients,
+    metadataCaps,
     providers: new NetworkMirrorFace(providers, authentication, audit, limits),
     registry: new ProviderRegistryFace(providers, authentication),
     modules: new ModuleRegistryFace(modules, authentication, audit, limits),
     readiness,
-    services: wireServices(configuration),
+    findServices: () => access.addLogin(services),
     logger,
     audit,
     metrics,

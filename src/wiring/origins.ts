@@ -133,18 +133,27 @@ function listConfiguredHosts({
 
 /** A client of a mirror that somebody named on the command line; `ca` is PEM. */
 export function wireRunningMirror(
-  { proxy, limits }: Configuration,
+  configuration: Configuration,
   url: URL,
   ca: string | undefined,
 ): HttpClient {
+  return wireNamedHost(configuration, url, { ca });
+}
+
+/** A client of a host that the operator named, which is no origin; `ca` is PEM. */
+export function wireNamedHost(
+  { proxy, limits }: Configuration,
+  url: URL,
+  { ca, token }: { readonly ca: string | undefined; readonly token?: string },
+): HttpClient {
   return new HttpClient(
     {
-      hostname: parseHostname("mirror"),
+      hostname: parseHostname("named"),
       url,
       configuredHosts: new Set([hostAndPort(url)]),
       allowPrivateAddresses: false,
       ca,
-      token: undefined,
+      token,
       proxy,
     },
     limits,

@@ -67,7 +67,7 @@ describe("config.example.yaml", () => {
       .replace(/^ +(?:rules|keys|tokens): \[\].*$/gm, "")
       .replace("oidc: null", "")
       .replace("SHA256_OF_THE_TOKEN", "a".repeat(64))
-      .replace(/^ +ca: .*$/m, "");
+      .replace(/^ +ca: .*$/gm, "");
     const parsed = configurationSchema("/", {
       ...from,
       env: { NAME: "secret" },

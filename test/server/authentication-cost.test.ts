@@ -16,6 +16,7 @@ const authentication = new Authentication(
     ),
     archiveUrls: 3_600_000,
     metrics: "token",
+    accessTokens: undefined,
   },
   { keys: { secrets: [randomBytes(32), randomBytes(32)] }, now: Date.now },
 );
@@ -27,7 +28,7 @@ function cost(url: string, authorization?: string): number {
   const start = performance.now();
   for (let round = 0; round < rounds; round++)
     try {
-      authentication.admit({ url, headers: { authorization } });
+      void authentication.admit({ url, headers: { authorization } });
     } catch {
       // Refused, as it should be.
     }

@@ -1,0 +1,142 @@
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWK,
+  type JWTPayload,
+} from "jose";
+import { TokenRefused } from "../errors.ts";
+
+/** Whose tokens are taken, and for whom they have to be. */
+export interface TokenExpectation {
+  /** The issuer's identifier; a slash at its end makes no difference. */
+  readonly issuer: URL;
+  readonly audience: string;
+}
+
+/** A token that an issuer's key has signed. */
+export interface AccessToken {
+  readonly subject: string;
+  /** Milliseconds since 1970. */
+  readonly expires: number;
+}
+
+/** Only public keys verify these (RFC 8725, 3.1 and 2.1): `none`, and HS256 with a public key as its secret, never do. */
+const algorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+/** RFC 9068, 2.1, and what providers without it write; other types of tokens are for other uses (RFC 8725, 3.11). */
+const types: ReadonlySet<string> = new Set([
+  "at+jwt",
+  "application/at+jwt",
+  "jwt",
+]);
+
+/** Seconds for which an issuer's clock may be ahead; a token is never taken after it expired. */
+const clockTolerance = 60;
+
+export function isJsonWebToken(text: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
+}
+
+/**
+ * Refuses what no key could make good, before anybody is asked for keys:
+ * throws TokenRefused. Nothing of the token is believed afterwards.
+ */
+export function inspectAccessToken(
+  token: string,
+  expected: TokenExpectation,
+  now: Date,
+): void {
+  const { alg, typ } = readHeader(token);
+  if (alg === undefined || !algorithms.includes(alg))
+    throw new TokenRefused("its algorithm is none with a public key");
+  if (typ !== undefined && !types.has(typ.toLowerCase()))
+    throw new TokenRefused("it is no access token");
+  checkClaims(readClaims(token), expected, now);
+}
+
+/** The token's subject, once a key of `keys` has verified it; undefined when it names none of them. Throws TokenRefused. */
+export async function verifyAccessToken(
+  token: string,
+  keys: readonly object[],
+  expected: TokenExpectation,
+  now: Date,
+): Promise<AccessToken | undefined> {
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      createLocalJWKSet({ keys: keys as JWK[] }),
+      { algorithms, clockTolerance, currentDate: now },
+    );
+    return checkClaims(payload, expected, now);
+  } catch (error) {
+    if (error instanceof TokenRefused) throw error;
+    if (error instanceof errors.JWKSNoMatchingKey) return undefined;
+    throw new TokenRefused(explain(error), { cause: error });
+  }
+}
+
+function explain(error: unknown): string {
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return "it is not valid yet";
+  if (error instanceof errors.JWKSMultipleMatchingKeys)
+    return "it does not name its key, and its issuer has several";
+  return "its signature is not that of its issuer";
+}
+
+function readHeader(token: string): {
+  readonly alg: string | undefined;
+  readonly typ: string | undefined;
+} {
+  try {
+    const { alg, typ } = decodeProtectedHeader(token);
+    if (typ !== undefined && typeof typ !== "string") throw new TypeError();
+    return { alg, typ };
+  } catch {
+    throw new TokenRefused("it cannot be read");
+  }
+}
+
+function readClaims(token: string): JWTPayload {
+  try {
+    return decodeJwt(token);
+  } catch {
+    throw new TokenRefused("it cannot be read");
+  }
+}
+
+/** RFC 9068, 4: issuer, audience, expiry; and a name for the log. */
+function checkClaims(
+  claims: JWTPayload,
+  { issuer, audience }: TokenExpectation,
+  now: Date,
+): AccessToken {
+  const { iss, aud, exp, nbf } = claims;
+  if (
+    typeof iss !== "string" ||
+    withoutSlash(iss) !== withoutSlash(issuer.href)
+  )
+    throw new TokenRefused("it is from another issuer");
+  if (![aud].flat().includes(audience))
+    throw new TokenRefused("it is for another audience");
+  if (typeof exp !== "number" || !(now.getTime() < exp * 1000))
+    throw new TokenRefused("it has expired");
+  if (nbf !== undefined && !(nbf <= now.getTime() / 1000 + clockTolerance))
+    throw new TokenRefused("it is not valid yet");
+  const subject = [claims.sub, claims.client_id, claims.azp].find(isName);
+  if (subject === undefined) throw new TokenRefused("it names nobody");
+  return { subject, expires: exp * 1000 };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function withoutSlash(text: string): string {
+  return text.replace(/\/$/, "");
+}

@@ -1,0 +1,117 @@
+import {
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  SignJWT,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+  type JWTPayload,
+} from "jose";
+import type { Authority } from "./authority.ts";
+import { startListener, type Listener } from "./listener.ts";
+
+/** A key pair of an issuer; published or not. */
+export interface IssuerKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicJwk: JWK;
+  /** SubjectPublicKeyInfo. */
+  readonly publicPem: string;
+}
+
+export interface TokenOptions {
+  readonly claims?: JWTPayload;
+  readonly header?: Partial<JWTHeaderParameters>;
+  readonly key?: IssuerKey;
+}
+
+export async function createIssuerKey(
+  kid: string,
+  alg = "ES256",
+): Promise<IssuerKey> {
+  const pair = await generateKeyPair(alg, { extractable: true });
+  const publicJwk = { ...(await exportJWK(pair.publicKey)), kid, alg };
+  return {
+    kid,
+    alg,
+    privateKey: pair.privateKey,
+    publicJwk,
+    publicPem: await exportSPKI(pair.publicKey),
+  };
+}
+
+/** The documents of an OpenID provider over HTTPS, and the tokens that it signs; people cannot log in. */
+export class Issuer {
+  readonly url: string;
+  /** What it publishes; may be changed. */
+  keys: readonly IssuerKey[];
+  /** Members that replace those of the discovery document. */
+  overrides: Readonly<Record<string, unknown>> = {};
+  /** Paths, in the order of arrival. */
+  requests: readonly string[] = [];
+  readonly #listener: Listener;
+
+  private constructor(listener: Listener, keys: readonly IssuerKey[]) {
+    this.url = `https://127.0.0.1:${listener.port}/realm`;
+    this.keys = keys;
+    this.#listener = listener;
+  }
+
+  static async start(authority: Authority): Promise<Issuer> {
+    const key = await createIssuerKey("first");
+    const certificate = await authority.issue(["127.0.0.1"]);
+    const where = { host: "127.0.0.1", port: 0 };
+    const listener = await startListener(certificate, where, (req, res) => {
+      issuer.requests = [...issuer.requests, req.url ?? ""];
+      const document = issuer.#answer(req.url ?? "");
+      res.writeHead(document === undefined ? 404 : 200, {
+        "content-type": "application/json",
+      });
+      res.end(JSON.stringify(document ?? {}));
+    });
+    const issuer = new Issuer(listener, [key]);
+    return issuer;
+  }
+
+  /** A good access token for the audience "provender", apart from what is asked to be otherwise. */
+  sign(options: TokenOptions = {}): Promise<string> {
+    const key = options.key ?? this.keys[0];
+    if (key === undefined) throw new Error("no key");
+    const now = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: this.url,
+      aud: "provender",
+      sub: "someone",
+      exp: now + 300,
+      iat: now,
+      ...options.claims,
+    };
+    const { alg, kid } = key;
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg, kid, typ: "at+jwt", ...options.header })
+      .sign(key.privateKey);
+  }
+
+  stop(): Promise<void> {
+    return this.#listener.stop();
+  }
+
+  restart(): Promise<void> {
+    return this.#listener.restart();
+  }
+
+  #answer(path: string): object | undefined {
+    if (path === "/realm/keys")
+      return { keys: this.keys.map(({ publicJwk }) => publicJwk) };
+    if (path !== "/realm/.well-known/openid-configuration") return undefined;
+    return {
+      issuer: this.url,
+      authorization_endpoint: `${this.url}/authorize`,
+      token_endpoint: `${this.url}/token`,
+      jwks_uri: `${this.url}/keys`,
+      ...this.overrides,
+    };
+  }
+}
