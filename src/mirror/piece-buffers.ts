@@ -5,7 +5,7 @@ const smallestRead = 32 * kibi;
 /** A TLS record's worth. */
 const step = 16 * kibi;
 /** What many readers of larger pieces may have in memory together. */
-const memoryOfReaders = 8 * kibi * kibi;
+const memoryOfReaders = 4 * kibi * kibi;
 
 /** Bytes that each of so many readers takes at once. */
 export function readSizeFor(readers: number): number {
@@ -23,7 +23,8 @@ export class PieceBuffers {
 
   /** As many pieces as `count` stay good; the one before them is overwritten. */
   constructor(count: number) {
-    for (let n = 0; n < count; n++) this.#buffers.push(Buffer.alloc(0));
+    for (let n = 0; n < count; n++)
+      this.#buffers.push(Buffer.allocUnsafeSlow(0));
   }
 
   /** Room for a piece of up to `most` bytes, within the share of `readers`. */
@@ -32,9 +33,15 @@ export class PieceBuffers {
     this.#turn = (this.#turn + 1) % this.#buffers.length;
     let buffer = this.#buffers[this.#turn];
     if (buffer?.length !== size) {
+      // Its piece was used long ago, and a collection may be far away.
+      if (buffer !== undefined) free(buffer);
       buffer = Buffer.allocUnsafeSlow(size);
       this.#buffers[this.#turn] = buffer;
     }
     return buffer.subarray(0, most);
   }
+}
+
+function free({ buffer }: Buffer): void {
+  if (!(buffer instanceof SharedArrayBuffer)) buffer.transfer(0);
 }

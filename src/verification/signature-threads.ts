@@ -39,10 +39,10 @@ export interface SignatureThreadsSettings {
   readonly memoryMiB?: number;
 }
 
-/** Decides about signatures away from the event loop, in a bounded number of threads, of which one starts at once; idle ones end, since each takes tens of MiB. */
+/** Decides about signatures away from the event loop, in a bounded number of threads, of which one is always there; others end when idle, since each takes tens of MiB. */
 export class SignatureThreads {
   readonly #deadlineMs: number;
-  readonly #pool: Piscina<SignatureTask | undefined, SignatureDecision>;
+  readonly #pool: Piscina<SignatureTask, SignatureDecision>;
   readonly #turn: LimitFunction;
 
   constructor(settings: SignatureThreadsSettings) {
@@ -51,7 +51,7 @@ export class SignatureThreads {
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
     this.#pool = new Piscina({
       filename: worker.href,
-      minThreads: 0,
+      minThreads: 1,
       maxThreads: threads,
       idleTimeout: idleMs,
       resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
@@ -60,8 +60,6 @@ export class SignatureThreads {
     this.#pool.on("error", () => {
       // An idle thread ended: nobody waits for it, and the next task starts another.
     });
-    // The first signature need not wait for a thread to load.
-    this.#pool.run(undefined, { name: "load" }).catch(() => undefined);
   }
 
   /**

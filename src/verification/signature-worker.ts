@@ -11,11 +11,6 @@ export interface SignatureTask {
   readonly begun: MessagePort;
 }
 
-/** Nothing but the loading of this file. */
-export function load(): void {
-  return undefined;
-}
-
 export default async function answer({
   question,
   begun,
