@@ -34,7 +34,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["test/**/*.ts", "bench/**/*.ts", "demo/**/*.ts"],
+    files: ["test/**/*.ts", "bench/**/*.ts", "soak/**/*.ts", "demo/**/*.ts"],
     rules: { "max-lines-per-function": "off" },
   },
 );

@@ -1,0 +1,84 @@
+import type { Ledger } from "./ledger.ts";
+import { trendOf, type Sample } from "./trend.ts";
+
+/** What a run has measured of the daemon's process: MiB and descriptors. */
+export interface Measured {
+  readonly memory: readonly Sample[];
+  readonly descriptors: readonly Sample[];
+}
+
+/** How much the fitted line may grow over a run, or in an hour of a longer one. */
+const mostGrowth = { memory: 32, descriptors: 8 } as const;
+
+interface Row {
+  readonly name: string;
+  readonly value: string;
+  readonly bound: string;
+  readonly isMet: boolean;
+}
+
+/** The table, and whether every bound is kept. */
+export function formatReport(
+  seconds: number,
+  ledger: Ledger,
+  measured: Measured,
+): { readonly text: string; readonly isMet: boolean } {
+  const rows = [
+    row(
+      "requests",
+      `${ledger.total} (${(ledger.total / seconds).toFixed(0)}/s)`,
+    ),
+    trendRow("memory", "MiB", measured.memory, mostGrowth.memory),
+    trendRow("descriptors", "", measured.descriptors, mostGrowth.descriptors),
+    row("wrong bytes", String(ledger.wrongBytes), "0", ledger.wrongBytes === 0),
+    row(
+      "what must not fail",
+      `${ledger.brokenInAll} failed`,
+      "0",
+      ledger.brokenInAll === 0,
+    ),
+  ];
+  const text = [
+    `after ${seconds.toFixed(0)} s`,
+    ...rows.map(formatRow),
+    ...list("requests", ledger.requests),
+    ...list("failures while the origin failed", ledger.failures),
+    ...ledger.broken.map((one) => `  BROKEN ${one}`),
+  ].join("\n");
+  return { text, isMet: rows.every(({ isMet }) => isMet) };
+}
+
+function trendRow(
+  name: string,
+  unit: string,
+  samples: readonly Sample[],
+  most: number,
+): Row {
+  const { first, last, most: peak, perHour, growth } = trendOf(samples);
+  const [start, end, top] = [first, last, peak].map((n) => n.toFixed(0));
+  const slope =
+    perHour === undefined
+      ? "too short to tell a slope"
+      : `${perHour.toFixed(1)} ${unit}/h`;
+  const value = `${start} … ${end} ${unit} (most ${top}), ${slope}`;
+  const bound = `+${most} ${unit} in the run, or an hour of it`;
+  return row(name, value, bound, growth === undefined || growth <= most);
+}
+
+function row(name: string, value: string, bound = "", isMet = true): Row {
+  return { name, value, bound, isMet };
+}
+
+function formatRow({ name, value, bound, isMet }: Row): string {
+  const verdict =
+    bound === "" ? "" : `≤ ${bound}: ${isMet ? "met" : "NOT MET"}`;
+  return `  ${name.padEnd(20)} ${value.padEnd(52)} ${verdict}`.trimEnd();
+}
+
+function list(
+  title: string,
+  counts: ReadonlyMap<string, number>,
+): readonly string[] {
+  const told = [...counts].map(([name, count]) => `${name} × ${count}`);
+  return told.length === 0 ? [] : [`  ${title}: ${told.toSorted().join(", ")}`];
+}

@@ -1,0 +1,56 @@
+/** A value at a time in milliseconds. */
+export type Sample = readonly [at: number, value: number];
+
+/** The slope of the line of least squares, for each hour; NaN for fewer than two moments. */
+export function slopePerHour(samples: readonly Sample[]): number {
+  const mean = (pick: (sample: Sample) => number) =>
+    samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;
+  const at = mean(([time]) => time);
+  const value = mean(([, height]) => height);
+  const covariance = mean(([time, height]) => (time - at) * (height - value));
+  const variance = mean(([time]) => (time - at) ** 2);
+  return (covariance / variance) * 3_600_000;
+}
+
+/** The least value of each span: what is left when garbage was just collected. */
+export function floorOf(
+  samples: readonly Sample[],
+  span: number,
+): readonly Sample[] {
+  const spans = Map.groupBy(samples, ([at]) => Math.floor(at / span));
+  return [...spans.values()].map((some) =>
+    some.reduce((least, sample) => (sample[1] < least[1] ? sample : least)),
+  );
+}
+
+const warmUp = 60_000;
+const span = 10_000;
+const shortest = 120_000;
+
+export interface Trend {
+  readonly first: number;
+  readonly last: number;
+  readonly most: number;
+  /** Undefined when the run was too short to tell. */
+  readonly perHour: number | undefined;
+  /** What the line grows by over the run, or in an hour of a longer one. */
+  readonly growth: number | undefined;
+}
+
+/** Of samples since the start of a run; the first minute, when caches fill, is left out. */
+export function trendOf(samples: readonly Sample[]): Trend {
+  const values = samples.map(([, value]) => value);
+  const late = samples.filter(([at]) => at >= warmUp);
+  const [from] = late[0] ?? [0];
+  const [to] = late.at(-1) ?? [0];
+  const told = to - from >= shortest;
+  const perHour = told ? slopePerHour(floorOf(late, span)) : undefined;
+  const hours = Math.min(1, (to - from) / 3_600_000);
+  return {
+    first: values[0] ?? NaN,
+    last: values.at(-1) ?? NaN,
+    most: values.reduce((most, value) => Math.max(most, value), -Infinity),
+    perHour,
+    growth: perHour === undefined ? undefined : perHour * hours,
+  };
+}
