@@ -50,6 +50,13 @@ interface Remembered<V> extends Kept<V> {
   readonly stamp?: string | undefined;
 }
 
+/** Not the error itself, which holds everything that its stack has seen. */
+interface Absence {
+  readonly subject: string;
+  /** On the monotonic clock. */
+  readonly until: number;
+}
+
 const memoryBytes = 64 * 1024 * 1024;
 const absentEntries = 10_000;
 /** While the origin fails, it is asked at most this often for one key. */
@@ -65,7 +72,7 @@ export class MetadataCache<K, V extends object> {
   readonly #memory = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
-  readonly #absent = new LRUCache<string, { error: NotFound; until: number }>({
+  readonly #absent = new LRUCache<string, Absence>({
     max: absentEntries,
   });
   readonly #asking = new Map<string, Promise<Answer<V>>>();
@@ -127,7 +134,8 @@ export class MetadataCache<K, V extends object> {
   #heldAnswer(key: string): Answer<V> | undefined {
     const now = this.#clock.monotonic();
     const absent = this.#absent.get(key);
-    if (absent !== undefined && now < absent.until) throw absent.error;
+    if (absent !== undefined && now < absent.until)
+      throw new NotFound(absent.subject);
     const known = this.#memory.get(key);
     if (known === undefined || now >= known.askAgainAt) return undefined;
     const age = now - known.checkedAt;
@@ -209,7 +217,8 @@ export class MetadataCache<K, V extends object> {
     start: number,
   ): Answer<V> {
     const now = this.#clock.monotonic();
-    if (error instanceof NotFound) this.#rememberAbsence(key, error, now);
+    if (error instanceof NotFound)
+      this.#rememberAbsence(key, error.subject, now);
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
@@ -218,8 +227,8 @@ export class MetadataCache<K, V extends object> {
     return { value: known.value, outcome: "stale", age, originTime };
   }
 
-  #rememberAbsence(key: string, error: NotFound, now: number): void {
-    this.#absent.set(key, { error, until: now + this.#limits.notFound });
+  #rememberAbsence(key: string, subject: string, now: number): void {
+    this.#absent.set(key, { subject, until: now + this.#limits.notFound });
   }
 
   async #load(

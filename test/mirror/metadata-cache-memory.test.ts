@@ -13,9 +13,9 @@ describe("absence", () => {
   it("is remembered briefly, and ends when the thing appears", async () => {
     const { clock, origin, get } = await prepare();
     origin.answer = absence;
-    await expect(get()).rejects.toBe(absence);
+    await expect(get()).rejects.toEqual(absence);
     clock.pass(limits.notFound - 1);
-    await expect(get()).rejects.toBe(absence);
+    await expect(get()).rejects.toEqual(absence);
     expect(origin.asked).toBe(1);
     origin.answer = listOf("1.0.0");
     clock.pass(1);
@@ -26,7 +26,7 @@ describe("absence", () => {
     const { clock, origin, get } = await prepare();
     origin.answer = absence;
     for (let time = 0; time < 3; time++) {
-      await expect(get()).rejects.toBe(absence);
+      await expect(get()).rejects.toEqual(absence);
       clock.pass(limits.notFound / 2);
     }
     expect(origin.asked).toBe(2);
@@ -35,7 +35,7 @@ describe("absence", () => {
   it("is not remembered across a restart", async () => {
     const { origin, open, get } = await prepare();
     origin.answer = absence;
-    await expect(get()).rejects.toBe(absence);
+    await expect(get()).rejects.toEqual(absence);
     origin.answer = listOf("1.0.0");
     expect((await open()()).outcome).toBe("fetched");
   });
@@ -45,7 +45,7 @@ describe("absence", () => {
     await get();
     clock.pass(limits.versions);
     origin.answer = absence;
-    await expect(get()).rejects.toBe(absence);
+    await expect(get()).rejects.toEqual(absence);
   });
 });
 

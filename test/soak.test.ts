@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { floorOf, slopePerHour, trendOf } from "../soak/trend.ts";
+
+const program = join(import.meta.dirname, "..", "soak", "soak.ts");
+
+it(
+  "a soak of a few seconds finds nothing wrong",
+  { timeout: 120_000 },
+  async () => {
+    const { status, stdout } = await new Promise<{
+      readonly status: number | null;
+      readonly stdout: string;
+    }>((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [program, "--minutes", "0.05"],
+        (_, printed) => resolve({ status: child.exitCode, stdout: printed }),
+      );
+    });
+    expect(stdout).toMatch(/^ {2}wrong bytes +0 +≤ 0: met$/m);
+    expect(stdout).not.toContain("NOT MET");
+    expect(status).toBe(0);
+  },
+);
+
+it("the slope of a line is what it rises in an hour, whatever swings about it", () => {
+  const swing = [0, 3, 0, -3];
+  const samples = Array.from(
+    { length: 400 },
+    (_, second) =>
+      [second * 1_000, 100 + second / 60 + (swing[second % 4] ?? 0)] as const,
+  );
+  expect(slopePerHour(samples)).toBeCloseTo(60, 0);
+});
+
+it("garbage that is collected in time is no growth", () => {
+  const samples = Array.from(
+    { length: 600 },
+    (_, second) => [second * 1_000, 100 + (second % 7)] as const,
+  );
+  expect(floorOf(samples, 10_000).every(([, value]) => value === 100)).toBe(
+    true,
+  );
+  expect(trendOf(samples)).toMatchObject({ first: 100, most: 106, growth: 0 });
+});
+
+it("a short run tells no slope", () => {
+  expect(
+    trendOf([
+      [0, 100],
+      [100_000, 900],
+    ]).growth,
+  ).toBeUndefined();
+});
