@@ -1,3 +1,4 @@
+import { formatTable } from "./table.ts";
 import type { ListedNamespace } from "./trust.ts";
 
 /** The trust ledger for people: a table a namespace. */
@@ -58,18 +59,6 @@ function keyRows({ seen, decisions }: ListedNamespace): string[][] {
     .filter((key) => !seenKeys.has(key.fingerprint))
     .map((key) => [key.fingerprint, key.decision, day(key.at), "-"]);
   return [...known, ...others];
-}
-
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows
-    .map((row) => {
-      const cells = row.map((text, column) => text.padEnd(widths[column] ?? 0));
-      return `  ${cells.join("  ").trimEnd()}\n`;
-    })
-    .join("");
 }
 
 function day(moment: string): string {

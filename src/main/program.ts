@@ -11,6 +11,7 @@ import { collect } from "./collect.ts";
 import type { CheckFlags } from "./config.ts";
 import type { LockFlags } from "./lock.ts";
 import type { PrefetchFlags } from "./prefetch.ts";
+import type { PruneFlags, VerifyFlags } from "./retention.ts";
 import type { TrustFlags } from "./trust.ts";
 
 /** Exit statuses of the contract: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
@@ -47,6 +48,8 @@ function makeProgram(): Command {
   addLock(program);
   addExport(program);
   addImport(program);
+  addVerify(program);
+  addPrune(program);
   return program;
 }
 
@@ -109,6 +112,28 @@ function addDecision(group: Command, name: string): Command {
       "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key HOSTNAME/NAMESPACE",
     )
     .option("--key <fingerprint>", "full fingerprint of a primary key");
+}
+
+function addVerify(program: Command): void {
+  withConfig(program.command("verify"))
+    .description("hash every stored archive and judge every proof again")
+    .option("--repair", "drop what is bad, so that it is fetched again")
+    .option("--json", "print one JSON document")
+    .action(async (flags: VerifyFlags) =>
+      (await import("./retention.ts")).verify(flags),
+    );
+}
+
+function addPrune(program: Command): void {
+  withConfig(program.command("prune"))
+    .description(
+      "remove what no record names, and the least recently used above storage.maxSize",
+    )
+    .option("--dry-run", "only say what would leave")
+    .option("--json", "print one JSON document")
+    .action(async (flags: PruneFlags) =>
+      (await import("./retention.ts")).prune(flags),
+    );
 }
 
 function addHash(program: Command): void {

@@ -18,6 +18,7 @@ import type { Sha256 } from "../address/hash.ts";
 import { StoredArchiveDamaged, StoredArchiveUnreadable } from "../errors.ts";
 import { readBlobState } from "./blob-identity.ts";
 import { listBlobs, type ListedBlob } from "./blob-listing.ts";
+import { inspectBlob, openFlags } from "./blob-inspection.ts";
 import { BlobUsage } from "./blob-usage.ts";
 import { commitFile } from "./durable-file.ts";
 import { classifyFileFailure } from "./file-failure.ts";
@@ -27,10 +28,6 @@ import { VerifiedBlobs } from "./verified-blobs.ts";
 
 /** Sharing blocks where the file system can. */
 const copyFlags = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE;
-
-/** What is there may be a link or a pipe by now: the first is not followed, the second not waited for. */
-const openFlags =
-  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** An archive on disk, open for reading; close it when done. */
 export interface StoredBlob {
@@ -182,6 +179,19 @@ export class BlobStore {
 
   async delete(sha256: Sha256): Promise<void> {
     await rm(blobPath(this.#layout, sha256), { force: true, recursive: true });
+  }
+
+  /** Hashes a blob whatever was found before, and leaves it; `onPiece` is told of bytes as they are hashed. */
+  async inspect(
+    sha256: Sha256,
+    onPiece: (length: number) => void,
+  ): Promise<"good" | "missing" | { readonly problem: string }> {
+    return inspectBlob(blobPath(this.#layout, sha256), sha256, onPiece);
+  }
+
+  /** Removes what `list` found and what is no blob. */
+  async deleteFile(path: string): Promise<void> {
+    await rm(path, { force: true, recursive: true });
   }
 
   list(): AsyncGenerator<ListedBlob> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { writeDurably } from "./durable-file.ts";
 import { classifyFileFailure } from "./file-failure.ts";
+import { listRecords } from "./record-listing.ts";
 import {
   recordFolder,
   recordPath,
@@ -61,6 +62,11 @@ export class RecordStore {
   async delete(key: RecordKey): Promise<void> {
     const path = recordPath(this.#layout, key);
     await rm(path, { force: true, recursive: true });
+  }
+
+  /** The key of every record. */
+  listAll(): AsyncGenerator<RecordKey> {
+    return listRecords(this.#layout);
   }
 
   /** The folders directly below `prefix`, in no order. */

@@ -1,0 +1,130 @@
+import pLimit from "p-limit";
+import type { Sha256 } from "../address/hash.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import type { ListedBlob } from "../store/blob-listing.ts";
+import type { RecordStore } from "../store/record-store.ts";
+import { judgeRecord } from "./record-judgement.ts";
+import type { ReleaseRecords } from "./release-records.ts";
+
+export interface InspectionParts {
+  readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly releases: ReleaseRecords;
+}
+
+/** Something in the store that is not as it should be. */
+export interface Finding {
+  readonly kind: "archive" | "record" | "file";
+  /** A digest, a record's key or a path. */
+  readonly name: string;
+  readonly problem: string;
+  /** It is gone, and is fetched again when it is asked for. */
+  readonly dropped: boolean;
+}
+
+export interface Inspection {
+  readonly archives: number;
+  readonly bytes: number;
+  readonly records: number;
+  readonly findings: readonly Finding[];
+  /** Good archives that no record names. */
+  readonly orphans: readonly {
+    readonly sha256: Sha256;
+    readonly size: number;
+  }[];
+}
+
+export interface InspectionOptions {
+  readonly repair: boolean;
+  readonly signal: AbortSignal;
+  /** Bytes of all archives, and then of each piece that was hashed. */
+  readonly onSize: (bytes: number) => void;
+  readonly onHashed: (bytes: number) => void;
+}
+
+/** Files that are read at once. */
+const atOnce = 4;
+
+/**
+ * Reads everything that is stored: judges the proof of every release again and
+ * hashes every archive. A daemon may work on the same directory meanwhile.
+ */
+export async function inspectStore(
+  parts: InspectionParts,
+  options: InspectionOptions,
+): Promise<Inspection> {
+  // Archives first: a record that names one is written after it.
+  const listed = await collect(parts.blobs.list());
+  options.onSize(listed.reduce((sum, { size }) => sum + size, 0));
+  const findings: Finding[] = [];
+  const named = new Set<Sha256>();
+  const keys = await collect(parts.records.listAll());
+  await forEach(keys, options.signal, async (key) => {
+    const { problem, digests } = await judgeRecord(parts, key);
+    for (const digest of digests) named.add(digest);
+    if (problem === undefined) return;
+    const dropped = options.repair && problem.decided;
+    if (dropped) await parts.records.delete(key);
+    const { text } = problem;
+    findings.push({
+      kind: "record",
+      name: key.join("/"),
+      problem: text,
+      dropped,
+    });
+  });
+  const orphans: { sha256: Sha256; size: number }[] = [];
+  let archives = 0;
+  await forEach(listed, options.signal, async (one) => {
+    const { sha256, size } = one;
+    const finding = await inspectFile(parts.blobs, one, options);
+    if (finding === "gone") return;
+    if (finding !== undefined) findings.push(finding);
+    else if (sha256 !== undefined && !named.has(sha256))
+      orphans.push({ sha256, size });
+    archives++;
+  });
+  const bytes = listed.reduce((sum, { size }) => sum + size, 0);
+  return { archives, bytes, records: keys.length, findings, orphans };
+}
+
+async function inspectFile(
+  blobs: BlobStore,
+  { sha256, path, size }: ListedBlob,
+  { repair, onHashed }: InspectionOptions,
+): Promise<Finding | "gone" | undefined> {
+  if (sha256 === undefined) {
+    onHashed(size);
+    if (repair) await blobs.deleteFile(path);
+    const problem = "it is no archive, by its name or its place";
+    return { kind: "file", name: path, problem, dropped: repair };
+  }
+  const result = await blobs.inspect(sha256, onHashed);
+  if (result === "missing") return "gone";
+  if (result === "good") return undefined;
+  if (repair) await blobs.delete(sha256);
+  const problem = result.problem;
+  return { kind: "archive", name: sha256, problem, dropped: repair };
+}
+
+async function collect<T>(all: AsyncIterable<T>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const one of all) found.push(one);
+  return found;
+}
+
+async function forEach<T>(
+  all: readonly T[],
+  signal: AbortSignal,
+  act: (one: T) => Promise<void>,
+): Promise<void> {
+  const turn = pLimit(atOnce);
+  await Promise.all(
+    all.map((one) =>
+      turn(() => {
+        signal.throwIfAborted();
+        return act(one);
+      }),
+    ),
+  );
+}

@@ -1,0 +1,29 @@
+import { constants, open } from "node:fs/promises";
+import type { Sha256 } from "../address/hash.ts";
+import { readBlobState } from "./blob-identity.ts";
+import { classifyFileFailure } from "./file-failure.ts";
+import { hashFile } from "./verified-blobs.ts";
+
+/** What is there may be a link or a pipe by now: the first is not followed, the second not waited for. */
+export const openFlags =
+  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Hashes the file at `path`. Throws what says nothing about the file, such as having no descriptor left. */
+export async function inspectBlob(
+  path: string,
+  sha256: Sha256,
+  onPiece: (length: number) => void,
+): Promise<"good" | "missing" | { readonly problem: string }> {
+  try {
+    await using handle = await open(path, openFlags);
+    if (!(await readBlobState(handle)).isFile)
+      return { problem: "it is not a file" };
+    const got = await hashFile(handle, onPiece);
+    return got === sha256 ? "good" : { problem: `its SHA-256 is ${got}` };
+  } catch (error) {
+    const failure = classifyFileFailure(error);
+    if (failure === "missing") return failure;
+    if (failure !== "broken") throw error;
+    return { problem: (error as Error).message };
+  }
+}
