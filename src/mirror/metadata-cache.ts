@@ -7,7 +7,7 @@ import {
   TooBusy,
 } from "../errors.ts";
 import type { Answer } from "./answer.ts";
-import type { Clock } from "./clock.ts";
+import { ageOf, readMoment, type Clock, type Moment } from "./clock.ts";
 
 /** A value and when the origin last confirmed it. */
 export interface Kept<V> {
@@ -45,7 +45,8 @@ export interface MetadataLimits {
 interface Remembered<V> extends Kept<V> {
   /** On the monotonic clock. */
   readonly checkedAt: number;
-  readonly askAgainAt: number;
+  /** While it fails, the origin is not asked before this. */
+  readonly spareUntil: number;
   /** Of the record, where only an import brings anything new. */
   readonly stamp?: string | undefined;
 }
@@ -59,8 +60,11 @@ interface Absence {
 
 const memoryBytes = 64 * 1024 * 1024;
 const absentEntries = 10_000;
-/** While the origin fails, it is asked at most this often for one key. */
+/** While the origin fails, it is asked at most this often for one key, and as often as while it is well. */
 const pauseAfterFailure = 5_000;
+
+/** Told that the origin failed, and that what is `age` milliseconds old is served instead; never waited for. */
+export type OnStale = (key: string, age: number, error: unknown) => void;
 
 /** Memory over records over the origin: one request to the origin however many ask, and stale answers while it fails. */
 export class MetadataCache<K, V extends object> {
@@ -69,6 +73,8 @@ export class MetadataCache<K, V extends object> {
   readonly #clock: Clock;
   readonly #offline: boolean;
   readonly #onUnwritten: (key: string, error: unknown) => void;
+  readonly #onStale: OnStale;
+  readonly #start: Moment;
   readonly #memory = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
@@ -84,31 +90,34 @@ export class MetadataCache<K, V extends object> {
     clock: Clock,
     offline: boolean,
     onUnwritten: (key: string, error: unknown) => void,
+    onStale: OnStale = () => undefined,
   ) {
     this.#records = records;
     this.#limits = limits;
     this.#clock = clock;
     this.#offline = offline;
     this.#onUnwritten = onUnwritten;
+    this.#onStale = onStale;
+    this.#start = readMoment(clock);
   }
 
   /**
-   * With `askNow` a fresh value is not enough; a failing origin is still spared.
-   * `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered briefly; a failing origin
-   * is answered with what is known, if that is not too old.
+   * What was confirmed less than `maxAge` milliseconds ago is good enough; for anything older the origin is asked, unless it is spared
+   * because it failed just now. `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered
+   * briefly; a failing origin is answered with what is known, if that is not too old.
    */
   async get(
     subject: K,
     fetch: FetchValue<V>,
-    { askNow = false }: { readonly askNow?: boolean } = {},
+    { maxAge = Infinity }: { readonly maxAge?: number } = {},
   ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
-    if (askNow) this.#expire(key);
-    const held = this.#offline ? undefined : this.#heldAnswer(key);
+    const fresh = Math.min(maxAge, this.#limits.versions);
+    const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
     const asking = this.#asking.get(key);
     if (asking !== undefined) return this.#join(asking);
-    const answer = this.#answer(key, subject, fetch).finally(() =>
+    const answer = this.#answer(key, subject, fetch, fresh).finally(() =>
       this.#asking.delete(key),
     );
     this.#asking.set(key, answer);
@@ -123,23 +132,17 @@ export class MetadataCache<K, V extends object> {
     return known?.value;
   }
 
-  #expire(key: string): void {
-    const known = this.#memory.get(key);
-    const now = this.#clock.monotonic();
-    if (known === undefined || now - known.checkedAt >= this.#limits.versions)
-      return;
-    this.#set(key, { ...known, askAgainAt: now });
-  }
-
-  #heldAnswer(key: string): Answer<V> | undefined {
+  #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
     const absent = this.#absent.get(key);
     if (absent !== undefined && now < absent.until)
       throw new NotFound(absent.subject);
     const known = this.#memory.get(key);
-    if (known === undefined || now >= known.askAgainAt) return undefined;
+    if (known === undefined) return undefined;
     const age = now - known.checkedAt;
-    const outcome = age < this.#limits.versions ? "hit" : "stale";
+    const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
+    if (age >= fresh && !isSpared) return undefined;
+    const outcome = age < fresh ? "hit" : "stale";
     return { value: known.value, outcome, age, originTime: 0 };
   }
 
@@ -162,9 +165,10 @@ export class MetadataCache<K, V extends object> {
     key: string,
     subject: K,
     fetch: FetchValue<V>,
+    fresh: number,
   ): Promise<Answer<V>> {
     const { known, refused } = await this.#recall(key, subject);
-    const held = known && this.#heldAnswer(key);
+    const held = known && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
     if (this.#offline) return this.#answerOffline(key, known, refused);
     const start = this.#clock.monotonic();
@@ -222,7 +226,9 @@ export class MetadataCache<K, V extends object> {
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
-    this.#set(key, { ...known, askAgainAt: now + pauseAfterFailure });
+    const pause = Math.min(pauseAfterFailure, this.#limits.versions);
+    this.#set(key, { ...known, spareUntil: now + pause });
+    this.#onStale(key, age, error);
     const originTime = now - start;
     return { value: known.value, outcome: "stale", age, originTime };
   }
@@ -238,9 +244,9 @@ export class MetadataCache<K, V extends object> {
   ): Promise<Remembered<V> | undefined> {
     const kept = await this.#records.read(subject);
     if (kept === undefined) return undefined;
-    const age = this.#clock.now().getTime() - kept.confirmedAt.getTime();
+    const age = ageOf(kept.confirmedAt, this.#clock, this.#start);
     // A record from the future means that the clock was stepped: ask again.
-    const believed = age >= 0 ? age : this.#limits.versions;
+    const believed = age ?? this.#limits.versions;
     const checkedAt = this.#clock.monotonic() - believed;
     return this.#remember(key, { ...kept, stamp }, checkedAt);
   }
@@ -260,8 +266,7 @@ export class MetadataCache<K, V extends object> {
     kept: Kept<V> & Pick<Remembered<V>, "stamp">,
     checkedAt: number,
   ): Remembered<V> {
-    const askAgainAt = checkedAt + this.#limits.versions;
-    return this.#set(key, { ...kept, checkedAt, askAgainAt });
+    return this.#set(key, { ...kept, checkedAt, spareUntil: 0 });
   }
 
   #set(key: string, remembered: Remembered<V>): Remembered<V> {

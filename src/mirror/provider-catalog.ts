@@ -34,8 +34,11 @@ export interface ProviderCatalogParts {
   readonly readFirstDigests: (
     address: ReleaseAddress,
   ) => Promise<ReadonlyMap<string, Sha256>>;
+  /** Milliseconds for which a version that the origin did not list is taken to be absent. */
+  readonly notFound: number;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
   readonly fallThrough: boolean;
+  /** `of` so many that were listed until now. */
   readonly onVanished: (
     provider: ProviderAddress,
     versions: readonly Version[],
@@ -59,18 +62,22 @@ export class ProviderCatalog {
     return origin;
   }
 
-  /** Every version that the origin listed at any time. Throws NetworkMirrorUnsigned. */
-  async listVersions(provider: ProviderAddress): Promise<Answer<VersionList>> {
+  /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws NetworkMirrorUnsigned. */
+  async listVersions(
+    provider: ProviderAddress,
+    maxAge = Infinity,
+  ): Promise<Answer<VersionList>> {
     const origin = this.originOf(provider);
     expectSignatures(origin, formatProviderAddress(provider));
-    return this.#parts.versions.get(provider, async (known, signal) => {
+    const ask: FetchValue<VersionList> = async (known, signal) => {
       const answer = await origin.registry
         .listVersions(provider, signal)
         .catch((error: unknown) => emptyIfGone(known, error));
       const list = mergeVersions(known, answer, origin.clock.now());
       this.#noteVanished(provider, known, list);
       return list;
-    });
+    };
+    return this.#parts.versions.get(provider, ask, { maxAge });
   }
 
   /** A verified release, from memory, its record or the origin. */
@@ -95,7 +102,7 @@ export class ProviderCatalog {
       if (continuity.fallen !== undefined) throw continuity.fallen;
       return continuity.release;
     };
-    return releases.get(address, ask, { askNow });
+    return releases.get(address, ask, askNow ? { maxAge: 0 } : {});
   }
 
   /** Also a release that is refused today had first digests. Throws ChecksumConflict when others are offered and nobody approved them. */
@@ -139,12 +146,21 @@ export class ProviderCatalog {
     return this.#parts.versions.peek(provider);
   }
 
-  /** Undefined platforms are unknown ones; a version that was never listed is absent, unless the list is out of date. */
+  /**
+   * Undefined platforms are unknown ones. A version that the list does not have
+   * may have come out since: the origin is asked once more, however many ask,
+   * and not again for as long as an absence is remembered. Absent is what a
+   * list has not that the origin confirmed lately.
+   */
   async #offeredPlatforms({
     provider,
     version,
   }: ReleaseAddress): Promise<readonly Platform[] | undefined> {
-    const answer = await this.listVersions(provider);
+    const known = await this.listVersions(provider);
+    const isKnown = known.value.versions.has(version);
+    const answer = isKnown
+      ? known
+      : await this.listVersions(provider, this.#parts.notFound);
     const listed = answer.value.versions.get(version);
     if (listed === undefined && answer.outcome !== "stale")
       throw new NotFound(formatRelease({ provider, version }));
@@ -156,9 +172,11 @@ export class ProviderCatalog {
     known: VersionList | undefined,
     list: VersionList,
   ): void {
-    const vanished = known === undefined ? [] : findVanished(known, list);
-    if (vanished.length > 0)
-      this.#parts.onVanished(provider, vanished, list.versions.size);
+    if (known === undefined) return;
+    const vanished = findVanished(known, list);
+    if (vanished.length === 0) return;
+    const before = known.versions.values().filter(({ listed }) => listed);
+    this.#parts.onVanished(provider, vanished, [...before].length);
   }
 }
 

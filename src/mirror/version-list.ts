@@ -20,7 +20,12 @@ export interface VersionList {
   readonly warnings: readonly string[];
 }
 
-/** Joins what the origin lists now to what is known; nothing that was ever listed is forgotten. */
+/**
+ * Joins what the origin lists now to what is known; nothing that was ever
+ * listed is forgotten. What appeared in the future did so under a clock that
+ * was wrong: its age counts from now, so that it is held back no longer than
+ * any new version.
+ */
 export function mergeVersions(
   known: VersionList | undefined,
   answer: OriginVersions,
@@ -29,12 +34,16 @@ export function mergeVersions(
   const appeared = known === undefined ? undefined : now;
   const versions = new Map<Version, ListedVersion>();
   for (const [version, earlier] of known?.versions ?? [])
-    versions.set(version, { ...earlier, listed: false });
+    versions.set(version, {
+      ...earlier,
+      appeared: notAfter(now, earlier),
+      listed: false,
+    });
   for (const entry of answer.versions) {
     const earlier = known?.versions.get(entry.version);
     versions.set(entry.version, {
       ...entry,
-      appeared: earlier === undefined ? appeared : earlier.appeared,
+      appeared: earlier === undefined ? appeared : notAfter(now, earlier),
       listed: true,
     });
   }
@@ -43,6 +52,10 @@ export function mergeVersions(
     versions,
     warnings: answer.warnings,
   };
+}
+
+function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
+  return appeared !== undefined && appeared > now ? now : appeared;
 }
 
 /** The versions that `later` has no more though `earlier` had them listed. */

@@ -77,8 +77,10 @@ export class HostHealth {
     this.#whole = this.#watch();
   }
 
-  get isSuspended(): boolean {
-    return this.#whole.breaker.isOpen;
+  /** True while it, or this subject on it, is not asked, or by one probe at a time only. */
+  isSuspended(subject?: string): boolean {
+    const own = subject === undefined ? undefined : this.#subjects.get(subject);
+    return this.#whole.breaker.isOpen || own?.breaker.isOpen === true;
   }
 
   /** Throws OriginBusy or OriginSuspended while the host, or this subject on it, is not to be asked. */

@@ -112,7 +112,7 @@ export class HttpClient {
     subject?: string,
   ): Promise<OriginDocument> {
     const question = makeQuestion("*/*", subject, asker);
-    return this.#try(this.#deadline(asker), async (signal) => {
+    return this.#try(url, subject, this.#deadline(asker), async (signal) => {
       const answer = await this.#get(url, signal, question);
       refusePage(answer);
       return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
@@ -127,11 +127,16 @@ export class HttpClient {
     subject?: string,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = makeQuestion("application/json", subject, asker);
-    const read = await this.#try(this.#deadline(asker), async (signal) => {
-      const answer = await this.#get(url, signal, question);
-      checkJsonType(answer);
-      return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
-    });
+    const read = await this.#try(
+      url,
+      subject,
+      this.#deadline(asker),
+      async (signal) => {
+        const answer = await this.#get(url, signal, question);
+        checkJsonType(answer);
+        return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+      },
+    );
     return { url: read.url, value: parseJson(read.url, read.bytes) };
   }
 
@@ -144,7 +149,7 @@ export class HttpClient {
   ): Promise<OriginAnswer> {
     const asked = makeQuestion("application/json", subject, asker);
     const question = { ...asked, statuses: [200, 204] };
-    return this.#try(this.#deadline(asker), async (signal) => {
+    return this.#try(url, subject, this.#deadline(asker), async (signal) => {
       const answer = await this.#get(url, signal, question);
       const bytes = await readWhole(answer, maxBytes);
       return { url: answer.url, headers: answer.headers, bytes };
@@ -158,7 +163,7 @@ export class HttpClient {
     subject?: string,
   ): Promise<OriginArchive> {
     const question = makeQuestion("*/*", subject, asker);
-    return this.#try(asker, async (signal) => {
+    return this.#try(url, subject, asker, async (signal) => {
       const answer = await this.#get(url, signal, question);
       refusePage(answer);
       const size = announcedSize(answer);
@@ -189,10 +194,15 @@ export class HttpClient {
   }
 
   #try<T>(
+    url: URL,
+    subject: Subject,
     signal: AbortSignal,
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    return withRetries(() => attempt(signal), signal, this.#events.onRetry);
+    const isSuspended = () => this.#health.isSuspended(url, subject);
+    const { onRetry } = this.#events;
+    const rules = { isSuspended, onRetry };
+    return withRetries(() => attempt(signal), signal, rules);
   }
 
   /** Follows redirects by hand, so that every hop is checked and credentials stay at home. */

@@ -24,14 +24,15 @@ export class OriginHealth {
     return this.#hostOf(url).admit(subject);
   }
 
-  /** True while the host is not asked, or by one probe at a time only. */
-  isSuspended(url: URL): boolean {
-    return this.#hosts.get(hostAndPort(url))?.isSuspended ?? false;
+  /** True while the host, or this subject on it, is not asked, or by one probe at a time only. */
+  isSuspended(url: URL, subject?: string): boolean {
+    return this.#hosts.get(hostAndPort(url))?.isSuspended(subject) ?? false;
   }
 
   /** How many hosts are suspended. */
   get suspended(): number {
-    return [...this.#hosts.values()].filter((host) => host.isSuspended).length;
+    return [...this.#hosts.values()].filter((host) => host.isSuspended())
+      .length;
   }
 
   #hostOf(url: URL): HostHealth {

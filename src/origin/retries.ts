@@ -12,6 +12,12 @@ const tries = 3;
 /** Milliseconds before the second try at most; twice that before the third. */
 const longestDelay = 200;
 
+export interface RetryRules {
+  /** Whether a try would be refused anyway, so that nobody waits for it. */
+  readonly isSuspended: () => boolean;
+  readonly onRetry: () => void;
+}
+
 /**
  * Tries up to three times what only reads, while failures are of a kind that
  * can pass and `signal` leaves time; throws the last failure that the origin
@@ -20,7 +26,7 @@ const longestDelay = 200;
 export async function withRetries<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,
-  onRetry: () => void,
+  { isSuspended, onRetry }: RetryRules,
 ): Promise<T> {
   let failure: unknown;
   for (let tried = 1; ; tried++) {
@@ -31,7 +37,7 @@ export async function withRetries<T>(
       const isOurs = error instanceof OriginSuspended;
       failure = isOurs && tried > 1 ? failure : error;
     }
-    if (tried === tries || !canPass(failure)) throw failure;
+    if (tried === tries || !canPass(failure) || isSuspended()) throw failure;
     if (!(await waitBefore(tried, signal))) throw failure;
     onRetry();
   }

@@ -20,13 +20,21 @@ export class ServiceDiscovery {
   readonly #http: HttpClient;
   readonly #start: URL;
   readonly #freshFor: number;
+  readonly #now: () => number;
   #known: Discovered | undefined;
   #asking: Promise<Discovered> | undefined;
 
-  constructor(http: HttpClient, origin: URL, freshFor: number) {
+  /** `now` is monotonic, in milliseconds. */
+  constructor(
+    http: HttpClient,
+    origin: URL,
+    freshFor: number,
+    now = () => performance.now(),
+  ) {
     this.#http = http;
     this.#start = new URL("/.well-known/terraform.json", origin);
     this.#freshFor = freshFor;
+    this.#now = now;
   }
 
   /** The service's base URL, ending in `/`; throws OriginAnswerUnusable when the host does not offer it. */
@@ -46,7 +54,7 @@ export class ServiceDiscovery {
 
   async #discover(signal: AbortSignal): Promise<Discovered> {
     const known = this.#known;
-    const isFresh = known !== undefined && performance.now() < known.until;
+    const isFresh = known !== undefined && this.#now() < known.until;
     // A host that may be asked once in a while shall be asked what is wanted of it.
     const isSpared = known !== undefined && this.#http.isSuspended(this.#start);
     if (isFresh || isSpared) return known;
@@ -68,7 +76,7 @@ export class ServiceDiscovery {
         formatPublicUrl(answer.url),
         "it is not a service discovery document",
       );
-    const until = performance.now() + this.#freshFor;
+    const until = this.#now() + this.#freshFor;
     this.#known = { url: answer.url, services: parsed.data, until };
     return this.#known;
   }

@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import type { Admission } from "../mirror/admission.ts";
-import { systemClock } from "../mirror/clock.ts";
+import type { Clock } from "../mirror/clock.ts";
 import {
   MetadataCache,
   type MetadataRecords,
@@ -24,37 +24,27 @@ import type { RecordStore } from "../store/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { signaturePolicyOf } from "./origins.ts";
 
-/** Makes the cache for one kind of metadata. */
-export function wireCaches(
-  { limits, freshness, offline }: Configuration,
-  logger: Logger,
-) {
-  return <K, V extends object>(records: MetadataRecords<K, V>) =>
-    new MetadataCache(
-      records,
-      { ...limits, ...freshness },
-      systemClock,
-      offline,
-      (record, error) =>
-        logger.error({ record, err: error }, "a record was not written"),
-    );
+const staleSentence =
+  "the origin fails: what it said so many seconds ago is served";
+
+export interface CatalogParts {
+  readonly records: RecordStore;
+  readonly judge: SignatureJudge;
+  readonly admission: Admission;
+  readonly logger: Logger;
 }
 
 export function wireCatalog(
   configuration: Configuration,
   releaseOrigins: ReadonlyMap<Hostname, ReleaseOrigin>,
-  parts: {
-    readonly records: RecordStore;
-    readonly judge: SignatureJudge;
-    readonly admission: Admission;
-    readonly logger: Logger;
-  },
+  parts: CatalogParts,
 ) {
-  const { policy, origins } = configuration;
-  const makeCache = wireCaches(configuration, parts.logger);
+  const { freshness, policy, origins } = configuration;
+  const { clock } = parts.admission.parts;
+  const makeCache = wireCaches(configuration, parts.logger, clock);
   const releaseRecords = new ReleaseRecords(parts.records, {
     judge: parts.judge,
-    clock: systemClock,
+    clock,
     policyOf: (hostname) => signaturePolicyOf(origins.get(hostname)),
   });
   const { alarms } = parts.admission.parts;
@@ -67,6 +57,7 @@ export function wireCatalog(
     releases: makeCache(releaseRecords),
     history,
     readFirstDigests: (address) => releaseRecords.readFirstDigests(address),
+    notFound: freshness.notFound,
     fallThrough: policy.otherHosts === "not-found",
     onVanished: (provider, versions, of) => {
       if (isAlarming(versions.length, of))
@@ -83,4 +74,28 @@ export function wireCatalog(
     listKept: (provider: ProviderAddress) => releaseRecords.list(provider),
     listKeptProviders: (most: number) => releaseRecords.listProviders(most),
   };
+}
+
+/** Makes the cache for one kind of metadata. */
+export function wireCaches(
+  { limits, freshness, offline }: Configuration,
+  logger: Logger,
+  clock: Clock,
+) {
+  const onUnwritten = (record: string, err: unknown) =>
+    logger.error({ record, err }, "a record was not written");
+  const onStale = (record: string, age: number, error: unknown) => {
+    const facts = { record, age: Math.round(age / 1000) };
+    const { message } = error as Error;
+    logger.warn({ ...facts, error: message }, staleSentence);
+  };
+  return <K, V extends object>(records: MetadataRecords<K, V>) =>
+    new MetadataCache(
+      records,
+      { ...limits, ...freshness },
+      clock,
+      offline,
+      onUnwritten,
+      onStale,
+    );
 }

@@ -3,7 +3,7 @@ import { type Configuration } from "../config.ts";
 import { StoreFull } from "../errors.ts";
 import { Admission, type AdmissionRules } from "../mirror/admission.ts";
 import { ArchiveCache } from "../mirror/archive-cache.ts";
-import { systemClock } from "../mirror/clock.ts";
+import { systemClock, type Clock } from "../mirror/clock.ts";
 import type { ModuleMirror } from "../mirror/module-mirror.ts";
 import { PackageHashes } from "../mirror/package-hashes.ts";
 import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
@@ -54,6 +54,7 @@ export function wireCore(
   rules: AdmissionRules,
   layout: StoreLayout,
   watch: Watch,
+  clock: Clock = systemClock,
 ): Core {
   const { logger } = watch;
   const names = () => ({ catalog, ...kept });
@@ -65,16 +66,13 @@ export function wireCore(
     logger.error({ sha256, err: error }, "an archive could not be hashed"),
   );
   const archives = wireArchives(configuration, blobs, hashes, retention, watch);
-  const clients = wireClients(configuration, watch);
+  const clients = wireClients(configuration, watch, clock);
   const ledger = new TrustLedger(records);
-  const admission = new Admission(
-    { ...watch, ledger, clock: systemClock },
-    rules,
-  );
+  const admission = new Admission({ ...watch, ledger, clock }, rules);
   const judge = wireJudge(signatures);
   const { catalog, ...kept } = wireCatalog(
     configuration,
-    wireOrigins(configuration, clients.own, judge),
+    wireOrigins(configuration, clients.own, judge, clock),
     { records, judge, admission, logger },
   );
   const providers = new ProviderMirror({

@@ -4,7 +4,7 @@ import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
 import type { Admission } from "../mirror/admission.ts";
 import type { ArchiveCache } from "../mirror/archive-cache.ts";
-import { systemClock } from "../mirror/clock.ts";
+import type { Clock } from "../mirror/clock.ts";
 import { ModuleAdmission } from "../mirror/module-admission.ts";
 import { ModuleArchives } from "../mirror/module-archives.ts";
 import type { ModuleOrigin } from "../mirror/module-fetch.ts";
@@ -43,17 +43,18 @@ export function wireModules(
   parts: ModuleParts,
 ) {
   const { limits, offline, policy } = configuration;
-  const makeCache = wireCaches(configuration, parts.logger);
+  const { clock } = parts.admission.parts;
+  const makeCache = wireCaches(configuration, parts.logger, clock);
   const records = new ModuleArchiveRecords(parts.records);
   const archives = wireModuleArchives(configuration, records, parts);
   const mirror = new ModuleMirror({
-    origins: wireModuleOrigins(configuration, clients),
+    origins: wireModuleOrigins(configuration, clients, clock),
     versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
     releases: makeCache(new ModuleReleaseRecords(parts.records)),
     archives,
     records,
     stored: parts.archives,
-    admission: new ModuleAdmission(parts.admission, systemClock),
+    admission: new ModuleAdmission(parts.admission, clock),
     offline,
     fallThrough: policy.otherHosts === "not-found",
     patience: limits.answer,
@@ -133,16 +134,22 @@ function wireModuleArchives(
 function wireModuleOrigins(
   { origins, limits, freshness }: Configuration,
   { own, strangers }: OriginClients,
+  clock: Clock,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   return new Map(
     [...origins].flatMap(([hostname, { url }]) => {
       const client = own.get(hostname);
       const stranger = strangers.get(hostname);
       if (client === undefined || stranger === undefined) return [];
-      const discovery = new ServiceDiscovery(client, url, freshness.versions);
+      const discovery = new ServiceDiscovery(
+        client,
+        url,
+        freshness.versions,
+        () => clock.monotonic(),
+      );
       const registry = new ModuleRegistry(client, discovery, limits);
       const sources = new ModuleSources(stranger);
-      return [[hostname, { registry, sources, clock: systemClock }]];
+      return [[hostname, { registry, sources, clock }]];
     }),
   );
 }

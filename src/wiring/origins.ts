@@ -1,6 +1,6 @@
 import { type Configuration, type OriginConfiguration } from "../config.ts";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
-import { systemClock } from "../mirror/clock.ts";
+import type { Clock } from "../mirror/clock.ts";
 import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
 import {
   type SignatureJudge,
@@ -19,14 +19,15 @@ export function wireOrigins(
   { origins, limits, freshness }: Configuration,
   clients: ReadonlyMap<Hostname, HttpClient>,
   judge: SignatureJudge,
+  clock: Clock,
 ): ReadonlyMap<Hostname, ReleaseOrigin> {
   return new Map(
     [...clients].flatMap(([hostname, client]) => {
       const origin = origins.get(hostname);
       if (origin === undefined) return [];
-      const registry = wireProviders(origin, client, limits, freshness);
+      const registry = wireProviders(origin, client, limits, freshness, clock);
       const policy = signaturePolicyOf(origin);
-      return [[hostname, { registry, policy, judge, clock: systemClock }]];
+      return [[hostname, { registry, policy, judge, clock }]];
     }),
   );
 }
@@ -36,10 +37,13 @@ function wireProviders(
   client: HttpClient,
   limits: Configuration["limits"],
   freshness: Configuration["freshness"],
+  clock: Clock,
 ): ProviderOrigin {
   if (networkMirror !== undefined)
     return new NetworkMirror(client, networkMirror, limits);
-  const discovery = new ServiceDiscovery(client, url, freshness.versions);
+  const { versions } = freshness;
+  const now = () => clock.monotonic();
+  const discovery = new ServiceDiscovery(client, url, versions, now);
   return new ProviderRegistry(client, discovery, limits);
 }
 
@@ -57,10 +61,11 @@ export function signaturePolicyOf(
 function wireHealth(
   { freshness }: Configuration,
   { logger, metrics }: Watch,
+  clock: Clock,
 ): OriginHealth {
   const longest = Math.max(1_000, Math.min(30_000, freshness.versions));
   const health = new OriginHealth(
-    () => systemClock.monotonic(),
+    () => clock.monotonic(),
     {
       onSuspended: (suspension) => {
         const isBusy = suspension.reason === "origin-busy";
@@ -88,10 +93,11 @@ export interface OriginClients {
 export function wireClients(
   configuration: Configuration,
   watch: Watch,
+  clock: Clock,
 ): OriginClients {
   const { origins, proxy, limits } = configuration;
   const { metrics } = watch;
-  const health = wireHealth(configuration, watch);
+  const health = wireHealth(configuration, watch, clock);
   const make = (origin: OriginConfiguration, token: string | undefined) =>
     new HttpClient(
       {

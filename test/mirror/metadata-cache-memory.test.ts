@@ -116,3 +116,91 @@ describe("offline", () => {
     expect(origin.asked).toBe(0);
   });
 });
+
+describe("a clock that is stepped by years", () => {
+  const years = 10 * 365 * 24 * 60 * minute;
+
+  it.each([years, -years])(
+    "by %i ms while the mirror runs changes nothing of what was written before or after",
+    async (step) => {
+      const { clock, origin, open, get } = await prepare();
+      const reopened = open();
+      await get();
+      clock.step(step);
+      clock.pass(minute);
+      expect(await reopened()).toMatchObject({ outcome: "hit", age: minute });
+      const again = open();
+      clock.step(-step);
+      expect(await again()).toMatchObject({ outcome: "hit", age: minute });
+      expect(origin.asked).toBe(1);
+    },
+  );
+
+  it.each([years, -years])(
+    "by %i ms leaves what was written after it as young as it is",
+    async (step) => {
+      const { clock, origin, open, get } = await prepare();
+      const reopened = open();
+      clock.step(step);
+      await get();
+      clock.pass(minute);
+      expect(await reopened()).toMatchObject({ outcome: "hit", age: minute });
+      expect(origin.asked).toBe(1);
+    },
+  );
+
+  it("makes nothing stale for ever: the first good answer is fresh", async () => {
+    const { clock, origin, open, get } = await prepare();
+    await get();
+    for (const step of [years, -2 * years]) {
+      clock.step(step);
+      const reopened = open();
+      expect((await reopened()).outcome).toBe("fetched");
+      expect((await reopened()).outcome).toBe("hit");
+    }
+    expect(origin.asked).toBe(3);
+  });
+});
+
+describe("an asker who wants it younger", () => {
+  it("has the origin asked once, however many there are, and then for what is younger only", async () => {
+    const { clock, origin, get } = await prepare();
+    await get();
+    clock.pass(minute);
+    expect((await get(2 * minute)).outcome).toBe("hit");
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, () => get(minute)),
+    );
+    expect(asked.map(({ age }) => age)).toEqual(Array(20).fill(0));
+    expect(origin.asked).toBe(2);
+    expect((await get(minute)).outcome).toBe("hit");
+  });
+
+  it("is told that it is stale when the origin fails, which is then spared; others get a hit", async () => {
+    const { clock, origin, stale, get } = await prepare();
+    await get();
+    clock.pass(minute);
+    origin.answer = failure;
+    for (let time = 0; time < 10; time++)
+      expect(await get(minute)).toMatchObject({
+        outcome: "stale",
+        age: minute,
+      });
+    expect(await get()).toMatchObject({ outcome: "hit", age: minute });
+    expect(origin.asked).toBe(2);
+    expect(stale).toEqual([minute]);
+  });
+});
+
+describe("a mirror that asks again often", () => {
+  it("is not slower to recover than its lists are fresh", async () => {
+    const { clock, origin, get } = await prepare({ versions: 1_000 });
+    await get();
+    clock.pass(1_000);
+    origin.answer = failure;
+    expect((await get()).outcome).toBe("stale");
+    origin.answer = listOf("2.0.0");
+    clock.pass(1_000);
+    expect((await get()).outcome).toBe("fetched");
+  });
+});

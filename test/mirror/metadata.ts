@@ -26,7 +26,7 @@ export const failure = new OriginUnreachable(
 );
 export const absence = new NotFound("registry.terraform.io/acme/widget");
 
-class TestClock implements Clock {
+export class TestClock implements Clock {
   #wall = Date.parse("2026-01-01T00:00:00Z");
   #monotonic = 1_000;
 
@@ -91,6 +91,7 @@ export async function prepare(
   const clock = new TestClock();
   const origin = new TestOrigin();
   const unwritten: string[] = [];
+  const stale: number[] = [];
   const open = (nowOffline = offline) => {
     const store = new RecordStore(layout, () => undefined);
     const cache = new MetadataCache(
@@ -99,8 +100,9 @@ export async function prepare(
       clock,
       nowOffline,
       (record) => unwritten.push(record),
+      (_, age) => stale.push(age),
     );
-    return () => cache.get(widget, origin.fetch);
+    return (maxAge = Infinity) => cache.get(widget, origin.fetch, { maxAge });
   };
-  return { layout, clock, origin, open, unwritten, get: open() };
+  return { layout, clock, origin, open, unwritten, stale, get: open() };
 }

@@ -102,7 +102,10 @@ it("asks no more when the time is over, and tells what went wrong", async () => 
     asker.abort();
     return Promise.reject(failure);
   };
-  const asked = withRetries(attempt, asker.signal, () => undefined);
+  const asked = withRetries(attempt, asker.signal, {
+    isSuspended: () => false,
+    onRetry: () => undefined,
+  });
   await expect(asked).rejects.toBe(failure);
   expect(tried).toBe(1);
 });
