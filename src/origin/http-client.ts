@@ -1,27 +1,20 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { request, type Dispatcher } from "undici";
-import { OriginAddressRefused, OriginAnswerUnusable } from "../errors.ts";
+import { OriginAnswerUnusable } from "../errors.ts";
+import { receiveArchive } from "./archive-body.ts";
 import {
-  checkUrl,
-  isConfigured,
-  type AddressAllowance,
-} from "./address-guard.ts";
-import { limitBody } from "./archive-body.ts";
-import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
-import {
-  acceptAnswer,
   announcedSize,
   checkJsonType,
-  discard,
   readWhole,
   refusePage,
-  single,
   tooLarge,
-  unusable,
   type Answer,
 } from "./http-answer.ts";
-import { describeFailure, describeStatus } from "./http-failure.ts";
 import { OriginHealth } from "./origin-health.ts";
+import {
+  makeQuestion,
+  OriginRequests,
+  type Question,
+} from "./origin-requests.ts";
 import type { OriginLimits, OriginSettings } from "./origin-settings.ts";
 import { formatPublicUrl } from "./public-url.ts";
 import { withRetries } from "./retries.ts";
@@ -44,49 +37,26 @@ export interface OriginAnswer extends OriginDocument {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Whose document a request is for: `subject` names the provider, so that one that fails takes no other along; undefined for all. */
-type Subject = string | undefined;
-
 /** What is told to whoever watches; never waited for. */
 export interface HttpClientEvents {
   readonly onRetry: () => void;
+  /** The rest of a cut archive is asked for. */
+  readonly onResume: () => void;
 }
-
-interface Question {
-  readonly accept: string;
-  /** Of good answers. */
-  readonly statuses: readonly number[];
-  readonly subject: Subject;
-  /** The asker's own: when it aborts, that says nothing about the host. */
-  readonly asker: AbortSignal;
-  /** Hosts against which this counted, however often it is tried. */
-  readonly counted: Set<string>;
-}
-
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 const unwatched = {
   onSuspended: () => undefined,
   onResumed: () => undefined,
   onRetry: () => undefined,
+  onResume: () => undefined,
 };
 
-function makeQuestion(
-  accept: string,
-  subject: Subject,
-  asker: AbortSignal,
-): Question {
-  return { accept, statuses: [200], subject, asker, counted: new Set() };
-}
-
-/** GET requests to one origin and to where its answers lead, each with a size limit, a deadline and the address guard. */
+/** Documents and archives of one origin, each with a size limit and a deadline; `subject` names the provider whose they are. */
 export class HttpClient {
-  readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
-  readonly #allowance: AddressAllowance;
   readonly #health: OriginHealth;
+  readonly #requests: OriginRequests;
   readonly #events: HttpClientEvents;
-  #made: Dispatchers | undefined;
 
   constructor(
     settings: OriginSettings,
@@ -94,14 +64,10 @@ export class HttpClient {
     health: OriginHealth = new OriginHealth(() => performance.now(), unwatched),
     events: HttpClientEvents = unwatched,
   ) {
-    this.#settings = settings;
     this.#limits = limits;
     this.#health = health;
+    this.#requests = new OriginRequests(settings, limits, health);
     this.#events = events;
-    this.#allowance = {
-      configured: settings.configuredHosts,
-      allowPrivateAddresses: settings.allowPrivateAddresses,
-    };
   }
 
   /** Any media type but a page for people; throws OriginAnswerUnusable above `maxBytes`. */
@@ -112,8 +78,7 @@ export class HttpClient {
     subject?: string,
   ): Promise<OriginDocument> {
     const question = makeQuestion("*/*", subject, asker);
-    return this.#try(url, subject, this.#deadline(asker), async (signal) => {
-      const answer = await this.#get(url, signal, question);
+    return this.#try(url, question, this.#deadline(asker), async (answer) => {
       refusePage(answer);
       return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
     });
@@ -127,16 +92,11 @@ export class HttpClient {
     subject?: string,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = makeQuestion("application/json", subject, asker);
-    const read = await this.#try(
-      url,
-      subject,
-      this.#deadline(asker),
-      async (signal) => {
-        const answer = await this.#get(url, signal, question);
-        checkJsonType(answer);
-        return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
-      },
-    );
+    const signal = this.#deadline(asker);
+    const read = await this.#try(url, question, signal, async (answer) => {
+      checkJsonType(answer);
+      return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+    });
     return { url: read.url, value: parseJson(read.url, read.bytes) };
   }
 
@@ -149,29 +109,34 @@ export class HttpClient {
   ): Promise<OriginAnswer> {
     const asked = makeQuestion("application/json", subject, asker);
     const question = { ...asked, statuses: [200, 204] };
-    return this.#try(url, subject, this.#deadline(asker), async (signal) => {
-      const answer = await this.#get(url, signal, question);
+    return this.#try(url, question, this.#deadline(asker), async (answer) => {
       const bytes = await readWhole(answer, maxBytes);
       return { url: answer.url, headers: answer.headers, bytes };
     });
   }
 
-  /** The deadline of documents does not apply; the archive's own size, idle and rate limits do. */
+  /**
+   * The deadline of documents does not apply; the archive's own size, idle and
+   * rate limits do. A body that is cut goes on with the rest where that is
+   * surely of the same archive.
+   */
   async openArchive(
     url: URL,
     asker: AbortSignal,
     subject?: string,
   ): Promise<OriginArchive> {
     const question = makeQuestion("*/*", subject, asker);
-    return this.#try(url, subject, asker, async (signal) => {
-      const answer = await this.#get(url, signal, question);
-      refusePage(answer);
-      const size = announcedSize(answer);
-      if (size !== undefined && size > this.#limits.archive)
-        throw tooLarge(answer, this.#limits.archive);
-      const body = limitBody(answer, this.#limits);
-      return { url: answer.url, size, body };
+    const answer = await this.#openBody(url, question);
+    const size = announcedSize(answer);
+    if (size !== undefined && size > this.#limits.archive)
+      throw tooLarge(answer, this.#limits.archive);
+    const body = receiveArchive(answer, this.#limits, (headers) => {
+      this.#events.onResume();
+      const statuses = [200, 206];
+      const again = makeQuestion("*/*", subject, asker);
+      return this.#openBody(url, { ...again, headers, statuses });
     });
+    return { url: answer.url, size, body };
   }
 
   /** True while the host is spared because it fails or asked for it. */
@@ -180,13 +145,14 @@ export class HttpClient {
   }
 
   async close(): Promise<void> {
-    await this.#made?.close();
+    await this.#requests.close();
   }
 
-  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask nobody need not spend. */
-  get #dispatchers(): Dispatchers {
-    this.#made ??= makeDispatchers(this.#settings, this.#limits);
-    return this.#made;
+  #openBody(url: URL, question: Question): Promise<Answer> {
+    return this.#try(url, question, question.asker, (answer) => {
+      refusePage(answer);
+      return answer;
+    });
   }
 
   #deadline(signal: AbortSignal): AbortSignal {
@@ -195,100 +161,18 @@ export class HttpClient {
 
   #try<T>(
     url: URL,
-    subject: Subject,
+    question: Question,
     signal: AbortSignal,
-    attempt: (signal: AbortSignal) => Promise<T>,
+    read: (answer: Answer) => Promise<T> | T,
   ): Promise<T> {
-    const isSuspended = () => this.#health.isSuspended(url, subject);
-    const { onRetry } = this.#events;
-    const rules = { isSuspended, onRetry };
-    return withRetries(() => attempt(signal), signal, rules);
-  }
-
-  /** Follows redirects by hand, so that every hop is checked and credentials stay at home. */
-  async #get(
-    start: URL,
-    signal: AbortSignal,
-    question: Question,
-  ): Promise<Answer> {
-    let url = start;
-    for (let hop = 0; hop <= this.#limits.redirects; hop++) {
-      checkUrl(url, this.#allowance);
-      const response = await this.#request(url, signal, question);
-      if (!redirects.has(response.statusCode))
-        return acceptAnswer(url, response, question.statuses);
-      discard(response.body);
-      url = redirectTarget(url, response.headers.location);
-    }
-    throw new OriginAddressRefused(
-      formatPublicUrl(start),
-      `it redirects more than ${this.#limits.redirects} times`,
-    );
-  }
-
-  /** Asks nobody who is suspended, and tells how it went. */
-  async #request(
-    url: URL,
-    signal: AbortSignal,
-    question: Question,
-  ): Promise<Dispatcher.ResponseData> {
-    const { subject, asker, counted } = question;
-    const passage = this.#health.admit(url, subject);
-    const settle = (failure: unknown) => {
-      passage.settle(failure, counted.has(url.host));
-      counted.add(url.host);
-    };
-    try {
-      const response = await this.#send(url, signal, question);
-      const { statusCode, headers } = response;
-      if (statusCode < 500 && statusCode !== 429) passage.settle(undefined);
-      else settle(describeStatus(url, statusCode, headers));
-      return response;
-    } catch (error) {
-      const failure = describeFailure(url, error, "request");
-      if (asker.aborted) passage.abandon();
-      else settle(failure);
-      throw failure;
-    }
-  }
-
-  #send(
-    url: URL,
-    signal: AbortSignal,
-    { accept }: Question,
-  ): Promise<Dispatcher.ResponseData> {
-    const configured = isConfigured(url, this.#allowance);
-    const dispatcher = configured
-      ? this.#dispatchers.configured
-      : this.#dispatchers.guarded;
-    return request(url, {
-      dispatcher,
-      signal,
-      headers: {
-        accept,
-        "accept-encoding": "identity",
-        "user-agent": "provender",
-        ...this.#credentials(url),
-      },
+    const { subject } = question;
+    const attempt = async () =>
+      read(await this.#requests.follow(url, signal, question));
+    return withRetries(attempt, signal, {
+      isSuspended: () => this.#health.isSuspended(url, subject),
+      onRetry: this.#events.onRetry,
     });
   }
-
-  #credentials(url: URL): Record<string, string> {
-    const { token, url: home } = this.#settings;
-    return token !== undefined && url.origin === home.origin
-      ? { authorization: `Bearer ${token}` }
-      : {};
-  }
-}
-
-function redirectTarget(
-  from: URL,
-  location: string | string[] | undefined,
-): URL {
-  const target = URL.parse(single(location) ?? "", from.href);
-  if (target === null || location === undefined)
-    throw unusable(from, "a redirect without a usable Location");
-  return target;
 }
 
 function parseJson(url: URL, bytes: Uint8Array): unknown {

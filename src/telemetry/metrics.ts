@@ -83,6 +83,12 @@ export class Metrics {
     labelNames: ["origin"],
     registers: [this.#registry],
   });
+  readonly #resumes = new Counter({
+    name: "provender_archive_resumes_total",
+    help: "Archives of which the rest was asked for after a cut, by origin.",
+    labelNames: ["origin"],
+    registers: [this.#registry],
+  });
   readonly #suspensions = new Counter({
     name: "provender_origin_suspensions_total",
     help: "Times that a host, or one provider on it, was not asked for a while: because it asked for it (busy) or because it failed.",
@@ -145,6 +151,10 @@ export class Metrics {
 
   countRetry(origin: string): void {
     this.#retries.inc({ origin });
+  }
+
+  countResume(origin: string): void {
+    this.#resumes.inc({ origin });
   }
 
   countSuspension(reason: "busy" | "failing"): void {

@@ -110,7 +110,10 @@ export function wireClients(
       },
       limits,
       health,
-      { onRetry: () => metrics.countRetry(origin.hostname) },
+      {
+        onRetry: () => metrics.countRetry(origin.hostname),
+        onResume: () => metrics.countResume(origin.hostname),
+      },
     );
   const own = [...origins].map(
     ([name, origin]) => [name, make(origin, origin.token?.secret)] as const,

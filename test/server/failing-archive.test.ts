@@ -23,12 +23,56 @@ afterEach(() => origin.registry.heal());
 
 afterAll(() => origin.stop());
 
+/** Nothing says what the rest would be the rest of. */
+const untagged: Fault = (reply) => {
+  const named = Object.entries(reply.headers);
+  const headers = Object.fromEntries(named.filter(([name]) => name !== "ETag"));
+  return { ...reply, headers };
+};
+
+describe("an archive that is cut on its way", () => {
+  it.each<[string, Fault]>([
+    ["with a length", faults.cut(200_000)],
+    ["in chunks", faults.cutChunked(200_000)],
+  ])("%s is whole for all clients, with one more request", async (_, fault) => {
+    const { registry } = origin;
+    const release = await origin.publish();
+    const held = barrier();
+    const late = faults.all(fault, held.beforeHeaders);
+    registry.script("archive", [late]);
+    registry.requests.clear();
+    const asked = Array.from({ length: 5 }, () =>
+      origin.ask(release, "archive"),
+    );
+    await held.reached;
+    held.release();
+    for (const { status, complete, body } of await Promise.all(asked)) {
+      expect([status, complete]).toEqual([200, true]);
+      expect(digest(body)).toBe(release.archive("linux_amd64").sha256);
+    }
+    expect(registry.requests.count("archive")).toBe(2);
+    expect(origin.isStored(release)).toBe(true);
+  });
+
+  it("and goes on with other bytes is never whole", async () => {
+    const release = await origin.publish();
+    origin.registry.script("archive", [
+      faults.cut(200_000),
+      faults.alteredByte(-1),
+    ]);
+    expectCut(await origin.ask(release, "archive"), release);
+    expect(origin.isStored(release)).toBe(false);
+    await origin.expectHealed(release, "archive");
+  });
+});
+
 describe("an archive that goes wrong after its first bytes", () => {
   it.each<[string, Fault]>([
     ["with another first byte", faults.alteredByte(0)],
     ["with another last byte", faults.alteredByte(-1)],
-    ["cut with a length", faults.cut(200_000)],
-    ["cut in chunks", faults.cutChunked(200_000)],
+    ["cut with a length", faults.all(untagged, faults.cut(200_000))],
+    ["cut in chunks", faults.all(untagged, faults.cutChunked(200_000))],
+    ["cut again and again", faults.cut(40_000)],
     ["cut without a length", faults.cutUnannounced(200_000)],
     ["with a byte too many", faults.grown(1)],
     [
