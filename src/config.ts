@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { z } from "zod";
 import type { Configuration } from "./config/configuration.ts";
 import {
+  findHostToken,
   parseNotify,
   parseProxy,
   type Surroundings,
@@ -21,6 +22,14 @@ import { ConfigurationInvalid } from "./errors.ts";
 export type * from "./config/configuration.ts";
 export type { Limits } from "./config/limits.ts";
 export { formatConfiguration } from "./config/format.ts";
+
+/** The token that clients have in the environment for the host of `url`. */
+export function loadHostToken(
+  url: URL,
+  env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+  return findHostToken(url, env);
+}
 
 type Schema = ReturnType<typeof configurationSchema>;
 

@@ -9,7 +9,7 @@ import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
 import { wireRules } from "./wiring/rules.ts";
 import { wireWatch, type Watch } from "./wiring/watch.ts";
 
-export { wireRunningMirror } from "./wiring/origins.ts";
+export { wireNamedHost } from "./wiring/origins.ts";
 
 /** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
 export async function wireMirror(configuration: Configuration): Promise<Core> {

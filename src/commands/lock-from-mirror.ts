@@ -9,7 +9,12 @@ import {
 } from "../address/platform.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import { compareVersions, isVersion } from "../address/version.ts";
-import { NotFound, OriginAnswerUnusable } from "../errors.ts";
+import {
+  MirrorWantsToken,
+  NotFound,
+  OriginAnswerUnusable,
+  OriginRejectsCredentials,
+} from "../errors.ts";
 import type { HttpClient } from "../origin/http-client.ts";
 import { formatRelease, type ReleaseAddress } from "../mirror/release.ts";
 import type { LockableRelease, LockSource } from "./lock-source.ts";
@@ -31,7 +36,12 @@ export function lockFromMirror(
   signal: AbortSignal,
 ): LockSource {
   const ask = async <T>(path: string, shape: z.ZodType<T>): Promise<T> => {
-    const { url, value } = await http.fetchJson(new URL(path, base), signal);
+    const asked = http.fetchJson(new URL(path, base), signal);
+    const { url, value } = await asked.catch((error: unknown) => {
+      throw error instanceof OriginRejectsCredentials
+        ? new MirrorWantsToken(base, { cause: error })
+        : error;
+    });
     const parsed = shape.safeParse(value);
     if (parsed.success) return parsed.data;
     const reason = "it is not a document of the network mirror protocol";

@@ -28,6 +28,24 @@ export function parseProxy(env: NodeJS.ProcessEnv): Configuration["proxy"] {
   };
 }
 
+/**
+ * The token for the host of `url` in TF_TOKEN_HOSTNAME, with dots as _ and dashes as __, as the clients read it
+ * (CLI configuration file, "Environment Variable Credentials").
+ */
+export function findHostToken(
+  url: URL,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const prefix = "TF_TOKEN_";
+  const name = Object.keys(env).find((key) => {
+    if (!key.startsWith(prefix)) return false;
+    const host = key.slice(prefix.length);
+    const written = host.replaceAll("__", "-").replaceAll("_", ".");
+    return URL.parse(`https://${written}/`)?.host === url.host;
+  });
+  return name === undefined ? undefined : env[name];
+}
+
 /** The service manager's socket and watchdog: sd_notify(3), sd_watchdog_enabled(3). */
 export function parseNotify(env: NodeJS.ProcessEnv): Configuration["notify"] {
   const watchdog = env.WATCHDOG_USEC ?? "";

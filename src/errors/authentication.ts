@@ -30,3 +30,17 @@ export class ArchiveUrlRefused extends ProvenderError {
     );
   }
 }
+
+/** A mirror that a command asks wants a token, or refuses the one that it got. */
+export class MirrorWantsToken extends ProvenderError {
+  readonly code = "origin-credentials";
+  readonly url: string;
+  constructor({ origin, host }: URL, options?: ErrorOptions) {
+    const name = host.replaceAll("-", "__").replaceAll(".", "_");
+    super(
+      `${origin} wants a token or refuses the one that it got: set TF_TOKEN_${name} to one that it knows.`,
+      options,
+    );
+    this.url = origin;
+  }
+}

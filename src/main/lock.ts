@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { lockFromMirror } from "../commands/lock-from-mirror.ts";
 import { lockFromStore } from "../commands/lock-from-store.ts";
 import { runLock, type LockOptions } from "../commands/lock.ts";
-import { loadConfiguration } from "../config.ts";
+import { loadConfiguration, loadHostToken } from "../config.ts";
 import { ConfigurationInvalid } from "../errors.ts";
-import { wireMirror, wireRunningMirror } from "../wiring.ts";
+import { wireMirror, wireNamedHost } from "../wiring.ts";
 import { platformsOf, untilStopped } from "./options.ts";
 
 export interface LockFlags {
@@ -42,7 +42,8 @@ export async function lock(
   }
   const base = parseMirrorUrl(mirror);
   const authority = ca === undefined ? undefined : readAuthority(ca);
-  const http = wireRunningMirror(configuration, base, authority);
+  const token = loadHostToken(base);
+  const http = wireNamedHost(configuration, base, { ca: authority, token });
   try {
     const source = lockFromMirror(http, base, signal);
     process.exitCode = await runLock(options, source, stderr);

@@ -43,6 +43,7 @@ function makeProgram(): Command {
   addServe(program);
   addConfig(program);
   addTrust(program);
+  addToken(program);
   addHash(program);
   addPrefetch(program);
   addLock(program);
@@ -133,6 +134,19 @@ function addPrune(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (flags: PruneFlags) =>
       (await import("./retention.ts")).prune(flags),
+    );
+}
+
+function addToken(program: Command): void {
+  program
+    .command("token")
+    .description("tokens of clients")
+    .command("new")
+    .description("make one, and what the configuration needs of it")
+    .argument("<name>", "who will have it, as the log shows it")
+    .option("--expires <date>", "such as 2027-01-31")
+    .action(async (name: string, flags: { readonly expires?: string }) =>
+      (await import("./token.ts")).newToken(name, flags),
     );
 }
 

@@ -30,17 +30,20 @@ export function formatClientInstructions(mirror: {
   readonly caFile: string | undefined;
   /** The provider hostnames that the mirror serves. */
   readonly hostnames: readonly string[];
+  /** Clients have to have a token. */
+  readonly needsToken?: boolean;
 }): string {
   const behindProxy = !mirror.url.startsWith("https:");
   const url = behindProxy ? "https://mirror.example.com/" : mirror.url;
+  const direct = mirror.hostnames.filter((hostname) => !hasNoPort(hostname));
+  const asked = [new URL(url).host, ...direct.map(clientHostname)];
   return [
     "# For ~/.terraformrc (Terraform) or ~/.tofurc (OpenTofu):",
     ...(behindProxy ? [proxyNote] : []),
     ...(mirror.caFile === undefined ? [] : trustNote(mirror.caFile)),
     ...installation(url, mirror.hostnames.filter(hasNoPort)),
-    ...mirror.hostnames
-      .filter((hostname) => !hasNoPort(hostname))
-      .flatMap((hostname) => services(url, hostname)),
+    ...direct.flatMap((hostname) => services(url, hostname)),
+    ...(mirror.needsToken === true ? asked.flatMap(credentials) : []),
     "",
   ].join("\n");
 }
@@ -88,6 +91,11 @@ function services(url: string, hostname: string): string[] {
     "  }",
     "}",
   ];
+}
+
+/** Clients send a token by the hostname that they know: the mirror's, or that of a host block. */
+function credentials(host: string): string[] {
+  return [`credentials "${host}" {`, '  token = "YOUR_TOKEN"', "}"];
 }
 
 /** Clients refuse punycode in their configuration; they want the Unicode form. */

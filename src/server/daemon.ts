@@ -19,6 +19,8 @@ export interface DaemonParts {
   readonly connectionCaps: ConnectionCaps;
   readonly hostnames: readonly string[];
   readonly machineName: string;
+  /** Clients have to have a token. */
+  readonly needsToken: boolean;
   readonly certificates: CertificateSource;
   readonly readiness: Readiness;
   readonly notification: ServiceNotification;
@@ -116,7 +118,12 @@ export class Daemon {
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
     const caFile = tls?.caFile;
-    const clients = formatClientInstructions({ url, caFile, hostnames });
+    const clients = formatClientInstructions({
+      url,
+      caFile,
+      hostnames,
+      needsToken: this.#parts.needsToken,
+    });
     this.#parts.frontPage.announce(clients);
     this.#serve(url);
     return { url, clients };

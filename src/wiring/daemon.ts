@@ -43,6 +43,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     connectionCaps,
     hostnames: [...configuration.origins.keys()],
     machineName: machineName(),
+    needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: wireNotification(configuration, watch),
     sweep: (before) => core.blobs.sweepStaging(before),

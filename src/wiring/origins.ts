@@ -140,20 +140,18 @@ function listConfiguredHosts({
   return new Set([...written, ...mirrors].map(hostAndPort));
 }
 
-/** A client of a mirror that somebody named on the command line; `ca` is PEM. */
-export function wireRunningMirror(
-  configuration: Configuration,
-  url: URL,
-  ca: string | undefined,
-): HttpClient {
-  return wireNamedHost(configuration, url, { ca });
-}
-
 /** A client of a host that the operator named, which is no origin; `ca` is PEM. */
 export function wireNamedHost(
   { proxy, limits }: Configuration,
   url: URL,
-  { ca, token }: { readonly ca: string | undefined; readonly token?: string },
+  {
+    ca,
+    token,
+  }: {
+    readonly ca: string | undefined;
+    /** Sent to that host and nowhere else. */
+    readonly token?: string | undefined;
+  },
 ): HttpClient {
   return new HttpClient(
     {

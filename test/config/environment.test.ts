@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { loadHostToken } from "../../src/config.ts";
 import { load, refusal } from "./written.ts";
 
 describe("the environment", () => {
@@ -56,5 +57,30 @@ describe("the environment", () => {
       socket: undefined,
       watchdogMs: undefined,
     });
+  });
+});
+
+describe("the token of a host", () => {
+  const at = (host: string, env: NodeJS.ProcessEnv) =>
+    loadHostToken(new URL(`https://${host}/providers/`), env);
+
+  it.each([
+    ["mirror.example.com", "TF_TOKEN_mirror_example_com"],
+    ["mirror.example.com", "TF_TOKEN_mirror.example.com"],
+    ["mirror.example.com", "TF_TOKEN_MIRROR_EXAMPLE_COM"],
+    ["my-mirror.example.com", "TF_TOKEN_my__mirror_example_com"],
+    ["my-mirror.example.com", "TF_TOKEN_my-mirror.example.com"],
+    ["mirror.example.com:8443", "TF_TOKEN_mirror_example_com:8443"],
+    ["xn--caf-dma.fr", "TF_TOKEN_xn____caf__dma_fr"],
+    ["xn--caf-dma.fr", "TF_TOKEN_café_fr"],
+  ])("%s is in %s, as the clients name it", (host, name) => {
+    expect(at(host, { [name]: "secret" })).toBe("secret");
+  });
+
+  it("is not that of another host or port", () => {
+    const env = { TF_TOKEN_mirror_example_com: "secret", TF_TOKEN_: "empty" };
+    expect(at("example.com", env)).toBeUndefined();
+    expect(at("a.mirror.example.com", env)).toBeUndefined();
+    expect(at("mirror.example.com:8443", env)).toBeUndefined();
   });
 });

@@ -50,6 +50,19 @@ provider_installation {
 `);
   });
 
+  it("have a token for each hostname that clients ask, when they need one", () => {
+    const text = formatClientInstructions({
+      url,
+      caFile: undefined,
+      hostnames: ["registry.terraform.io", "a.example:8443"],
+      needsToken: true,
+    });
+    expect(text.match(/^credentials "[^"]+" \{$/gm)).toEqual([
+      'credentials "127.0.0.1:8443" {',
+      'credentials "a.example:8443" {',
+    ]);
+  });
+
   it("do not speak of a CA that clients know already", () => {
     const text = formatClientInstructions({
       url,

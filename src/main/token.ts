@@ -1,0 +1,8 @@
+import { formatNewToken } from "../commands/token.ts";
+
+export function newToken(
+  name: string,
+  { expires }: { readonly expires?: string },
+): void {
+  process.stdout.write(formatNewToken(name, expires));
+}
