@@ -8,7 +8,7 @@ export interface Measured {
 }
 
 /** How much the fitted line may grow over a run, or in an hour of a longer one. */
-const mostGrowth = { memory: 32, descriptors: 8 } as const;
+const mostGrowth = { memory: 64, descriptors: 8 } as const;
 
 interface Row {
   readonly name: string;

@@ -121,8 +121,8 @@ export class Listener {
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
     const timer = setTimeout(() => {
-      // Not an orderly end, which a client of HTTP/1.0 takes for that of the body.
-      for (const socket of this.#sockets) socket.resetAndDestroy();
+      this.#untaken.cutAll();
+      for (const socket of this.#sockets) socket.destroy();
     }, grace);
     await promise;
     clearTimeout(timer);

@@ -37,6 +37,11 @@ export class UntakenAnswers {
     this.#open.delete(answer);
   }
 
+  /** Whoever waits for the rest of an answer is told that there is none. */
+  cutAll(): void {
+    for (const answer of this.#open) cut(answer);
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }
