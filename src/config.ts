@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { Configuration } from "./config/configuration.ts";
 import {
   findHostToken,
+  defaultSearchPath,
   parseNotify,
   parseProxy,
   type Surroundings,
@@ -56,6 +57,7 @@ export function loadConfiguration({
     ...parseDocument(document, schema, source?.path ?? ""),
     proxy: parseProxy(env),
     notify: parseNotify(env),
+    searchPath: env.PATH ?? defaultSearchPath,
     source: source?.path,
   });
 }

@@ -54,6 +54,8 @@ describe("the configuration", () => {
       zipRatio: 200,
       moduleEntries: 20_000,
       moduleExpanded: 1024 ** 3,
+      gitRepository: 1024 ** 3,
+      gitDeadline: 300_000,
       redirects: 5,
       connect: 5000,
       firstByte: 10_000,

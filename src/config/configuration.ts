@@ -28,6 +28,8 @@ export interface Configuration {
     readonly socket: string | undefined;
     readonly watchdogMs: number | undefined;
   };
+  /** From PATH: where `git` and `ssh` are looked for. */
+  readonly searchPath: string;
   /** The file that was read; undefined when there is none. */
   readonly source: string | undefined;
 }

@@ -19,6 +19,9 @@ export function defaultStorageDirectory(from: Surroundings): string {
   return resolve(from.cwd, from.home, ".cache", "provender");
 }
 
+/** Where programs are without a PATH. */
+export const defaultSearchPath = "/usr/local/bin:/usr/bin:/bin";
+
 /** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do; throws ConfigurationInvalid. */
 export function parseProxy(env: NodeJS.ProcessEnv): Configuration["proxy"] {
   const name = env.HTTPS_PROXY ? "HTTPS_PROXY" : "https_proxy";

@@ -54,6 +54,8 @@ export const limitTable = {
   zipRatio: count(200),
   moduleEntries: count(20_000),
   moduleExpanded: size("1GiB"),
+  gitRepository: size("1GiB"),
+  gitDeadline: duration("5m"),
   redirects: count(5, 0),
   connect: duration("5s"),
   firstByte: duration("10s"),

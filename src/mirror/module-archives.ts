@@ -8,10 +8,10 @@ import {
   OriginAnswerUnusable,
   TooBusy,
 } from "../errors.ts";
-import type { OpenedModule } from "../origin/module-sources.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { Spool } from "../store/spool.ts";
 import type { OpenArchive } from "../verification/open-archive.ts";
+import { NotPackable } from "./module-pack.ts";
 import type { ModuleArchiveRecords } from "./module-records.ts";
 import {
   formatModuleRelease,
@@ -20,14 +20,22 @@ import {
   type ModuleReleaseAddress,
 } from "./module-release.ts";
 
+/** A module's archive that starts to arrive. */
+export interface OpenedModule {
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Bytes; undefined when nobody announced it. */
+  readonly size: number | undefined;
+  /** What a git source was packed from. */
+  readonly commit: string | undefined;
+}
+
 /** How a missing archive is fetched; `hostname` is the origin whose share of the downloads it takes. */
 export interface ModuleStart {
   readonly hostname: string;
   readonly format: ArchiveFormat;
   readonly subdirectory: string;
   readonly checksum: Checksum | undefined;
-  /** `folder` is empty, the caller's own, and removed afterwards. */
-  readonly open: (folder: string, signal: AbortSignal) => Promise<OpenedModule>;
+  readonly open: (signal: AbortSignal) => Promise<OpenedModule>;
 }
 
 export interface ModuleArchivesParts {
@@ -62,7 +70,7 @@ export interface ModuleArchivesParts {
  */
 export class ModuleArchives {
   readonly #parts: ModuleArchivesParts;
-  readonly #fills = new Map<string, Promise<ModuleArchive>>();
+  readonly #fills = new Map<string, Promise<ModuleArchive | ForeignRelease>>();
   readonly #all: LimitFunction;
   readonly #perOrigin = new Map<string, LimitFunction>();
   readonly #closing = new AbortController();
@@ -87,7 +95,7 @@ export class ModuleArchives {
   async fetch(
     address: ModuleReleaseAddress,
     start: ModuleStart,
-  ): Promise<ModuleArchive> {
+  ): Promise<ModuleArchive | ForeignRelease> {
     const name = formatModuleRelease(address);
     const running = this.#fills.get(name);
     if (running !== undefined) return running;
@@ -119,21 +127,30 @@ export class ModuleArchives {
   async #fill(
     address: ModuleReleaseAddress,
     start: ModuleStart,
-  ): Promise<ModuleArchive> {
+  ): Promise<ModuleArchive | ForeignRelease> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
-    await using folder = await this.#parts.blobs.createFolder();
     const spool = await this.#parts.blobs.createSpool();
     try {
-      const opened = await start.open(folder.path, signal);
+      const opened = await start.open(signal);
       await receive(spool, opened, address, start.checksum);
       return await this.#keep(address, start, spool, opened.commit);
     } catch (error) {
       await spool.remove();
+      if (error instanceof NotPackable)
+        return await this.#keepForeign(address, error.message);
       throw error;
     } finally {
       await spool.release();
     }
+  }
+
+  async #keepForeign(
+    address: ModuleReleaseAddress,
+    foreign: string,
+  ): Promise<ForeignRelease> {
+    await this.#parts.records.write(address, { foreign });
+    return { foreign };
   }
 
   async #keep(

@@ -1,39 +1,55 @@
-import type { ArchiveFormat } from "../address/module-archive-name.ts";
 import {
   parseModuleSource,
   type ArchiveSource,
-  type Checksum,
-  type ForeignSource,
+  type GitSource,
+  type ModuleSource,
 } from "../address/module-source.ts";
 import { ModuleSourceRefused, NotFound } from "../errors.ts";
 import type { ModuleRegistry } from "../origin/module-registry.ts";
 import type { ModuleSources } from "../origin/module-sources.ts";
 import type { Clock } from "./clock.ts";
-import type { ModuleRelease, ModuleReleaseAddress } from "./module-release.ts";
+import type { ModuleStart } from "./module-archives.ts";
+import { packTree } from "./module-pack.ts";
+import type { PlanLimits } from "./module-plan.ts";
+import {
+  formatModuleRelease,
+  type ModuleRelease,
+  type ModuleReleaseAddress,
+} from "./module-release.ts";
 
 /** One configured origin of modules. */
 export interface ModuleOrigin {
   readonly registry: ModuleRegistry;
   /** Asked without the registry's credentials. */
   readonly sources: ModuleSources;
+  readonly limits: PlanLimits;
   readonly clock: Clock;
 }
 
+/** Told once for each commit. */
+export type OnMoved = (expected: string, got: string) => void;
+
 /**
- * Where the registry says that a release is now. What was seen first outlives its removal, and a new place that is refused. Throws
- * ModuleSourceRefused and the origin's failures.
+ * Where the registry says that a release is now. What was seen first outlives its removal, a new place that is refused, and a ref that
+ * moved. Throws ModuleSourceRefused and the origin's failures.
  */
 export async function fetchModuleRelease(
-  { registry }: ModuleOrigin,
+  { registry, sources }: ModuleOrigin,
   { module, version }: ModuleReleaseAddress,
   known: ModuleRelease | undefined,
   signal: AbortSignal,
+  onMoved: OnMoved,
 ): Promise<ModuleRelease> {
   try {
     const found = await registry.findLocation(module, version, signal);
-    const release = { location: found.location, base: found.base.href };
-    sourceOf(release);
-    return { ...release, commit: undefined, moved: undefined };
+    const place = { location: found.location, base: found.base.href };
+    const source = sourceOf(place);
+    const commit =
+      source.kind === "git"
+        ? await sources.findCommit(source, signal)
+        : undefined;
+    const release = { ...place, commit, moved: undefined };
+    return known === undefined ? release : keepFirst(known, release, onMoved);
   } catch (error) {
     const isGone =
       error instanceof NotFound || error instanceof ModuleSourceRefused;
@@ -42,21 +58,55 @@ export async function fetchModuleRelease(
   }
 }
 
+function keepFirst(
+  known: ModuleRelease,
+  now: ModuleRelease,
+  onMoved: OnMoved,
+): ModuleRelease {
+  const { commit } = now;
+  if (known.commit === undefined || commit === undefined)
+    return { ...now, commit: known.commit ?? commit };
+  if (known.commit === commit) return now;
+  if (known.moved !== commit) onMoved(known.commit, commit);
+  return { ...known, moved: commit };
+}
+
 /** Throws ModuleSourceRefused. */
 export function sourceOf({
   location,
   base,
-}: Pick<ModuleRelease, "location" | "base">): ArchiveSource | ForeignSource {
-  const source = parseModuleSource(location, new URL(base));
-  if (source.kind === "git") return { kind: "foreign", getter: "git" };
-  return source;
+}: Pick<ModuleRelease, "location" | "base">): ModuleSource {
+  return parseModuleSource(location, new URL(base));
 }
 
-/** What the mirror will store of a source. */
-export function startOf({ format, subdirectory, checksum }: ArchiveSource): {
-  readonly format: ArchiveFormat;
-  readonly subdirectory: string;
-  readonly checksum: Checksum | undefined;
-} {
-  return { format, subdirectory, checksum };
+/** How the mirror gets what it will store of a source. */
+export function startOf(
+  { sources, limits }: ModuleOrigin,
+  address: ModuleReleaseAddress,
+  source: ArchiveSource | GitSource,
+  commit: string | undefined,
+): ModuleStart {
+  const { hostname } = address.module;
+  const name = formatModuleRelease(address);
+  const { subdirectory } = source;
+  if (source.kind === "archive")
+    return {
+      ...source,
+      hostname,
+      open: async (signal) => {
+        const opened = await sources.openArchive(source, name, signal);
+        return { ...opened, commit: undefined };
+      },
+    };
+  return {
+    hostname,
+    format: "tar.gz",
+    subdirectory,
+    checksum: undefined,
+    open: async (signal) => {
+      const tree = await sources.openTree(source, commit, signal);
+      const body = packTree(name, tree, limits);
+      return { body, size: undefined, commit: tree.commit };
+    },
+  };
 }

@@ -4,7 +4,7 @@ import {
   type ModuleAddress,
 } from "../address/module-address.ts";
 import type { ArchiveFormat } from "../address/module-archive-name.ts";
-import type { ForeignSource } from "../address/module-source.ts";
+import type { ArchiveSource, GitSource } from "../address/module-source.ts";
 import { compareVersions, type Version } from "../address/version.ts";
 import { NotFound, NotStored, OriginNotServed } from "../errors.ts";
 import type { Answer } from "./answer.ts";
@@ -49,6 +49,12 @@ export interface ModuleMirrorParts {
     module: ModuleAddress,
     versions: readonly Version[],
     of: number,
+  ) => void;
+  /** Another commit under a name that was seen before; once for each. */
+  readonly onMoved: (
+    address: ModuleReleaseAddress,
+    expected: string,
+    got: string,
   ) => void;
   readonly onPassedThrough: (
     address: ModuleReleaseAddress,
@@ -122,7 +128,7 @@ export class ModuleMirror {
     const source = sourceOf(release);
     return source.kind === "foreign"
       ? { foreign: source.getter }
-      : this.#fetch(address, source);
+      : this.#fetch(address, release, source);
   }
 
   async #locate(
@@ -139,9 +145,11 @@ export class ModuleMirror {
       return this.#passThrough(address, release, source.getter);
     if (found !== undefined)
       return this.#passThrough(address, release, found.foreign);
-    await this.#wait(this.#fetch(address, source));
-    const { format, subdirectory } = startOf(source);
-    return { kind: "archive", format, subdirectory };
+    const kept = await this.#wait(this.#fetch(address, release, source));
+    if (kept !== undefined && "foreign" in kept)
+      return this.#passThrough(address, release, kept.foreign);
+    const format = source.kind === "git" ? "tar.gz" : source.format;
+    return { kind: "archive", format, subdirectory: source.subdirectory };
   }
 
   #passThrough(
@@ -153,29 +161,30 @@ export class ModuleMirror {
     return { kind: "elsewhere", location };
   }
 
-  /** Rejects when the fetch fails in time; a fetch that takes longer goes on. */
-  async #wait(fetch: Promise<unknown>): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#parts.patience);
-    await Promise.race([fetch, promise]).finally(() => clearTimeout(timer));
+  /** Rejects when the fetch fails in time; undefined for one that takes longer, which goes on. */
+  async #wait<T>(fetch: Promise<T>): Promise<T | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), this.#parts.patience);
+    return Promise.race([fetch, promise]).finally(() => clearTimeout(timer));
   }
 
   #fetch(
     address: ModuleReleaseAddress,
-    source: Exclude<ReturnType<typeof sourceOf>, ForeignSource>,
-  ): Promise<ModuleArchive> {
-    const { sources } = this.#originOf(address.module);
-    return this.#parts.archives.fetch(address, {
-      ...startOf(source),
-      hostname: address.module.hostname,
-      open: (_folder, signal) => sources.open(source, signal),
-    });
+    { commit }: ModuleRelease,
+    source: ArchiveSource | GitSource,
+  ): Promise<ModuleArchive | ForeignRelease> {
+    const origin = this.#originOf(address.module);
+    const start = startOf(origin, address, source, commit);
+    return this.#parts.archives.fetch(address, start);
   }
 
   #findRelease(address: ModuleReleaseAddress): Promise<Answer<ModuleRelease>> {
     const origin = this.#originOf(address.module);
-    return this.#parts.releases.get(address, (known, signal) =>
-      fetchModuleRelease(origin, address, known, signal),
+    const { releases, onMoved } = this.#parts;
+    return releases.get(address, (known, signal) =>
+      fetchModuleRelease(origin, address, known, signal, (expected, got) =>
+        onMoved(address, expected, got),
+      ),
     );
   }
 

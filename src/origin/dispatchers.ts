@@ -54,7 +54,9 @@ function makeDispatcher(
 }
 
 /** Node's own list, the machine's list and the extra file, so that a corporate CA works wherever it was installed. */
-function trustedCertificates(extra: string | undefined): readonly string[] {
+export function trustedCertificates(
+  extra: string | undefined,
+): readonly string[] {
   const machine = (["default", "system"] as const).flatMap((list) =>
     getCACertificates(list),
   );

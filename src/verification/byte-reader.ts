@@ -1,10 +1,13 @@
 /** Exact reads from a sequence of pieces. */
 export class ByteReader {
-  readonly #pieces: AsyncIterator<Uint8Array>;
+  readonly #pieces: AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
   #left: Buffer = Buffer.alloc(0);
 
-  constructor(pieces: AsyncIterable<Uint8Array>) {
-    this.#pieces = pieces[Symbol.asyncIterator]();
+  constructor(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
+    this.#pieces =
+      Symbol.asyncIterator in pieces
+        ? pieces[Symbol.asyncIterator]()
+        : pieces[Symbol.iterator]();
   }
 
   /** Fewer than `length` bytes only at the end. */

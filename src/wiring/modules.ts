@@ -1,4 +1,4 @@
-import { type Configuration } from "../config.ts";
+import { type Configuration, type Limits } from "../config.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
@@ -20,6 +20,7 @@ import {
 import { formatModuleRelease } from "../mirror/module-release.ts";
 import { isAlarming } from "../mirror/version-list.ts";
 import { VersionRecords } from "../mirror/version-records.ts";
+import { GitRepositories } from "../origin/git-repository.ts";
 import { ModuleRegistry } from "../origin/module-registry.ts";
 import { ModuleSources } from "../origin/module-sources.ts";
 import { ServiceDiscovery } from "../origin/service-discovery.ts";
@@ -27,7 +28,9 @@ import type { BlobStore } from "../store/blob-store.ts";
 import type { RecordStore } from "../store/record-store.ts";
 import { verifyModuleArchive } from "../verification/module-archive.ts";
 import { wireCaches } from "./catalog.ts";
-import type { OriginClients } from "./origins.ts";
+import { settingsOf, type OriginClients } from "./origins.ts";
+import type { Alarms } from "../telemetry/alarms.ts";
+import type { PackageLimits } from "../verification/zip-directory.ts";
 import type { Watch } from "./watch.ts";
 
 interface ModuleParts extends Watch {
@@ -48,7 +51,10 @@ export function wireModules(
   const records = new ModuleArchiveRecords(parts.records);
   const archives = wireModuleArchives(configuration, records, parts);
   const mirror = new ModuleMirror({
-    origins: wireModuleOrigins(configuration, clients, clock),
+    origins: wireModuleOrigins(configuration, clients, {
+      clock,
+      blobs: parts.blobs,
+    }),
     versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
     releases: makeCache(new ModuleReleaseRecords(parts.records)),
     archives,
@@ -67,8 +73,12 @@ function wireModuleNews({
   alarms,
   metrics,
   logger,
-}: Watch): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
+}: Watch): Pick<
+  ModuleMirrorParts,
+  "onVanished" | "onPassedThrough" | "onMoved"
+> {
   return {
+    onMoved: wireReplaced(alarms),
     onVanished: (module, versions, of) => {
       if (isAlarming(versions.length, of))
         alarms.raise("versions-vanished", {
@@ -90,16 +100,21 @@ function wireModuleNews({
   };
 }
 
+function wireReplaced(alarms: Alarms): ModuleMirrorParts["onMoved"] {
+  return (address, expected, got) =>
+    alarms.raise("module-replaced", {
+      module: formatModuleRelease(address),
+      expected,
+      got,
+    });
+}
+
 function wireModuleArchives(
   { limits }: Configuration,
   records: ModuleArchiveRecords,
   { blobs, audit, alarms, logger }: ModuleParts,
 ): ModuleArchives {
-  const archiveLimits = {
-    entries: limits.moduleEntries,
-    expandedBytes: limits.moduleExpanded,
-    ratio: limits.zipRatio,
-  };
+  const archiveLimits = moduleLimits(limits);
   return new ModuleArchives({
     blobs,
     records,
@@ -117,12 +132,7 @@ function wireModuleArchives(
         },
         { durable: true },
       ),
-    onReplaced: (address, expected, got) =>
-      alarms.raise("module-replaced", {
-        module: formatModuleRelease(address),
-        expected,
-        got,
-      }),
+    onReplaced: wireReplaced(alarms),
     onFailed: (module, error) =>
       logger.warn(
         { module, error: (error as Error).message },
@@ -131,25 +141,46 @@ function wireModuleArchives(
   });
 }
 
+function moduleLimits(limits: Limits): PackageLimits {
+  return {
+    entries: limits.moduleEntries,
+    expandedBytes: limits.moduleExpanded,
+    ratio: limits.zipRatio,
+  };
+}
+
 function wireModuleOrigins(
-  { origins, limits, freshness }: Configuration,
+  configuration: Configuration,
   { own, strangers }: OriginClients,
-  clock: Clock,
+  { clock, blobs }: { readonly clock: Clock; readonly blobs: BlobStore },
 ): ReadonlyMap<Hostname, ModuleOrigin> {
+  const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
-    [...origins].flatMap(([hostname, { url }]) => {
+    [...origins].flatMap(([hostname, origin]) => {
       const client = own.get(hostname);
       const stranger = strangers.get(hostname);
       if (client === undefined || stranger === undefined) return [];
       const discovery = new ServiceDiscovery(
         client,
-        url,
+        origin.url,
         freshness.versions,
         () => clock.monotonic(),
       );
       const registry = new ModuleRegistry(client, discovery, limits);
-      const sources = new ModuleSources(stranger);
-      return [[hostname, { registry, sources, clock }]];
+      const git = new GitRepositories({
+        settings: settingsOf(origin, undefined, proxy),
+        http: stranger,
+        limits,
+        searchPath,
+        createFolder: () => blobs.createFolder(),
+      });
+      const parts = {
+        registry,
+        sources: new ModuleSources(stranger, git),
+        limits: moduleLimits(limits),
+        clock,
+      };
+      return [[hostname, parts]];
     }),
   );
 }

@@ -11,6 +11,7 @@ import { HttpClient } from "../origin/http-client.ts";
 import { NetworkMirror } from "../origin/network-mirror.ts";
 import { OriginHealth } from "../origin/origin-health.ts";
 import { type ProviderOrigin } from "../origin/provider-origin.ts";
+import type { OriginSettings } from "../origin/origin-settings.ts";
 import { ProviderRegistry } from "../origin/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/service-discovery.ts";
 import type { Watch } from "./watch.ts";
@@ -99,22 +100,10 @@ export function wireClients(
   const { metrics } = watch;
   const health = wireHealth(configuration, watch, clock);
   const make = (origin: OriginConfiguration, token: string | undefined) =>
-    new HttpClient(
-      {
-        ...origin,
-        // The token is for what is asked first, and for nobody else.
-        url: origin.networkMirror ?? origin.url,
-        token,
-        configuredHosts: listConfiguredHosts(origin),
-        proxy,
-      },
-      limits,
-      health,
-      {
-        onRetry: () => metrics.countRetry(origin.hostname),
-        onResume: () => metrics.countResume(origin.hostname),
-      },
-    );
+    new HttpClient(settingsOf(origin, token, proxy), limits, health, {
+      onRetry: () => metrics.countRetry(origin.hostname),
+      onResume: () => metrics.countResume(origin.hostname),
+    });
   const own = [...origins].map(
     ([name, origin]) => [name, make(origin, origin.token?.secret)] as const,
   );
@@ -126,6 +115,21 @@ export function wireClients(
     await Promise.all(all.map(([, client]) => client.close()));
   };
   return { own: new Map(own), strangers: new Map(strangers), close };
+}
+
+export function settingsOf(
+  origin: OriginConfiguration,
+  token: string | undefined,
+  proxy: Configuration["proxy"],
+): OriginSettings {
+  return {
+    ...origin,
+    // The token is for what is asked first, and for nobody else.
+    url: origin.networkMirror ?? origin.url,
+    token,
+    configuredHosts: listConfiguredHosts(origin),
+    proxy,
+  };
 }
 
 /** A hostname with a port is an address that the operator wrote, as a `url` is. */

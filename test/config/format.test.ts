@@ -75,6 +75,7 @@ it("writes rules, pins, tokens and bounds in the form in which they are read", (
     ...schema.parse(full),
     proxy: { https: undefined, no: undefined },
     notify: { socket: undefined, watchdogMs: undefined },
+    searchPath: "/bin",
     source: undefined,
   };
   const written = formatConfiguration(configuration);

@@ -1,0 +1,215 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GitRepository, gitBackend } from "../fakes/git-http.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { awaitLine } from "./log-lines.ts";
+import {
+  codeOf,
+  countFiles,
+  getArchive,
+  locate,
+  makeModuleScene,
+  removeBlobs,
+  withMirror,
+  type ModuleScene,
+} from "./module-scene.ts";
+
+let scene: ModuleScene;
+let mirror: RunningMirror;
+let root: string;
+
+beforeAll(async () => {
+  root = scratch("git");
+  scene = await makeModuleScene(gitBackend(root));
+  mirror = await startMirror({ config: scene.configOf() });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await scene.origin.stop();
+});
+
+const repositoryAt = (name: string) => GitRepository.create(join(root, name));
+
+const gitUrl = (name: string) => `git::${scene.origin.url}git/${name}/.git`;
+
+const publish = (module: string, location: string, version = "1.0.0") =>
+  scene.origin.publish(`acme/${module}/aws`, version, location);
+
+/** Names and contents of an archive's files. */
+function unpack(bytes: Buffer): Readonly<Record<string, string>> {
+  const folder = scratch("unpacked");
+  const archive = join(scratch("archive"), "archive.tar.gz");
+  writeFileSync(archive, bytes);
+  execFileSync("tar", ["-xzf", archive, "-C", folder]);
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return Object.fromEntries(
+    files
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((path) => [
+        path.slice(folder.length + 1),
+        readFileSync(path, "utf8"),
+      ]),
+  );
+}
+
+describe("modules from git", () => {
+  it("are packed from a tag, a branch, a commit, its first digits and the default branch", async () => {
+    const repository = await repositoryAt("refs");
+    const first = await repository.commit({ "main.tf": "# one" }, "v1.0.0");
+    await repository.git("tag", "--annotate", "-m", "two", "v1.0.0-annotated");
+    await repository.git("branch", "feature/x");
+    await repository.commit({ "main.tf": "# two" });
+    const refs = {
+      tag: "?ref=v1.0.0",
+      annotated: "?ref=v1.0.0-annotated&depth=1",
+      branch: "?ref=feature/x",
+      commit: `?ref=${first}`,
+      short: `?ref=${first.slice(0, 8)}`,
+      head: "",
+    };
+    for (const [module, query] of Object.entries(refs)) {
+      publish(module, gitUrl("refs") + query);
+      expect((await locate(mirror, module)).status, module).toBe(204);
+      const { body } = await getArchive(mirror, module);
+      const text = module === "head" ? "# two" : "# one";
+      expect(unpack(body), module).toEqual({ "main.tf": text });
+    }
+    const bodies = await Promise.all(
+      ["tag", "short"].map(async (module) => getArchive(mirror, module)),
+    );
+    expect(bodies[0]?.body).toEqual(bodies[1]?.body);
+  });
+
+  it("keep folders, programs, long names and what links lead to, and nothing of git", async () => {
+    const repository = await repositoryAt("content");
+    const long = `modules/${"a".repeat(120)}/ü.tf`;
+    await repository.commit(
+      {
+        ".gitattributes": "hidden.tf export-ignore\nsubst.tf export-subst\n",
+        "hidden.tf": "# hidden",
+        "subst.tf": "# $Format:%H$",
+        "run.sh": { program: "#!/bin/sh\n" },
+        [long]: "# long",
+        "modules/vpc/main.tf": "# vpc",
+        "examples/vpc": { link: "../modules/vpc" },
+        "examples/main.tf": { link: "vpc/main.tf" },
+        "examples/up": { link: ".." },
+        dangling: { link: "nowhere" },
+      },
+      "v1",
+    );
+    publish("content", `${gitUrl("content")}//modules/vpc?ref=v1`);
+    const located = await locate(mirror, "content");
+    expect(located.headers["x-terraform-get"]).toBe(
+      "./archive.tar.gz//modules/vpc",
+    );
+    const { body } = await getArchive(mirror, "content");
+    expect(unpack(body)).toEqual({
+      ".gitattributes": "hidden.tf export-ignore\nsubst.tf export-subst\n",
+      "hidden.tf": "# hidden",
+      "subst.tf": "# $Format:%H$",
+      "run.sh": "#!/bin/sh\n",
+      [long]: "# long",
+      "modules/vpc/main.tf": "# vpc",
+      "examples/vpc/main.tf": "# vpc",
+      "examples/main.tf": "# vpc",
+    });
+    expect(await countFiles(mirror, "staging")).toBe(0);
+  });
+
+  it("keep their first content when the tag moves, with one alarm", async () => {
+    const repository = await repositoryAt("moved");
+    const first = await repository.commit({ "main.tf": "# first" }, "v1");
+    publish("moved", `${gitUrl("moved")}?ref=v1`);
+    const config = scene.configOf({ freshness: { versions: "0s" } });
+    await withMirror({ config }, async (other) => {
+      await locate(other, "moved");
+      const before = (await getArchive(other, "moved")).body;
+      const second = await repository.commit({ "main.tf": "# next" }, "v1");
+      for (let asked = 0; asked < 3; asked++)
+        expect((await locate(other, "moved")).status).toBe(204);
+      expect((await getArchive(other, "moved")).body).toEqual(before);
+      const line = await awaitLine(
+        other,
+        ({ alarm }) => alarm === "module-replaced",
+      );
+      expect([line.expected, line.got]).toEqual([first, second]);
+      const metrics = (await other.get("/metrics")).body.toString();
+      expect(metrics).toContain('kind="module-replaced"} 1');
+
+      await removeBlobs(other);
+      expect((await getArchive(other, "moved")).body).toEqual(before);
+    });
+  });
+
+  it("come from servers of plain files, which know no shallow fetches", async () => {
+    const repository = await repositoryAt("plain");
+    await repository.commit({ "main.tf": "# plain" }, "v1");
+    await repository.git("update-server-info");
+    await repository.git("repack", "-adq");
+    await repository.git("update-server-info");
+    const git = join(repository.folder, ".git");
+    for (const entry of readdirSync(git, {
+      recursive: true,
+      withFileTypes: true,
+    })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      scene.origin.serve(`/plain${path.slice(git.length)}`, readFileSync(path));
+    }
+    publish("plain", `git::${scene.origin.url}plain?ref=v1`);
+    expect((await locate(mirror, "plain")).status).toBe(204);
+    expect(unpack((await getArchive(mirror, "plain")).body)).toEqual({
+      "main.tf": "# plain",
+    });
+  });
+
+  it("follow a renamed repository, and are passed through when they have submodules", async () => {
+    const repository = await repositoryAt("renamed");
+    await repository.commit({ "main.tf": "# renamed" });
+    const query = "/.git/info/refs?service=git-upload-pack";
+    scene.origin.redirect(
+      "/old/.git/info/refs",
+      `${scene.origin.url}git/renamed${query}`,
+    );
+    publish("renamed", `git::${scene.origin.url}old/.git`);
+    expect((await locate(mirror, "renamed")).status).toBe(204);
+
+    const { folder } = repository;
+    const options = ["-c", "protocol.file.allow=always"];
+    await repository.git(...options, "submodule", "add", folder, "sub");
+    await repository.commit({});
+    publish("submodules", gitUrl("renamed"));
+    const answer = await locate(mirror, "submodules");
+    expect(answer.headers["x-terraform-get"]).toBe(gitUrl("renamed"));
+  });
+
+  it("fail as the origin fails: no such ref, no such repository, and nothing is remembered", async () => {
+    const repository = await repositoryAt("late");
+    await repository.commit({ "main.tf": "# late" });
+    publish("late", `${gitUrl("late")}?ref=v9`);
+    expect((await locate(mirror, "late")).status).toBe(502);
+    publish("nowhere", `${gitUrl("nowhere")}?ref=v9`);
+    expect((await locate(mirror, "nowhere")).status).toBe(502);
+    await repository.git("tag", "v9");
+    expect((await locate(mirror, "late")).status).toBe(204);
+  });
+
+  it("may not be larger than the limits", async () => {
+    const repository = await repositoryAt("large");
+    await repository.commit({ "a.tf": "x".repeat(5000), "b.tf": "y" }, "v1");
+    publish("large", `${gitUrl("large")}?ref=v1`);
+    for (const limits of [{ moduleExpanded: "4KiB" }, { moduleEntries: 1 }]) {
+      const config = scene.configOf({ limits });
+      await withMirror({ config }, async (other) => {
+        const answer = await locate(other, "large");
+        expect(answer.status).toBe(451);
+        expect(codeOf(answer)).toBe("module-archive-refused");
+      });
+    }
+  });
+});
