@@ -1,0 +1,180 @@
+import { existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { originsOf } from "../origins.ts";
+import {
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { mountSmallDisk, type SmallDisk } from "../small-disk.ts";
+import { digest, sha256Of } from "./failing-origin.ts";
+
+/** 1 for the sizes of the issue: 64 MiB of disk, an archive of 100 MiB. */
+const scale = Number(process.env.PROVENDER_DISK_SCALE ?? 0.25);
+const MiB = 1024 * 1024 * scale;
+const disk = `${64 * MiB}`;
+const clients = 20;
+
+let authority: Authority;
+let registry: Registry;
+const disks: SmallDisk[] = [];
+let names = 0;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+});
+afterAll(async () => {
+  await registry.stop();
+  for (const mounted of disks) mounted.unmount();
+});
+
+const canMount = (() => {
+  const tried = mountSmallDisk("size=1m");
+  tried?.unmount();
+  return tried !== undefined;
+})();
+if (!canMount)
+  console.log(
+    "SKIPPED: a tmpfs cannot be mounted here, so full disks are only injected (failing-disk.test.ts)",
+  );
+
+function mount(options: string): string {
+  const mounted = mountSmallDisk(options);
+  if (mounted === undefined) throw new Error("it was mounted before");
+  disks.push(mounted);
+  return mounted.directory;
+}
+
+const start = (directory: string, storage: Record<string, unknown> = {}) =>
+  startMirror({
+    directory,
+    config: {
+      ...originsOf(authority, registry),
+      listen: { port: 0, tls: "off" },
+      storage: { directory, minFree: 4 * MiB, ...storage },
+      freshness: { versions: "0" },
+    },
+  });
+
+async function publish(size: number): Promise<Release> {
+  const type = `full${(names += 1)}`;
+  return registry.publish({ type, version: "1.0.0", size });
+}
+
+function pathOf(release: Release, document?: string): string {
+  const name = document ?? release.archive("linux_amd64").filename;
+  return `/providers/registry.terraform.io/acme/${release.type}/${name}`;
+}
+
+/** Right and whole, or a clean error within 10 s. */
+function judge(answer: Answer, release: Release, took: number): string {
+  if (answer.status === 200 && answer.complete) {
+    expect(digest(answer.body)).toBe(sha256Of(release));
+    return "right";
+  }
+  expect([answer.status, answer.complete]).toEqual([503, true]);
+  expect(took).toBeLessThan(10_000);
+  return "503";
+}
+
+async function ask(mirror: RunningMirror, release: Release): Promise<string> {
+  const start = performance.now();
+  const answer = await mirror.get(pathOf(release));
+  return judge(answer, release, performance.now() - start);
+}
+
+function isStored({ directory }: RunningMirror, release: Release): boolean {
+  const sha256 = sha256Of(release);
+  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
+  return existsSync(join(folder, sha256));
+}
+
+/** A client has its last byte before the disk has. */
+async function keep(mirror: RunningMirror, release: Release): Promise<void> {
+  const stored = async () => {
+    expect(await ask(mirror, release)).toBe("right");
+    return isStored(mirror, release);
+  };
+  await expect.poll(stored, { timeout: 20_000 }).toBe(true);
+}
+
+function tally(results: readonly string[]): string {
+  const right = results.filter((result) => result === "right").length;
+  return `${right} right, ${results.length - right} clean errors`;
+}
+
+describe.runIf(canMount)("a small disk", { timeout: 120_000 }, () => {
+  it("hands an archive on to 20 clients that is larger, keeps serving what it has, and stores again once there is room", async () => {
+    const mirror = await start(mount(`size=${disk}`));
+    const small = await publish(MiB);
+    await keep(mirror, small);
+    registry.requests.clear();
+    const large = await publish(100 * MiB);
+    const asked = Array.from({ length: clients }, () => ask(mirror, large));
+    const cached = Array.from({ length: clients }, () => ask(mirror, small));
+    const results = await Promise.all(asked);
+    expect(await Promise.all(cached)).toEqual(cached.map(() => "right"));
+    expect(isStored(mirror, large)).toBe(false);
+    expect(results.filter((one) => one === "right").length).toBeGreaterThan(0);
+    console.log(
+      `tmpfs of ${64 * scale} MiB, ${clients} clients on ${100 * scale} MiB: ${tally(results)}, ${registry.requests.count("archive")} origin requests; cached archives 100 %`,
+    );
+    // Filled by somebody else, to the last byte.
+    const filler = join(mirror.directory, "filler");
+    const { bavail, bsize } = statfsSync(mirror.directory);
+    writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    const next = await publish(2 * MiB);
+    expect(await ask(mirror, next)).toBe("right");
+    expect(await ask(mirror, small)).toBe("right");
+    for (const document of ["index.json", "1.0.0.json"])
+      expect((await mirror.get(pathOf(next, document))).status).toBe(200);
+    const unseen = await publish(MiB);
+    for (const document of ["index.json", "1.0.0.json"])
+      expect((await mirror.get(pathOf(unseen, document))).status).toBe(200);
+    expect(isStored(mirror, next)).toBe(false);
+    rmSync(filler);
+    await keep(mirror, next);
+    await mirror.stop();
+  });
+
+  it("makes room by eviction where storage.maxSize says so", async () => {
+    const mirror = await start(mount(`size=${disk}`), { maxSize: 60 * MiB });
+    for (let n = 0; n < 4; n++) {
+      const release = await publish(20 * MiB);
+      await keep(mirror, release);
+    }
+    await mirror.stop();
+  });
+});
+
+describe.runIf(canMount)("a disk without inodes", { timeout: 60_000 }, () => {
+  it("serves what it has and hands on what is new, and stores again once there are some", async () => {
+    const mirror = await start(mount(`size=${disk},nr_inodes=120`));
+    const old = await publish(MiB);
+    await keep(mirror, old);
+    let files = 0;
+    try {
+      for (; files < 1000; files++)
+        writeFileSync(join(mirror.directory, `filler${files}`), "");
+    } catch {
+      // None is left.
+    }
+    expect(files).toBeLessThan(120);
+    const fresh = await publish(3 * MiB);
+    const results = await Promise.all(
+      Array.from({ length: clients }, () => ask(mirror, fresh)),
+    );
+    expect(await ask(mirror, old)).toBe("right");
+    expect(isStored(mirror, fresh)).toBe(false);
+    console.log(`no inodes, ${clients} clients: ${tally(results)}`);
+    for (let n = 0; n < files; n++)
+      rmSync(join(mirror.directory, `filler${n}`));
+    await keep(mirror, fresh);
+    await mirror.stop();
+  });
+});

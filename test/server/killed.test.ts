@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { Release } from "../fakes/release.ts";
+import { originsOf } from "../origins.ts";
+import { runCommand } from "../running-command.ts";
+import {
+  scratch,
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { digest, sha256Of } from "./failing-origin.ts";
+
+/** The issue's own number is 100. */
+const kills = Number(process.env.PROVENDER_KILLS ?? 5);
+const planted = 10_000;
+const size = 700_000;
+
+let authority: Authority;
+let registry: Registry;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+});
+afterAll(() => registry.stop());
+
+function plantBlobs(directory: string): void {
+  for (let n = 0; n < planted; n++) {
+    const sha256 = createHash("sha256").update(`${n}`).digest("hex");
+    const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, sha256), `${n}`);
+  }
+}
+
+/** False bodies and right ones among what clients get until the mirror is gone. */
+async function load(
+  mirror: RunningMirror,
+  releases: readonly Release[],
+): Promise<{ readonly right: number; readonly wrong: number }> {
+  const asked = releases.map(async (release) => {
+    const { filename } = release.archive("linux_amd64");
+    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
+    const answer = await mirror.get(path).catch(() => undefined);
+    return answer === undefined ? "none" : judge(answer, release);
+  });
+  const all = await Promise.all(asked);
+  return {
+    right: all.filter((one) => one === "right").length,
+    wrong: all.filter((one) => one === "wrong").length,
+  };
+}
+
+function judge({ status, complete, body }: Answer, release: Release): string {
+  if (status !== 200 || !complete) return "cut";
+  return digest(body) === sha256Of(release) ? "right" : "wrong";
+}
+
+it(
+  `after ${kills} kills under load nothing wrong was served, nothing bad is called good, and it was ready in time`,
+  { timeout: 120_000 + kills * 20_000 },
+  async () => {
+    const directory = scratch("killed");
+    plantBlobs(directory);
+    const config = {
+      ...originsOf(authority, registry),
+      freshness: { versions: "0" },
+      storage: { directory, minFree: 0 },
+    };
+    const total = { right: 0, wrong: 0 };
+    const ready: number[] = [];
+    let releases: Release[] = [];
+    for (let turn = 0; turn < kills; turn++) {
+      const fresh = await Promise.all(
+        Array.from({ length: 4 }, (_, n) =>
+          registry.publish({
+            type: `kill${turn}x${n}`,
+            version: "1.0.0",
+            size,
+          }),
+        ),
+      );
+      const started = performance.now();
+      const mirror = await startMirror({ directory, config });
+      expect((await mirror.get("/readyz")).status).toBe(200);
+      ready.push(performance.now() - started);
+      const loading = load(mirror, [...fresh, ...releases]);
+      const moment = (turn * 37) % 400;
+      await new Promise((resolve) => setTimeout(resolve, moment));
+      await mirror.kill();
+      const { right, wrong } = await loading;
+      total.right += right;
+      total.wrong += wrong;
+      releases = fresh;
+    }
+    const staging = join(directory, "staging");
+    const left = readdirSync(staging).length;
+    const hourAgo = new Date(Date.now() - 3_600_000);
+    for (const name of readdirSync(staging))
+      utimesSync(join(staging, name), hourAgo, hourAgo);
+    const configFile = join(scratch("config"), "provender.yaml");
+    writeFileSync(configFile, JSON.stringify(config));
+    const verify = await runCommand([
+      "verify",
+      "--json",
+      "--config",
+      configFile,
+    ]);
+    const found = JSON.parse(verify.stdout) as { findings: unknown[] };
+    ready.sort((a, b) => a - b);
+    console.log(
+      `${kills} kills with ${planted} archives: ${total.right} right bodies, ${total.wrong} wrong; ready in ${Math.round(ready[ready.length >> 1] ?? 0)} ms (median), ${Math.round(ready.at(-1) ?? 0)} ms (most); ${left} left in staging; verify found ${found.findings.length} bad`,
+    );
+    expect(total.wrong).toBe(0);
+    expect([verify.status, found.findings]).toEqual([0, []]);
+    const mirror = await startMirror({ directory, config });
+    await expect
+      .poll(() => readdirSync(staging).length, {
+        timeout: 60_000,
+        interval: 500,
+      })
+      .toBe(0);
+    await mirror.stop();
+  },
+);
