@@ -120,7 +120,7 @@ export interface PinnedKeys {
 
 export interface AuthConfiguration {
   readonly tokens: readonly ClientToken[];
-  /** At least a second. */
+  /** Above 0 and at most 365 days. */
   readonly archiveUrls: number;
   /** Who may read `/metrics` when authentication is on. */
   readonly metrics: "open" | "token";

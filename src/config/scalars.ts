@@ -23,12 +23,13 @@ export const duration = leaf(
   parseDuration,
 );
 
-/** Milliseconds; what lived for less would be of no use. */
+/** Milliseconds, and not none. */
 export const lifetime = leaf(
-  "a duration of at least 1s such as 30m or 1h",
+  "a duration above 0 and at most 365d such as 30m or 1h",
   (text) => {
     const milliseconds = parseDuration(text);
-    return required(milliseconds >= 1_000 ? milliseconds : undefined);
+    const isUseful = milliseconds > 0 && milliseconds <= parseDuration("365d");
+    return required(isUseful ? milliseconds : undefined);
   },
 );
 

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** What lets the bearer of an archive's URL have that one archive for a while. */
 export interface ArchiveTicket {
-  /** Seconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly expires: number;
   /** Name of the token that the URL was made for. */
   readonly holder: string;
@@ -21,7 +21,7 @@ export interface SignedPath {
 const longestHolder = 64;
 
 const pattern =
-  /^(\/.+\/)(([0-9]{1,12})\.([A-Za-z0-9_-]*))\.([A-Za-z0-9_-]{43})\/([^/]+)$/;
+  /^(\/.+\/)(([0-9]{1,15})\.([A-Za-z0-9_-]*))\.([A-Za-z0-9_-]{43})\/([^/]+)$/;
 
 /**
  * `EXPIRES.HOLDER.SIGNATURE`, a segment of its own before the file name, since

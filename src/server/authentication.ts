@@ -85,7 +85,7 @@ export class Authentication {
     const [secret] = this.#parts.keys.secrets;
     if (!this.isOn || secret === undefined) return filename;
     const life = this.#rules.archiveUrls;
-    const expires = Math.ceil((this.#parts.now() + life) / 1000);
+    const expires = Math.ceil(this.#parts.now() + life);
     const ticket = { expires, holder: holder ?? "" };
     return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
   }
@@ -107,7 +107,7 @@ export class Authentication {
     if (!isSignedBy(keys.secrets, signed))
       throw new ArchiveUrlRefused("this mirror did not sign it as it is");
     const { expires, holder } = signed.ticket;
-    if (now() >= expires * 1000) throw new ArchiveUrlRefused("it has expired");
+    if (now() >= expires) throw new ArchiveUrlRefused("it has expired");
     return holder === "" ? undefined : holder;
   }
 }

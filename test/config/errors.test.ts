@@ -146,8 +146,8 @@ describe("a bad value", () => {
       '"auth.tokens[0].expires" is "2026-02-30": expected a date such as 2027-01-31',
     ],
     [
-      "auth: { archiveUrls: 999ms }",
-      '"auth.archiveUrls" is "999ms": expected a duration of at least 1s',
+      "auth: { archiveUrls: 0 }",
+      '"auth.archiveUrls" is 0: expected a duration above 0 and at most',
     ],
     [
       "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }",

@@ -12,8 +12,8 @@ import {
   type Answer,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { awaitLineOf } from "./log-lines.ts";
-import { outcomeOf } from "./provider-requests.ts";
+import { awaitLine, awaitLineOf, type LogLine } from "./log-lines.ts";
+import { outcomeOf, reconfigure } from "./provider-requests.ts";
 
 const now = () => Math.floor(Date.now() / 1000);
 const ci = issueToken("ci");
@@ -165,6 +165,34 @@ describe("access tokens with an issuer that changes", () => {
     expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
     expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
     expect((await ask(ci.token)).status).toBe(200);
+  });
+
+  it("are taken from another issuer, and then from none, after SIGHUP", async () => {
+    const first = await issuer.sign();
+    expect(await outcome(first)).toBe("200");
+    const other = await Issuer.start(authority);
+    const { audience, clientId } = { audience: "other", clientId: "c" };
+    const oidc = { issuer: other.url, audience, clientId, ca: caFile };
+    const tokens = [ci.configured];
+    const reload = async (auth: object) => {
+      const before = mirror.log.length;
+      reconfigure(mirror, { auth });
+      const isDone = ({ msg }: LogLine) => msg === "certificate loaded";
+      await awaitLine(mirror, isDone, before);
+    };
+
+    await reload({ tokens, oidc });
+    const second = await other.sign({ claims: { aud: audience } });
+    expect(await outcome(second)).toBe("200");
+    expect(await outcome(first)).toBe(refused);
+    const asked = other.requests.length;
+    await reload({ tokens, oidc, archiveUrls: "2h" });
+    expect(await outcome(second)).toBe("200");
+    expect(other.requests).toHaveLength(asked);
+    await reload({ tokens });
+    expect(await outcome(second)).toBe(refused);
+    expect(await outcome(ci.token)).toBe("200");
+    await other.stop();
   });
 
   it("cannot be told good or bad when the keys are not to be had: that is no 401", async () => {

@@ -10,7 +10,7 @@ import {
 const secret = randomBytes(32);
 const folder = "/providers/registry.terraform.io/acme/widget/";
 const file = "terraform-provider-widget_1.0.0_linux_amd64.zip";
-const ticket = { expires: 1_900_000_000, holder: "ci runner ü" };
+const ticket = { expires: 1_900_000_000_000, holder: "ci runner ü" };
 const signed = `${folder}${formatTicket(secret, folder + file, ticket)}/${file}`;
 
 /** Whether a path would let somebody have what it names. */
@@ -43,9 +43,9 @@ describe("a signed archive path", () => {
       ["/acme/", "/evil/"],
       ["registry.terraform.io", "registry.opentofu.org"],
       ["widget/", "gadget/"],
-      ["1900000000", "1900000001"],
-      ["1900000000", "01900000000"],
-      ["1900000000.", "1900000000.Y2k"],
+      ["1900000000000", "1900000000001"],
+      ["1900000000000", "01900000000000"],
+      ["1900000000000.", "1900000000000.Y2k"],
     ];
     for (const [from, to] of edits) {
       const edited = signed.replace(from, to);

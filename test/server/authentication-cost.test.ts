@@ -46,7 +46,7 @@ it("takes no slow path for wrong tokens and URLs", () => {
     wrong: cost(url, `Bearer ${issueToken("x").token}`),
     none: cost(url),
     long: cost(url, `Bearer ${"x".repeat(15_000)}`),
-    signature: cost(`${folder}1900000000.x.${"A".repeat(43)}/${file}`),
+    signature: cost(`${folder}1900000000000.x.${"A".repeat(43)}/${file}`),
     path: cost(`/${"1.a/".repeat(500)}${file}`),
   };
   console.info(

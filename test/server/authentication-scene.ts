@@ -79,7 +79,7 @@ export class AuthenticationScene {
     return folder + (archives[platform]?.url ?? "");
   }
 
-  /** Signed with the mirror's own key; `expires` in seconds since 1970. */
+  /** Signed with the mirror's own key; `expires` in milliseconds since 1970. */
   forge(path: string, expires: number): string {
     const { directory } = this.mirror;
     const file = join(directory, "auth", "v1", "archive-url-keys.json");
