@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { OriginAnswerUnusable } from "../errors.ts";
 import { receiveArchive } from "./archive-body.ts";
 import {
   announcedSize,
@@ -9,6 +8,7 @@ import {
   tooLarge,
   type Answer,
 } from "./http-answer.ts";
+import { parseJsonText } from "./json-text.ts";
 import { OriginHealth } from "./origin-health.ts";
 import {
   makeQuestion,
@@ -16,7 +16,6 @@ import {
   type Question,
 } from "./origin-requests.ts";
 import type { OriginLimits, OriginSettings } from "./origin-settings.ts";
-import { formatPublicUrl } from "./public-url.ts";
 import { withRetries } from "./retries.ts";
 
 /** A small document, whole; `url` is where the redirects ended. */
@@ -97,7 +96,7 @@ export class HttpClient {
       checkJsonType(answer);
       return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
     });
-    return { url: read.url, value: parseJson(read.url, read.bytes) };
+    return { url: read.url, value: parseJsonText(read.url, read.bytes) };
   }
 
   /** JSON or no body (204). */
@@ -171,16 +170,6 @@ export class HttpClient {
     return withRetries(attempt, signal, {
       isSuspended: () => this.#health.isSuspended(url, subject),
       onRetry: this.#events.onRetry,
-    });
-  }
-}
-
-function parseJson(url: URL, bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new OriginAnswerUnusable(formatPublicUrl(url), "it is not JSON", {
-      cause: error,
     });
   }
 }

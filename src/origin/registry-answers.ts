@@ -121,9 +121,11 @@ export function parseVersions(
   value: unknown,
   most: number,
 ): OriginVersions {
-  const answer = checkShape(url, versionsAnswer, value);
-  if (answer.versions.length > most)
+  // Counted first, because each one takes its time to be looked at.
+  const { versions: listed } = (value ?? {}) as { versions?: unknown };
+  if (Array.isArray(listed) && listed.length > most)
     throw unusable(url, `it lists more than ${most} versions`);
+  const answer = checkShape(url, versionsAnswer, value);
   const versions = new Map<string, OriginVersion>();
   for (const { version, protocols, platforms } of answer.versions)
     if (isVersion(version) && !versions.has(version))
