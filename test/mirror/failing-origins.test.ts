@@ -150,13 +150,13 @@ async function expectRecovery(type: string, digest: string): Promise<void> {
   }
 }
 
-describe("an origin that is down for an hour", () => {
+describe("an origin that is down for an hour", { timeout: 120_000 }, () => {
   it("is not missed by those who want what is known", async () => {
     const { type, first } = await prepareProvider();
     await registry.stop();
     let served = 0;
     let all = 0;
-    for (let second = 0; second < 3_600; second += 30) {
+    for (let second = 0; second < 3_600; second += 60) {
       const index = await mirror.index(type);
       const version = await mirror.version(type, "1.0.0");
       const archive = await mirror.archive(type, "1.0.0");
@@ -165,7 +165,7 @@ describe("an origin that is down for an hour", () => {
       all += 3;
       expect(archive.value).toBe(sha256Of(first));
       if (second > 0) expect(index.outcome).toBe("stale");
-      mirror.clock.pass(30_000);
+      mirror.clock.pass(60_000);
     }
     console.log(`origin down for an hour: ${served} of ${all} answers`);
     expect(served).toBe(all);
@@ -183,35 +183,40 @@ describe("an origin that is down for an hour", () => {
   });
 });
 
-describe("an origin that answers 429 with Retry-After: 30", () => {
-  it.each(["discovery", "versions", "package"] as const)(
-    "for its %s gets at most one request in 30 s",
-    async (kind) => {
-      const { type } = await prepareProvider();
-      registry.script(kind, asked);
-      const times: number[] = [];
-      for (let second = 0; second < 600; second++) {
-        registry.requests.clear();
-        const known = await mirror.index(type);
-        const wanted = await mirror.version(type, "2.0.0");
-        expect(known.status).toBe(200);
-        // Without its own answer the last discovery document will do.
-        expect(wanted.status).toBe(
-          kind === "discovery" && wanted.status === 200 ? 200 : 503,
-        );
-        const { length } = registry.requests.list(kind);
-        if (second > 0) for (let at = 0; at < length; at++) times.push(second);
-        mirror.clock.pass(1_000);
-      }
-      const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));
-      console.log(`${kind}: ${times.length} requests in 600 s`);
-      expect(Math.min(...gaps, 30)).toBeGreaterThanOrEqual(30);
-      expect(times.length).toBeLessThanOrEqual(20);
-    },
-  );
-});
+describe(
+  "an origin that answers 429 with Retry-After: 30",
+  { timeout: 120_000 },
+  () => {
+    it.each(["discovery", "versions", "package"] as const)(
+      "for its %s gets at most one request in 30 s",
+      async (kind) => {
+        const { type } = await prepareProvider();
+        registry.script(kind, asked);
+        const times: number[] = [];
+        for (let second = 0; second < 600; second++) {
+          registry.requests.clear();
+          const known = await mirror.index(type);
+          const wanted = await mirror.version(type, "2.0.0");
+          expect(known.status).toBe(200);
+          // Without its own answer the last discovery document will do.
+          expect(wanted.status).toBe(
+            kind === "discovery" && wanted.status === 200 ? 200 : 503,
+          );
+          const { length } = registry.requests.list(kind);
+          if (second > 0)
+            for (let at = 0; at < length; at++) times.push(second);
+          mirror.clock.pass(1_000);
+        }
+        const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));
+        console.log(`${kind}: ${times.length} requests in 600 s`);
+        expect(Math.min(...gaps, 30)).toBeGreaterThanOrEqual(30);
+        expect(times.length).toBeLessThanOrEqual(20);
+      },
+    );
+  },
+);
 
-describe("one provider whose documents fail", () => {
+describe("one provider whose documents fail", { timeout: 120_000 }, () => {
   it("takes no other one of the same origin along", async () => {
     const { type: good } = await prepareProvider();
     const { type: bad } = await prepareProvider();
@@ -229,7 +234,7 @@ describe("one provider whose documents fail", () => {
   });
 });
 
-describe("a version that the known list has not", () => {
+describe("a version that the known list has not", { timeout: 120_000 }, () => {
   it("is found though the list is fresh, with one more request however many ask", async () => {
     const { type } = await prepareProvider();
     await mirror.index(type);
