@@ -5,8 +5,10 @@ import { Scene, type Effort, type Row } from "./row.ts";
 import { coldArchive } from "./rows/cold-archive.ts";
 import { coldCrowd } from "./rows/cold-crowd.ts";
 import { coldVersion } from "./rows/cold-version.ts";
+import { lock } from "./rows/lock.ts";
 import { manyArchives } from "./rows/many-archives.ts";
 import { packageHash } from "./rows/package-hash.ts";
+import { prefetch } from "./rows/prefetch.ts";
 import { warmArchive } from "./rows/warm-archive.ts";
 import { warmIndex } from "./rows/warm-index.ts";
 import {
@@ -22,7 +24,9 @@ const rows: readonly Row[] = [
   coldArchive,
   coldCrowd,
   coldVersion,
+  prefetch,
   packageHash,
+  lock,
   manyArchives,
 ];
 

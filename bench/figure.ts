@@ -49,3 +49,7 @@ export function ratioOf(
 ): number {
   return median(ours.map((value, round) => value / (theirs[round] ?? NaN)));
 }
+
+export function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(2)} s`;
+}

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /** Programs that are measured against, or that measure. */
-export type Program = "nginx" | "unzip" | "sha256sum" | "wrk";
+export type Program = "nginx" | "terraform" | "unzip" | "sha256sum" | "wrk";
 
 // nginx is where only administrators' PATH leads.
 const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];

@@ -1,0 +1,52 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { prepareWork } from "../client.ts";
+import { median, seconds } from "../figure.ts";
+import { startOrigin } from "../origin.ts";
+import type { Row } from "../row.ts";
+
+const platforms = [
+  ...["linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"],
+  "windows_amd64",
+];
+const flags = platforms.flatMap((name) => ["--platform", name]);
+
+export const lock: Row = {
+  name: "lock",
+  what: "lock of 10 providers × 5 platforms, mirrored",
+  against: "terraform providers lock, origin 100 ms away, 20 MB/s a connection",
+  needs: ["terraform"],
+  run: async ({ quick, rounds }, scene) => {
+    const origin = scene.add(
+      await startOrigin({ latencyMs: 100, bytesPerSecond: 20e6 }),
+    );
+    const types = Array.from(
+      { length: quick ? 2 : 10 },
+      (_, n) => `widget${n}`,
+    );
+    const size = quick ? 2e6 : 8e6;
+    scene.remark(`archives of ${size / 1e6} MB`);
+    const work = await prepareWork(origin, types, platforms, size);
+    await work.provender("prefetch", "--directory", ".", ...flags);
+    const file = join(work.directory, ".terraform.lock.hcl");
+    const theirs = await work.terraform(
+      ...["providers", "lock"],
+      ...platforms.map((name) => `-platform=${name}`),
+    );
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      rmSync(file);
+      times.push(await work.provender("lock", ...flags));
+    }
+    const ours = median(times);
+    scene.remark(`terraform ${seconds(theirs)}, provender ${seconds(ours)}`);
+    return [
+      {
+        what: "times faster",
+        value: theirs / ours,
+        unit: "×",
+        target: { atLeast: 50 },
+      },
+    ];
+  },
+};
