@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { scratch } from "./running-mirror.ts";
+import { compiledCode, scratch } from "./running-mirror.ts";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");
 
@@ -34,7 +34,12 @@ export async function runCommand(
   const home = scratch("home");
   const child = spawn(process.execPath, [program, ...args], {
     cwd: options.cwd ?? home,
-    env: { PATH: process.env.PATH, HOME: home, ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      NODE_COMPILE_CACHE: compiledCode,
+      ...env,
+    },
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.on("error", () => undefined).end(options.input ?? "");

@@ -13,6 +13,11 @@ import { createInterface } from "node:readline";
 import { stringify } from "yaml";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");
+/** Of all processes that tests start, which makes them start in half the time. */
+export const compiledCode = join(
+  import.meta.dirname,
+  ...["..", "node_modules", ".cache", "compiled"],
+);
 
 /** A real daemon in a process of its own, on a free port, with the storage directory given or a new one. */
 export interface RunningMirror {
@@ -82,7 +87,12 @@ export async function startMirror(
       configFile,
     ],
     {
-      env: { PATH: process.env.PATH, HOME: directory, ...options.env },
+      env: {
+        PATH: process.env.PATH,
+        HOME: directory,
+        NODE_COMPILE_CACHE: compiledCode,
+        ...options.env,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
