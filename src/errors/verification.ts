@@ -95,6 +95,23 @@ export class ArchiveDigestWrong extends ProvenderError {
   }
 }
 
+/** An archive whose content is not what a network mirror says. */
+export class PackageHashWrong extends ProvenderError {
+  readonly code = "archive-digest";
+  readonly got: string;
+  constructor(
+    subject: string,
+    expected: readonly string[],
+    got: string | undefined,
+  ) {
+    const computed = got ?? "an archive that has none";
+    super(
+      `${subject} is refused: expected ${expected.join(" or ")}, the origin sent ${computed}; tell the operator of that mirror.`,
+    );
+    this.got = computed;
+  }
+}
+
 /** A zip for which clients could not compute a reliable h1. */
 export class ArchiveUnhashable extends ProvenderError {
   readonly code = "archive-unhashable";

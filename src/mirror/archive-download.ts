@@ -26,7 +26,7 @@ export interface ReadableArchive {
 /** The end of each body that readers get only after the digest matched. */
 export const heldBack = 64 * 1024;
 /** What is reserved at once for an archive of unknown length. */
-const roomStep = 64 * 1024 * 1024;
+export const roomStep = 64 * 1024 * 1024;
 
 /** What the cache wants to know of a download, in this order. */
 export interface DownloadSteps {
@@ -53,7 +53,7 @@ export interface Room {
   release(): void;
 }
 
-const noRoom = new Error("its disk is full, or as full as it may be");
+export const noRoom = new Error("its disk is full, or as full as it may be");
 
 type State =
   | { readonly is: "downloading" }

@@ -1,14 +1,9 @@
 import type { PackageHash, Sha256 } from "../address/hash.ts";
 import { formatPlatform, type Platform } from "../address/platform.ts";
-import { NotFound } from "../errors.ts";
 import type { Outcome } from "./answer.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
-import {
-  formatRelease,
-  type ReleaseAddress,
-  type ReleasePackage,
-} from "./release.ts";
+import type { ReleaseAddress, ReleasePackage } from "./release.ts";
 
 /** An archive that is stored or on its way into the store. */
 export interface EnsuredArchive {
@@ -38,12 +33,10 @@ export async function recallPackage(
   const name = formatPlatform(platform);
   const known = await providers.recallRelease(address);
   // Platforms may have been added to a release since.
-  const found =
+  return (
     known.packages.get(name) ??
-    (await providers.findRelease(address)).value.packages.get(name);
-  if (found === undefined)
-    throw new NotFound(`${formatRelease(address)} for ${name}`);
-  return found;
+    (await providers.findPackage(address, platform)).value
+  );
 }
 
 /** Opens or fetches an archive, and keeps its h1 too. Throws what openArchive throws. */

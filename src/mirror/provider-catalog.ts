@@ -80,11 +80,14 @@ export class ProviderCatalog {
     return this.#parts.versions.get(provider, ask, { maxAge });
   }
 
-  /** A verified release, from memory, its record or the origin. */
-  async findRelease(address: ReleaseAddress): Promise<Answer<Release>> {
+  /** A verified release, from memory, its record or the origin; `anew`: not without the origin. */
+  async findRelease(
+    address: ReleaseAddress,
+    { anew = false }: { readonly anew?: boolean } = {},
+  ): Promise<Answer<Release>> {
     const { history, releases } = this.#parts;
     const origin = this.originOf(address.provider);
-    const askNow = await history.awaitsReplacement(address);
+    const askNow = anew || (await history.awaitsReplacement(address));
     const ask: FetchValue<Release> = async (known, signal) => {
       const offered = await this.#offeredPlatforms(address);
       const isApproved = await history.approvalsOf(address);

@@ -1,5 +1,5 @@
 import { formatArchiveHash } from "../address/hash.ts";
-import type { Platform } from "../address/platform.ts";
+import { formatPlatform, type Platform } from "../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
@@ -11,10 +11,13 @@ import type { Admission } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ArchiveCache, OpenArchive } from "./archive-cache.ts";
 import { learnKey } from "./key-lesson.ts";
+import type { LearntDigests } from "./learnt-digests.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { openPackage } from "./release-fetch.ts";
 import {
+  formatRelease,
+  listUnnamed,
   packageOf,
   type Release,
   type ReleaseAddress,
@@ -23,7 +26,7 @@ import {
 import { limitVersions, type VersionList } from "./version-list.ts";
 import { VersionListing } from "./version-listing.ts";
 
-/** One platform's archive as clients are told of it; `hashes` has `zh:` always and `h1:` when known. */
+/** One platform's archive as clients are told of it; `hashes` has `zh:` when the digest is known, `h1:` when that is, one of them always. */
 export interface MirroredPackage {
   readonly platform: Platform;
   readonly filename: string;
@@ -36,6 +39,7 @@ export interface ProviderMirrorParts {
   readonly archives: ArchiveCache;
   readonly hashes: PackageHashes;
   readonly offline: boolean;
+  readonly learnt: LearntDigests;
   /** Versions of which something is kept, for a mirror that asks no origin. */
   readonly listKept: (provider: ProviderAddress) => Promise<readonly Version[]>;
   readonly listKeptProviders: (
@@ -101,27 +105,44 @@ export class ProviderMirror {
     address: ReleaseAddress,
   ): Promise<Answer<readonly MirroredPackage[]>> {
     const answer = await this.findRelease(address);
-    return { ...answer, value: await this.describePackages(answer.value) };
+    return {
+      ...answer,
+      value: await this.describePackages(address, answer.value),
+    };
   }
 
+  /** With what only its content names; such an entry has no `zh:`. */
   async describePackages(
+    address: ReleaseAddress,
     release: Release,
   ): Promise<readonly MirroredPackage[]> {
-    const byName = [...release.packages].toSorted(([a], [b]) =>
-      a < b ? -1 : 1,
+    const described = await Promise.all(
+      [...release.packages].map(([name, found]) =>
+        this.#describe(release, name, found),
+      ),
     );
-    return Promise.all(
-      byName.map(([name, found]) => this.#describe(release, name, found)),
+    const unnamed = listUnnamed(address, release).map(
+      ({ packageHashes: hashes, ...one }) => ({ ...one, hashes }),
+    );
+    return [...described, ...unnamed].toSorted((a, b) =>
+      a.filename < b.filename ? -1 : 1,
     );
   }
 
-  /** The digest that was signed for a package; throws NotFound when none was. */
+  /** The digest that was signed for a package; throws NotFound when none was. An archive that only its content names is fetched for it. */
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
   ): Promise<Answer<ReleasePackage>> {
     const answer = await this.findRelease(address);
-    return { ...answer, value: packageOf(address, answer.value, platform) };
+    const name = formatPlatform(platform);
+    const isUnnamed = listUnnamed(address, answer.value).some(
+      (one) => formatPlatform(one.platform) === name,
+    );
+    const release = isUnnamed
+      ? await this.#nameArchive(address, platform)
+      : answer.value;
+    return { ...answer, value: packageOf(address, release, platform) };
   }
 
   /** Starts or joins the download of what is not stored; the caller closes it. */
@@ -194,6 +215,17 @@ export class ProviderMirror {
       admission.admitElsewhere(provider);
       throw error;
     }
+  }
+
+  async #nameArchive(
+    address: ReleaseAddress,
+    platform: Platform,
+  ): Promise<Release> {
+    const { catalog, offline, learnt } = this.#parts;
+    if (offline) throw new NotStored(formatRelease(address));
+    const { registry } = catalog.originOf(address.provider);
+    await learnt.learn(address, platform, registry);
+    return (await catalog.findRelease(address, { anew: true })).value;
   }
 
   async #describe(

@@ -52,7 +52,7 @@ export async function findPublishedPackage(
   const found = packageOf(address, release, platform);
   expectVerifiable(address, release);
   const list = await mirror.peekVersions(address.provider);
-  const packages = await listSized(mirror, release);
+  const packages = await listSized(mirror, address, release);
   const isMeasured = packages.some(
     ({ filename }) => filename === found.filename,
   );
@@ -93,9 +93,10 @@ function expectVerifiable(
 
 async function listSized(
   mirror: ProviderMirror,
+  address: ReleaseAddress,
   release: Release,
 ): Promise<readonly SizedPackage[]> {
-  const described = await mirror.describePackages(release);
+  const described = await mirror.describePackages(address, release);
   const sized = await Promise.all(
     described.map(async (one): Promise<readonly SizedPackage[]> => {
       const name = formatPlatform(one.platform);

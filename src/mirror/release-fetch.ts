@@ -93,8 +93,10 @@ async function believeOffer(
   const checksums = await judgeProof(address, proof, judge);
   const packages = bindPackages(address, checksums, offered);
   const { filename, shasum } = found;
-  const trusted = findTrustedDigest(checksums, filename);
-  verifyRegistryDigest(filename, trusted, shasum);
+  if (shasum !== undefined) {
+    const trusted = findTrustedDigest(checksums, filename);
+    verifyRegistryDigest(filename, trusted, shasum);
+  }
   const { reported, keyLabels } = found;
   return { checksums, proof, firstSeen, packages, reported, keyLabels };
 }
@@ -119,7 +121,8 @@ export async function openPackage(
 ): Promise<OriginArchive> {
   const { registry } = origin;
   const found = await registry.findPackage(provider, version, platform, signal);
-  verifyRegistryDigest(filename, sha256, found.shasum);
+  if (found.shasum !== undefined)
+    verifyRegistryDigest(filename, sha256, found.shasum);
   return registry.openArchive(found, signal, provider);
 }
 

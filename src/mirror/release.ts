@@ -2,11 +2,16 @@ import {
   formatArchiveName,
   parseArchiveName,
 } from "../address/archive-name.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
+import type { PackageHash } from "../address/hash.ts";
 import type { Version } from "../address/version.ts";
 import { NotFound } from "../errors.ts";
 import type { ProofSource } from "../origin/provider-origin.ts";
@@ -61,6 +66,29 @@ export interface Release {
 /** `HOSTNAME/NAMESPACE/TYPE VERSION`, as errors and logs name a release. */
 export function formatRelease(release: ReleaseAddress): string {
   return `${formatProviderAddress(release.provider)} ${release.version}`;
+}
+
+/** A package of which a network mirror tells the content alone, so that its digest is not known yet. */
+export interface UnnamedPackage {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly packageHashes: readonly PackageHash[];
+}
+
+export function listUnnamed(
+  { provider, version }: ReleaseAddress,
+  { proof, packages, reported }: Release,
+): readonly UnnamedPackage[] {
+  if (proof.source === "registry") return [];
+  return [...reported]
+    .filter(([name, { packageHashes }]) => {
+      return !packages.has(name) && packageHashes.length > 0;
+    })
+    .map(([name, { packageHashes }]) => {
+      const platform = parsePlatform(name);
+      const filename = formatArchiveName(provider, version, platform);
+      return { platform, filename, packageHashes };
+    });
 }
 
 /** Throws NotFound when nothing was signed, or is offered, for the platform. */

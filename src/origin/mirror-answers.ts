@@ -18,8 +18,8 @@ import {
 export interface MirroredArchive {
   readonly platform: Platform;
   readonly url: URL;
-  /** Its `zh:`. */
-  readonly sha256: Sha256;
+  /** Its `zh:`; undefined when only the content is named. */
+  readonly sha256: Sha256 | undefined;
   readonly packageHashes: readonly PackageHash[];
 }
 
@@ -48,8 +48,8 @@ export function parseMirrorIndex(
 }
 
 /**
- * `VERSION.json`, by platform. What has no single `zh:` is left out: without one, nothing says
- * which bytes are meant before they have all arrived. Throws OriginAnswerUnusable when that leaves nothing.
+ * `VERSION.json`, by platform. What has several `zh:`, or no hash at all, is left
+ * out: nothing says which archive is meant. Throws OriginAnswerUnusable when that leaves nothing.
  */
 export function parseMirrorVersion(
   url: URL,
@@ -63,7 +63,7 @@ export function parseMirrorVersion(
     readArchive(url, name, archive),
   );
   if (read.length === 0 && Object.keys(archives).length > 0)
-    throw unusable(url, "it has no archive with one zh: hash");
+    throw unusable(url, "it has no archive with one zh: or with an h1: hash");
   return read;
 }
 
@@ -75,9 +75,9 @@ function readArchive(
   const digests = new Set(readEach(hashes, "zh:", readDigest));
   const [sha256] = digests;
   const [platform] = readEach([name], "", parsePlatform);
-  if (sha256 === undefined || digests.size > 1 || platform === undefined)
-    return [];
   const packageHashes = readEach(hashes, "h1:", parsePackageHash);
+  const isNamed = sha256 !== undefined || packageHashes.length > 0;
+  if (!isNamed || digests.size > 1 || platform === undefined) return [];
   return [{ platform, url: resolve(base, url), sha256, packageHashes }];
 }
 

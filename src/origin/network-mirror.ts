@@ -4,6 +4,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
+import type { PackageHash, Sha256 } from "../address/hash.ts";
 import type { Version } from "../address/version.ts";
 import { NotFound } from "../errors.ts";
 import type { HttpClient, OriginArchive } from "./http-client.ts";
@@ -13,9 +14,20 @@ import {
   type MirroredArchive,
 } from "./mirror-answers.ts";
 import type { OriginLimits } from "./origin-settings.ts";
-import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+  UnnamedArchive,
+} from "./provider-origin.ts";
 import { absentOn404 } from "./provider-registry.ts";
 import type { OriginPackage, OriginVersions } from "./registry-answers.ts";
+
+/** Finds the SHA-256 of an archive by its content, where that is known from earlier. */
+export type RecallDigest = (
+  release: { readonly provider: ProviderAddress; readonly version: Version },
+  platform: Platform,
+  packageHashes: readonly PackageHash[],
+) => Promise<Sha256 | undefined>;
 
 /** An origin that speaks the provider network mirror protocol: digests without signatures. */
 export class NetworkMirror implements ProviderOrigin {
@@ -23,12 +35,19 @@ export class NetworkMirror implements ProviderOrigin {
   readonly #http: HttpClient;
   readonly #base: URL;
   readonly #limits: OriginLimits;
+  readonly #recall: RecallDigest;
 
   /** `base` ends in a slash. */
-  constructor(http: HttpClient, base: URL, limits: OriginLimits) {
+  constructor(
+    http: HttpClient,
+    base: URL,
+    limits: OriginLimits,
+    recall: RecallDigest,
+  ) {
     this.#http = http;
     this.#base = base;
     this.#limits = limits;
+    this.#recall = recall;
   }
 
   /** "List Available Versions". */
@@ -47,15 +66,9 @@ export class NetworkMirror implements ProviderOrigin {
     platform: Platform,
     signal: AbortSignal,
   ): Promise<OriginPackage> {
-    const name = formatPlatform(platform);
     const archives = await this.#listArchives(address, version, signal);
-    const found = archives.find(
-      (archive) => formatPlatform(archive.platform) === name,
-    );
-    if (found !== undefined)
-      return asPackage(address, version, found, archives);
-    const subject = `${formatProviderAddress(address)} ${version}`;
-    throw new NotFound(`${subject} for ${name}`);
+    const found = pick(address, version, platform, archives);
+    return asPackage(address, version, found, archives);
   }
 
   async findAnyPackage(
@@ -65,7 +78,7 @@ export class NetworkMirror implements ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage> {
     const archives = await this.#listArchives(address, version, signal);
-    const [found] = archives;
+    const found = archives.find(isNamed) ?? archives[0];
     if (found !== undefined)
       return asPackage(address, version, found, archives);
     throw new NotFound(`${formatProviderAddress(address)} ${version}`);
@@ -87,6 +100,20 @@ export class NetworkMirror implements ProviderOrigin {
     return this.#http.openArchive(found.downloadUrl, signal, subject);
   }
 
+  /** The archive itself, for one that nothing names but its content. Throws NotFound. */
+  async openUnnamed(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+    signal: AbortSignal,
+  ): Promise<UnnamedArchive> {
+    const archives = await this.#listArchives(address, version, signal);
+    const { url, packageHashes } = pick(address, version, platform, archives);
+    const subject = formatProviderAddress(address);
+    const archive = await this.#http.openArchive(url, signal, subject);
+    return { ...archive, packageHashes };
+  }
+
   /** "List Available Installation Packages". */
   async #listArchives(
     address: ProviderAddress,
@@ -96,7 +123,17 @@ export class NetworkMirror implements ProviderOrigin {
     const subject = `${formatProviderAddress(address)} ${version}`;
     const name = `${version}.json`;
     const answer = await this.#ask(address, subject, name, signal);
-    return parseMirrorVersion(answer.url, answer.value);
+    const archives = parseMirrorVersion(answer.url, answer.value);
+    const release = { provider: address, version };
+    return Promise.all(
+      archives.map(async (archive) => {
+        const { platform, packageHashes } = archive;
+        const sha256 =
+          archive.sha256 ??
+          (await this.#recall(release, platform, packageHashes));
+        return { ...archive, sha256 };
+      }),
+    );
   }
 
   /** A document of one provider; `subject` names what it speaks of. */
@@ -115,6 +152,23 @@ export class NetworkMirror implements ProviderOrigin {
   }
 }
 
+function pick(
+  address: ProviderAddress,
+  version: Version,
+  platform: Platform,
+  archives: readonly MirroredArchive[],
+): MirroredArchive {
+  const name = formatPlatform(platform);
+  const found = archives.find((one) => formatPlatform(one.platform) === name);
+  if (found !== undefined) return found;
+  const subject = `${formatProviderAddress(address)} ${version}`;
+  throw new NotFound(`${subject} for ${name}`);
+}
+
+function isNamed({ sha256 }: MirroredArchive): boolean {
+  return sha256 !== undefined;
+}
+
 /** The names are the protocol's own, whatever the mirror calls its files, so that a digest speaks for one package. */
 function asPackage(
   address: ProviderAddress,
@@ -124,7 +178,9 @@ function asPackage(
 ): OriginPackage {
   const nameOf = ({ platform }: MirroredArchive) =>
     formatArchiveName(address, version, platform);
-  const lines = archives.map((one) => `${one.sha256}  ${nameOf(one)}\n`);
+  const lines = archives
+    .filter(isNamed)
+    .map((one) => `${one.sha256}  ${nameOf(one)}\n`);
   return {
     filename: nameOf(found),
     downloadUrl: found.url,

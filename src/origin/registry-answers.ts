@@ -54,7 +54,8 @@ export type ChecksumsPlace =
 export interface OriginPackage {
   readonly filename: string;
   readonly downloadUrl: URL;
-  readonly shasum: Sha256;
+  /** Undefined when a network mirror names the content of the archive alone. */
+  readonly shasum: Sha256 | undefined;
   readonly checksums: ChecksumsPlace;
   /** ASCII-armored, in the registry's order. */
   readonly signingKeys: readonly string[];

@@ -5,6 +5,7 @@ import { Admission, type AdmissionRules } from "../mirror/admission.ts";
 import { ArchiveCache } from "../mirror/archive-cache.ts";
 import { systemClock, type Clock } from "../mirror/clock.ts";
 import type { ModuleMirror } from "../mirror/module-mirror.ts";
+import { LearntDigests } from "../mirror/learnt-digests.ts";
 import { PackageHashes } from "../mirror/package-hashes.ts";
 import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/provider-mirror.ts";
@@ -70,9 +71,10 @@ export function wireCore(
   const ledger = new TrustLedger(records);
   const admission = new Admission({ ...watch, ledger, clock }, rules);
   const judge = wireJudge(signatures);
+  const learnt = wireLearnt(blobs, records, hashes, retention);
   const { catalog, ...kept } = wireCatalog(
     configuration,
-    wireOrigins(configuration, clients.own, judge, clock),
+    wireOrigins(configuration, clients.own, judge, { clock, learnt }),
     { records, judge, admission, logger },
   );
   const providers = new ProviderMirror({
@@ -80,6 +82,7 @@ export function wireCore(
     admission,
     archives,
     hashes,
+    learnt,
     offline: configuration.offline,
     ...kept,
     alarms: watch.alarms,
@@ -113,6 +116,17 @@ function wireClosing(
     await closeAll(others);
   };
   return { stopFetching, close };
+}
+
+function wireLearnt(
+  blobs: BlobStore,
+  records: RecordStore,
+  hashes: PackageHashes,
+  retention: Retention,
+): LearntDigests {
+  return new LearntDigests(blobs, records, hashes, (size, written) =>
+    retention.reserve(size, written),
+  );
 }
 
 function wireSignatures({ limits }: Configuration): SignatureThreads {

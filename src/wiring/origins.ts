@@ -1,6 +1,7 @@
 import { type Configuration, type OriginConfiguration } from "../config.ts";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/clock.ts";
+import type { LearntDigests } from "../mirror/learnt-digests.ts";
 import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
 import {
   type SignatureJudge,
@@ -17,17 +18,18 @@ import { ServiceDiscovery } from "../origin/service-discovery.ts";
 import type { Watch } from "./watch.ts";
 
 export function wireOrigins(
-  { origins, limits, freshness }: Configuration,
+  configuration: Configuration,
   clients: ReadonlyMap<Hostname, HttpClient>,
   judge: SignatureJudge,
-  clock: Clock,
+  knowing: { readonly clock: Clock; readonly learnt: LearntDigests },
 ): ReadonlyMap<Hostname, ReleaseOrigin> {
   return new Map(
     [...clients].flatMap(([hostname, client]) => {
-      const origin = origins.get(hostname);
+      const origin = configuration.origins.get(hostname);
       if (origin === undefined) return [];
-      const registry = wireProviders(origin, client, limits, freshness, clock);
+      const registry = wireProviders(origin, client, configuration, knowing);
       const policy = signaturePolicyOf(origin);
+      const { clock } = knowing;
       return [[hostname, { registry, policy, judge, clock }]];
     }),
   );
@@ -36,12 +38,13 @@ export function wireOrigins(
 function wireProviders(
   { networkMirror, url }: OriginConfiguration,
   client: HttpClient,
-  limits: Configuration["limits"],
-  freshness: Configuration["freshness"],
-  clock: Clock,
+  { limits, freshness }: Configuration,
+  { clock, learnt }: { readonly clock: Clock; readonly learnt: LearntDigests },
 ): ProviderOrigin {
   if (networkMirror !== undefined)
-    return new NetworkMirror(client, networkMirror, limits);
+    return new NetworkMirror(client, networkMirror, limits, (...named) =>
+      learnt.find(...named),
+    );
   const { versions } = freshness;
   const now = () => clock.monotonic();
   const discovery = new ServiceDiscovery(client, url, versions, now);

@@ -6,5 +6,10 @@ export function wireServices({ discovery, origins }: Configuration): Services {
   const [first] = origins.keys();
   const origin = discovery.origin ?? first;
   if (origin === undefined) return {};
-  return { "providers.v1": `/v1/providers/${origin}/` };
+  // Behind a network mirror nothing is signed, so that clients could not check it.
+  const isSigned = origins.get(origin)?.networkMirror === undefined;
+  return {
+    ...(isSigned && { "providers.v1": `/v1/providers/${origin}/` }),
+    "modules.v1": `/v1/modules/${origin}/`,
+  };
 }

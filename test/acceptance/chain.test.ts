@@ -1,5 +1,7 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { originsOf } from "../origins.ts";
@@ -13,14 +15,18 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
+import { findNginx, startNginx } from "./nginx.ts";
 
 const clients = await findClients();
+const nginx = await findNginx();
 if (clients.length === 0)
   it.skip("installs through two mirrors with a real client: none is on PATH", () =>
     undefined);
 
 const hostname = "registry.terraform.io";
 
+let authority: Authority;
+let originCa: string;
 let registry: Registry;
 let far: RunningMirror;
 let farConfig: ReturnType<typeof originsOf>;
@@ -30,9 +36,10 @@ let byMirror: RunningMirror;
 let byRegistry: RunningMirror;
 
 beforeAll(async () => {
-  const authority = await createAuthority();
+  authority = await createAuthority();
   registry = await startRegistry({ authority });
   farConfig = originsOf(authority, registry);
+  originCa = (farConfig.origins[hostname] as { ca: string }).ca;
   far = await startMirror({ config: farConfig });
   byMirror = await startMirror({ config: mirrorOrigin() });
   byRegistry = await startMirror({ config: registryOrigin() });
@@ -136,6 +143,50 @@ describe.each(clients)("$name behind two mirrors", (client) => {
     }
   });
 });
+
+describe.each(nginx === undefined ? [] : clients)(
+  "$name behind a mirror of a static tree",
+  (client) => {
+    it("installs from what the client itself mirrored, which has no zh", async () => {
+      const type = `static-${client.name}`;
+      const release = await publish(type);
+      const source = `${hostname}/acme/${type}`;
+      const directory = scratch("reference");
+      const tree = join(directory, "tree");
+      await mkdir(tree);
+      await writeConfiguration(directory, { it: { source } });
+      const made = await runClient(
+        client,
+        ["providers", "mirror", "-platform=linux_amd64", tree],
+        {
+          directory,
+          cliConfig: directConfig(registry.providersUrl),
+          caFile: originCa,
+        },
+      );
+      expect(made.status).toBe(0);
+      const server = await startNginx(nginx ?? "", authority, tree);
+      const origin = { networkMirror: server.url, ca: originCa };
+      const near = await startMirror({
+        config: {
+          origins: { [hostname]: { ...origin, signatures: "when-published" } },
+        },
+      });
+      try {
+        const cliConfig = networkMirrorConfig(`${near.url}providers/`);
+        const { h1 } = release.archive("linux_amd64");
+        const cold = await init(client, type, near, cliConfig);
+        expect([cold.status, cold.hashes]).toEqual([0, [h1]]);
+        await server.stop();
+        const stopped = await init(client, type, near, cliConfig);
+        expect([stopped.status, stopped.hashes]).toEqual([0, [h1]]);
+      } finally {
+        await near.stop();
+        await server.stop().catch(() => undefined);
+      }
+    });
+  },
+);
 
 /** On its old port, which the near mirrors know. */
 async function reviveFar(): Promise<void> {

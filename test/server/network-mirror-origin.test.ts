@@ -5,7 +5,7 @@ import { createAuthority } from "../fakes/authority.ts";
 import { alteredByte, status, tokenRequired } from "../fakes/faults.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { makeRelease, type Release } from "../fakes/release.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { scratch, type RunningMirror } from "../running-mirror.ts";
 import {
   codeOf,
   countAlarms,
@@ -16,6 +16,14 @@ import {
   readAudit,
   requestsFor,
 } from "./provider-requests.ts";
+import {
+  contentOnly,
+  isArchiveOf,
+  putIntoTree,
+  startBehind,
+  type Archives,
+  type Edit,
+} from "./mirror-tree.ts";
 import { RegistryRequests } from "./registry-requests.ts";
 
 const hostname = "registry.example.com";
@@ -50,26 +58,12 @@ afterAll(async () => {
   await elsewhere.stop();
 });
 
-function start(
-  settings: Readonly<Record<string, unknown>>,
-  directory?: string,
-): Promise<RunningMirror> {
-  const networkMirror = `${far.url}tree/`;
-  const origin = { networkMirror, ca: caFile, ...settings };
-  const config = {
-    origins: { [hostname]: { ...origin, token: { env: "MIRROR_TOKEN" } } },
-    freshness: { versions: "1ms", notFound: "1ms" },
-  };
-  const env = { MIRROR_TOKEN: token };
-  return startMirror({ config, env, ...(directory && { directory }) });
+function start(settings: Readonly<Record<string, unknown>>) {
+  return startBehind(far, hostname, { ca: caFile, ...settings }, token);
 }
 
-type Archives = Record<string, { url: string; hashes?: string[] }>;
-
 /** Puts a release into the tree of the far mirror, as `edit` changes its VERSION.json. */
-async function mirrored(
-  edit: (archives: Archives, release: Release) => void = () => undefined,
-): Promise<Release> {
+async function mirrored(edit?: Edit): Promise<Release> {
   types += 1;
   const type = `far${types}`;
   const release = await makeRelease({
@@ -82,24 +76,10 @@ async function mirrored(
   return release;
 }
 
-function put(
-  release: Release,
-  edit: (archives: Archives, release: Release) => void = () => undefined,
-): void {
-  const base = `/tree/${hostname}/acme/${release.type}/`;
-  const archives: Archives = Object.fromEntries(
-    release.archives.map(({ platform, filename, sha256, h1 }) => [
-      platform,
-      { url: filename, hashes: [h1, `zh:${sha256}`] },
-    ]),
-  );
-  edit(archives, release);
-  far.serve(`${base}index.json`, '{"versions":{"1.0.0":{}}}');
-  far.serve(`${base}1.0.0.json`, JSON.stringify({ archives }));
-  for (const { filename, bytes } of release.archives) {
-    far.serve(`${base}${filename}`, bytes, "application/zip");
+function put(release: Release, edit?: Edit): void {
+  putIntoTree(far, hostname, release, edit);
+  for (const { filename, bytes } of release.archives)
     elsewhere.serve(`/${filename}`, bytes, "application/zip");
-  }
 }
 
 function ask({ type }: Release, of = mirror) {
@@ -228,7 +208,52 @@ describe("an origin that is a network mirror", () => {
     expect(status).toBe(451);
   });
 
-  it("is refused one by one what has no single zh, and wholly what has none", async () => {
+  it("is believed by content alone where it tells no zh: each archive is fetched once, held against its h1 and named", async () => {
+    const release = await mirrored(contentOnly);
+    const { h1, sha256, bytes } = release.archive("linux_amd64");
+    const hashes = async () => {
+      const answer = await ask(release).version("1.0.0");
+      const { archives } = answer.json() as { archives: Archives };
+      return archives;
+    };
+    const url = (platform: string) => release.archive(platform).filename;
+    const darwin = release.archive("darwin_arm64").h1;
+    expect(await hashes()).toEqual({
+      linux_amd64: { url: url("linux_amd64"), hashes: [h1] },
+      darwin_arm64: { url: url("darwin_arm64"), hashes: [darwin] },
+    });
+    const asked = () => far.requests.list().filter(isArchiveOf(release)).length;
+    expect(asked()).toBe(0);
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5].map(() => ask(release).archive("1.0.0")),
+    );
+    for (const answer of answers) expect(answer.body.equals(bytes)).toBe(true);
+    expect(asked()).toBe(1);
+    expect(await hashes()).toEqual({
+      linux_amd64: { url: url("linux_amd64"), hashes: [h1, `zh:${sha256}`] },
+      darwin_arm64: { url: url("darwin_arm64"), hashes: [darwin] },
+    });
+    far.script("other", status(500));
+    expect((await ask(release).archive("1.0.0")).body.equals(bytes)).toBe(true);
+    expect(asked()).toBe(1);
+  });
+
+  it("is refused an archive whose content is not the h1 that it tells alone", async () => {
+    const lie = `h1:${Buffer.alloc(32, 9).toString("base64")}`;
+    const release = await mirrored((archives) => {
+      contentOnly(archives);
+      if (archives.linux_amd64) archives.linux_amd64.hashes = [lie];
+    });
+    const answer = await ask(release).archive("1.0.0");
+    expect(outcomeOf(answer)).toBe("451 archive-digest");
+    expect(answer.body.toString()).toContain(
+      `expected ${lie}, the origin sent ${release.archive("linux_amd64").h1}`,
+    );
+    const other = { platform: "darwin_arm64" };
+    expect((await ask(release).archive("1.0.0", other)).status).toBe(200);
+  });
+
+  it("is refused one by one what has several zh, and wholly what has no hash", async () => {
     const partly = await mirrored((archives) => {
       archives.linux_amd64?.hashes?.push(`zh:${"0".repeat(64)}`);
     });

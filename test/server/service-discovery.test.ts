@@ -18,8 +18,9 @@ describe("the mirror's own service discovery", () => {
         const got = await mirror.get(document);
         const head = await mirror.get(document, { method: "HEAD" });
         expect(got.headers["content-type"]).toBe("application/json");
-        expect(got.json()).toMatchObject({
+        expect(got.json()).toEqual({
           "providers.v1": `/v1/providers/${origin}/`,
+          "modules.v1": `/v1/modules/${origin}/`,
         });
         expect([head.status, head.body.length]).toEqual([200, 0]);
         expect(head.headers["content-type"]).toBe("application/json");
@@ -28,6 +29,19 @@ describe("the mirror's own service discovery", () => {
       }
     },
   );
+
+  it("offers no providers that clients could not check", async () => {
+    const networkMirror = "https://central.example/providers/";
+    const origins = { "a.example": { networkMirror } };
+    const mirror = await startMirror({ config: { origins } });
+    try {
+      expect((await mirror.get(document)).json()).toEqual({
+        "modules.v1": "/v1/modules/a.example/",
+      });
+    } finally {
+      await mirror.stop();
+    }
+  });
 
   it("offers no registry where there is no origin", async () => {
     const mirror = await startMirror({ config: { origins: {} } });

@@ -1,0 +1,137 @@
+import pLimit from "p-limit";
+import { z } from "zod";
+import {
+  parsePackageHash,
+  parseSha256,
+  type PackageHash,
+  type Sha256,
+} from "../address/hash.ts";
+import { formatPlatform, type Platform } from "../address/platform.ts";
+import { PackageHashWrong, StoreFull } from "../errors.ts";
+import type { OriginArchive } from "../origin/http-client.ts";
+import type { ProviderOrigin } from "../origin/provider-origin.ts";
+import type { BlobStore } from "../store/blob-store.ts";
+import type { RecordKey } from "../store/layout.ts";
+import type { RecordStore } from "../store/record-store.ts";
+import { noRoom, roomStep, type DownloadSteps } from "./archive-download.ts";
+import type { PackageHashes } from "./package-hashes.ts";
+import { formatRelease, type ReleaseAddress } from "./release.ts";
+
+const shape = z.object({
+  packageHash: z.string().transform(parsePackageHash),
+  sha256: z.string().transform(parseSha256),
+});
+
+/** Archives at once, each whole before anything can be said of it. */
+const atOnce = 8;
+
+/**
+ * The SHA-256 of archives of which a network mirror tells the h1 alone, as
+ * `terraform providers mirror` makes them: nothing names their bytes before all of
+ * them have arrived, so they are fetched whole, held against the h1, and kept.
+ */
+export class LearntDigests {
+  readonly #blobs: BlobStore;
+  readonly #records: RecordStore;
+  readonly #hashes: PackageHashes;
+  readonly #reserve: Required<DownloadSteps>["reserve"];
+  readonly #learning = new Map<string, Promise<void>>();
+  readonly #limit = pLimit(atOnce);
+
+  constructor(
+    blobs: BlobStore,
+    records: RecordStore,
+    hashes: PackageHashes,
+    reserve: Required<DownloadSteps>["reserve"],
+  ) {
+    this.#reserve = reserve;
+    this.#blobs = blobs;
+    this.#records = records;
+    this.#hashes = hashes;
+  }
+
+  /** Undefined until it was learnt for one of these hashes. */
+  async find(
+    address: ReleaseAddress,
+    platform: Platform,
+    packageHashes: readonly PackageHash[],
+  ): Promise<Sha256 | undefined> {
+    const key = recordKey(address, platform);
+    const parsed = shape.safeParse(await this.#records.read(key));
+    return parsed.success && packageHashes.includes(parsed.data.packageHash)
+      ? parsed.data.sha256
+      : undefined;
+  }
+
+  /** Once however many ask. Throws PackageHashWrong and the origin's failures. */
+  async learn(
+    address: ReleaseAddress,
+    platform: Platform,
+    origin: ProviderOrigin,
+  ): Promise<void> {
+    const key = recordKey(address, platform);
+    const name = key.join("/");
+    const running = this.#learning.get(name);
+    if (running !== undefined) return running;
+    const learning = this.#limit(async () => {
+      const { provider, version } = address;
+      // Detached from the askers; the origin's limits end it.
+      const { signal } = new AbortController();
+      const archive = await origin.openUnnamed(
+        provider,
+        version,
+        platform,
+        signal,
+      );
+      const { sha256, isNew } = await this.#store(archive);
+      const packageHash = await this.#hashes.wait(sha256);
+      const { packageHashes } = archive;
+      if (packageHash === undefined || !packageHashes.includes(packageHash)) {
+        // Nobody vouches for it.
+        if (isNew) await this.#blobs.delete(sha256);
+        const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
+        throw new PackageHashWrong(subject, packageHashes, packageHash);
+      }
+      await this.#records.write(key, { packageHash, sha256 });
+    }).finally(() => this.#learning.delete(name));
+    this.#learning.set(name, learning);
+    return learning;
+  }
+
+  async #store({ body, size }: OriginArchive): Promise<{
+    readonly sha256: Sha256;
+    readonly isNew: boolean;
+  }> {
+    const spool = await this.#blobs.createSpool();
+    const expected = size ?? roomStep;
+    const room = await this.#reserve(expected, () => spool.written);
+    try {
+      for await (const chunk of body) {
+        const needed = spool.written + chunk.length;
+        const fits = room !== undefined && needed <= room.size;
+        if (!fits && !(await room?.grow(roomStep)))
+          throw new StoreFull(noRoom.message);
+        await spool.append(chunk);
+      }
+      const sha256 = spool.digest();
+      const isNew = (await this.#blobs.size(sha256)) === undefined;
+      await this.#blobs.commit(spool, sha256);
+      return { sha256, isNew };
+    } catch (error) {
+      await spool.remove();
+      throw error;
+    } finally {
+      room?.release();
+      await spool.release();
+    }
+  }
+}
+
+function recordKey(
+  { provider, version }: ReleaseAddress,
+  platform: Platform,
+): RecordKey {
+  const { hostname, namespace, type } = provider;
+  const folder = ["providers", hostname, namespace, type, "learnt-digests"];
+  return [...folder, version, formatPlatform(platform)];
+}
