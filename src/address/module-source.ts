@@ -55,7 +55,7 @@ const printable = /^[\x21-\x7e]{1,4096}$/;
 export function parseModuleSource(location: string, base: URL): ModuleSource {
   if (!printable.test(location))
     throw new ModuleSourceRefused("it is not a line of printable characters");
-  const absolute = resolve(location, base);
+  const absolute = resolveLocation(location, base.href);
   const [, forced = "", rest = ""] =
     /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
   const written = expandShorthand(rest);
@@ -76,9 +76,10 @@ export function withoutQuery(location: string): string {
   return location.replace(/[?#].*$/, "").replace(/\/\/[^/@]*@/, "//");
 }
 
-function resolve(location: string, base: URL): string {
+/** A location that does not depend on where it was read; throws ModuleSourceRefused. */
+export function resolveLocation(location: string, base: string): string {
   if (!/^\.{0,2}\//.test(location)) return location;
-  const url = URL.parse(location, base.href);
+  const url = URL.parse(location, base);
   if (url === null) throw new ModuleSourceRefused("it is not a URL");
   return url.href;
 }

@@ -4,7 +4,11 @@ import {
   type ModuleAddress,
 } from "../address/module-address.ts";
 import type { ArchiveFormat } from "../address/module-archive-name.ts";
-import type { ArchiveSource, GitSource } from "../address/module-source.ts";
+import {
+  resolveLocation,
+  type ArchiveSource,
+  type GitSource,
+} from "../address/module-source.ts";
 import { compareVersions, type Version } from "../address/version.ts";
 import { NotFound, NotStored, OriginNotServed } from "../errors.ts";
 import type { Answer } from "./answer.ts";
@@ -154,9 +158,10 @@ export class ModuleMirror {
 
   #passThrough(
     address: ModuleReleaseAddress,
-    { location }: ModuleRelease,
+    release: ModuleRelease,
     getter: string,
   ): ModuleLocation {
+    const location = resolveLocation(release.location, release.base);
     this.#parts.onPassedThrough(address, getter, location);
     return { kind: "elsewhere", location };
   }

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ModuleArchiveRefused } from "../errors.ts";
 import type { GitTree } from "../origin/git-tree.ts";
+import { findEscape } from "../verification/archive-members.ts";
 import { ByteReader } from "../verification/byte-reader.ts";
 import { formatTarHeader, tarEnd, tarPadding } from "./bundle-tar.ts";
 import {
@@ -50,6 +51,9 @@ async function planFiles(
     );
     if (hidden !== undefined)
       throw new RangeError(`it has ${JSON.stringify(hidden.path)}`);
+    const names = tree.entries.map(({ path }) => path);
+    const escape = findEscape(names.map((name) => ({ name, kind: "file" })));
+    if (escape !== undefined) throw new RangeError(escape);
     return planArchive(tree.entries, await readTargets(tree), limits);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

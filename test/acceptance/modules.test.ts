@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GitRepository, gitBackend } from "../fakes/git-http.ts";
+import { tarGz } from "../fakes/module-archive.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { makeModuleScene, type ModuleScene } from "../server/module-scene.ts";
+import { findClients, hostConfig, runClient, type Client } from "./clients.ts";
+
+const clients = await findClients();
+if (clients.length === 0)
+  it.skip("installs modules with a real client: none is on PATH", () =>
+    undefined);
+
+const hostname = "registry.terraform.io";
+const sources = {
+  tagged: `${hostname}/acme/tagged/aws`,
+  inside: `${hostname}/acme/inside/aws`,
+  packed: `${hostname}/acme/packed/aws`,
+  below: `${hostname}/acme/packed/aws//modules/child`,
+};
+
+let scene: ModuleScene;
+let repository: GitRepository;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const root = scratch("git");
+  scene = await makeModuleScene(gitBackend(root));
+  repository = await GitRepository.create(join(root, "network"));
+  await repository.commit(
+    {
+      "main.tf": 'output "name" { value = "first" }\n',
+      "run.sh": { program: "#!/bin/sh\n" },
+      "modules/vpc/main.tf": 'output "vpc" { value = "vpc" }\n',
+    },
+    "v1.0.0",
+  );
+  const git = `git::${scene.origin.url}git/network/.git`;
+  scene.origin.publish("acme/tagged/aws", "1.0.0", `${git}?ref=v1.0.0`);
+  const inside = `${git}//modules/vpc?ref=v1.0.0&depth=1`;
+  scene.origin.publish("acme/inside/aws", "1.0.0", inside);
+  const packed = await tarGz([
+    ["module-1.0/main.tf", 'output "packed" { value = "packed" }\n'],
+    ["module-1.0/modules/child/main.tf", 'output "a" { value = "b" }\n'],
+  ]);
+  const url = scene.origin.serve("/files/packed.tar.gz", packed);
+  scene.origin.publish("acme/packed/aws", "1.0.0", `${url}//module-1.0`);
+  mirror = await startMirror({ config: scene.configOf() });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await scene.origin.stop();
+});
+
+/** What `init` installed, by path and with the executable bit, but for git's own files. */
+function installed(directory: string): Readonly<Record<string, string>> {
+  const folder = join(directory, ".terraform", "modules");
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => !path.includes("/.git/"));
+  return Object.fromEntries(
+    files.map((path) => {
+      const program = (statSync(path).mode & 0o100) !== 0 ? "program " : "";
+      const text = readFileSync(path, "utf8");
+      return [path.slice(folder.length + 1), program + text];
+    }),
+  );
+}
+
+async function init(client: Client, modulesUrl: string, caFile: string) {
+  const directory = scratch("init");
+  const blocks = Object.entries(sources).map(
+    ([name, source]) =>
+      `module "${name}" {\n  source  = "${source}"\n  version = "1.0.0"\n}\n`,
+  );
+  writeFileSync(join(directory, "main.tf"), blocks.join(""));
+  const cliConfig = hostConfig(hostname, { "modules.v1": modulesUrl });
+  const env = { GIT_SSL_CAINFO: caFile };
+  const options = { directory, cliConfig, caFile, env };
+  const ran = await runClient(client, ["init", "-no-color"], options);
+  return { ...ran, directory };
+}
+
+const throughMirror = (client: Client) =>
+  init(client, `${mirror.url}v1/modules/${hostname}/`, mirror.caFile);
+
+describe.each(clients)("$name with modules through the mirror", (client) => {
+  it("installs what a direct install does: cold, warm, and with the origin stopped", async () => {
+    const { origin, caFile } = scene;
+    const direct = await init(client, origin.modulesUrl, caFile);
+    expect(direct.output).toContain("successfully initialized");
+    const expected = installed(direct.directory);
+    expect(Object.keys(expected).length).toBeGreaterThan(6);
+
+    for (const phase of ["cold", "warm"]) {
+      origin.requests.length = 0;
+      const ran = await throughMirror(client);
+      expect(ran.output, phase).toContain("successfully initialized");
+      expect(installed(ran.directory), phase).toEqual(expected);
+    }
+    expect(origin.count("/git/")).toBe(0);
+    expect(origin.count("/files/")).toBe(0);
+    await origin.stop();
+    try {
+      const ran = await throughMirror(client);
+      expect(ran.output).toContain("successfully initialized");
+      expect(installed(ran.directory)).toEqual(expected);
+    } finally {
+      await origin.restart();
+    }
+  });
+});
+
+it.runIf(clients.length > 0)(
+  "a tag that moves changes a direct install, and nothing behind the mirror",
+  async () => {
+    const [client] = clients;
+    if (client === undefined) throw new Error("checked above");
+    const before = installed((await throughMirror(client)).directory);
+    await repository.commit({ "main.tf": "# evil\n" }, "v1.0.0");
+    const { origin, caFile } = scene;
+    const direct = await init(client, origin.modulesUrl, caFile);
+    expect(installed(direct.directory)["tagged/main.tf"]).toBe("# evil\n");
+    const { directory } = mirror;
+    await mirror.stop();
+    const config = scene.configOf({ freshness: { versions: "0s" } });
+    mirror = await startMirror({ config, directory });
+    const after = await throughMirror(client);
+    expect(installed(after.directory)).toEqual(before);
+    const metrics = (await mirror.get("/metrics")).body.toString();
+    expect(metrics).toContain('alarms_total{kind="module-replaced"} 2');
+  },
+);
