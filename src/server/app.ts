@@ -5,7 +5,7 @@ import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ClientAddresses } from "./client-address.ts";
-import type { Authentication } from "./authentication.ts";
+import { takeTicket, type Authentication } from "./authentication.ts";
 import { respondWithError, statusOf } from "./error-response.ts";
 import { charge, isMetadata, type MetadataCaps } from "./metadata-caps.ts";
 import { findModulePath, type ModuleRegistryFace } from "./module-registry.ts";
@@ -64,6 +64,8 @@ async function answer(
       );
     await answerWithinCaps(exchange, parts, pages);
   } catch (thrown) {
+    // It may have been refused before anybody looked at who asks.
+    takeTicket(exchange.req);
     const error = await audited(parts.audit, exchange, thrown);
     exchange.note.outcome = statusOf(error) < 500 ? "refused" : "failed";
     exchange.note.error = error;

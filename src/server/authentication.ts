@@ -64,8 +64,8 @@ export class Authentication {
   /**
    * The name of who asks, undefined where nobody has to say it. Throws
    * TokenNeeded, TokenRefused, ArchiveUrlRefused, and the failure of an OpenID
-   * provider whose keys cannot be had. A signed archive URL is
-   * turned into the archive's own, so that no log has what lets others in.
+   * provider whose keys cannot be had. A signed archive URL becomes the
+   * archive's own.
    */
   admit(
     request: AskingRequest,
@@ -73,11 +73,10 @@ export class Authentication {
     const path = pathOf(request.url ?? "");
     if (openPaths.has(path)) return undefined;
     if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
-    const signed = parseSignedPath(path);
-    if (signed === undefined)
-      return this.#admitToken(request.headers.authorization);
-    request.url = signed.path;
-    return this.#admitTicket(signed);
+    const signed = takeTicket(request);
+    return signed === undefined
+      ? this.#admitToken(request.headers.authorization)
+      : this.#admitTicket(signed);
   }
 
   /** Where a client without a token finds a file of `folder` (a path that ends in a slash), relative to it. */
@@ -110,6 +109,13 @@ export class Authentication {
     if (now() >= expires) throw new ArchiveUrlRefused("it has expired");
     return holder === "" ? undefined : holder;
   }
+}
+
+/** Leaves the archive's own path in the request, so that no log has what opens it. */
+export function takeTicket(request: AskingRequest): SignedPath | undefined {
+  const signed = parseSignedPath(pathOf(request.url ?? ""));
+  if (signed !== undefined) request.url = signed.path;
+  return signed;
 }
 
 /** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */

@@ -44,6 +44,12 @@ describe("a signed archive URL", () => {
     const line = await awaitLineOf(scene.mirror, answer);
     expect(line.path).toBe(folder + fileOf("1.0.0"));
     expect(line.token).toBe("ci runner");
+    await scene.mirror.get(path, { method: "POST" });
+    const refused = await scene.mirror.get(path, {
+      headers: { expect: "something" },
+    });
+    expect(refused.status).toBe(400);
+    await awaitLineOf(scene.mirror, refused);
     const [, ticket = ""] = /widget\/([^/]+)\//.exec(path) ?? [];
     expect(ticket.length).toBeGreaterThan(50);
     expect(JSON.stringify(scene.mirror.log)).not.toContain(ticket);
