@@ -26,6 +26,7 @@ export interface Told<V> {
   readonly outcome?: string;
   readonly age?: number;
   readonly code?: string;
+  readonly message?: string;
 }
 
 export type TimedMirror = Awaited<ReturnType<typeof startTimedMirror>>;
@@ -101,7 +102,7 @@ async function tell<V>(ask: () => Promise<Answer<V>>): Promise<Told<V>> {
     const { value, outcome, age } = await ask();
     return { status: 200, value, outcome, age };
   } catch (error) {
-    const { code } = error as { code?: string };
-    return { status: statusOf(error), code: code ?? String(error) };
+    const { code, message } = error as Error & { code?: string };
+    return { status: statusOf(error), code: code ?? String(error), message };
   }
 }
