@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -12,15 +12,18 @@ import { join } from "node:path";
 export function keepCompiledCode(): void {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
   const folder = join(cache, "provender-code");
-  if (process.env.NODE_COMPILE_CACHE !== undefined || !makeOwn(folder)) return;
+  if (process.env.NODE_COMPILE_CACHE !== undefined || !makeOwn(cache, folder))
+    return;
   enableCompileCache(folder);
   // Threads know of it from here only.
   process.env.NODE_COMPILE_CACHE = folder;
 }
 
-function makeOwn(folder: string): boolean {
+/** A home that does not exist is not made. */
+function makeOwn(cache: string, folder: string): boolean {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const path of [cache, folder])
+      if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
     const found = lstatSync(folder);
     const isOwn = found.uid === process.getuid?.();
     return found.isDirectory() && isOwn && (found.mode & 0o022) === 0;

@@ -1,5 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scratch } from "../running-mirror.ts";
@@ -29,6 +35,9 @@ describe("compiled code", () => {
   });
 
   it("is done without where no folder can be made", () => {
-    expect(() => run({ XDG_CACHE_HOME: "/proc" })).not.toThrow();
+    const home = join(scratch("home"), "nobody");
+    run({ HOME: home });
+    expect(existsSync(home)).toBe(false);
+    run({ XDG_CACHE_HOME: "/proc" });
   });
 });
