@@ -3,6 +3,7 @@ import {
   MethodNotAllowed,
   ProvenderError,
   RangeNotSatisfiable,
+  TooBusy,
   TokenRefused,
   type ErrorCode,
 } from "../errors.ts";
@@ -76,7 +77,17 @@ const internal =
 const longestRetryAfter = 5;
 
 export function statusOf(error: unknown): number {
-  return error instanceof ProvenderError ? statuses[error.code] : 500;
+  const known = nameError(error);
+  return known === undefined ? 500 : statuses[known.code];
+}
+
+/** Having no descriptor left is a lack that passes. */
+function nameError(error: unknown): ProvenderError | undefined {
+  if (error instanceof ProvenderError) return error;
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  return code === "EMFILE" || code === "ENFILE"
+    ? new TooBusy("open files")
+    : undefined;
 }
 
 /** The error body of the contract instead of whatever was prepared; a body that has begun is cut. */
@@ -87,7 +98,7 @@ export function respondWithError(exchange: Exchange, error: unknown): void {
     return;
   }
   for (const name of res.getHeaderNames()) res.removeHeader(name);
-  const known = error instanceof ProvenderError ? error : undefined;
+  const known = nameError(error);
   const body = formatErrorBody(known, note.requestId);
   const length = `${Buffer.byteLength(body)}`;
   const headers = [...errorHeaders(known), "Content-Length", length];
