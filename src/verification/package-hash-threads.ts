@@ -39,6 +39,8 @@ export class PackageHashThreads {
       idleTimeout: 10_000,
       atomics: "disabled",
     });
+    // A thread that cannot start, such as for want of descriptors, must not end the process.
+    this.#pool.on("error", () => undefined);
   }
 
   /** Like hashPackage; an overrun ends its thread and is an ArchiveUnhashable too. The archive stays open until this settles. */
