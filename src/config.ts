@@ -9,8 +9,7 @@ import {
   parseProxy,
   type Surroundings,
 } from "./config/environment.ts";
-import { explainIssues, formatPath } from "./config/explain.ts";
-import { findUnavailable } from "./config/not-yet.ts";
+import { explainIssues } from "./config/explain.ts";
 import { configurationSchema } from "./config/schema.ts";
 import { readSource } from "./config/source.ts";
 import {
@@ -71,15 +70,6 @@ function parseDocument(
   const parsed = schema.safeParse(document.value, { reportInput: true });
   if (!parsed.success)
     refuse(file, explainIssues(parsed.error.issues, document, schema));
-  const unavailable = findUnavailable(parsed.data, schema.parse({}));
-  if (unavailable.length > 0)
-    refuse(
-      file,
-      unavailable.map((path) => ({
-        line: document.lineOf(path),
-        message: `"${formatPath(path)}" is not available in this version: leave it out`,
-      })),
-    );
   return parsed.data;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { load, refusal, temporaryFolder } from "./config/written.ts";
+import { load, temporaryFolder } from "./config/written.ts";
 
 describe("the configuration", () => {
   it("has the contract's defaults when the file is empty", () => {
@@ -135,22 +135,5 @@ describe("the configuration", () => {
       "freshness: { versions: &short 10s, notFound: *short }",
     );
     expect(freshness).toMatchObject({ versions: 10_000, notFound: 10_000 });
-  });
-});
-
-describe("what this version does not do yet", () => {
-  it.each([["platforms", "platforms: [linux_amd64]"]])(
-    "refuses %s with its line",
-    (key, yaml) => {
-      expect(refusal(`# first line\n${yaml}`)).toContain(
-        `provender.yaml:2: "${key}" is not available in this version: leave it out.`,
-      );
-    },
-  );
-
-  it("accepts the same keys with their defaults", () => {
-    const yaml =
-      "platforms: []\npolicy: { default: allow, rules: [] }\nauth: { oidc: null }";
-    expect(load(yaml)).toMatchObject({ platforms: [] });
   });
 });

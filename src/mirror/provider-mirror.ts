@@ -46,6 +46,8 @@ export interface ProviderMirrorParts {
     most: number,
   ) => Promise<readonly ProviderAddress[]>;
   readonly alarms: Alarms;
+  /** Clients were told of a release. */
+  readonly onDescribed: (address: ReleaseAddress, release: Release) => void;
 }
 
 /** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
@@ -116,6 +118,7 @@ export class ProviderMirror {
     address: ReleaseAddress,
     release: Release,
   ): Promise<readonly MirroredPackage[]> {
+    this.#parts.onDescribed(address, release);
     const described = await Promise.all(
       [...release.packages].map(([name, found]) =>
         this.#describe(release, name, found),

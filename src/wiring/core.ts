@@ -4,9 +4,11 @@ import { StoreFull } from "../errors.ts";
 import { Admission, type AdmissionRules } from "../mirror/admission.ts";
 import { ArchiveCache } from "../mirror/archive-cache.ts";
 import { systemClock, type Clock } from "../mirror/clock.ts";
+import type { ArchiveEnsurer } from "../mirror/ensured-archive.ts";
 import type { ModuleMirror } from "../mirror/module-mirror.ts";
 import { LearntDigests } from "../mirror/learnt-digests.ts";
 import { PackageHashes } from "../mirror/package-hashes.ts";
+import { PlatformArchives } from "../mirror/platform-archives.ts";
 import type { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/provider-mirror.ts";
 import type { ReleaseHistory } from "../mirror/release-history.ts";
@@ -86,16 +88,26 @@ export function wireCore(
     offline: configuration.offline,
     ...kept,
     alarms: watch.alarms,
+    onDescribed: (address, release) => platforms.want(address, release),
   });
+  const platforms = wirePlatforms(configuration, { providers, hashes });
   const shared = { ...watch, blobs, records, archives, admission };
   const modules = wireModules(configuration, clients, shared);
   const closing = wireClosing(
-    [archives, modules.archives],
+    [platforms, archives, modules.archives],
     [signatures, hashing, clients, blobs.usage],
   );
   const parts = { blobs, records, hashes, catalog, providers, admission };
   const { mirror } = modules;
   return { ...parts, ...kept, retention, modules: mirror, ...closing };
+}
+
+/** A mirror that asks nobody has nothing to fetch. */
+function wirePlatforms(
+  { platforms, offline }: Configuration,
+  ensurer: ArchiveEnsurer,
+): PlatformArchives {
+  return new PlatformArchives(offline ? [] : platforms, ensurer);
 }
 
 interface Closable {

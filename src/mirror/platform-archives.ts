@@ -1,0 +1,55 @@
+import { LRUCache } from "lru-cache";
+import pLimit from "p-limit";
+import type { Sha256 } from "../address/hash.ts";
+import { formatPlatform, type Platform } from "../address/platform.ts";
+import { ensureArchive, type ArchiveEnsurer } from "./ensured-archive.ts";
+import type { Release, ReleaseAddress, ReleasePackage } from "./release.ts";
+
+/** Clients that wait come first, so few are fetched at once. */
+const atOnce = 2;
+const mostWaiting = 1024;
+const mostRemembered = 10_000;
+
+/**
+ * Fetches and hashes archives of some platforms in the background, for every
+ * version that clients ask for, so that its `h1:` is known for all of them and
+ * the first client of another platform finds its archive here.
+ */
+export class PlatformArchives {
+  readonly #names: readonly string[];
+  readonly #ensurer: ArchiveEnsurer;
+  readonly #turn = pLimit(atOnce);
+  /** Stored, or on their way. */
+  readonly #known = new LRUCache<Sha256, true>({ max: mostRemembered });
+
+  constructor(platforms: readonly Platform[], ensurer: ArchiveEnsurer) {
+    this.#names = platforms.map(formatPlatform);
+    this.#ensurer = ensurer;
+  }
+
+  /** Returns at once. What cannot be had is tried again when the version is asked for again. */
+  want(address: ReleaseAddress, release: Release): void {
+    for (const name of this.#names) {
+      const found = release.packages.get(name);
+      if (found === undefined || this.#known.has(found.sha256)) continue;
+      if (this.#turn.pendingCount >= mostWaiting) return;
+      this.#known.set(found.sha256, true);
+      void this.#turn(() => this.#ensure(address, found)).catch(() =>
+        this.#known.delete(found.sha256),
+      );
+    }
+  }
+
+  close(): Promise<void> {
+    this.#turn.clearQueue();
+    return Promise.resolve();
+  }
+
+  async #ensure(address: ReleaseAddress, found: ReleasePackage): Promise<void> {
+    const { providers, hashes } = this.#ensurer;
+    const isStored = (await providers.findSize(found)) !== undefined;
+    if (isStored && (await hashes.find(found.sha256)) !== undefined) return;
+    const archive = await ensureArchive(this.#ensurer, address, found);
+    await archive.done;
+  }
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { eventually } from "./provider-requests.ts";
+
+const offered = ["linux_amd64", "darwin_arm64", "windows_amd64"];
+const folder = "providers/registry.terraform.io/acme/widget/";
+
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (const version of ["1.0.0", "1.1.0"])
+    await registry.publish({ version, platforms: offered });
+  const platforms = ["linux_amd64", "darwin_arm64", "plan9_386"];
+  mirror = await startMirror({
+    config: { ...originsOf(authority, registry), platforms },
+  });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+/** Platforms of 1.0.0 that have an `h1:`. */
+async function hashed(): Promise<readonly string[]> {
+  const answer = await mirror.get(`${folder}1.0.0.json`);
+  const { archives } = answer.json() as {
+    archives: Record<string, { hashes: readonly string[] }>;
+  };
+  return Object.entries(archives)
+    .filter(([, { hashes }]) => hashes.some((hash) => hash.startsWith("h1:")))
+    .map(([name]) => name);
+}
+
+it("fetches and hashes the configured platforms of a version that is asked for, and of no other", async () => {
+  await mirror.get(`${folder}index.json`);
+  expect(registry.requests.count("archive")).toBe(0);
+  const names = await eventually(hashed, ({ length }) => length >= 2);
+  expect(names).toEqual(["darwin_arm64", "linux_amd64"]);
+  expect(registry.requests.count("archive")).toBe(2);
+  await hashed();
+  expect(registry.requests.count("archive")).toBe(2);
+});
