@@ -49,7 +49,9 @@ export async function runExport(
   if (to !== undefined)
     for (const { subject, error } of await writeTree(to, store, ready, signal))
       left.push(`${subject}: ${error.message}`);
-  if (bundle !== undefined) {
+  // Nothing takes the place of an earlier bundle when nothing could be had.
+  const isEmpty = ready.length === 0 && left.length > 0;
+  if (bundle !== undefined && !isEmpty) {
     const plan = planBundle(ready, known);
     const size = await writeBundle(bundle, plan, store.blobs, {
       most: limits.manifest,

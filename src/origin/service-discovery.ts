@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OriginAnswerUnusable } from "../errors.ts";
+import { NotFound, OriginAnswerUnusable } from "../errors.ts";
 import type { HttpClient } from "./http-client.ts";
 import { describeFailure } from "./http-failure.ts";
 import { formatPublicUrl } from "./public-url.ts";
@@ -37,10 +37,16 @@ export class ServiceDiscovery {
     this.#now = now;
   }
 
-  /** The service's base URL, ending in `/`; throws OriginAnswerUnusable when the host does not offer it. */
+  /**
+   * The service's base URL, ending in `/`. Throws NotFound when a host has no
+   * modules, as most have none; providers are what it is configured for, so
+   * without them OriginAnswerUnusable is thrown.
+   */
   async findService(name: ServiceName, signal: AbortSignal): Promise<URL> {
     const discovered = await this.#discover(signal);
     const value = discovered.services[name];
+    if (value === undefined && name === "modules.v1")
+      throw new NotFound(`a module registry at ${discovered.url.host}`);
     const url =
       typeof value === "string" ? URL.parse(value, discovered.url.href) : null;
     if (url === null)

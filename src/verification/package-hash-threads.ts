@@ -25,6 +25,7 @@ export class PackageHashThreads {
   readonly #settings: PackageHashSettings;
   readonly #pool: Piscina<HashTask, HashAnswer>;
   readonly #turn: LimitFunction;
+  #isClosed = false;
 
   constructor(settings: PackageHashSettings) {
     this.#settings = settings;
@@ -48,8 +49,14 @@ export class PackageHashThreads {
     return this.#turn(() => this.#hash(archive));
   }
 
+  /** True once what waits or is under way is ended on purpose. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Ends the threads; what waits or is under way rejects. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#turn.clearQueue();
     await this.#pool.destroy();
   }

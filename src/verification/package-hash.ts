@@ -85,9 +85,18 @@ async function readContent(
   }
   const inflate = createInflateRaw({ chunkSize: 1 << 18 });
   await pipeline(pieces, inflate, async (expanded) => {
-    for await (const bytes of expanded as AsyncIterable<Buffer>) use(bytes);
+    for await (const bytes of expanded as AsyncIterable<Buffer>) {
+      use(bytes);
+      freeIfLast(bytes);
+    }
   });
   if (inflate.bytesWritten !== entry.contentBytes) throw lyingSize();
+}
+
+/** zlib writes no more into memory whose end it has reached; a collection may be a hundred of those away. */
+function freeIfLast({ buffer, byteOffset, length }: Buffer): void {
+  const isLast = byteOffset + length === buffer.byteLength;
+  if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** Whether the data descriptor, if there is one, repeats the CRC (APPNOTE 4.3.9); its signature is optional. */

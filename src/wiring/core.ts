@@ -65,9 +65,10 @@ export function wireCore(
   const records = wireRecords(layout, watch);
   const signatures = wireSignatures(configuration);
   const hashing = wireHashing(configuration);
-  const hashes = new PackageHashes(blobs, records, hashing, (sha256, error) =>
-    logger.error({ sha256, err: error }, "an archive could not be hashed"),
-  );
+  const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
+    if (!hashing.isClosed)
+      logger.error({ sha256, err }, "an archive could not be hashed");
+  });
   const archives = wireArchives(configuration, blobs, hashes, retention, watch);
   const clients = wireClients(configuration, watch, clock);
   const ledger = new TrustLedger(records);
