@@ -1,6 +1,7 @@
 import { formatArchiveHash } from "../address/hash.ts";
 import {
   ensureArchive,
+  recallArchive,
   recallPackage,
   type ArchiveEnsurer,
 } from "../mirror/ensured-archive.ts";
@@ -25,7 +26,8 @@ export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
         platforms: [...packages.values()].map(({ platform }) => platform),
         findPackageHash: async (platform) => {
           const found = await recallPackage(providers, address, platform);
-          return (await ensureArchive(mirror, address, found)).done;
+          const kept = await recallArchive(mirror, found);
+          return kept?.h1 ?? (await ensureArchive(mirror, address, found)).done;
         },
       };
     },

@@ -4,6 +4,7 @@ import { formatProviderAddress } from "../address/provider-address.ts";
 import { isAbsence, LockMismatch, ProvenderError } from "../errors.ts";
 import {
   ensureArchive,
+  recallArchive,
   recallPackage,
   type ArchiveEnsurer,
 } from "../mirror/ensured-archive.ts";
@@ -26,6 +27,8 @@ export interface PrefetchParts {
   readonly progress: Progress;
   /** Nothing new is begun once it is aborted. */
   readonly signal: AbortSignal;
+  /** Reads what is stored too, so that what the disk damaged is fetched again. */
+  readonly inspects: boolean;
 }
 
 /** `HOSTNAME/NAMESPACE/TYPE VERSION OS_ARCH`. */
@@ -65,13 +68,18 @@ export async function prefetchPackage(
 
 async function fetchAndCompare(
   wanted: WantedPackage,
-  { mirror, signal }: PrefetchParts,
+  { mirror, signal, inspects }: PrefetchParts,
   begin: (item: ProgressItem) => void,
 ): Promise<PrefetchedPackage> {
   signal.throwIfAborted();
   const found = await recallPackage(mirror.providers, wanted, wanted.platform);
   expectPossible(wanted, found);
   signal.throwIfAborted();
+  const kept = inspects ? undefined : await recallArchive(mirror, found);
+  if (kept !== undefined) {
+    expectLocked(wanted, found, kept.h1);
+    return { wanted, outcome: "stored", found, ...kept };
+  }
   const archive = await ensureArchive(mirror, wanted, found);
   const isHere = archive.outcome === "hit";
   if (!isHere) begin(itemOf(formatWanted(wanted), archive));

@@ -27,7 +27,8 @@ export async function exportPackages(
   const signal = untilStopped();
   signal.addEventListener("abort", () => void core.stopFetching());
   const progress = makeProgress(process.stderr, () => performance.now());
-  const parts = { mirror: core, store: core, progress, signal };
+  const fetching = { mirror: core, progress, signal, inspects: true };
+  const parts = { ...fetching, store: core };
   await finish(core, signal, () => runExport(options, parts, say));
 }
 

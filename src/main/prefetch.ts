@@ -22,6 +22,7 @@ export async function prefetch(
     mirror: core,
     progress: makeProgress(process.stderr, now),
     signal: untilStopped(),
+    inspects: false,
   };
   const output = {
     stdout: (text: string) => process.stdout.write(text),

@@ -39,6 +39,23 @@ export async function recallPackage(
   );
 }
 
+/** Of an archive that is stored and was hashed before; it is not read again. */
+export interface KeptArchive {
+  readonly h1: PackageHash;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** What is known without reading an archive; undefined when it is not stored or has no h1. */
+export async function recallArchive(
+  { providers, hashes }: ArchiveEnsurer,
+  found: ReleasePackage,
+): Promise<KeptArchive | undefined> {
+  const size = await providers.findSize(found);
+  const h1 = size === undefined ? undefined : await hashes.find(found.sha256);
+  return size === undefined || h1 === undefined ? undefined : { h1, size };
+}
+
 /** Opens or fetches an archive, and keeps its h1 too. Throws what openArchive throws. */
 export async function ensureArchive(
   { providers, hashes }: ArchiveEnsurer,

@@ -2,7 +2,11 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { Sha256 } from "../address/hash.ts";
 import { formatPlatform, type Platform } from "../address/platform.ts";
-import { ensureArchive, type ArchiveEnsurer } from "./ensured-archive.ts";
+import {
+  ensureArchive,
+  recallArchive,
+  type ArchiveEnsurer,
+} from "./ensured-archive.ts";
 import type { Release, ReleaseAddress, ReleasePackage } from "./release.ts";
 
 /** Clients that wait come first, so few are fetched at once. */
@@ -46,9 +50,7 @@ export class PlatformArchives {
   }
 
   async #ensure(address: ReleaseAddress, found: ReleasePackage): Promise<void> {
-    const { providers, hashes } = this.#ensurer;
-    const isStored = (await providers.findSize(found)) !== undefined;
-    if (isStored && (await hashes.find(found.sha256)) !== undefined) return;
+    if ((await recallArchive(this.#ensurer, found)) !== undefined) return;
     const archive = await ensureArchive(this.#ensurer, address, found);
     await archive.done;
   }
