@@ -3,6 +3,9 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { guardedLookup } from "./address-guard.ts";
 import type { OriginLimits, OriginSettings } from "./origin-settings.ts";
 
+/** To one host: more than all downloads of an origin, and few enough for its good will and our descriptors. */
+const mostConnections = 48;
+
 /** Two connection pools of one origin: for hosts the operator wrote, and for all others. */
 export interface Dispatchers {
   readonly configured: Dispatcher;
@@ -41,6 +44,7 @@ function makeDispatcher(
     bodyTimeout: limits.idle,
     maxHeaderSize: 16 * 1024,
     allowH2: false,
+    connections: mostConnections,
   };
   if (proxy.https === undefined) return new Agent({ ...options, connect: tls });
   return new EnvHttpProxyAgent({

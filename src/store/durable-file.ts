@@ -1,5 +1,9 @@
 import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import pLimit from "p-limit";
+
+/** Files that are written at once: more would take descriptors and no less time. */
+const turn = pLimit(8);
 
 /**
  * Moves a written file to its final name so that it survives a power cut:
@@ -18,7 +22,15 @@ export async function commitFile(
 }
 
 /** Writes `bytes` whole and durably under `to`, by way of `staged` on the same file system. */
-export async function writeDurably(
+export function writeDurably(
+  staged: string,
+  to: string,
+  bytes: string | Uint8Array,
+): Promise<void> {
+  return turn(() => writeInTurn(staged, to, bytes));
+}
+
+async function writeInTurn(
   staged: string,
   to: string,
   bytes: string | Uint8Array,
