@@ -10,24 +10,28 @@ import { join } from "node:path";
  * then nothing is kept.
  */
 export function keepCompiledCode(): void {
-  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
-  const folder = join(cache, "provender-code");
-  if (process.env.NODE_COMPILE_CACHE !== undefined || !makeOwn(cache, folder))
-    return;
-  enableCompileCache(folder);
-  // Threads know of it from here only.
-  process.env.NODE_COMPILE_CACHE = folder;
+  if (process.env.NODE_COMPILE_CACHE !== undefined) return;
+  try {
+    const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+    const folder = join(cache, "provender-code");
+    makeFolders([cache, folder]);
+    if (!isOwn(folder)) return;
+    enableCompileCache(folder);
+    // Threads know of it from here only.
+    process.env.NODE_COMPILE_CACHE = folder;
+  } catch {
+    // A user without a home, or without a writable one, does without.
+  }
 }
 
 /** A home that does not exist is not made. */
-function makeOwn(cache: string, folder: string): boolean {
-  try {
-    for (const path of [cache, folder])
-      if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
-    const found = lstatSync(folder);
-    const isOwn = found.uid === process.getuid?.();
-    return found.isDirectory() && isOwn && (found.mode & 0o022) === 0;
-  } catch {
-    return false;
-  }
+function makeFolders(folders: readonly string[]): void {
+  for (const folder of folders)
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+}
+
+function isOwn(folder: string): boolean {
+  const found = lstatSync(folder);
+  const isMine = found.uid === process.getuid?.();
+  return found.isDirectory() && isMine && (found.mode & 0o022) === 0;
 }

@@ -36,7 +36,7 @@ export async function runProgram(): Promise<void> {
 function makeProgram(): Command {
   const program = new Command("provender")
     .description(
-      "A caching, verifying mirror for Terraform and OpenTofu providers",
+      "A caching, verifying mirror for Terraform and OpenTofu providers and modules",
     )
     .version(version)
     .exitOverride();
