@@ -106,7 +106,8 @@ describe("a stored archive", () => {
     await blobs.verify(blob);
     const body = readStored(blobs, blob, undefined, readSize);
     await body.next();
-    writeFileSync(path, altered(bytes, 10));
+    // In place, since the next piece is being read.
+    writeFileSync(path, altered(bytes, 10), { flag: "r+" });
     await expect(
       (async () => {
         for await (const piece of body) expect(piece.length).toBeGreaterThan(0);
