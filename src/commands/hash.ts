@@ -2,9 +2,9 @@ import { open, type FileHandle } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { formatArchiveHash, parseSha256 } from "../address/hash.ts";
 import { ArchiveUnhashable } from "../errors.ts";
-import { readPieces } from "../verification/open-archive.ts";
-import { hashPackage } from "../verification/package-hash.ts";
-import type { PackageLimits } from "../verification/zip-directory.ts";
+import { readPieces } from "../verification/archives/open-archive.ts";
+import { hashPackage } from "../verification/archives/package-hash.ts";
+import type { PackageLimits } from "../verification/archives/zip-directory.ts";
 
 export interface HashOptions {
   readonly archives: readonly string[];

@@ -12,7 +12,7 @@ import {
 } from "../mirror/namespace-trust.ts";
 import type { Namespace, TrustLedger } from "../mirror/trust-ledger.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
-import { parseFingerprint } from "../verification/signing-key.ts";
+import { parseFingerprint } from "../verification/openpgp/keys/signing-key.ts";
 import { formatTrust } from "./trust-table.ts";
 
 export interface TrustParts {

@@ -17,7 +17,7 @@ import {
   tarEnd,
   tarPadding,
   type TarMember,
-} from "./bundle-tar.ts";
+} from "../verification/archives/tar-header.ts";
 
 /** Bytes of each. */
 export interface BundleLimits {

@@ -10,7 +10,7 @@ import {
   parseProviderAddress,
 } from "../address/provider-address.ts";
 import { compareVersions, parseVersion } from "../address/version.ts";
-import type { TarMember } from "./bundle-tar.ts";
+import type { TarMember } from "../verification/archives/tar-header.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
 /** Proof or archive by the SHA-256 of its bytes. */

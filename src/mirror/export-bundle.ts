@@ -15,7 +15,7 @@ import {
   tarEnd,
   tarPadding,
   type TarMember,
-} from "./bundle-tar.ts";
+} from "../verification/archives/tar-header.ts";
 import type { BundlePlan } from "./export-plan.ts";
 
 /**

@@ -10,7 +10,7 @@ import {
 } from "../errors.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { Spool } from "../store/spool.ts";
-import type { OpenArchive } from "../verification/open-archive.ts";
+import type { OpenArchive } from "../verification/archives/open-archive.ts";
 import { NotPackable } from "./module-pack.ts";
 import type { ModuleArchiveRecords } from "./module-records.ts";
 import {

@@ -2,9 +2,13 @@ import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ModuleArchiveRefused } from "../errors.ts";
 import type { GitTree } from "../origin/git-tree.ts";
-import { findEscape } from "../verification/archive-members.ts";
-import { ByteReader } from "../verification/byte-reader.ts";
-import { formatTarHeader, tarEnd, tarPadding } from "./bundle-tar.ts";
+import { findEscape } from "../verification/archives/members.ts";
+import { ByteReader } from "../verification/archives/byte-reader.ts";
+import {
+  formatTarHeader,
+  tarEnd,
+  tarPadding,
+} from "../verification/archives/tar-header.ts";
 import {
   planArchive,
   type PlanLimits,

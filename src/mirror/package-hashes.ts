@@ -9,7 +9,7 @@ import { ArchiveUnhashable } from "../errors.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
-import type { PackageHashThreads } from "../verification/package-hash-threads.ts";
+import type { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
 
 /** What hashing an archive came to. */
 type Found = { readonly hash: PackageHash } | { readonly unhashable: string };

@@ -4,7 +4,7 @@ import type {
   SignatureDecision,
   SignatureProfile,
   SignatureQuestion,
-} from "../verification/signature.ts";
+} from "../verification/openpgp/signature.ts";
 import {
   acceptUnsignedChecksums,
   verifySignedChecksums,

@@ -16,7 +16,7 @@ import type { Version } from "../address/version.ts";
 import { NotFound } from "../errors.ts";
 import type { ProofSource } from "../origin/provider-origin.ts";
 import type { KeyLabel, ReportedPackage } from "../origin/registry-answers.ts";
-import type { SignatureProfile } from "../verification/signature.ts";
+import type { SignatureProfile } from "../verification/openpgp/signature.ts";
 import {
   findTrustedDigest,
   type Exemption,

@@ -10,7 +10,7 @@ import type {
   SignatureDecision,
   SignatureProfile,
   SignatureQuestion,
-} from "./signature.ts";
+} from "./openpgp/signature.ts";
 
 const proof = Symbol("verified");
 

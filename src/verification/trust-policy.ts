@@ -1,4 +1,4 @@
-import type { Fingerprint } from "./signing-key.ts";
+import type { Fingerprint } from "./openpgp/keys/signing-key.ts";
 
 /** What `trust.newKeys` says of a key not seen before for a namespace that has one. */
 export type NewKeys = "accept" | "accept-first" | "refuse";

@@ -18,7 +18,7 @@ import { TrustLedger } from "../mirror/trust-ledger.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import { RecordStore } from "../store/record-store.ts";
-import { SignatureThreads } from "../verification/signature-threads.ts";
+import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { wireCatalog } from "./catalog.ts";
 import { wireModules } from "./modules.ts";
 import { wireClients, wireOrigins } from "./origins.ts";

@@ -26,11 +26,11 @@ import { ModuleSources } from "../origin/module-sources.ts";
 import { ServiceDiscovery } from "../origin/service-discovery.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { RecordStore } from "../store/record-store.ts";
-import { verifyModuleArchive } from "../verification/module-archive.ts";
+import { verifyModuleArchive } from "../verification/archives/module-archive.ts";
 import { wireCaches } from "./catalog.ts";
 import { settingsOf, type OriginClients } from "./origins.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
-import type { PackageLimits } from "../verification/zip-directory.ts";
+import type { PackageLimits } from "../verification/archives/zip-directory.ts";
 import type { Watch } from "./watch.ts";
 
 interface ModuleParts extends Watch {

@@ -1,10 +1,10 @@
 import { type Configuration, type Limits } from "../config.ts";
 import { SignatureUndecided } from "../errors.ts";
 import { type SignatureJudge } from "../mirror/release-verdict.ts";
-import { PackageHashThreads } from "../verification/package-hash-threads.ts";
-import { type PackageLimits } from "../verification/zip-directory.ts";
-import type { SignatureThreads } from "../verification/signature-threads.ts";
-import { decisionLibrary } from "../verification/decision-library.ts";
+import { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
+import { type PackageLimits } from "../verification/archives/zip-directory.ts";
+import type { SignatureThreads } from "../verification/openpgp/threads.ts";
+import { decisionLibrary } from "../verification/openpgp/decision-library.ts";
 
 export function wireHashing({ limits }: Configuration): PackageHashThreads {
   return new PackageHashThreads({

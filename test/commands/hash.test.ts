@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runHash } from "../../src/commands/hash.ts";
-import { zipBytes } from "../verification/zip-bytes.ts";
+import { zipBytes } from "../verification/archives/zip-bytes.ts";
 
 const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
 const provider = zipBytes([

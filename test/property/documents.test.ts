@@ -11,8 +11,8 @@ import {
   parseVersions,
 } from "../../src/origin/registry-answers.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
-import { executable, hashBytes } from "../verification/hash-bytes.ts";
-import { zip64Bytes, zipBytes } from "../verification/zip-bytes.ts";
+import { executable, hashBytes } from "../verification/archives/hash-bytes.ts";
+import { zip64Bytes, zipBytes } from "../verification/archives/zip-bytes.ts";
 import { holds, nearly, timeout } from "./holds.ts";
 
 const options = { timeout };

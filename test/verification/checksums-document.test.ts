@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ChecksumsMalformed, SignatureRefused } from "../../src/errors.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
-import { decideSignature } from "../../src/verification/signature.ts";
+import { decideSignature } from "../../src/verification/openpgp/signature.ts";
 import {
   findTrustedDigest,
   verifySignedChecksums,

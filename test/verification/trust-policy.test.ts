@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseFingerprint } from "../../src/verification/signing-key.ts";
+import { parseFingerprint } from "../../src/verification/openpgp/keys/signing-key.ts";
 import {
   decideKey,
   type KeyQuestion,

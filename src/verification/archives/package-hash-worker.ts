@@ -1,0 +1,23 @@
+import { ArchiveUnhashable } from "../../errors.ts";
+import type { PackageHash } from "../../address/hash.ts";
+import type { OpenArchive } from "./open-archive.ts";
+import { hashPackage } from "./package-hash.ts";
+import type { PackageLimits } from "./zip-directory.ts";
+
+export interface HashTask {
+  readonly archive: OpenArchive;
+  readonly limits: PackageLimits;
+}
+
+/** Errors lose their class between threads, so that verdict crosses as a value. */
+export type HashAnswer =
+  { readonly hash: PackageHash } | { readonly unhashable: string };
+
+export default async function answer(task: HashTask): Promise<HashAnswer> {
+  try {
+    return { hash: await hashPackage(task.archive, task.limits) };
+  } catch (error) {
+    if (error instanceof ArchiveUnhashable) return { unhashable: error.reason };
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+import { MessageChannel } from "node:worker_threads";
+import pLimit, { type LimitFunction } from "p-limit";
+import { Piscina } from "piscina";
+import { TooBusy } from "../../errors.ts";
+import { checkQuestionSize } from "./packets/limits.ts";
+import { formatRefusal } from "./packets/refusal.ts";
+import type { SignatureTask } from "./worker.ts";
+import type { SignatureDecision, SignatureQuestion } from "./signature.ts";
+
+const worker = new URL(
+  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js",
+  import.meta.url,
+);
+const mostWaiting = 1024;
+const idleMs = 10_000;
+
+/** Of a thread's start, which is not the signature's fault and takes a fraction of a second. */
+const startMs = 10_000;
+
+/** The thread was ended because it took too long: nothing is known about the signature. */
+export class SignatureDeadlinePassed extends Error {
+  readonly deadlineMs: number;
+  constructor(deadlineMs: number, options?: ErrorOptions) {
+    super(`no decision within ${deadlineMs} ms`, options);
+    this.deadlineMs = deadlineMs;
+  }
+}
+
+/** The thread ended by itself, out of memory for one: nothing is known about the signature. */
+export class SignatureThreadCrashed extends Error {}
+
+export interface SignatureThreadsSettings {
+  readonly threads: number;
+  /** Of one decision, counted from when a thread begins with it. */
+  readonly deadlineMs: number;
+  /** Of the JavaScript heap of one thread; 128 by default. */
+  readonly memoryMiB?: number;
+}
+
+/** Decides about signatures away from the event loop, in a bounded number of threads, of which one is always there; others end when idle, since each takes tens of MiB. */
+export class SignatureThreads {
+  readonly #deadlineMs: number;
+  readonly #pool: Piscina<SignatureTask, SignatureDecision>;
+  readonly #turn: LimitFunction;
+
+  constructor(settings: SignatureThreadsSettings) {
+    const { threads, deadlineMs, memoryMiB = 128 } = settings;
+    this.#deadlineMs = deadlineMs;
+    this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
+    this.#pool = new Piscina({
+      filename: worker.href,
+      minThreads: 1,
+      maxThreads: threads,
+      idleTimeout: idleMs,
+      resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
+      atomics: "disabled",
+    });
+    this.#pool.on("error", () => {
+      // An idle thread ended: nobody waits for it, and the next task starts another.
+    });
+  }
+
+  /**
+   * Like decideSignature, within the deadline. Throws TooBusy, SignatureDeadlinePassed or SignatureThreadCrashed; what is
+   * over the limits is refused here, before it is copied to a thread.
+   */
+  async decide(question: SignatureQuestion): Promise<SignatureDecision> {
+    try {
+      checkQuestionSize(question);
+    } catch (error) {
+      return formatRefusal(error);
+    }
+    if (this.#turn.pendingCount >= mostWaiting)
+      throw new TooBusy("signatures to verify");
+    return this.#turn(() => this.#decide(question));
+  }
+
+  /** Ends the threads; what is under way rejects. */
+  async close(): Promise<void> {
+    this.#turn.clearQueue();
+    await this.#pool.destroy();
+  }
+
+  async #decide(question: SignatureQuestion): Promise<SignatureDecision> {
+    const { port1, port2 } = new MessageChannel();
+    const overrun = new AbortController();
+    const abort = () => overrun.abort();
+    let timer = setTimeout(abort, startMs);
+    port1.once("message", () => {
+      clearTimeout(timer);
+      timer = setTimeout(abort, this.#deadlineMs);
+    });
+    try {
+      const task = { question: copy(question), begun: port2 };
+      return await this.#pool.run(task, {
+        signal: overrun.signal,
+        transferList: [port2],
+      });
+    } catch (error) {
+      throw overrun.signal.aborted
+        ? new SignatureDeadlinePassed(this.#deadlineMs, { cause: error })
+        : new SignatureThreadCrashed("the thread crashed", { cause: error });
+    } finally {
+      clearTimeout(timer);
+      port1.close();
+    }
+  }
+}
+
+/** A view would take the whole buffer behind it along. */
+function copy(question: SignatureQuestion): SignatureQuestion {
+  const { document, signature } = question;
+  return {
+    ...question,
+    document: Uint8Array.from(document),
+    signature: Uint8Array.from(signature),
+  };
+}

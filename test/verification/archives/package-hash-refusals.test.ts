@@ -1,0 +1,177 @@
+import { constants, deflateRawSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ArchiveUnhashable } from "../../../src/errors.ts";
+import { executable, hashBytes, limits, text } from "./hash-bytes.ts";
+import {
+  zip64Bytes,
+  zipBytes,
+  type ZipPart,
+  type ZipShape,
+} from "./zip-bytes.ts";
+
+describe("refuses", () => {
+  const deflated = deflateRawSync(text);
+  const one = (lie: Partial<ZipPart>, shape: ZipShape = {}) =>
+    zipBytes([{ ...executable, ...lie }], shape);
+  const two = (lie: Partial<ZipPart>) =>
+    zipBytes([executable, { name: "b", content: "b", ...lie }]);
+  test.each<[string, string, Buffer]>([
+    ["an empty file", "signature not found", Buffer.alloc(0)],
+    ["a text", "signature not found", Buffer.from("not a zip")],
+    ["a cut zip", "signature not found", one({}).subarray(0, -1)],
+    ["a directory", "directory", two({ name: "docs/" })],
+    ["a directory by its mode", "directory", two({ attributes: 0x41ed0000 })],
+    ["a directory by DOS", "directory", two({ attributes: 0x10 })],
+    ["a newline in a name", "newline", two({ name: "a\nb" })],
+    ["an encrypted entry", "encrypted", one({ flags: 1 })],
+    ["a strongly encrypted entry", "encryption", one({ flags: 0x41 })],
+    ["an unknown method", "method 12", one({ method: 12 })],
+    ["deflate64", "method 9", one({ method: 9 })],
+    ["a wrong CRC", "CRC", one({ crc32: 1 })],
+    ["no CRC", "CRC", one({ crc32: 0 })],
+    [
+      "a wrong CRC in the data descriptor",
+      "CRC",
+      one({ flags: 8, describedCrc32: 1 }),
+    ],
+    ["more content than announced", "size", one({ size: text.length - 1 })],
+    ["less content than announced", "size", one({ size: text.length + 1 })],
+    [
+      "a stored entry of two sizes",
+      "size mismatch",
+      one({ deflate: false, size: 3 }),
+    ],
+    [
+      "bytes after the compressed content",
+      "size",
+      one({ raw: Buffer.concat([deflated, Buffer.from("junk")]) }),
+    ],
+    [
+      "megabytes after the compressed content",
+      "size",
+      one({ raw: Buffer.concat([deflated, Buffer.alloc(3 << 20)]) }),
+    ],
+    [
+      "cut compressed content",
+      "unexpected end",
+      one({ raw: deflated.subarray(0, -2) }),
+    ],
+    [
+      "no compressed content",
+      "unexpected end",
+      two({ content: "", method: 8, raw: Buffer.alloc(0) }),
+    ],
+    ["damaged compressed content", "invalid", one({ raw: Buffer.alloc(9, 6) })],
+    ["content past the end", "file bounds", one({ rawBytes: 1 << 20 })],
+    ["a header past the end", "own end", one({ headerStart: 1 << 20 })],
+    ["no header at its place", "local file header", one({ headerStart: 1 })],
+    ["two entries at one place", "overlap", two({ headerStart: 0 })],
+    [
+      "an entry inside another",
+      "overlap",
+      zipBytes([
+        { name: "outer", content: zipBytes([executable]) },
+        { ...executable, headerStart: 35 },
+      ]),
+    ],
+    ["an entry over the directory", "overlap", one({ rawBytes: 40 })],
+    ["bytes after the end", "comment length", one({}, { after: Buffer.of(0) })],
+    [
+      "bytes between the directory and its end",
+      "not where",
+      one({}, { afterDirectory: Buffer.alloc(9) }),
+    ],
+    [
+      "bytes before the zip that its offsets ignore",
+      "not where",
+      Buffer.concat([Buffer.from("MZ"), one({})]),
+    ],
+    ["fewer entries than there are", "announces", one({}, { entryCount: 0 })],
+    ["more entries than there are", "own end", one({}, { entryCount: 2 })],
+    [
+      "a directory of another length",
+      "not where",
+      one({}, { directoryBytes: 40 }),
+    ],
+    [
+      "a zip64 record that only some readers use",
+      "zip64",
+      zip64Bytes([executable], { entryCount: 1, directoryStart: 0 }),
+    ],
+    ["a zip64 archive of two disks", "zip64", ofTwoDisks()],
+  ])("%s", async (_, reason, bytes) => {
+    const refusal = await hashBytes(bytes).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(ArchiveUnhashable);
+    expect((refusal as ArchiveUnhashable).reason).toContain(reason);
+  });
+});
+
+function ofTwoDisks(): Buffer {
+  const bytes = zip64Bytes([executable]);
+  const endBytes = 22;
+  const locatorBytes = 20;
+  bytes.writeUInt32LE(2, bytes.length - endBytes - locatorBytes + 16);
+  return bytes;
+}
+
+/** Expands to 8 MiB, then is damaged. */
+function damagedBomb(): Buffer {
+  const flushed = deflateRawSync(Buffer.alloc(8 << 20), {
+    finishFlush: constants.Z_SYNC_FLUSH,
+  });
+  return Buffer.concat([flushed, Buffer.alloc(9, 6)]);
+}
+
+describe("holds its limits", () => {
+  const zeros = Buffer.alloc(100_000);
+  const many = [1, 2, 3].map((n) => ({ name: String(n), content: "" }));
+  const bomb = zipBytes([{ name: "zeros", content: zeros, deflate: true }]);
+  test.each<[string, Buffer, Partial<typeof limits>, string]>([
+    ["entries", zipBytes(many), { entries: 2 }, "more than 2 entries"],
+    ["expanded bytes", bomb, { expandedBytes: 99_999 }, "99999 bytes"],
+    ["ratio", bomb, { ratio: 200 }, "200 times"],
+    [
+      "a lying size, noticed before the damage that comes later",
+      zipBytes([{ ...executable, raw: damagedBomb() }]),
+      {},
+      "size that it announces",
+    ],
+    [
+      "the central directory",
+      zipBytes([{ ...executable, extra: Buffer.alloc(5000) }]),
+      { entries: 1 },
+      "too large",
+    ],
+  ])("%s", async (_, bytes, lower, reason) => {
+    await expect(hashBytes(bytes, { ...limits, ...lower })).rejects.toThrow(
+      reason,
+    );
+  });
+
+  test("and allows what just fits", async () => {
+    const exact = { entries: 3, expandedBytes: 100_000, ratio: 1000 };
+    expect(await hashBytes(zipBytes(many), exact)).toMatch(/^h1:/);
+    expect(await hashBytes(bomb, exact)).toMatch(/^h1:/);
+  });
+});
+
+test("a damaged byte anywhere gives an h1 or a refusal, never another error", async () => {
+  const sound = zip64Bytes([executable, { name: "a", content: "a", flags: 8 }]);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(sound.length - 1),
+      fc.constantFrom(0, 1, 0x0a, 0x2f, 0x7f, 0x80, 0xff),
+      async (position, byte) => {
+        const damaged = Buffer.from(sound);
+        damaged[position] = byte;
+        const outcome = await hashBytes(damaged).catch(
+          (error: unknown) => error,
+        );
+        if (!(outcome instanceof ArchiveUnhashable))
+          expect(outcome).toMatch(/^h1:/);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,135 @@
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ArchiveUnhashable } from "../../../src/errors.ts";
+import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
+import { PackageHashThreads } from "../../../src/verification/archives/package-hash-threads.ts";
+import { zipBytes, type ZipPart } from "./zip-bytes.ts";
+
+const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "package-hash-threads-"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+async function opened(name: string, bytes: Buffer) {
+  const path = join(directory, name);
+  await writeFile(path, bytes);
+  const file = await open(path);
+  return {
+    fd: file.fd,
+    size: bytes.length,
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+}
+
+test("gives each of many archives the h1 that hashPackage gives it", async () => {
+  const threads = new PackageHashThreads({
+    threads: 2,
+    limits,
+    deadlineMs: 20_000,
+  });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => threads.close());
+  const archives = [];
+  for (let n = 0; n < 7; n++) {
+    const bytes = zipBytes([{ name: "n", content: String(n), deflate: true }]);
+    archives.push(stack.use(await opened(`many-${n}`, bytes)));
+  }
+  const hashes = await Promise.all(archives.map((a) => threads.hash(a)));
+  const expected = await Promise.all(
+    archives.map((a) => hashPackage(a, limits)),
+  );
+  expect(hashes).toEqual(expected);
+  expect(new Set(hashes).size).toBe(archives.length);
+});
+
+test("an unhashable archive stays one across the threads, with its reason", async () => {
+  const threads = new PackageHashThreads({
+    threads: 1,
+    limits,
+    deadlineMs: 20_000,
+  });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => threads.close());
+  const archive = stack.use(
+    await opened("directory", zipBytes([{ name: "a/", content: "" }])),
+  );
+  const refusal = await threads.hash(archive).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(ArchiveUnhashable);
+  expect(refusal).toMatchObject({ reason: "it has an entry for a directory" });
+});
+
+test("a fault of the disk stays one across the threads", async () => {
+  const threads = new PackageHashThreads({
+    threads: 1,
+    limits,
+    deadlineMs: 20_000,
+  });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => threads.close());
+  const { fd } = stack.use(await opened("short", Buffer.alloc(10)));
+  const fault = await threads
+    .hash({ fd, size: 1000 })
+    .catch((error: unknown) => error);
+  expect(fault).not.toBeInstanceOf(ArchiveUnhashable);
+  expect((fault as Error).message).toContain("ended after 10 of 1000 bytes");
+});
+
+test("ends a thread that overruns its deadline, and goes on with another one", async () => {
+  const deadlineMs = 1000;
+  const threads = new PackageHashThreads({ threads: 1, limits, deadlineMs });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => threads.close());
+  const endless = stack.use(await openSparse());
+  const small = stack.use(
+    await opened("small", zipBytes([{ name: "a", content: "a" }])),
+  );
+  const [overrun, next] = await Promise.allSettled([
+    threads.hash(endless),
+    threads.hash(small),
+  ]);
+  expect(overrun).toMatchObject({
+    reason: { reason: "it could not be hashed within 1000 ms" },
+  });
+  expect((overrun as PromiseRejectedResult).reason).toBeInstanceOf(
+    ArchiveUnhashable,
+  );
+  expect(next).toEqual({
+    status: "fulfilled",
+    value: await hashPackage(small, limits),
+  });
+});
+
+test("rejects what waits and what is under way when it closes", async () => {
+  const threads = new PackageHashThreads({
+    threads: 1,
+    limits,
+    deadlineMs: 20_000,
+  });
+  await using sparse = await openSparse();
+  const waiting = Array.from({ length: 50 }, () => threads.hash(sparse));
+  const outcomes = Promise.allSettled(waiting);
+  await threads.close();
+  const statuses = (await outcomes).map((outcome) => outcome.status);
+  expect(new Set(statuses)).toEqual(new Set(["rejected"]));
+});
+
+/** A zip with one stored entry of almost 4 GiB, all a hole in the file: it takes seconds to hash and no disk. */
+async function openSparse() {
+  const hole = 0xf0000000;
+  const headerBytes = 31;
+  const part: ZipPart = { name: "a", content: "", size: hole, rawBytes: hole };
+  const bytes = zipBytes([part], { directoryStart: headerBytes + hole });
+  const file = await open(join(directory, `sparse-${Math.random()}`), "w+");
+  await file.write(bytes, 0, headerBytes, 0);
+  await file.write(bytes, headerBytes, undefined, headerBytes + hole);
+  return {
+    fd: file.fd,
+    size: hole + bytes.length,
+    [Symbol.asyncDispose]: () => file.close(),
+  };
+}

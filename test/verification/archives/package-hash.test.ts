@@ -1,0 +1,175 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import yazl from "yazl";
+import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
+import { executable, hashBytes, limits, text } from "./hash-bytes.ts";
+import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
+
+/** Hash1 as its documentation words it: find, sort, sha256sum, sha256sum. */
+function naive(contents: readonly (readonly [Buffer, Buffer])[]): string {
+  const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes);
+  const lines = contents
+    .toSorted(([a], [b]) => Buffer.compare(a, b))
+    .map(([name, content]) =>
+      Buffer.concat([
+        Buffer.from(`${sha256(content).digest("hex")}  `),
+        name,
+        Buffer.from("\n"),
+      ]),
+    );
+  return `h1:${sha256(Buffer.concat(lines)).digest("base64")}`;
+}
+
+function naiveOf(parts: readonly ZipPart[]): string {
+  return naive(parts.map((p) => [Buffer.from(p.name), Buffer.from(p.content)]));
+}
+
+async function zipByYazl(
+  fill: (zip: yazl.ZipFile) => void,
+  forceZip64Format: boolean,
+): Promise<Buffer> {
+  const zip = new yazl.ZipFile();
+  fill(zip);
+  zip.end({ forceZip64Format, comment: "by yazl" });
+  return await buffer(zip.outputStream);
+}
+
+describe("computes the h1 that terraform computes", () => {
+  // Terraform 1.11.4 got these archives as a packed filesystem mirror. `terraform init` with a lock file that holds only this h1 accepted
+  // the archive, and refused it with any other h1; the second archive it could not unpack afterwards ("entry contains '..'").
+  const several: readonly ZipPart[] = [
+    executable,
+    { name: "LICENSE.txt", content: "Mozilla" },
+    { name: "docs/a.md", content: "" },
+    { name: "a", content: "x".repeat(50), deflate: true },
+    { name: Buffer.from([0xff, 0x41]), content: "raw" },
+    { name: "é", content: "utf8" },
+  ];
+  test.each<[string, readonly ZipPart[], string]>([
+    [
+      "several entries, names that are not UTF-8 among them",
+      several,
+      "h1:e3PPxVGLPf6FSKkJNLuzYyOoah/q5Ck+0Xhcpz6UW1g=",
+    ],
+    [
+      "a name that climbs out of the package",
+      [executable, { name: "../../evil", content: "evil" }],
+      "h1:yCv23pkPest4879I5FzAWUBApKbOqmJXYf6HVCNqpdk=",
+    ],
+    [
+      "two entries of one name",
+      [
+        executable,
+        { name: "a", content: "first" },
+        { name: "a", content: "second", deflate: true },
+      ],
+      "h1:8bisF//FnEeDkaBEfEMbp4HwsYqUkPkFfaxgyNJk8pk=",
+    ],
+    // Written into the lock file by `terraform providers lock -fs-mirror`.
+    [
+      "one executable",
+      [executable],
+      "h1:GzJcE5moubFlsRsYOQLhnbnOrNkehqzPUqwYT/Z9c6w=",
+    ],
+  ])("for %s", async (_, parts, expected) => {
+    expect(await hashBytes(zipBytes(parts))).toBe(expected);
+  });
+});
+
+describe("computes the same h1 however the zip is made", () => {
+  const expected = naiveOf([executable]);
+  test.each<[string, Buffer]>([
+    ["stored", zipBytes([{ ...executable, deflate: false }])],
+    ["with a comment", zipBytes([executable], { comment: Buffer.from("hi") })],
+    ["with a data descriptor", zipBytes([{ ...executable, flags: 8 }])],
+    ["with another local name", zipBytes([{ ...executable, localName: "b" }])],
+    ["zip64", zip64Bytes([executable])],
+    [
+      "after bytes that belong to no entry",
+      zipBytes([executable], { before: Buffer.from("MZ") }),
+    ],
+  ])("%s", async (_, bytes) => {
+    expect(await hashBytes(bytes)).toBe(expected);
+  });
+
+  test.each([false, true])("by yazl, zip64: %s", async (forceZip64Format) => {
+    const bytes = await zipByYazl((zip) => {
+      zip.addBuffer(Buffer.from("LICENSE"), "LICENSE", { compress: false });
+      zip.addBuffer(Buffer.from(text), "provider", { forceZip64Format });
+    }, forceZip64Format);
+    expect(await hashBytes(bytes)).toBe(
+      naive([
+        [Buffer.from("LICENSE"), Buffer.from("LICENSE")],
+        [Buffer.from("provider"), Buffer.from(text)],
+      ]),
+    );
+  });
+});
+
+test("hashes content of many pieces, compressed and stored", async () => {
+  const content = Buffer.alloc(5 << 20, "0123456789abcdef/");
+  const parts: readonly ZipPart[] = [
+    { name: "b", content, deflate: true },
+    { name: "a", content: content.subarray(1) },
+  ];
+  expect(await hashBytes(zipBytes(parts))).toBe(naiveOf(parts));
+});
+
+test("sorts names by bytes, not by UTF-16 code units", async () => {
+  // U+FF5E is EF BD 9E in UTF-8, U+1F600 is F0 9F 98 80; in UTF-16 the second one, D83D DE00, comes first.
+  const parts = [
+    { name: "\u{1f600}", content: "1" },
+    { name: "\uff5e", content: "2" },
+  ];
+  const line = (name: string, content: string) =>
+    `${createHash("sha256").update(content).digest("hex")}  ${name}\n`;
+  const sum = createHash("sha256")
+    .update(line("\uff5e", "2") + line("\u{1f600}", "1"))
+    .digest("base64");
+  expect(await hashBytes(zipBytes(parts))).toBe(`h1:${sum}`);
+});
+
+test("equals the naive computation for any names and contents", async () => {
+  const name = fc
+    .uint8Array({ minLength: 1, maxLength: 12 })
+    .map((bytes) => Buffer.from(bytes))
+    .filter((bytes) => !bytes.includes(0x0a) && bytes.at(-1) !== 0x2f);
+  const part = fc.record({
+    name,
+    content: fc
+      .uint8Array({ maxLength: 300, size: "max" })
+      .map((bytes) => Buffer.from(bytes)),
+    deflate: fc.boolean(),
+    flags: fc.constantFrom(0, 8, 0x800, 0x808),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
+      const last = new Map(parts.map((p) => [p.name.toString("hex"), p]));
+      const counted = parts.map(
+        (p) => last.get(p.name.toString("hex")) ?? expect.unreachable(),
+      );
+      const expected = naiveOf(counted);
+      expect(await hashBytes(zipBytes(parts))).toBe(expected);
+      expect(await hashBytes(zip64Bytes(parts))).toBe(expected);
+    }),
+  );
+});
+
+test("a file that cannot be read is a fault of the disk, not of the archive", async () => {
+  const bytes = zipBytes([{ name: "a", content: Buffer.alloc(200_000, "a") }]);
+  const directory = await mkdtemp(join(tmpdir(), "package-hash-"));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rm(directory, { recursive: true }));
+  const path = join(directory, "short");
+  await writeFile(path, bytes);
+  const file = stack.use(await open(path, "r+"));
+  await file.truncate(1000);
+  await expect(
+    hashPackage({ fd: file.fd, size: bytes.length }, limits),
+  ).rejects.toMatchObject({ code: "EIO" });
+});

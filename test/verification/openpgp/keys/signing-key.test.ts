@@ -1,0 +1,293 @@
+import { createECDH } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { MalformedAddress } from "../../../../src/errors.ts";
+import { parseFingerprint } from "../../../../src/verification/openpgp/keys/signing-key.ts";
+import {
+  Certificate,
+  lastYear,
+  mayBoth,
+  mayCertify,
+  outcome,
+  signDocument,
+} from "../certificates.ts";
+import {
+  armor,
+  forgeKey,
+  forgeSignature,
+  issuerKeyId,
+  keyFlags,
+  keyIdOf,
+  mpi,
+  packet,
+  userIdHashed,
+} from "../forge.ts";
+
+const p256 = createECDH("prime256v1");
+p256.generateKeys();
+
+describe("a fingerprint", () => {
+  it("is all 40 or 64 hexadecimal digits", () => {
+    const v4 = "C874011F0AB405110D02105534365D9472D7468F";
+    expect(parseFingerprint(v4.toLowerCase())).toBe(v4);
+    expect(parseFingerprint("A".repeat(64))).toBe("A".repeat(64));
+    expect(
+      parseFingerprint("C874 011F 0AB4 0511 0D02  1055 3436 5D94 72D7 468F"),
+    ).toBe(v4);
+  });
+
+  it.each([
+    "34365D9472D7468F",
+    "0x34365D9472D7468F",
+    "",
+    "G".repeat(40),
+    "A".repeat(41),
+  ])("is not %j", (text) => {
+    expect(() => parseFingerprint(text)).toThrow(MalformedAddress);
+  });
+});
+
+describe("a certificate is unusable", () => {
+  const expectUnusable = async (certificate: Certificate): Promise<void> => {
+    const { primary } = certificate;
+    expect(await outcome([certificate], signDocument(primary))).toBe(
+      "unusable-key",
+    );
+  };
+
+  it("without a user ID", () => expectUnusable(new Certificate()));
+
+  it("with a user ID that only others certified", async () => {
+    const certificate = new Certificate();
+    const { primary } = certificate;
+    const other = forgeKey(lastYear);
+    const signed = userIdHashed(primary, "maker");
+    certificate.packets.push(
+      packet(13, Buffer.from("maker")),
+      packet(
+        2,
+        forgeSignature(other, signed, { type: 0x13, createdAt: lastYear }),
+      ),
+    );
+    await expectUnusable(certificate);
+  });
+
+  it("with a self-signature that does not verify", async () => {
+    const certificate = new Certificate().userId("maker");
+    const last = certificate.packets.at(-1);
+    if (last) last[last.length - 1] = (last.at(-1) ?? 0) ^ 1;
+    await expectUnusable(certificate);
+  });
+
+  it("with a signature over another user ID", () =>
+    expectUnusable(new Certificate().userId("maker").onUserId("other", 0x13)));
+
+  it("with a signing subkey that did not sign back", async () => {
+    const subkey = forgeKey(lastYear);
+    const certificate = new Certificate().userId("maker");
+    certificate.packets.push(packet(14, subkey.body));
+    certificate.onSubkey(subkey, 0x18, { subpackets: [keyFlags(2)] });
+    await expectUnusable(certificate);
+  });
+
+  it("with the cross-signature of another key", async () => {
+    const [subkey, other] = [forgeKey(lastYear), forgeKey(lastYear)];
+    const certificate = new Certificate().userId("maker");
+    const signed = Buffer.concat([certificate.primary.hashed, subkey.hashed]);
+    const forged = { type: 0x19, createdAt: lastYear };
+    const content = forgeSignature(other, signed, forged);
+    certificate.packets.push(packet(14, subkey.body));
+    certificate.onSubkey(subkey, 0x18, {
+      subpackets: [keyFlags(2), { type: 32, content }],
+    });
+    await expectUnusable(certificate);
+  });
+
+  it("with an embedded signature that is no cross-signature", async () => {
+    const subkey = forgeKey(lastYear);
+    await expectUnusable(
+      new Certificate()
+        .userId("maker")
+        .signingSubkey(subkey, {}, { type: 0x18 }),
+    );
+  });
+
+  it("with a user ID certification that names another fingerprint of the same key ID", async () => {
+    const certificate = new Certificate();
+    certificate.packets.push(packet(13, Buffer.from("maker")));
+    const id = keyIdOf(certificate.primary);
+    const content = Buffer.from(`04${"00".repeat(12)}${id}`, "hex");
+    certificate.onUserId("maker", 0x13, {
+      anonymous: true,
+      subpackets: [keyFlags(mayBoth), { type: 33, content }],
+    });
+    await expectUnusable(certificate);
+  });
+
+  it("with a subkey that is only revoked", async () => {
+    const subkey = forgeKey(lastYear);
+    const certificate = new Certificate().userId("maker");
+    certificate.packets.push(packet(14, subkey.body));
+    await expectUnusable(certificate.onSubkey(subkey, 0x28));
+  });
+
+  it("with a user certification after a subkey", async () => {
+    const subkey = forgeKey(lastYear);
+    await expectUnusable(
+      new Certificate()
+        .userId("maker")
+        .signingSubkey(subkey)
+        .onUserId("maker", 0x13),
+    );
+  });
+
+  it("of version 6 without a direct-key signature", async () => {
+    const primary = forgeKey(lastYear, { version: 6 });
+    await expectUnusable(new Certificate(primary).userId("maker"));
+  });
+});
+
+describe("a certificate is unreadable", () => {
+  it.each([
+    ["not on its curve", Buffer.concat([Buffer.of(4), Buffer.alloc(64, 1)])],
+    ["compressed", p256.getPublicKey(null, "compressed")],
+  ])("with a subkey whose point is %s", async (_name, point) => {
+    const certificate = new Certificate().userId("maker");
+    const oid = Buffer.from("082a8648ce3d030107", "hex");
+    const head = Buffer.from([4, 0, 0, 0, 1, 19]);
+    const body = Buffer.concat([head, oid, mpi(point)]);
+    certificate.packets.push(packet(14, body));
+    const signature = signDocument(certificate.primary);
+    expect(await outcome([certificate], signature)).toBe("unreadable-key");
+  });
+});
+
+describe("a certificate is usable", () => {
+  it("of version 6 with a direct-key signature and no user ID", async () => {
+    const primary = forgeKey(lastYear, { version: 6 });
+    const certificate = new Certificate(primary).direct(0x1f, {
+      subpackets: [keyFlags(mayBoth)],
+    });
+    expect(await outcome([certificate], signDocument(primary))).toBe("ok");
+  });
+
+  it("with octets in a user ID that are not UTF-8", async () => {
+    const certificate = new Certificate();
+    const id = Buffer.from("M\u00fcller", "latin1");
+    const { primary } = certificate;
+    const prefix = Buffer.from([0xb4, 0, 0, 0, id.length]);
+    const signed = Buffer.concat([primary.hashed, prefix, id]);
+    const forged = {
+      type: 0x13,
+      createdAt: lastYear,
+      subpackets: [keyFlags(mayBoth)],
+    };
+    certificate.packets.push(
+      packet(13, id),
+      packet(2, forgeSignature(primary, signed, forged)),
+    );
+    expect(await outcome([certificate], signDocument(primary))).toBe("ok");
+  });
+
+  it("when another one in its block is not", async () => {
+    const certificate = new Certificate().userId("maker");
+    const block = armor(
+      Buffer.concat([new Certificate().octets(), certificate.octets()]),
+    );
+    expect(await outcome([block], signDocument(certificate.primary))).toBe(
+      "ok",
+    );
+  });
+});
+
+describe("who may sign", () => {
+  it.each([
+    ["a primary without key flags", []],
+    ["a primary that only certifies", [keyFlags(mayCertify)]],
+    ["a primary whose flags are empty", [{ type: 27, content: Buffer.of() }]],
+  ])("not %s", async (_name, subpackets) => {
+    const certificate = new Certificate().userId("maker", subpackets);
+    expect(
+      await outcome([certificate], signDocument(certificate.primary)),
+    ).toBe("unknown-issuer");
+  });
+
+  it("not a subkey without key flags, nor one that only encrypts", async () => {
+    for (const subpackets of [[], [keyFlags(0x0c)]]) {
+      const subkey = forgeKey(lastYear);
+      const certificate = new Certificate()
+        .userId("maker")
+        .signingSubkey(subkey, { subpackets });
+      expect(await outcome([certificate], signDocument(subkey))).toBe(
+        "unknown-issuer",
+      );
+    }
+  });
+
+  it("what the newest self-signature says, not an older one", async () => {
+    const certificate = new Certificate()
+      .userId("maker", [keyFlags(mayBoth)])
+      .onUserId("maker", 0x13, {
+        createdAt: lastYear + 1,
+        subpackets: [keyFlags(mayCertify)],
+      });
+    expect(
+      await outcome([certificate], signDocument(certificate.primary)),
+    ).toBe("unknown-issuer");
+  });
+
+  it("not a key whose ID another key only claims", async () => {
+    const certificate = new Certificate().userId("maker");
+    const other = forgeKey(lastYear);
+    const claimed = {
+      anonymous: true,
+      unhashed: [issuerKeyId(certificate.primary)],
+    };
+    expect(await outcome([certificate], signDocument(other, claimed))).toBe(
+      "bad-signature",
+    );
+  });
+});
+
+describe("an armored block", () => {
+  const certificate = new Certificate().userId("maker");
+  const signature = signDocument(certificate.primary);
+  const text = certificate.armor();
+  const [begin = "", ...rest] = text.split("\n");
+
+  it.each([
+    ["text before it", `Our key:\n\n${text}`],
+    ["CRLF", text.replaceAll("\n", "\r\n")],
+    ["headers", [begin, "Version: x", "Comment: y", ...rest].join("\n")],
+    ["a wrong checksum", text.replace("-----END", "=AAAA\n-----END")],
+    ["no end", text.replace(/-----END.*/s, "")],
+    ["a block before it whose headers break off", `${begin}\nbroken\n${text}`],
+  ])("may have %s", async (_name, armored) => {
+    expect(await outcome([armored], signature)).toBe("ok");
+  });
+
+  it.each([
+    ["nothing in it", ""],
+    ["another type", text.replaceAll("PUBLIC KEY BLOCK", "MESSAGE")],
+    ["a byte order mark", `\uFEFF${text}`],
+    [
+      "a line of 97",
+      armor(certificate.octets()).replace(/^(.{64})\n(.{33})/m, "$1$2\n"),
+    ],
+    ["blanks around its lines", text.replace(/^(?=[^-])/gm, "  ")],
+    ["other characters", text.replace(/\n.(.{63})\n/, "\n*$1\n")],
+    ["half of its data", text.replace(/^.{30}(.{34})\n/m, "$1\n")],
+  ])("must not have %s", async (_name, armored) => {
+    expect(armored).not.toBe(text);
+    expect(["unreadable-key", "unusable-key"]).toContain(
+      await outcome([armored], signature),
+    );
+  });
+
+  it("may have blanks around its lines for OpenTofu alone, whose go-crypto trims them", async () => {
+    const indented = text.replace(/^(?=[^-\n])/gm, "  ");
+    expect(await outcome([indented], signature, "opentofu")).toBe("ok");
+    expect(await outcome([indented], signature, "terraform")).toBe(
+      "unreadable-key",
+    );
+  });
+});
