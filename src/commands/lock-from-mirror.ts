@@ -15,7 +15,7 @@ import {
   OriginAnswerUnusable,
   OriginRejectsCredentials,
 } from "../errors.ts";
-import type { HttpClient } from "../origin/http-client.ts";
+import type { HttpClient } from "../origin/http/http-client.ts";
 import { formatRelease, type ReleaseAddress } from "../mirror/release.ts";
 import type { LockableRelease, LockSource } from "./lock-source.ts";
 

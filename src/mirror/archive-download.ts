@@ -1,6 +1,6 @@
 import type { Sha256 } from "../address/hash.ts";
 import { ArchiveDigestWrong, OriginAnswerUnusable } from "../errors.ts";
-import type { OriginArchive } from "../origin/http-client.ts";
+import type { OriginArchive } from "../origin/http/http-client.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import { classifyFileFailure } from "../store/file-failure.ts";
 import type { Spool, SpoolReader } from "../store/spool.ts";

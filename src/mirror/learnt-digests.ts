@@ -8,8 +8,8 @@ import {
 } from "../address/hash.ts";
 import { formatPlatform, type Platform } from "../address/platform.ts";
 import { PackageHashWrong, StoreFull } from "../errors.ts";
-import type { OriginArchive } from "../origin/http-client.ts";
-import type { ProviderOrigin } from "../origin/provider-origin.ts";
+import type { OriginArchive } from "../origin/http/http-client.ts";
+import type { ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";

@@ -5,8 +5,8 @@ import {
   type ModuleSource,
 } from "../address/module-source.ts";
 import { ModuleSourceRefused, NotFound } from "../errors.ts";
-import type { ModuleRegistry } from "../origin/module-registry.ts";
-import type { ModuleSources } from "../origin/module-sources.ts";
+import type { ModuleRegistry } from "../origin/registries/module-registry.ts";
+import type { ModuleSources } from "../origin/registries/module-sources.ts";
 import type { Clock } from "./clock.ts";
 import type { ModuleStart } from "./module-archives.ts";
 import { packTree } from "./module-pack.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ModuleArchiveRefused } from "../errors.ts";
-import type { GitTree } from "../origin/git-tree.ts";
+import type { GitTree } from "../origin/git/tree.ts";
 import { findEscape } from "../verification/archives/members.ts";
 import { ByteReader } from "../verification/archives/byte-reader.ts";
 import {

@@ -1,4 +1,4 @@
-import type { GitEntry } from "../origin/git-tree.ts";
+import type { GitEntry } from "../origin/git/tree.ts";
 import { followLink } from "../verification/archives/members.ts";
 
 /** A regular file of a module's archive. */

@@ -1,6 +1,6 @@
 import { formatPlatform, type Platform } from "../address/platform.ts";
 import { NothingToVerify } from "../errors.ts";
-import type { KeyLabel } from "../origin/registry-answers.ts";
+import type { KeyLabel } from "../origin/registries/registry-answers.ts";
 import type { Answer } from "./answer.ts";
 import type { MirroredPackage, ProviderMirror } from "./provider-mirror.ts";
 import {

@@ -1,8 +1,8 @@
 import { formatPlatform, type Platform } from "../address/platform.ts";
 import { isOriginFailure, ProvenderError } from "../errors.ts";
-import type { OriginArchive } from "../origin/http-client.ts";
-import type { ProviderOrigin } from "../origin/provider-origin.ts";
-import type { OriginPackage } from "../origin/registry-answers.ts";
+import type { OriginArchive } from "../origin/http/http-client.ts";
+import type { ProviderOrigin } from "../origin/registries/provider-origin.ts";
+import type { OriginPackage } from "../origin/registries/registry-answers.ts";
 import {
   findTrustedDigest,
   verifyRegistryDigest,

@@ -7,7 +7,7 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import { isVersion, type Version } from "../address/version.ts";
-import type { KeyLabel } from "../origin/registry-answers.ts";
+import type { KeyLabel } from "../origin/registries/registry-answers.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/record-store.ts";
 import { parseChecksumsDocument } from "../verification/checksums-document.ts";

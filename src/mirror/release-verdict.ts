@@ -1,5 +1,5 @@
 import { NetworkMirrorUnsigned, SignatureMissing } from "../errors.ts";
-import type { OriginChecksums } from "../origin/provider-origin.ts";
+import type { OriginChecksums } from "../origin/registries/provider-origin.ts";
 import type {
   SignatureDecision,
   SignatureProfile,

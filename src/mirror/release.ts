@@ -14,8 +14,11 @@ import {
 import type { PackageHash } from "../address/hash.ts";
 import type { Version } from "../address/version.ts";
 import { NotFound } from "../errors.ts";
-import type { ProofSource } from "../origin/provider-origin.ts";
-import type { KeyLabel, ReportedPackage } from "../origin/registry-answers.ts";
+import type { ProofSource } from "../origin/registries/provider-origin.ts";
+import type {
+  KeyLabel,
+  ReportedPackage,
+} from "../origin/registries/registry-answers.ts";
 import type { SignatureProfile } from "../verification/openpgp/signature.ts";
 import {
   findTrustedDigest,

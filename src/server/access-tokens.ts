@@ -3,7 +3,7 @@ import { TokenRefused } from "../errors.ts";
 import type {
   OpenIdConfiguration,
   OpenIdProvider,
-} from "../origin/openid-provider.ts";
+} from "../origin/registries/openid-provider.ts";
 import {
   inspectAccessToken,
   verifyAccessToken,

@@ -1,7 +1,7 @@
 import type {
   OpenIdConfiguration,
   OpenIdProvider,
-} from "../origin/openid-provider.ts";
+} from "../origin/registries/openid-provider.ts";
 import type { Services } from "./service-discovery.ts";
 
 /** How clients introduce themselves to the OpenID provider. */

@@ -20,10 +20,10 @@ import {
 import { formatModuleRelease } from "../mirror/module-release.ts";
 import { isAlarming } from "../mirror/version-list.ts";
 import { VersionRecords } from "../mirror/version-records.ts";
-import { GitRepositories } from "../origin/git-repository.ts";
-import { ModuleRegistry } from "../origin/module-registry.ts";
-import { ModuleSources } from "../origin/module-sources.ts";
-import { ServiceDiscovery } from "../origin/service-discovery.ts";
+import { GitRepositories } from "../origin/git/repository.ts";
+import { ModuleRegistry } from "../origin/registries/module-registry.ts";
+import { ModuleSources } from "../origin/registries/module-sources.ts";
+import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { BlobStore } from "../store/blob-store.ts";
 import type { RecordStore } from "../store/record-store.ts";
 import { verifyModuleArchive } from "../verification/archives/module-archive.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Configuration } from "../config.ts";
 import { systemClock } from "../mirror/clock.ts";
-import { OpenIdProvider } from "../origin/openid-provider.ts";
+import { OpenIdProvider } from "../origin/registries/openid-provider.ts";
 import { AccessTokens } from "../server/access-tokens.ts";
 import { withLogin } from "../server/login-service.ts";
 import type { Services } from "../server/service-discovery.ts";

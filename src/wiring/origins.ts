@@ -7,14 +7,14 @@ import {
   type SignatureJudge,
   type SignaturePolicy,
 } from "../mirror/release-verdict.ts";
-import { hostAndPort } from "../origin/address-guard.ts";
-import { HttpClient } from "../origin/http-client.ts";
-import { NetworkMirror } from "../origin/network-mirror.ts";
-import { OriginHealth } from "../origin/origin-health.ts";
-import { type ProviderOrigin } from "../origin/provider-origin.ts";
-import type { OriginSettings } from "../origin/origin-settings.ts";
-import { ProviderRegistry } from "../origin/provider-registry.ts";
-import { ServiceDiscovery } from "../origin/service-discovery.ts";
+import { hostAndPort } from "../origin/guard/address-guard.ts";
+import { HttpClient } from "../origin/http/http-client.ts";
+import { NetworkMirror } from "../origin/registries/network-mirror.ts";
+import { OriginHealth } from "../origin/health/origin-health.ts";
+import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
+import type { OriginSettings } from "../origin/guard/origin-settings.ts";
+import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
+import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Watch } from "./watch.ts";
 
 export function wireOrigins(

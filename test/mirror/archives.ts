@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { globSync } from "node:fs";
 import { arrivals } from "../fakes/arrivals.ts";
-import type { OriginArchive } from "../../src/origin/http-client.ts";
+import type { OriginArchive } from "../../src/origin/http/http-client.ts";
 import type { ReadableArchive } from "../../src/mirror/archive-download.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";

@@ -1,10 +1,10 @@
 import { parseHostname } from "../../src/address/hostname.ts";
-import { hostAndPort } from "../../src/origin/address-guard.ts";
-import { HttpClient } from "../../src/origin/http-client.ts";
+import { hostAndPort } from "../../src/origin/guard/address-guard.ts";
+import { HttpClient } from "../../src/origin/http/http-client.ts";
 import type {
   OriginLimits,
   OriginSettings,
-} from "../../src/origin/origin-settings.ts";
+} from "../../src/origin/guard/origin-settings.ts";
 
 export const limits: OriginLimits = {
   originJson: 100_000,

@@ -9,7 +9,7 @@ import {
 import {
   parsePackage,
   parseVersions,
-} from "../../src/origin/registry-answers.ts";
+} from "../../src/origin/registries/registry-answers.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { executable, hashBytes } from "../verification/archives/hash-bytes.ts";
 import { zip64Bytes, zipBytes } from "../verification/archives/zip-bytes.ts";

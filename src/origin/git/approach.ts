@@ -1,0 +1,108 @@
+import { lookup } from "node:dns/promises";
+import ipaddr from "ipaddr.js";
+import { OriginAddressRefused, OriginUnreachable } from "../../errors.ts";
+import {
+  checkUrl,
+  hostAndPort,
+  isConfigured,
+  isPublicAddress,
+  type AddressAllowance,
+} from "../guard/address-guard.ts";
+import type { OriginSettings } from "../guard/origin-settings.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** How git reaches a host that the address guard let pass: by the very addresses that were looked at. */
+export interface GitApproach {
+  readonly protocol: "https" | "ssh";
+  readonly settings: readonly string[];
+  readonly proxy: URL | undefined;
+  readonly ssh: string;
+}
+
+const noSsh = "false";
+
+/** Throws OriginAddressRefused and OriginUnreachable. */
+export async function approachByHttps(
+  url: URL,
+  { proxy }: Pick<OriginSettings, "proxy">,
+  allowance: AddressAllowance,
+): Promise<GitApproach> {
+  checkUrl(url, allowance);
+  // A proxy resolves names itself, so there only the URL is checked.
+  if (isProxied(url, proxy))
+    return { protocol: "https", settings: [], proxy: proxy.https, ssh: noSsh };
+  const addresses = await resolve(url, isConfigured(url, allowance), allowance);
+  const list = addresses.map((one) => (one.includes(":") ? `[${one}]` : one));
+  const pin = `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
+  return { protocol: "https", settings: [pin], proxy: undefined, ssh: noSsh };
+}
+
+/** By ssh with the machine's own keys and known hosts, never asking anybody. The URL was parsed by `parseGitUrl`. */
+export async function approachBySsh(
+  url: URL,
+  allowance: AddressAllowance,
+): Promise<GitApproach> {
+  const port = url.port === "" ? "22" : url.port;
+  const isNamed = allowance.configured.has(`${url.hostname}:${port}`);
+  if (!isNamed && !allowance.allowPrivateAddresses && port !== "22")
+    throw new OriginAddressRefused(
+      formatPublicUrl(url),
+      `port ${port} is not 22`,
+    );
+  const [address = ""] = await resolve(url, isNamed, allowance);
+  const alias = port === "22" ? url.hostname : `[${url.hostname}]:${port}`;
+  const options = [
+    "BatchMode=yes",
+    "StrictHostKeyChecking=yes",
+    "ClearAllForwardings=yes",
+    "ForwardAgent=no",
+    "PermitLocalCommand=no",
+    "ConnectTimeout=5",
+    "ServerAliveInterval=10",
+    `HostName=${address}`,
+    `HostKeyAlias=${alias}`,
+  ];
+  // Git gives this to a shell: nothing in it is from outside but checked host names and addresses, and those are quoted.
+  const ssh = ["ssh", ...options.map((option) => `-o '${option}'`)].join(" ");
+  return { protocol: "ssh", settings: [], proxy: undefined, ssh };
+}
+
+async function resolve(
+  url: URL,
+  isNamed: boolean,
+  { allowPrivateAddresses }: AddressAllowance,
+): Promise<readonly string[]> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const found = ipaddr.isValid(host)
+    ? [host]
+    : (await lookUp(url, host)).map(({ address }) => address);
+  const free = isNamed || allowPrivateAddresses;
+  if (!free && !found.every(isPublicAddress))
+    throw new OriginAddressRefused(
+      formatPublicUrl(url),
+      "its name leads to an address that is not public",
+    );
+  return found;
+}
+
+async function lookUp(url: URL, host: string) {
+  try {
+    return await lookup(host, { all: true });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw new OriginUnreachable(formatPublicUrl(url), code, { cause: error });
+  }
+}
+
+/** NO_PROXY as clients read it: names with what is below them, `host:port`, or `*`. */
+function isProxied(url: URL, { https, no }: OriginSettings["proxy"]): boolean {
+  if (https === undefined) return false;
+  const entries = (no ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
+  return !entries.some((entry) => {
+    const [name = "", port] = entry.toLowerCase().split(":");
+    const bare = name.replace(/^\*?\./, "");
+    const samePort = port === undefined || port === (url.port || "443");
+    const isBelow = url.hostname.endsWith(`.${bare}`);
+    return entry === "*" || (samePort && (url.hostname === bare || isBelow));
+  });
+}

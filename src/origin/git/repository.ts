@@ -1,0 +1,255 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isCommit, isShortCommit } from "../../address/git-source.ts";
+import type { GitSource } from "../../address/module-source.ts";
+import {
+  OriginAnswerUnusable,
+  OriginTimedOut,
+  OriginUnreachable,
+} from "../../errors.ts";
+import { trustedCertificates } from "../http/dispatchers.ts";
+import { approachByHttps, approachBySsh } from "./approach.ts";
+import {
+  GitFailed,
+  killGroup,
+  runGit,
+  startGit,
+  type GitSurroundings,
+} from "./git-process.ts";
+import { parseTree, type GitTree } from "./tree.ts";
+import type { HttpClient } from "../http/http-client.ts";
+import type { OriginSettings } from "../guard/origin-settings.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+export interface GitLimits {
+  /** Milliseconds for a repository in all. */
+  readonly gitDeadline: number;
+  /** Bytes of a repository. */
+  readonly gitRepository: number;
+  readonly moduleEntries: number;
+  /** Least bytes a second over `idle` milliseconds. */
+  readonly rate: number;
+  readonly idle: number;
+}
+
+/** A folder that goes with its content when it is disposed of. */
+export type WorkFolder = { readonly path: string } & AsyncDisposable;
+
+export interface GitParts {
+  /** Without a token. */
+  readonly settings: OriginSettings;
+  readonly http: HttpClient;
+  readonly limits: GitLimits;
+  /** Where programs are looked for. */
+  readonly searchPath: string;
+  readonly createFolder: () => Promise<WorkFolder>;
+}
+
+interface Remote extends GitSurroundings {
+  readonly url: URL;
+}
+
+const quiet = [
+  "fetch",
+  "--quiet",
+  "--no-tags",
+  "--no-recurse-submodules",
+  "--no-write-fetch-head",
+];
+
+/** Git repositories, asked by the machine's git under the same rules as every origin. */
+export class GitRepositories {
+  readonly #parts: GitParts;
+
+  constructor(parts: GitParts) {
+    this.#parts = parts;
+  }
+
+  /** The commit that the source names now; undefined for the first digits of one, which only the whole repository can tell. */
+  async findCommit(
+    { url, ref }: GitSource,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (ref !== undefined && isCommit(ref)) return ref;
+    await using folder = await this.#parts.createFolder();
+    return await told(url, signal, async () => {
+      const remote = await this.#approach(url, folder.path, signal);
+      const names = ref === undefined ? ["HEAD"] : namesOf(ref);
+      const args = ["ls-remote", "--", remote.url.href, ...names];
+      const refs = parseRefs(await runGit(args, remote));
+      const found = names.flatMap((name) => refs.get(name) ?? [])[0];
+      if (found === undefined && !isShortCommit(ref ?? ""))
+        throw new GitFailed(`it has no branch, tag or commit "${ref}"`);
+      return found;
+    });
+  }
+
+  /** Fetches the commit, or what the source names where no commit is known. */
+  async openTree(
+    { url, ref }: GitSource,
+    commit: string | undefined,
+    asker: AbortSignal,
+  ): Promise<GitTree> {
+    const { gitDeadline, moduleEntries } = this.#parts.limits;
+    const deadline = AbortSignal.timeout(gitDeadline);
+    const signal = AbortSignal.any([asker, deadline]);
+    const folder = await this.#parts.createFolder();
+    const close = async () => folder[Symbol.asyncDispose]();
+    try {
+      return await told(url, signal, async () => {
+        const remote = await this.#approach(url, folder.path, signal);
+        const fetched = await fetchCommit(remote, commit, ref);
+        const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", fetched];
+        const printed = await runGit(list, remote, moduleEntries * 256);
+        return {
+          commit: fetched,
+          entries: parseTree(printed),
+          readBlobs: (ids) => readBlobs(remote, ids),
+          close,
+        };
+      });
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  /** Where the repository is in the end, and the one way to it that git may go. */
+  async #approach(
+    url: URL,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<Remote> {
+    const { settings, limits, searchPath } = this.#parts;
+    const allowance = {
+      configured: settings.configuredHosts,
+      allowPrivateAddresses: settings.allowPrivateAddresses,
+    };
+    const isSsh = url.protocol === "ssh:";
+    const end = isSsh ? url : await this.#followRedirects(url, signal);
+    const approach = isSsh
+      ? await approachBySsh(end, allowance)
+      : await approachByHttps(end, settings, allowance);
+    const authorities = join(folder, "authorities.pem");
+    await mkdir(join(folder, "home"));
+    await writeFile(authorities, trustedCertificates(settings.ca).join("\n"));
+    return {
+      ...approach,
+      url: end,
+      folder,
+      path: searchPath,
+      settings: [
+        ...approach.settings,
+        `http.sslCAInfo=${authorities}`,
+        `http.lowSpeedLimit=${Math.max(1, limits.rate)}`,
+        `http.lowSpeedTime=${Math.max(1, Math.ceil(limits.idle / 1000))}`,
+      ],
+      mostBytes: limits.gitRepository,
+      signal,
+    };
+  }
+
+  /** Repositories that were renamed redirect; git itself may not follow, since nobody would look where to. */
+  async #followRedirects(url: URL, signal: AbortSignal): Promise<URL> {
+    const asked = new URL(url);
+    asked.pathname = `${url.pathname.replace(/\/$/, "")}/info/refs`;
+    asked.search = "?service=git-upload-pack";
+    const { url: end, body } = await this.#parts.http.openArchive(
+      asked,
+      signal,
+      formatPublicUrl(url),
+    );
+    for await (const chunk of body) if (chunk.length > 0) break;
+    if (!end.pathname.endsWith("/info/refs"))
+      throw new GitFailed("it redirects to what is no repository");
+    const repository = new URL(end);
+    repository.pathname = end.pathname.slice(0, -"/info/refs".length);
+    repository.search = "";
+    return repository;
+  }
+}
+
+/** In the order in which clients look. */
+function namesOf(ref: string): readonly string[] {
+  const tag = `refs/tags/${ref}`;
+  return [`${tag}^{}`, tag, `refs/heads/${ref}`, ref];
+}
+
+function parseRefs(printed: Buffer): ReadonlyMap<string, string> {
+  const lines = printed.toString("utf8").split("\n");
+  return new Map(
+    lines.flatMap((line) => {
+      const [id = "", name = ""] = line.split("\t");
+      return isCommit(id) ? [[name, id] as const] : [];
+    }),
+  );
+}
+
+/** The one commit when the server gives it, else everything: old servers and plain files know no other way. */
+async function fetchCommit(
+  remote: Remote,
+  commit: string | undefined,
+  ref: string | undefined,
+): Promise<string> {
+  const url = remote.url.href;
+  await runGit(["init", "--quiet", "--bare", "--template="], remote);
+  const wanted = commit ?? ref ?? "HEAD";
+  const isThere = commit !== undefined && (await fetchOne(remote, commit));
+  if (!isThere) {
+    const heads = "+refs/heads/*:refs/remotes/origin/*";
+    const tags = "+refs/tags/*:refs/tags/*";
+    await runGit([...quiet, "--", url, heads, tags], remote);
+  }
+  const name = `${wanted}^{commit}`;
+  const printed = await runGit(["rev-parse", "--verify", name], remote);
+  return printed.toString("latin1").trim();
+}
+
+async function fetchOne(remote: Remote, commit: string): Promise<boolean> {
+  const refspec = `${commit}:refs/module`;
+  const args = [...quiet, "--depth=1", "--", remote.url.href, refspec];
+  try {
+    await runGit(args, remote);
+    return true;
+  } catch (error) {
+    if (remote.signal.aborted || !(error instanceof GitFailed)) throw error;
+    return false;
+  }
+}
+
+async function* readBlobs(
+  remote: Remote,
+  ids: readonly string[],
+): AsyncGenerator<Uint8Array> {
+  const { child, ended } = startGit(["cat-file", "--batch"], remote);
+  ended.catch(() => undefined);
+  child.stdin?.end(ids.map((id) => `${id}\n`).join(""));
+  try {
+    yield* (child.stdout ?? []) as AsyncIterable<Uint8Array>;
+    await ended;
+  } finally {
+    killGroup(child);
+  }
+}
+
+/** Git's failures in our own words; ours pass unchanged. */
+async function told<T>(
+  url: URL,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const shown = formatPublicUrl(url);
+    const options = { cause: error };
+    if (signal.aborted)
+      throw new OriginTimedOut(shown, "the deadline passed", options);
+    if (error instanceof RangeError || error instanceof TypeError)
+      throw new OriginAnswerUnusable(shown, error.message, options);
+    if (!(error instanceof GitFailed)) throw error;
+    if (error.message.includes("not installed"))
+      throw new OriginUnreachable(shown, error.message, options);
+    throw new OriginAnswerUnusable(shown, error.message, options);
+  }
+}

@@ -1,0 +1,86 @@
+import { lookup as resolve } from "node:dns";
+import type { LookupAddress } from "node:dns";
+import type { LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+import { OriginAddressRefused } from "../../errors.ts";
+import { formatPublicUrl } from "./public-url.ts";
+
+/** What one origin's requests may reach beyond public addresses on port 443. */
+export interface AddressAllowance {
+  /** `host:port` pairs that the operator wrote into the configuration. */
+  readonly configured: ReadonlySet<string>;
+  readonly allowPrivateAddresses: boolean;
+}
+
+/** `host:port` of an https URL, the port always written. */
+export function hostAndPort(url: URL): string {
+  return `${url.hostname}:${url.port === "" ? "443" : url.port}`;
+}
+
+/** True when the operator named this host and port, so that no rule of the guard applies. */
+export function isConfigured(url: URL, allowance: AddressAllowance): boolean {
+  return allowance.configured.has(hostAndPort(url));
+}
+
+/**
+ * Refuses what the URL alone shows; undici resolves no IP literal, so literals
+ * are judged here and names in `guardedLookup`. Throws OriginAddressRefused.
+ */
+export function checkUrl(url: URL, allowance: AddressAllowance): void {
+  const refuse = (reason: string) => {
+    throw new OriginAddressRefused(formatPublicUrl(url), reason);
+  };
+  if (url.protocol !== "https:") refuse("it is not https");
+  if (url.username !== "" || url.password !== "")
+    refuse("it carries a user name or password");
+  if (isConfigured(url, allowance) || allowance.allowPrivateAddresses) return;
+  if (url.port !== "") refuse(`port ${url.port} is not 443`);
+  const literal = url.hostname.replace(/^\[|\]$/g, "");
+  if (ipaddr.isValid(literal) && !isPublicAddress(literal))
+    refuse("it is not a public address");
+}
+
+/** A resolver for sockets that fails unless every address of the name is public. */
+export const guardedLookup: LookupFunction = (hostname, options, callback) => {
+  resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, "", 0);
+    const bad = addresses.find(({ address }) => !isPublicAddress(address));
+    if (bad !== undefined || addresses.length === 0)
+      return callback(notPublic(hostname), "", 0);
+    return options.all === true
+      ? callback(null, addresses)
+      : answerFirst(addresses, callback);
+  });
+};
+
+function answerFirst(
+  addresses: readonly LookupAddress[],
+  callback: Parameters<LookupFunction>[2],
+): void {
+  const first = addresses[0];
+  callback(null, first?.address ?? "", first?.family ?? 0);
+}
+
+function notPublic(hostname: string): OriginAddressRefused {
+  return new OriginAddressRefused(
+    `https://${hostname}`,
+    "its name leads to an address that is not public",
+  );
+}
+
+/**
+ * True for global unicast only: loopback, private, shared, link-local, unique
+ * local, multicast, mapped, translated, tunnelled and documentation ranges are not.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.parse(text);
+  if (address.range() !== "unicast") return false;
+  return (
+    address.kind() === "ipv4" ||
+    (address.match(globalUnicast) && !address.match(documentation))
+  );
+}
+
+const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
+const documentation = ipaddr.IPv6.parseCIDR("3fff::/20");

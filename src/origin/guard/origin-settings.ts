@@ -1,0 +1,36 @@
+import type { Hostname } from "../../address/hostname.ts";
+
+/** How one origin is reached; made by the wiring from the configuration. */
+export interface OriginSettings {
+  readonly hostname: Hostname;
+  /** Where service discovery starts. */
+  readonly url: URL;
+  /** `host:port` pairs that the operator wrote, exempt from the address guard. */
+  readonly configuredHosts: ReadonlySet<string>;
+  readonly allowPrivateAddresses: boolean;
+  /** PEM certificates trusted in addition to the machine's. */
+  readonly ca: string | undefined;
+  /** Sent to `url`'s own scheme, host and port and nowhere else. */
+  readonly token: string | undefined;
+  readonly proxy: {
+    readonly https: URL | undefined;
+    readonly no: string | undefined;
+  };
+}
+
+/** Sizes in bytes, times in milliseconds, rate in bytes a second. */
+export interface OriginLimits {
+  readonly originJson: number;
+  readonly versions: number;
+  readonly checksums: number;
+  readonly signature: number;
+  readonly keys: number;
+  readonly archive: number;
+  readonly redirects: number;
+  readonly connect: number;
+  readonly firstByte: number;
+  readonly json: number;
+  readonly idle: number;
+  readonly rate: number;
+  readonly rateWindow: number;
+}

@@ -1,0 +1,145 @@
+import {
+  OriginAnswerCut,
+  OriginTimedOut,
+  type OriginAnswerUnusable,
+} from "../../errors.ts";
+import {
+  announcedSize,
+  discard,
+  readBody,
+  single,
+  tooLarge,
+  unusable,
+  type Answer,
+} from "./http-answer.ts";
+import type { OriginLimits } from "../guard/origin-settings.ts";
+
+/** Asks for the same archive again with these headers. */
+type AskAgain = (headers: Readonly<Record<string, string>>) => Promise<Answer>;
+
+/** How often one archive is resumed before another so many bytes have come. */
+const mostResumes = 3;
+const farEnough = 8 * 1024 * 1024;
+
+/** How far an archive has come; `size` is undefined while nobody has said it. */
+interface Progress {
+  position: number;
+  size: number | undefined;
+}
+
+/**
+ * The bytes of an archive, in order, while they keep to its size and to the
+ * least rate. Where the transfer breaks or stands still the rest is asked for
+ * (RFC 9110, 14.2 and 13.1.5), if a strong ETag says what it is the rest of;
+ * whoever reads has to verify the whole.
+ */
+export async function* receiveArchive(
+  first: Answer,
+  limits: OriginLimits,
+  askAgain: AskAgain,
+): AsyncGenerator<Uint8Array> {
+  const tag = strongTag(first);
+  const progress = { position: 0, size: announcedSize(first) };
+  let answer = first;
+  for (let left = mostResumes; ; left--) {
+    const before = progress.position;
+    try {
+      yield* receiveRest(answer, progress, limits);
+      return;
+    } catch (error) {
+      if (progress.position - before >= farEnough) left = mostResumes;
+      if (tag === undefined || left === 0 || !isBroken(error)) throw error;
+      const range = `bytes=${progress.position}-`;
+      answer = await askAgain({ range, "if-range": tag });
+      expectSame(answer, tag);
+    }
+  }
+}
+
+function isBroken(error: unknown): boolean {
+  return error instanceof OriginAnswerCut || error instanceof OriginTimedOut;
+}
+
+async function* receiveRest(
+  answer: Answer,
+  progress: Progress,
+  limits: OriginLimits,
+): AsyncGenerator<Uint8Array> {
+  let skipped = startOf(answer, progress) - progress.position;
+  for await (const chunk of limitBody(answer, limits)) {
+    // What an answer with the whole repeats is not new.
+    const news = chunk.subarray(Math.max(0, -skipped));
+    skipped = Math.min(0, skipped + chunk.length);
+    progress.position += news.length;
+    expectWithin(answer, progress, limits);
+    if (news.length > 0) yield news;
+  }
+}
+
+/** Where the body begins: at once where a range was asked for, and nowhere else. */
+function startOf(answer: Answer, progress: Progress): number {
+  if (answer.status !== 206) return 0;
+  const text = single(answer.headers["content-range"]) ?? "";
+  const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i.exec(text);
+  const [start, end, size] = (match ?? []).slice(1).map(Number);
+  const length = announcedSize(answer);
+  const isRest =
+    start === progress.position &&
+    size !== undefined &&
+    end === size - 1 &&
+    size === (progress.size ?? size) &&
+    (length === undefined || length === size - start);
+  if (!isRest) throw refuse(answer, "its range is not the rest that was asked");
+  progress.size = size;
+  return start;
+}
+
+function expectWithin(
+  answer: Answer,
+  { position, size }: Progress,
+  { archive }: OriginLimits,
+): void {
+  if (position > archive) throw tooLarge(answer, archive);
+  if (size !== undefined && position > size)
+    throw refuse(answer, "it goes on beyond its announced end");
+}
+
+/** The whole once more is as good as its rest, unless it is another one. */
+function expectSame(answer: Answer, tag: string): void {
+  const { etag } = answer.headers;
+  if (etag === tag || (answer.status === 206 && etag === undefined)) return;
+  throw refuse(answer, "it changed while it was fetched");
+}
+
+/** Passes the body on while it keeps to the least rate over each window. */
+async function* limitBody(
+  answer: Answer,
+  limits: OriginLimits,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  let window = { start: performance.now(), size: 0 };
+  for await (const chunk of readBody(answer)) {
+    size += chunk.length;
+    const now = performance.now();
+    if (now - window.start >= limits.rateWindow) {
+      const least = (limits.rate * (now - window.start)) / 1000;
+      if (size - window.size < least)
+        throw unusable(answer.url, "it arrives more slowly than limits.rate");
+      window = { start: now, size };
+    }
+    yield chunk;
+  }
+}
+
+/** An entity tag that promises the same bytes (RFC 9110, 8.8.1). */
+function strongTag({ headers }: Answer): string | undefined {
+  const { etag } = headers;
+  return etag !== undefined && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag)
+    ? etag
+    : undefined;
+}
+
+function refuse(answer: Answer, reason: string): OriginAnswerUnusable {
+  discard(answer.body);
+  return unusable(answer.url, reason);
+}

@@ -1,0 +1,117 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import { OriginAnswerUnusable } from "../../errors.ts";
+import { describeFailure, describeStatus } from "./http-failure.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** An answer with a status that was hoped for, its body not yet read. */
+export interface Answer {
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Dispatcher.ResponseData["body"];
+}
+
+/** Throws for any other status, and for an encoding: none was asked for, and none can be a bomb. */
+export function acceptAnswer(
+  url: URL,
+  response: Dispatcher.ResponseData,
+  statuses: readonly number[],
+): Answer {
+  const { statusCode: status, headers, body } = response;
+  if (!statuses.includes(status)) {
+    discard(body);
+    throw describeStatus(url, status, headers);
+  }
+  const encoding = single(headers["content-encoding"]) ?? "identity";
+  if (encoding !== "identity") {
+    discard(body);
+    throw unusable(url, `content encoding ${encoding}, expected none`);
+  }
+  return { url, status, headers, body };
+}
+
+/** What is read of a response that nobody wants, so that its connection can be used again. */
+const unwanted = { bytes: 16 * 1024, milliseconds: 1_000 };
+
+/**
+ * Ends a response that is not read; its late errors concern nobody. Were the
+ * connection ended with it, each absent name would cost a handshake.
+ */
+export function discard(body: Answer["body"]): void {
+  body.on("error", () => undefined);
+  const signal = AbortSignal.timeout(unwanted.milliseconds);
+  body.dump({ limit: unwanted.bytes, signal }).catch(() => undefined);
+}
+
+export function checkJsonType(answer: Answer): void {
+  const type = mediaType(answer);
+  if (type === "application/json") return;
+  discard(answer.body);
+  throw unusable(answer.url, `media type "${type}", expected application/json`);
+}
+
+/** Captive portals and proxies answer 200 with a page: a failing origin, and no word against the publisher. */
+export function refusePage(answer: Answer): void {
+  if (mediaType(answer) !== "text/html") return;
+  discard(answer.body);
+  throw unusable(answer.url, "it is a page for people (text/html)");
+}
+
+function mediaType({ headers }: Answer): string {
+  const [type = ""] = (single(headers["content-type"]) ?? "").split(";");
+  return type.trim().toLowerCase();
+}
+
+export async function readWhole(
+  answer: Answer,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const announced = announcedSize(answer);
+  if (announced !== undefined && announced > maxBytes)
+    throw tooLarge(answer, maxBytes);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of readBody(answer)) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(answer, maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** The body with its failures in our own words; it is discarded when nobody wants the rest. */
+export async function* readBody(answer: Answer): AsyncGenerator<Uint8Array> {
+  try {
+    yield* answer.body as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw describeFailure(answer.url, error, "body");
+  } finally {
+    discard(answer.body);
+  }
+}
+
+export function announcedSize({ headers }: Answer): number | undefined {
+  const text = single(headers["content-length"]);
+  return text !== undefined && /^[0-9]{1,15}$/.test(text)
+    ? Number(text)
+    : undefined;
+}
+
+export function tooLarge(
+  answer: Answer,
+  maxBytes: number,
+): OriginAnswerUnusable {
+  discard(answer.body);
+  return unusable(answer.url, `it is larger than ${maxBytes} bytes`);
+}
+
+export function unusable(url: URL, reason: string): OriginAnswerUnusable {
+  return new OriginAnswerUnusable(formatPublicUrl(url), reason);
+}
+
+export function single(
+  value: string | string[] | undefined,
+): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

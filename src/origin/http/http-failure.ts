@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from "node:http";
+import {
+  OriginAnswerCut,
+  OriginBusy,
+  OriginRejectsCredentials,
+  OriginStatus,
+  OriginTimedOut,
+  OriginUnreachable,
+  ProvenderError,
+} from "../../errors.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+import { parseRetryAfter } from "./retry-after.ts";
+
+const timeouts: ReadonlyMap<string, string> = new Map([
+  ["UND_ERR_CONNECT_TIMEOUT", "no connection"],
+  ["UND_ERR_HEADERS_TIMEOUT", "no first byte"],
+  ["UND_ERR_BODY_TIMEOUT", "the transfer stood still"],
+  ["ETIMEDOUT", "no connection"],
+]);
+
+/** The failure of a request or of its body, in our own words; ours pass unchanged. */
+export function describeFailure(
+  url: URL,
+  error: unknown,
+  phase: "request" | "body",
+): ProvenderError {
+  const own = ownErrorIn(error);
+  if (own !== undefined) return own;
+  const shown = formatPublicUrl(url);
+  const { code = "", name, message } = error as NodeJS.ErrnoException;
+  const options = { cause: error };
+  // undici gives it the name of an aborted request.
+  const [, refusal] = /^Proxy response \((\d+)\)/.exec(message) ?? [];
+  if (refusal !== undefined)
+    return new OriginUnreachable(shown, `the proxy says ${refusal}`, options);
+  const late = timeouts.get(code);
+  if (late !== undefined) return new OriginTimedOut(shown, late, options);
+  if (name === "TimeoutError" || name === "AbortError")
+    return new OriginTimedOut(shown, "the deadline passed", options);
+  return phase === "request"
+    ? new OriginUnreachable(shown, code === "" ? message : code, options)
+    : new OriginAnswerCut(shown, options);
+}
+
+/** The error for a status other than 200, 206 and the redirects. */
+export function describeStatus(
+  url: URL,
+  status: number,
+  headers: IncomingHttpHeaders,
+): ProvenderError {
+  const shown = formatPublicUrl(url);
+  const { "retry-after": retryAfter, date } = headers;
+  if (status === 429 || (status === 503 && retryAfter !== undefined)) {
+    const ms = parseRetryAfter(retryAfter, date, new Date());
+    return new OriginBusy(shown, ms === undefined ? ms : Math.ceil(ms / 1000));
+  }
+  if (status === 401 || status === 403)
+    return new OriginRejectsCredentials(shown, status);
+  return new OriginStatus(shown, status);
+}
+
+function ownErrorIn(error: unknown): ProvenderError | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 4; depth++) {
+    if (at instanceof ProvenderError) return at;
+    at = at.cause;
+  }
+  return undefined;
+}

@@ -1,0 +1,164 @@
+import { request, type Dispatcher } from "undici";
+import { OriginAddressRefused } from "../../errors.ts";
+import {
+  checkUrl,
+  isConfigured,
+  type AddressAllowance,
+} from "../guard/address-guard.ts";
+import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
+import {
+  acceptAnswer,
+  discard,
+  single,
+  unusable,
+  type Answer,
+} from "./http-answer.ts";
+import { describeFailure, describeStatus } from "./http-failure.ts";
+import type { OriginHealth } from "../health/origin-health.ts";
+import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** What is asked of every host on the way to an answer. */
+export interface Question {
+  readonly accept: string;
+  /** Of good answers. */
+  readonly statuses: readonly number[];
+  /** Range and If-Range, for the rest of an archive. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whose document it is: a provider, so that one that fails takes no other along; undefined for all. */
+  readonly subject: string | undefined;
+  /** The asker's own: when it aborts, that says nothing about the host. */
+  readonly asker: AbortSignal;
+  /** Hosts against which this counted, however often it is tried. */
+  readonly counted: Set<string>;
+}
+
+export function makeQuestion(
+  accept: string,
+  subject: string | undefined,
+  asker: AbortSignal,
+): Question {
+  const counted = new Set<string>();
+  return { accept, statuses: [200], headers: {}, subject, asker, counted };
+}
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** GET requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to nobody who is suspended. */
+export class OriginRequests {
+  readonly #settings: OriginSettings;
+  readonly #limits: OriginLimits;
+  readonly #allowance: AddressAllowance;
+  readonly #health: OriginHealth;
+  #made: Dispatchers | undefined;
+
+  constructor(
+    settings: OriginSettings,
+    limits: OriginLimits,
+    health: OriginHealth,
+  ) {
+    this.#settings = settings;
+    this.#limits = limits;
+    this.#health = health;
+    this.#allowance = {
+      configured: settings.configuredHosts,
+      allowPrivateAddresses: settings.allowPrivateAddresses,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#made?.close();
+  }
+
+  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask nobody need not spend. */
+  get #dispatchers(): Dispatchers {
+    this.#made ??= makeDispatchers(this.#settings, this.#limits);
+    return this.#made;
+  }
+
+  /** Follows redirects by hand, so that every hop is checked and credentials stay at home. */
+  async follow(
+    start: URL,
+    signal: AbortSignal,
+    question: Question,
+  ): Promise<Answer> {
+    let url = start;
+    for (let hop = 0; hop <= this.#limits.redirects; hop++) {
+      checkUrl(url, this.#allowance);
+      const response = await this.#request(url, signal, question);
+      if (!redirects.has(response.statusCode))
+        return acceptAnswer(url, response, question.statuses);
+      discard(response.body);
+      url = redirectTarget(url, response.headers.location);
+    }
+    throw new OriginAddressRefused(
+      formatPublicUrl(start),
+      `it redirects more than ${this.#limits.redirects} times`,
+    );
+  }
+
+  /** Asks nobody who is suspended, and tells how it went. */
+  async #request(
+    url: URL,
+    signal: AbortSignal,
+    question: Question,
+  ): Promise<Dispatcher.ResponseData> {
+    const { subject, asker, counted } = question;
+    const passage = this.#health.admit(url, subject);
+    const settle = (failure: unknown) => {
+      passage.settle(failure, counted.has(url.host));
+      counted.add(url.host);
+    };
+    try {
+      const response = await this.#send(url, signal, question);
+      const { statusCode, headers } = response;
+      if (statusCode < 500 && statusCode !== 429) passage.settle(undefined);
+      else settle(describeStatus(url, statusCode, headers));
+      return response;
+    } catch (error) {
+      const failure = describeFailure(url, error, "request");
+      if (asker.aborted) passage.abandon();
+      else settle(failure);
+      throw failure;
+    }
+  }
+
+  #send(
+    url: URL,
+    signal: AbortSignal,
+    { accept, headers }: Question,
+  ): Promise<Dispatcher.ResponseData> {
+    const configured = isConfigured(url, this.#allowance);
+    const dispatcher = configured
+      ? this.#dispatchers.configured
+      : this.#dispatchers.guarded;
+    return request(url, {
+      dispatcher,
+      signal,
+      headers: {
+        accept,
+        "accept-encoding": "identity",
+        "user-agent": "provender",
+        ...headers,
+        ...this.#credentials(url),
+      },
+    });
+  }
+
+  #credentials(url: URL): Record<string, string> {
+    const { token, url: home } = this.#settings;
+    return token !== undefined && url.origin === home.origin
+      ? { authorization: `Bearer ${token}` }
+      : {};
+  }
+}
+
+function redirectTarget(
+  from: URL,
+  location: string | string[] | undefined,
+): URL {
+  const target = URL.parse(single(location) ?? "", from.href);
+  if (target === null || location === undefined)
+    throw unusable(from, "a redirect without a usable Location");
+  return target;
+}

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  OriginAnswerCut,
+  OriginStatus,
+  OriginSuspended,
+  OriginTimedOut,
+  OriginUnreachable,
+} from "../../errors.ts";
+
+/** Of the same request, the first one included. */
+const tries = 3;
+/** Milliseconds before the second try at most; twice that before the third. */
+const longestDelay = 200;
+
+export interface RetryRules {
+  /** Whether a try would be refused anyway, so that nobody waits for it. */
+  readonly isSuspended: () => boolean;
+  readonly onRetry: () => void;
+}
+
+/**
+ * Tries up to three times what only reads, while failures are of a kind that
+ * can pass and `signal` leaves time; throws the last failure that the origin
+ * itself had.
+ */
+export async function withRetries<T>(
+  attempt: () => Promise<T>,
+  signal: AbortSignal,
+  { isSuspended, onRetry }: RetryRules,
+): Promise<T> {
+  let failure: unknown;
+  for (let tried = 1; ; tried++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      // Our own refusal to ask again says less than why it came to that.
+      const isOurs = error instanceof OriginSuspended;
+      failure = isOurs && tried > 1 ? failure : error;
+    }
+    if (tried === tries || !canPass(failure) || isSuspended()) throw failure;
+    if (!(await waitBefore(tried, signal))) throw failure;
+    onRetry();
+  }
+}
+
+/** Half of the time is fixed and half is chance, so that many mirrors do not come back together. */
+async function waitBefore(
+  retry: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const longest = longestDelay * retry;
+  const ms = longest * (0.5 + Math.random() / 2);
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+  return !signal.aborted;
+}
+
+/** No word of the origin on the thing itself: a broken connection, or a status that says "not now". */
+function canPass(error: unknown): boolean {
+  if (error instanceof OriginStatus) return passingStatuses.has(error.status);
+  return (
+    error instanceof OriginUnreachable ||
+    error instanceof OriginTimedOut ||
+    error instanceof OriginAnswerCut
+  );
+}
+
+const passingStatuses: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);

@@ -1,0 +1,126 @@
+import { z } from "zod";
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
+import { isVersion, type Version } from "../../address/version.ts";
+import { OriginAnswerUnusable } from "../../errors.ts";
+import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
+import type { OriginLimits } from "../guard/origin-settings.ts";
+import { absentOn404 } from "./provider-registry.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+import type { ServiceDiscovery } from "./service-discovery.ts";
+
+/** Where a registry says that a module is, not yet read; relative locations count from `base`. */
+export interface OriginLocation {
+  readonly location: string;
+  readonly base: URL;
+}
+
+const versionsAnswer = z.object({
+  modules: z
+    .array(
+      z.object({
+        versions: z.array(z.object({ version: z.string() })).nullish(),
+      }),
+    )
+    .min(1),
+});
+
+const locationAnswer = z.object({ location: z.string().nullish() });
+
+/** More is no location. */
+const locationBytes = 64 * 1024;
+
+/** An origin that speaks the module registry protocol. */
+export class ModuleRegistry {
+  readonly #http: HttpClient;
+  readonly #discovery: ServiceDiscovery;
+  readonly #limits: OriginLimits;
+
+  constructor(
+    http: HttpClient,
+    discovery: ServiceDiscovery,
+    limits: OriginLimits,
+  ) {
+    this.#http = http;
+    this.#discovery = discovery;
+    this.#limits = limits;
+  }
+
+  /** "List Available Versions for a Specific Module"; what is no semantic version is left out. Throws NotFound. */
+  async listVersions(
+    address: ModuleAddress,
+    signal: AbortSignal,
+  ): Promise<readonly Version[]> {
+    const url = await this.#urlOf(address, "versions", signal);
+    const subject = formatModuleAddress(address);
+    const answer = await absentOn404(subject, () =>
+      this.#http.fetchJson(url, signal, undefined, subject),
+    );
+    const parsed = versionsAnswer.safeParse(answer.value);
+    if (!parsed.success)
+      throw unusable(answer.url, "it is no list of a module's versions");
+    // The first one is the module that was asked for.
+    const versions = parsed.data.modules[0]?.versions ?? [];
+    if (versions.length > this.#limits.versions)
+      throw unusable(
+        answer.url,
+        `it lists more than ${this.#limits.versions} versions`,
+      );
+    const texts = versions.map(({ version }) => version);
+    return [...new Set(texts.filter(isVersion))];
+  }
+
+  /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws NotFound. */
+  async findLocation(
+    address: ModuleAddress,
+    version: Version,
+    signal: AbortSignal,
+  ): Promise<OriginLocation> {
+    const url = await this.#urlOf(address, `${version}/download`, signal);
+    const subject = `${formatModuleAddress(address)} ${version}`;
+    const answer = await absentOn404(subject, () =>
+      this.#http.fetchAnswer(
+        url,
+        locationBytes,
+        signal,
+        formatModuleAddress(address),
+      ),
+    );
+    const location = readBody(answer) ?? readHeader(answer);
+    if (location === undefined)
+      throw unusable(answer.url, "it names no place of the module");
+    return { location, base: answer.url };
+  }
+
+  async #urlOf(
+    { namespace, name, system }: ModuleAddress,
+    rest: string,
+    signal: AbortSignal,
+  ): Promise<URL> {
+    const base = await this.#discovery.findService("modules.v1", signal);
+    return new URL(`${namespace}/${name}/${system}/${rest}`, base);
+  }
+}
+
+function readBody({ bytes }: OriginAnswer): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const parsed = locationAnswer.safeParse(JSON.parse(text));
+    const location = parsed.data?.location ?? "";
+    return location === "" ? undefined : location;
+  } catch {
+    // With the header a body is free to be anything.
+    return undefined;
+  }
+}
+
+function readHeader({ headers }: OriginAnswer): string | undefined {
+  const value = headers["x-terraform-get"];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function unusable(url: URL, reason: string): OriginAnswerUnusable {
+  return new OriginAnswerUnusable(formatPublicUrl(url), reason);
+}

@@ -1,0 +1,173 @@
+import { z } from "zod";
+import { OriginAnswerUnusable } from "../../errors.ts";
+import type { HttpClient } from "../http/http-client.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** A public key as its issuer publishes it (RFC 7517, 4); members are checked by who uses it. */
+export type PublishedKey = Readonly<Record<string, unknown>> & {
+  readonly kty: string;
+};
+
+/** What an OpenID provider says of itself at one time. */
+export interface OpenIdConfiguration {
+  readonly authorizationEndpoint: URL;
+  readonly tokenEndpoint: URL;
+  readonly keys: readonly PublishedKey[];
+}
+
+export interface OpenIdSettings {
+  /** The issuer's identifier; with or without a slash at its end. */
+  readonly issuer: URL;
+  /** Milliseconds for one answer in all. */
+  readonly deadline: number;
+  /** Milliseconds for which its keys are used while it is failing. */
+  readonly staleFor: number;
+  /** Milliseconds on the monotonic clock. */
+  readonly now: () => number;
+}
+
+interface Known {
+  readonly value: OpenIdConfiguration;
+  readonly at: number;
+}
+
+const freshFor = 10 * 60_000;
+/** How often the issuer is asked at most, whatever clients send. */
+const mostAsked = { times: 4, within: 60_000 };
+/** Bytes. */
+const longestDocument = 256 * 1024;
+
+const httpsEndpoint = z
+  .url({ protocol: /^https$/ })
+  .transform((text) => new URL(text));
+
+/** OpenID Connect Discovery 1.0, 3. */
+const metadata = z.object({
+  issuer: z.string(),
+  authorization_endpoint: httpsEndpoint,
+  token_endpoint: httpsEndpoint,
+  jwks_uri: httpsEndpoint,
+});
+
+/** RFC 7517, 5. */
+const keySet = z.object({
+  keys: z.array(z.looseObject({ kty: z.string() })).max(100),
+});
+
+/** Asks an issuer for its endpoints and keys, remembers them for 10 minutes, and keeps them while it is failing. */
+export class OpenIdProvider {
+  readonly #http: HttpClient;
+  readonly #settings: OpenIdSettings;
+  #known: Known | undefined;
+  #asking: Promise<OpenIdConfiguration> | undefined;
+  /** When it was asked. */
+  #asked: readonly number[] = [];
+  #failure: unknown;
+
+  constructor(http: HttpClient, settings: OpenIdSettings) {
+    this.#http = http;
+    this.#settings = settings;
+  }
+
+  /** Fresh, or stale while the issuer is failing; throws its failure when nothing is known. */
+  async find(): Promise<OpenIdConfiguration> {
+    const { now, staleFor } = this.#settings;
+    const known = this.#known;
+    const age = known === undefined ? Infinity : now() - known.at;
+    if (known !== undefined && age < freshFor) return known.value;
+    try {
+      return await this.#askWithinBounds();
+    } catch (error) {
+      if (known !== undefined && age < freshFor + staleFor) return known.value;
+      throw error;
+    }
+  }
+
+  /**
+   * What is known since `seen`, asking for it when that is allowed again; `seen`
+   * itself when the issuer was asked often enough. Throws the issuer's failure.
+   */
+  async findNewer(seen: OpenIdConfiguration): Promise<OpenIdConfiguration> {
+    const known = this.#known?.value;
+    if (known !== undefined && known !== seen) return known;
+    if (this.#mayAsk() || this.#failure !== undefined)
+      return this.#askWithinBounds();
+    return seen;
+  }
+
+  #mayAsk(): boolean {
+    const since = this.#settings.now() - mostAsked.within;
+    this.#asked = this.#asked.filter((at) => at > since);
+    return this.#asking !== undefined || this.#asked.length < mostAsked.times;
+  }
+
+  /** One request for all who ask at once; rethrows the last failure when it was asked often enough. */
+  async #askWithinBounds(): Promise<OpenIdConfiguration> {
+    if (!this.#mayAsk()) {
+      if (this.#failure !== undefined) throw this.#failure as Error;
+      if (this.#known !== undefined) return this.#known.value;
+    }
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<OpenIdConfiguration> {
+    const { now, deadline } = this.#settings;
+    this.#asked = [...this.#asked, now()];
+    try {
+      const value = await this.#fetch(AbortSignal.timeout(deadline));
+      this.#failure = undefined;
+      this.#known = { value, at: now() };
+      return value;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  async #fetch(signal: AbortSignal): Promise<OpenIdConfiguration> {
+    const { issuer } = this.#settings;
+    const path = `${withoutSlash(issuer.pathname)}/.well-known/openid-configuration`;
+    const found = await this.#read(new URL(path, issuer), metadata, signal);
+    // Discovery 1.0, 4.3: or one issuer could speak for another.
+    if (withoutSlash(found.issuer) !== withoutSlash(issuer.href))
+      throw new OriginAnswerUnusable(
+        formatPublicUrl(issuer),
+        `it calls itself ${JSON.stringify(found.issuer.slice(0, 200))}: set "auth.oidc.issuer" to the name that it has`,
+      );
+    const { keys } = await this.#read(found.jwks_uri, keySet, signal);
+    return {
+      authorizationEndpoint: found.authorization_endpoint,
+      tokenEndpoint: found.token_endpoint,
+      keys,
+    };
+  }
+
+  /** Key sets have a media type of their own (RFC 7517, 8.5), so none is asked for. */
+  async #read<T>(
+    url: URL,
+    shape: z.ZodType<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const document = await this.#http.fetchDocument(
+      url,
+      longestDocument,
+      signal,
+    );
+    try {
+      return shape.parse(JSON.parse(new TextDecoder().decode(document.bytes)));
+    } catch (error) {
+      throw new OriginAnswerUnusable(
+        formatPublicUrl(document.url),
+        "it is not what OpenID Connect Discovery describes",
+        { cause: error },
+      );
+    }
+  }
+}
+
+function withoutSlash(text: string): string {
+  return text.replace(/\/$/, "");
+}

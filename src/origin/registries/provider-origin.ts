@@ -1,0 +1,70 @@
+import type { PackageHash } from "../../address/hash.ts";
+import type { Platform } from "../../address/platform.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import type { OriginArchive } from "../http/http-client.ts";
+import type { OriginPackage, OriginVersions } from "./registry-answers.ts";
+
+/** Who gave the checksums of a release: a registry its publisher's, a network mirror what it reports itself. */
+export type ProofSource = "registry" | "network-mirror";
+
+/** What speaks for a release, as fetched and not yet believed. */
+export interface OriginChecksums {
+  readonly source: ProofSource;
+  readonly document: Uint8Array;
+  /** Undefined when the origin names no signature. */
+  readonly signature: Uint8Array | undefined;
+}
+
+/** An archive that starts to arrive, with the hashes of its content that it must have one of. */
+export interface UnnamedArchive extends OriginArchive {
+  readonly packageHashes: readonly PackageHash[];
+}
+
+/** Where the providers of a hostname come from: its registry, or a network mirror of it. */
+export interface ProviderOrigin {
+  readonly source: ProofSource;
+
+  /** Throws NotFound when the origin says so. */
+  listVersions(
+    address: ProviderAddress,
+    signal: AbortSignal,
+  ): Promise<OriginVersions>;
+
+  /** Throws NotFound when the origin says so. */
+  findPackage(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+    signal: AbortSignal,
+  ): Promise<OriginPackage>;
+
+  /** The package of whichever platform; undefined `offered` is not known. Throws NotFound when there is none. */
+  findAnyPackage(
+    address: ProviderAddress,
+    version: Version,
+    offered: readonly Platform[] | undefined,
+    signal: AbortSignal,
+  ): Promise<OriginPackage>;
+
+  /** SHA256SUMS and its signature; a failure counts against `address` alone. */
+  fetchChecksums(
+    found: OriginPackage,
+    signal: AbortSignal,
+    address?: ProviderAddress,
+  ): Promise<OriginChecksums>;
+
+  /** The archive of a package without `shasum`. Throws NotFound. */
+  openUnnamed(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+    signal: AbortSignal,
+  ): Promise<UnnamedArchive>;
+
+  openArchive(
+    found: OriginPackage,
+    signal: AbortSignal,
+    address?: ProviderAddress,
+  ): Promise<OriginArchive>;
+}

@@ -1,0 +1,171 @@
+import { formatArchiveName } from "../../address/archive-name.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { isAbsence, NotFound, OriginStatus } from "../../errors.ts";
+import type { HttpClient, OriginArchive } from "../http/http-client.ts";
+import type { OriginLimits } from "../guard/origin-settings.ts";
+import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
+import {
+  parsePackage,
+  parseVersions,
+  type OriginPackage,
+  type OriginVersions,
+} from "./registry-answers.ts";
+import type { ServiceDiscovery } from "./service-discovery.ts";
+
+/** Asked in this order when the registry does not say which platforms it has. */
+const commonPlatforms: readonly Platform[] = [
+  { os: "linux", arch: "amd64" },
+  { os: "darwin", arch: "arm64" },
+  { os: "windows", arch: "amd64" },
+  { os: "linux", arch: "arm64" },
+  { os: "darwin", arch: "amd64" },
+  { os: "linux", arch: "386" },
+  { os: "linux", arch: "arm" },
+  { os: "windows", arch: "386" },
+  { os: "windows", arch: "arm64" },
+  { os: "freebsd", arch: "amd64" },
+];
+
+/** An origin that speaks the provider registry protocol. */
+export class ProviderRegistry implements ProviderOrigin {
+  readonly source = "registry";
+  readonly #http: HttpClient;
+  readonly #discovery: ServiceDiscovery;
+  readonly #limits: OriginLimits;
+
+  constructor(
+    http: HttpClient,
+    discovery: ServiceDiscovery,
+    limits: OriginLimits,
+  ) {
+    this.#http = http;
+    this.#discovery = discovery;
+    this.#limits = limits;
+  }
+
+  /** "List Available Versions"; throws NotFound when the registry says so. */
+  async listVersions(
+    address: ProviderAddress,
+    signal: AbortSignal,
+  ): Promise<OriginVersions> {
+    const base = await this.#discovery.findService("providers.v1", signal);
+    const path = `${address.namespace}/${address.type}/versions`;
+    const subject = formatProviderAddress(address);
+    const answer = await absentOn404(subject, () =>
+      this.#http.fetchJson(
+        new URL(path, base),
+        signal,
+        this.#limits.originJson,
+        subject,
+      ),
+    );
+    return parseVersions(answer.url, answer.value, this.#limits.versions);
+  }
+
+  /** "Find a Provider Package"; throws NotFound when the registry says so. */
+  async findPackage(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+    signal: AbortSignal,
+  ): Promise<OriginPackage> {
+    const base = await this.#discovery.findService("providers.v1", signal);
+    const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
+    const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
+    const answer = await absentOn404(subject, () =>
+      this.#http.fetchJson(
+        new URL(path, base),
+        signal,
+        this.#packageJson(),
+        formatProviderAddress(address),
+      ),
+    );
+    const filename = formatArchiveName(address, version, platform);
+    return parsePackage(answer.url, answer.value, platform, filename);
+  }
+
+  /** Asks for the common platforms first. */
+  async findAnyPackage(
+    address: ProviderAddress,
+    version: Version,
+    offered: readonly Platform[] | undefined,
+    signal: AbortSignal,
+  ): Promise<OriginPackage> {
+    const candidates = preferCommon(offered ?? commonPlatforms);
+    for (const platform of candidates.slice(0, commonPlatforms.length))
+      try {
+        return await this.findPackage(address, version, platform, signal);
+      } catch (error) {
+        if (!isAbsence(error)) throw error;
+      }
+    throw new NotFound(`${formatProviderAddress(address)} ${version}`);
+  }
+
+  /** SHA256SUMS and its signature, at the same time. */
+  async fetchChecksums(
+    { checksums }: OriginPackage,
+    signal: AbortSignal,
+    address?: ProviderAddress,
+  ): Promise<OriginChecksums> {
+    const { source } = this;
+    if (checksums.kind === "reported")
+      return { source, document: checksums.document, signature: undefined };
+    const { url, signatureUrl } = checksums;
+    const subject = address && formatProviderAddress(address);
+    const fetch = (from: URL, most: number) =>
+      this.#http.fetchDocument(from, most, signal, subject);
+    const [document, signature] = await Promise.all([
+      fetch(url, this.#limits.checksums),
+      signatureUrl && fetch(signatureUrl, this.#limits.signature),
+    ]);
+    return { source, document: document.bytes, signature: signature?.bytes };
+  }
+
+  /** Bytes of a package answer: its keys with room for escapes and the rest; parsing more would hold up everybody. */
+  #packageJson(): number {
+    return Math.min(this.#limits.originJson, 4 * this.#limits.keys);
+  }
+
+  /** Registries name every archive. */
+  openUnnamed(address: ProviderAddress, version: Version): Promise<never> {
+    const subject = `${formatProviderAddress(address)} ${version}`;
+    return Promise.reject(new NotFound(subject));
+  }
+
+  async openArchive(
+    found: OriginPackage,
+    signal: AbortSignal,
+    address?: ProviderAddress,
+  ): Promise<OriginArchive> {
+    const subject = address && formatProviderAddress(address);
+    return this.#http.openArchive(found.downloadUrl, signal, subject);
+  }
+}
+
+function preferCommon(offered: readonly Platform[]): readonly Platform[] {
+  const rank = new Map(
+    commonPlatforms.map((platform, index) => [formatPlatform(platform), index]),
+  );
+  const rankOf = (platform: Platform) =>
+    rank.get(formatPlatform(platform)) ?? commonPlatforms.length;
+  return offered.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** Only a 404 on the thing itself is absence; a 404 elsewhere (discovery, SHA256SUMS) is a failing origin. */
+export async function absentOn404<T>(
+  subject: string,
+  ask: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof OriginStatus && error.status === 404)
+      throw new NotFound(subject, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,251 @@
+import { z } from "zod";
+import {
+  parsePackageHash,
+  parseSha256,
+  type PackageHash,
+  type Sha256,
+} from "../../address/hash.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../address/platform.ts";
+import { isVersion, type Version } from "../../address/version.ts";
+import { OriginAnswerUnusable } from "../../errors.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** One version in a registry's list; `platforms` is undefined when the registry does not say. */
+export interface OriginVersion {
+  readonly version: Version;
+  readonly protocols: readonly string[];
+  readonly platforms: readonly Platform[] | undefined;
+}
+
+export interface OriginVersions {
+  readonly versions: readonly OriginVersion[];
+  readonly warnings: readonly string[];
+}
+
+/** Hashes and size of one platform's package as the registry reports them; nobody signs these. */
+export interface ReportedPackage {
+  readonly packageHashes: readonly PackageHash[];
+  readonly size: number | undefined;
+}
+
+/** What a registry says of a signing key beside the key itself; nobody signs it, and clients show it. */
+export interface KeyLabel {
+  readonly id: string | undefined;
+  /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */
+  readonly trustSignature: string | undefined;
+  readonly source: string | undefined;
+  readonly sourceUrl: string | undefined;
+}
+
+/** Where SHA256SUMS and its signature are, or what a network mirror reports instead. */
+export type ChecksumsPlace =
+  | {
+      readonly kind: "published";
+      readonly url: URL;
+      readonly signatureUrl: URL | undefined;
+    }
+  | { readonly kind: "reported"; readonly document: Uint8Array };
+
+/** What an origin says of one package, not yet believed. */
+export interface OriginPackage {
+  readonly filename: string;
+  readonly downloadUrl: URL;
+  /** Undefined when a network mirror names the content of the archive alone. */
+  readonly shasum: Sha256 | undefined;
+  readonly checksums: ChecksumsPlace;
+  /** ASCII-armored, in the registry's order. */
+  readonly signingKeys: readonly string[];
+  /** One for each of `signingKeys`. */
+  readonly keyLabels: readonly KeyLabel[];
+  readonly protocols: readonly string[];
+  /** By OS_ARCH; empty unless the registry reports all platforms (registry.opentofu.org). */
+  readonly reported: ReadonlyMap<string, ReportedPackage>;
+}
+
+const texts = z.array(z.string()).nullish();
+
+/** Left out when it is no text. */
+const label = z.string().optional().catch(undefined);
+
+const versionsAnswer = z.object({
+  versions: z.array(
+    z.object({
+      version: z.string(),
+      protocols: texts,
+      platforms: z
+        .array(z.object({ os: z.string(), arch: z.string() }))
+        .nullish(),
+    }),
+  ),
+  warnings: texts,
+});
+
+const packageAnswer = z.object({
+  os: z.string(),
+  arch: z.string(),
+  filename: z.string(),
+  download_url: z.string(),
+  shasum: z.string(),
+  shasums_url: z.string(),
+  shasums_signature_url: z.string().nullish(),
+  protocols: texts,
+  signing_keys: z
+    .object({
+      gpg_public_keys: z
+        .array(
+          z.object({
+            ascii_armor: z.string(),
+            key_id: label,
+            trust_signature: label,
+            source: label,
+            source_url: label,
+          }),
+        )
+        .nullish(),
+    })
+    .nullish(),
+  packages: z
+    .record(
+      z.string(),
+      z.object({ hashes: texts, package_size: z.number().nullish() }),
+    )
+    .nullish(),
+});
+
+/** Versions that are not semantic versions are left out, as clients do; a repeated one counts once. */
+export function parseVersions(
+  url: URL,
+  value: unknown,
+  most: number,
+): OriginVersions {
+  // Counted first, because each one takes its time to be looked at.
+  const { versions: listed } = (value ?? {}) as { versions?: unknown };
+  if (Array.isArray(listed) && listed.length > most)
+    throw unusable(url, `it lists more than ${most} versions`);
+  const answer = checkShape(url, versionsAnswer, value);
+  const versions = new Map<string, OriginVersion>();
+  for (const { version, protocols, platforms } of answer.versions)
+    if (isVersion(version) && !versions.has(version))
+      versions.set(version, {
+        version,
+        protocols: protocols ?? [],
+        platforms: readPlatforms(platforms),
+      });
+  return {
+    versions: [...versions.values()],
+    warnings: answer.warnings ?? [],
+  };
+}
+
+/** Throws OriginAnswerUnusable unless the answer is for exactly this platform and file name. */
+export function parsePackage(
+  url: URL,
+  value: unknown,
+  platform: Platform,
+  filename: string,
+): OriginPackage {
+  const answer = checkShape(url, packageAnswer, value);
+  expectSame(url, "platform", formatPlatform(platform), formatPlatform(answer));
+  expectSame(url, "filename", filename, answer.filename);
+  const keys = answer.signing_keys?.gpg_public_keys ?? [];
+  return {
+    filename,
+    downloadUrl: resolve(url, answer.download_url),
+    shasum: readDigest(url, answer.shasum),
+    checksums: {
+      kind: "published",
+      url: resolve(url, answer.shasums_url),
+      signatureUrl: answer.shasums_signature_url
+        ? resolve(url, answer.shasums_signature_url)
+        : undefined,
+    },
+    signingKeys: keys.map((key) => key.ascii_armor),
+    keyLabels: keys.map((key) => ({
+      id: key.key_id,
+      trustSignature: key.trust_signature,
+      source: key.source,
+      sourceUrl: key.source_url,
+    })),
+    protocols: answer.protocols ?? [],
+    reported: readReported(answer.packages ?? {}),
+  };
+}
+
+function readReported(
+  packages: NonNullable<z.infer<typeof packageAnswer>["packages"]>,
+): ReadonlyMap<string, ReportedPackage> {
+  return new Map(
+    Object.entries(packages).map(([platform, reported]) => [
+      platform,
+      {
+        packageHashes: (reported.hashes ?? []).flatMap(readPackageHash),
+        size: reported.package_size ?? undefined,
+      },
+    ]),
+  );
+}
+
+/** An empty list, or one of which nothing can be read, says as little as none. */
+function readPlatforms(
+  platforms: readonly Platform[] | null | undefined,
+): readonly Platform[] | undefined {
+  const readable = (platforms ?? []).flatMap(readPlatform);
+  return readable.length === 0 ? undefined : readable;
+}
+
+function readPlatform(platform: Platform): readonly Platform[] {
+  try {
+    return [parsePlatform(formatPlatform(platform))];
+  } catch {
+    return [];
+  }
+}
+
+function readPackageHash(text: string): readonly PackageHash[] {
+  try {
+    return [parsePackageHash(text)];
+  } catch {
+    return [];
+  }
+}
+
+function readDigest(url: URL, text: string): Sha256 {
+  try {
+    return parseSha256(text);
+  } catch (error) {
+    throw unusable(url, "its shasum is not 64 hexadecimal digits", error);
+  }
+}
+
+export function resolve(url: URL, reference: string): URL {
+  const resolved = URL.parse(reference, url.href);
+  if (resolved === null) throw unusable(url, "it holds an unusable URL");
+  return resolved;
+}
+
+function expectSame(url: URL, what: string, expected: string, got: string) {
+  if (got !== expected)
+    throw unusable(url, `its ${what} is "${got}", expected "${expected}"`);
+}
+
+export function checkShape<T>(
+  url: URL,
+  shape: z.ZodType<T>,
+  value: unknown,
+): T {
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw unusable(
+    url,
+    `at "${issue?.path.join(".") ?? ""}": ${issue?.message ?? "wrong shape"}`,
+  );
+}
+
+export function unusable(url: URL, reason: string, cause?: unknown) {
+  return new OriginAnswerUnusable(formatPublicUrl(url), reason, { cause });
+}

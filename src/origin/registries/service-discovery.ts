@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { NotFound, OriginAnswerUnusable } from "../../errors.ts";
+import type { HttpClient } from "../http/http-client.ts";
+import { describeFailure } from "../http/http-failure.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** The services that provider and module clients look for (Remote Service Discovery). */
+export type ServiceName = "providers.v1" | "modules.v1";
+
+interface Discovered {
+  readonly url: URL;
+  readonly services: Readonly<Record<string, unknown>>;
+  readonly until: number;
+}
+
+const document = z.record(z.string(), z.unknown());
+
+/** Remembers one host's discovery document for `freshFor` milliseconds; many askers share one request. */
+export class ServiceDiscovery {
+  readonly #http: HttpClient;
+  readonly #start: URL;
+  readonly #freshFor: number;
+  readonly #now: () => number;
+  #known: Discovered | undefined;
+  #asking: Promise<Discovered> | undefined;
+
+  /** `now` is monotonic, in milliseconds. */
+  constructor(
+    http: HttpClient,
+    origin: URL,
+    freshFor: number,
+    now = () => performance.now(),
+  ) {
+    this.#http = http;
+    this.#start = new URL("/.well-known/terraform.json", origin);
+    this.#freshFor = freshFor;
+    this.#now = now;
+  }
+
+  /**
+   * The service's base URL, ending in `/`. Throws NotFound when a host has no
+   * modules, as most have none; providers are what it is configured for, so
+   * without them OriginAnswerUnusable is thrown.
+   */
+  async findService(name: ServiceName, signal: AbortSignal): Promise<URL> {
+    const discovered = await this.#discover(signal);
+    const value = discovered.services[name];
+    if (value === undefined && name === "modules.v1")
+      throw new NotFound(`a module registry at ${discovered.url.host}`);
+    const url =
+      typeof value === "string" ? URL.parse(value, discovered.url.href) : null;
+    if (url === null)
+      throw new OriginAnswerUnusable(
+        formatPublicUrl(discovered.url),
+        `it names no usable ${name} service`,
+      );
+    if (!url.pathname.endsWith("/")) url.pathname += "/";
+    return url;
+  }
+
+  async #discover(signal: AbortSignal): Promise<Discovered> {
+    const known = this.#known;
+    const isFresh = known !== undefined && this.#now() < known.until;
+    // A host that may be asked once in a while shall be asked what is wanted of it.
+    const isSpared = known !== undefined && this.#http.isSuspended(this.#start);
+    if (isFresh || isSpared) return known;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return untilAborted(this.#asking, signal).catch((error: unknown) => {
+      throw describeFailure(this.#start, error, "request");
+    });
+  }
+
+  /** Detached from the askers, so that the first one to leave takes nothing from the others; the client's deadline ends it. */
+  async #ask(): Promise<Discovered> {
+    const detached = new AbortController().signal;
+    const answer = await this.#http.fetchJson(this.#start, detached);
+    const parsed = document.safeParse(answer.value);
+    if (!parsed.success)
+      throw new OriginAnswerUnusable(
+        formatPublicUrl(answer.url),
+        "it is not a service discovery document",
+      );
+    const until = this.#now() + this.#freshFor;
+    this.#known = { url: answer.url, services: parsed.data, until };
+    return this.#known;
+  }
+}
+
+/** Rejects with the signal's reason when it aborts first. */
+async function untilAborted<T>(
+  asked: Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([asked, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

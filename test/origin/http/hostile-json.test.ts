@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { OriginAnswerUnusable } from "../../../src/errors.ts";
+import { parseJsonText } from "../../../src/origin/http/json-text.ts";
+import {
+  parsePackage,
+  parseVersions,
+} from "../../../src/origin/registries/registry-answers.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never } from "../clients.ts";
+
+const url = new URL("https://registry.example.com/v1/providers/a/b/versions");
+const limit = 16 * 1024 * 1024;
+const linux = { os: "linux", arch: "amd64" };
+
+const parse = (text: string) => parseJsonText(url, Buffer.from(text));
+
+function listOf(count: number): string {
+  const versions = Array.from({ length: count }, (_, patch) => ({
+    version: `1.0.${patch}`,
+    protocols: ["5.0"],
+    platforms: [linux],
+  }));
+  return JSON.stringify({ versions });
+}
+
+describe("a JSON text", () => {
+  it.each([
+    ["nested arrays", "[".repeat(limit / 2) + "]".repeat(limit / 2)],
+    ["arrays that are never closed", "[".repeat(limit)],
+    ["nested objects", '{"a":'.repeat(limit / 5)],
+    ["a little too much nesting", `${"[".repeat(101)}${"]".repeat(101)}`],
+    ["nesting after a text with brackets", `["]]]]",${"[".repeat(5_000)}`],
+    ["nesting after an escaped quote", `["\\"",${"[".repeat(5_000)}`],
+    ["nesting after an escaped backslash", `["\\\\",${"[".repeat(5_000)}`],
+    ["millions of small arrays", `[${"[],".repeat(limit / 3 - 1)}[]]`],
+  ])("of %s is refused unparsed", (_, text) => {
+    const before = process.memoryUsage().rss;
+    expect(() => parse(text)).toThrow(/nested more|objects and arrays/);
+    const grown = process.memoryUsage().rss - before;
+    expect(grown).toBeLessThan(100 * 1024 * 1024);
+  });
+
+  it.each([
+    `${"[".repeat(100)}${"]".repeat(100)}`,
+    JSON.stringify({ text: "[".repeat(10_000), more: '\\"[{' }),
+    JSON.stringify(["é[", "\u{1f600}{", "\\".repeat(999)]),
+    "1",
+    '"["',
+  ])("that is deep or odd within reason is read: %.40j", (text) => {
+    expect(parse(text)).toEqual(JSON.parse(text));
+  });
+
+  it.each(['"', '"\\', "", "{", "[1,]", "nul", "{}{}"])(
+    "that is none is refused: %j",
+    (text) => {
+      expect(() => parse(text)).toThrow(OriginAnswerUnusable);
+    },
+  );
+
+  it("that is no UTF-8 is refused", () => {
+    const bytes = Uint8Array.of(0x22, 0xff, 0x22);
+    expect(() => parseJsonText(url, bytes)).toThrow(/not JSON/);
+  });
+});
+
+describe("a list of versions", () => {
+  it("of 100 000 is refused, and the largest that may be is read", () => {
+    const read = (count: number) =>
+      parseVersions(url, parse(listOf(count)), 50_000).versions.length;
+    expect(read(50_000)).toBe(50_000);
+    expect(() => read(50_001)).toThrow(/more than 50000 versions/);
+    expect(() => read(100_000)).toThrow(/more than 50000 versions/);
+  });
+
+  it.each([
+    '{"__proto__":{"versions":[]}}',
+    '{"versions":{"__proto__":[],"length":1}}',
+    '{"versions":[{"__proto__":{"version":"1.0.0"}}]}',
+    '{"versions":[{"version":{"__proto__":"1.0.0"}}]}',
+    '{"versions":[null]}',
+    "null",
+    "[]",
+    "1",
+  ])("is not found in %s", (text) => {
+    expect(() => parseVersions(url, parse(text), 10)).toThrow(
+      OriginAnswerUnusable,
+    );
+  });
+});
+
+describe("the key __proto__", () => {
+  it("changes no object but is a name like any other", () => {
+    const filename = "terraform-provider-b_1.0.0_linux_amd64.zip";
+    const hostile = `{"polluted":true,"hashes":["zh:${"a".repeat(64)}"]}`;
+    const text = `{"os":"linux","arch":"amd64","filename":"${filename}",
+      "download_url":"a","shasums_url":"b","shasum":"${"a".repeat(64)}",
+      "__proto__":${hostile},"constructor":{"prototype":${hostile}},
+      "packages":{"__proto__":${hostile},"constructor":${hostile}}}`;
+    const found = parsePackage(url, parse(text), linux, filename);
+    expect(found.reported.get("linux_amd64")).toBeUndefined();
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect(Object.getPrototypeOf(found)).toBe(Object.prototype);
+  });
+});
+
+describe("an answer", () => {
+  let home: Registry;
+  let ca: string;
+
+  beforeAll(async () => {
+    const authority = await createAuthority();
+    ca = authority.caPem;
+    home = await startRegistry({ authority });
+    home.serve("/document", "{}");
+  });
+
+  afterEach(() => home.heal());
+  afterAll(() => home.stop());
+
+  it.each(["gzip", "br", "zstd", "deflate", "gzip, gzip", "x-gzip"])(
+    "that could be a bomb in %s is not unpacked",
+    async (encoding) => {
+      home.script("other", faults.header("Content-Encoding", encoding));
+      const asked = makeClient(home.url, ca).fetchJson(
+        new URL("/document", home.url),
+        never,
+      );
+      await expect(asked).rejects.toThrow(/content encoding/);
+    },
+  );
+
+  it("without an end is cut at its limit, however it is sent", async () => {
+    const endless = faults.body(Buffer.alloc(8 * 1024 * 1024, " "));
+    for (const framing of [faults.chunked, faults.cutUnannounced(limit)]) {
+      home.requests.clear();
+      home.script("other", faults.all(endless, framing));
+      const asked = makeClient(home.url, ca).fetchJson(
+        new URL("/document", home.url),
+        never,
+      );
+      await expect(asked).rejects.toThrow(/larger than 100000 bytes/);
+      const [request] = home.requests.list();
+      expect(await request?.ended).toBe("cut");
+      expect(home.requests.count()).toBe(1);
+    }
+  });
+});

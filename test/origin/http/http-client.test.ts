@@ -1,0 +1,232 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  OriginAnswerUnusable,
+  OriginTimedOut,
+  OriginUnreachable,
+} from "../../../src/errors.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never, readAll } from "../clients.ts";
+
+let ca: string;
+let home: Registry;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  home = await startRegistry({ authority });
+  home.serve("/document", '{"a":1}');
+  home.serve("/large", Buffer.alloc(500_000, "x"), "application/zip");
+});
+
+afterEach(() => {
+  home.heal();
+  home.requests.clear();
+});
+
+afterAll(() => home.stop());
+
+function urlOf(path: string): URL {
+  return new URL(path, home.url);
+}
+
+/** Redirects /hop/N to /hop/N-1, and /hop/0 to `end`. */
+function hops(end: string): Fault {
+  return (reply, request) => {
+    const [, left = ""] = /^\/hop\/(\d+)/.exec(request.path) ?? [];
+    if (left === "") return reply;
+    const next = left === "0" ? end : `/hop/${Number(left) - 1}`;
+    return faults.redirect(next)(reply, request);
+  };
+}
+
+describe("a document", () => {
+  it.each([
+    "application/json",
+    "application/json; charset=utf-8",
+    "Application/JSON;charset=UTF-8",
+    "application/json ; foo=bar",
+  ])("is JSON with the media type %s", async (type) => {
+    home.script("other", faults.mediaType(type));
+    const answer = await makeClient(home.url, ca).fetchJson(
+      urlOf("/document"),
+      never,
+    );
+    expect(answer.value).toEqual({ a: 1 });
+  });
+
+  it.each(["text/json", "application/jsonp", "application/problem+json", ""])(
+    "is not JSON with the media type %j",
+    async (type) => {
+      home.script("other", faults.mediaType(type));
+      await expect(
+        makeClient(home.url, ca).fetchJson(urlOf("/document"), never),
+      ).rejects.toThrow(OriginAnswerUnusable);
+    },
+  );
+
+  it("asks for no encoding and names itself", async () => {
+    await makeClient(home.url, ca).fetchJson(urlOf("/document"), never);
+    expect(home.requests.list()[0]?.headers).toMatchObject({
+      accept: "application/json",
+      "accept-encoding": "identity",
+      "user-agent": "provender",
+    });
+    expect(home.requests.list()[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it.each(["gzip", "br", "GZIP", "identity, gzip"])(
+    "is refused in the content encoding %s",
+    async (encoding) => {
+      home.script("other", faults.header("Content-Encoding", encoding));
+      const client = makeClient(home.url, ca);
+      for (const ask of [
+        () => client.fetchJson(urlOf("/document"), never),
+        () => client.fetchDocument(urlOf("/document"), 100, never),
+        () => client.openArchive(urlOf("/document"), never),
+      ])
+        await expect(ask()).rejects.toThrow(/content encoding/);
+    },
+  );
+
+  it.each<[string, Fault]>([
+    ["announced", faults.normal],
+    ["not announced", faults.chunked],
+  ])("may be as large as its limit and no larger, %s", async (_, framing) => {
+    const client = makeClient(home.url, ca, {}, { originJson: 7 });
+    home.script("other", framing);
+    const url = urlOf("/document");
+    const { bytes } = await client.fetchDocument(url, 7, never);
+    expect(Buffer.from(bytes).toString()).toBe('{"a":1}');
+    await expect(client.fetchDocument(url, 6, never)).rejects.toThrow(
+      /larger than 6 bytes/,
+    );
+    expect((await client.fetchJson(url, never)).value).toEqual({ a: 1 });
+    const small = makeClient(home.url, ca, {}, { originJson: 6 });
+    await expect(small.fetchJson(url, never)).rejects.toThrow(/larger than/);
+  });
+
+  it("has one deadline for headers and body, redirects included", async () => {
+    const client = makeClient(home.url, ca, {}, { json: 300 });
+    const stuck = barrier();
+    const late = faults.all(hops("/document"), faults.delayed(120));
+    for (const [path, fault] of [
+      ["/document", faults.hang],
+      ["/document", stuck.afterBytes(0)],
+      ["/document", stuck.afterBytes(3)],
+      ["/hop/4", late],
+    ] as const) {
+      home.script("other", fault);
+      await expect(client.fetchJson(urlOf(path), never)).rejects.toThrow(
+        OriginTimedOut,
+      );
+    }
+    stuck.release();
+  });
+
+  it("ends with the asker's own signal", async () => {
+    home.script("other", faults.hang);
+    const asker = new AbortController();
+    const asked = makeClient(home.url, ca).fetchJson(
+      urlOf("/document"),
+      asker.signal,
+    );
+    const rejected = expect(asked).rejects.toThrow(OriginTimedOut);
+    await home.requests.reach("other");
+    asker.abort();
+    await rejected;
+    expect(await home.requests.list()[0]?.ended).toBe("cut");
+  });
+});
+
+describe("an archive", () => {
+  it("has its announced size and arrives", async () => {
+    const client = makeClient(home.url, ca);
+    const archive = await client.openArchive(urlOf("/large"), never);
+    expect(archive.size).toBe(500_000);
+    expect((await readAll(archive.body)).length).toBe(500_000);
+  });
+
+  it("is refused before its body when it announces more than the limit", async () => {
+    const client = makeClient(home.url, ca, {}, { archive: 499_999 });
+    await expect(client.openArchive(urlOf("/large"), never)).rejects.toThrow(
+      /larger than 499999/,
+    );
+  });
+
+  it("is cut at the limit when it announces nothing", async () => {
+    home.script("other", faults.chunked);
+    const client = makeClient(home.url, ca, {}, { archive: 499_999 });
+    const archive = await client.openArchive(urlOf("/large"), never);
+    expect(archive.size).toBeUndefined();
+    await expect(readAll(archive.body)).rejects.toThrow(/larger than 499999/);
+    expect(await home.requests.list()[0]?.ended).toBeDefined();
+  });
+
+  it("may take longer than a document", async () => {
+    home.script("other", faults.slow(1_000_000));
+    const client = makeClient(home.url, ca, {}, { json: 50 });
+    const archive = await client.openArchive(urlOf("/large"), never);
+    expect((await readAll(archive.body)).length).toBe(500_000);
+  });
+
+  it("fails when its first byte is late", async () => {
+    home.script("other", faults.hang);
+    const client = makeClient(home.url, ca, {}, { firstByte: 200 });
+    await expect(client.openArchive(urlOf("/large"), never)).rejects.toThrow(
+      /no first byte/,
+    );
+  });
+
+  it("fails when it stands still", async () => {
+    const stuck = barrier();
+    home.script("other", stuck.afterBytes(100_000));
+    const client = makeClient(home.url, ca, {}, { idle: 200 });
+    const archive = await client.openArchive(urlOf("/large"), never);
+    await expect(readAll(archive.body)).rejects.toThrow(/stood still/);
+    stuck.release();
+  });
+
+  it("fails when it is slower than the least rate, though it never stands still", async () => {
+    home.script("other", faults.slow(100_000));
+    const client = makeClient(
+      home.url,
+      ca,
+      {},
+      { rate: 400_000, rateWindow: 300 },
+    );
+    const archive = await client.openArchive(urlOf("/large"), never);
+    await expect(readAll(archive.body)).rejects.toThrow(/limits\.rate/);
+  });
+
+  it("ends its connection when nobody wants the rest", async () => {
+    const held = barrier();
+    home.script("other", held.afterBytes(100_000));
+    const client = makeClient(home.url, ca);
+    const archive = await client.openArchive(urlOf("/large"), never);
+    for await (const piece of archive.body) if (piece.length > 0) break;
+    expect(await home.requests.list()[0]?.ended).toBe("cut");
+  });
+});
+
+describe("a connection", () => {
+  it("needs a certificate that the origin's CA signed", async () => {
+    const stranger = await createAuthority();
+    const client = makeClient(home.url, stranger.caPem);
+    await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
+      OriginUnreachable,
+    );
+  });
+
+  it("that is refused is told with the URL and the reason", async () => {
+    const client = makeClient("https://127.0.0.1:1/", ca);
+    await expect(
+      client.fetchJson(new URL("https://127.0.0.1:1/x?sig=hush"), never),
+    ).rejects.toThrow(
+      "https://127.0.0.1:1/x could not be reached (ECONNREFUSED)",
+    );
+  });
+});

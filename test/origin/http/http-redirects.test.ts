@@ -1,0 +1,182 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { OriginAddressRefused } from "../../../src/errors.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never } from "../clients.ts";
+
+let ca: string;
+let home: Registry;
+let other: Registry;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  home = await startRegistry({ authority });
+  other = await startRegistry({ authority });
+  for (const registry of [home, other]) {
+    registry.serve("/document", '{"a":1}');
+  }
+});
+
+afterEach(() => {
+  for (const registry of [home, other]) {
+    registry.heal();
+    registry.requests.clear();
+  }
+});
+
+afterAll(async () => {
+  await home.stop();
+  await other.stop();
+});
+
+function urlOf(path: string, registry = home): URL {
+  return new URL(path, registry.url);
+}
+
+/** Redirects /hop/N to /hop/N-1, and /hop/0 to `end`. */
+function hops(end: string): Fault {
+  return (reply, request) => {
+    const [, left = ""] = /^\/hop\/(\d+)/.exec(request.path) ?? [];
+    if (left === "") return reply;
+    const next = left === "0" ? end : `/hop/${Number(left) - 1}`;
+    return faults.redirect(next)(reply, request);
+  };
+}
+
+describe("a redirect", () => {
+  it("is followed five times and not six, and the last URL is told", async () => {
+    const client = makeClient(home.url, ca);
+    home.script("other", hops("/document"));
+    const answer = await client.fetchJson(urlOf("/hop/4"), never);
+    expect(answer.url.href).toBe(urlOf("/document").href);
+    expect(home.requests.count()).toBe(6);
+    home.requests.clear();
+    await expect(client.fetchJson(urlOf("/hop/5"), never)).rejects.toThrow(
+      /redirects more than 5 times/,
+    );
+    expect(home.requests.count()).toBe(6);
+  });
+
+  it.each([301, 302, 303, 307, 308])("may have the status %i", async (code) => {
+    home.script("other", [faults.redirect("/document", code)]);
+    const client = makeClient(home.url, ca);
+    const answer = await client.fetchJson(urlOf("/old"), never);
+    expect(answer.value).toEqual({ a: 1 });
+  });
+
+  it.each([300, 304, 305, 306])("is none with the status %i", async (code) => {
+    home.script("other", [faults.redirect("/document", code)]);
+    const client = makeClient(home.url, ca);
+    await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
+      `status ${code}`,
+    );
+  });
+
+  it.each(["https://", "https://[::1", "//"])(
+    "to %j leads nowhere",
+    async (location) => {
+      home.script("other", [faults.redirect(location)]);
+      const client = makeClient(home.url, ca);
+      const asked = client.fetchJson(urlOf("/old"), never);
+      await expect(asked).rejects.toThrow(/Location/);
+    },
+  );
+
+  it.each([
+    "http://registry.example.com/",
+    "https://10.0.0.1/",
+    "https://0x7f.1/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://registry.example.com:8443/",
+    "https://me:secret@registry.example.com/",
+    "ftp://registry.example.com/",
+    "//127.0.0.1/",
+  ])("to %s is not followed", async (location) => {
+    home.script("other", [faults.redirect(location)]);
+    const client = makeClient(home.url, ca);
+    await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
+      OriginAddressRefused,
+    );
+  });
+
+  it("to another port of the same host is not followed, and that port hears nothing", async () => {
+    const before = other.connections;
+    const client = makeClient(home.url, ca);
+    for (const location of [
+      urlOf("/document", other).href,
+      `https://localhost:${other.port}/document`,
+    ]) {
+      home.script("other", [faults.redirect(location)]);
+      await expect(client.openArchive(urlOf("/old"), never)).rejects.toThrow(
+        OriginAddressRefused,
+      );
+    }
+    expect(other.connections).toBe(before);
+  });
+
+  it("to a name that leads to the loopback is not followed", async () => {
+    const client = makeClient(home.url, ca, {
+      configuredHosts: new Set([`127.0.0.1:${home.port}`]),
+    });
+    home.script("other", [faults.redirect("https://localhost/")]);
+    await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
+      /leads to an address that is not public/,
+    );
+  });
+
+  it("to a private address is followed with allowPrivateAddresses", async () => {
+    const client = makeClient(home.url, ca, { allowPrivateAddresses: true });
+    home.script("other", [
+      faults.redirect(`https://localhost:${other.port}/document`),
+    ]);
+    const answer = await client.fetchJson(urlOf("/old"), never);
+    expect(answer.value).toEqual({ a: 1 });
+    expect(other.requests.count()).toBe(1);
+    await client.close();
+  });
+});
+
+describe("the origin's token", () => {
+  const settings = { token: "sesame", allowPrivateAddresses: true };
+
+  it("goes to the origin's own scheme, host and port, redirected or not", async () => {
+    home.script("other", [faults.redirect("/document")]);
+    const client = makeClient(home.url, ca, settings);
+    await client.fetchJson(urlOf("/old"), never);
+    const sent = home.requests.list().map(({ headers }) => headers);
+    expect(sent.map(({ authorization }) => authorization)).toEqual([
+      "Bearer sesame",
+      "Bearer sesame",
+    ]);
+  });
+
+  it.each([
+    ["another port", () => urlOf("/document", other).href, () => other],
+    [
+      "another name of the same machine",
+      () => `https://localhost:${home.port}/document`,
+      () => home,
+    ],
+  ])("does not go to %s, asked or redirected", async (_, target, reached) => {
+    const client = makeClient(home.url, ca, settings);
+    await client.fetchJson(new URL(target()), never);
+    home.script("other", [faults.redirect(target())]);
+    await client.fetchJson(urlOf("/old"), never);
+    const last = reached().requests.list("other").at(-1);
+    const first = reached().requests.list("other")[0];
+    expect(last?.path).toBe("/document");
+    expect(last?.headers.authorization).toBeUndefined();
+    expect(first?.headers.authorization).toBeUndefined();
+  });
+
+  it("is in no error", async () => {
+    home.script("other", faults.tokenRequired("another"));
+    const client = makeClient(home.url, ca, settings);
+    const asked = client.fetchJson(urlOf("/document?sig=hush"), never);
+    await expect(asked).rejects.toThrow(/^[^?]*status 401: check the "token"/);
+    await expect(asked).rejects.not.toThrow(/sesame|hush/);
+  });
+});

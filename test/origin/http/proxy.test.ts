@@ -1,0 +1,162 @@
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from "vitest";
+import {
+  OriginAddressRefused,
+  OriginUnreachable,
+} from "../../../src/errors.ts";
+import type { HttpClient } from "../../../src/origin/http/http-client.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
+import { startProxy, type ProxyOptions } from "../../fakes/proxy.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never } from "../clients.ts";
+
+const hostname = "registry.example.com";
+
+let ca: string;
+let registry: Registry;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  registry = await startRegistry({ authority, hostname });
+  registry.serve("/document", '{"a":1}');
+});
+
+afterAll(() => registry.stop());
+
+async function behindProxy(options: ProxyOptions = {}, no?: string, user = "") {
+  const routes = { [`${hostname}:443`]: `127.0.0.1:${registry.port}` };
+  const proxy = await startProxy({ routes, ...options });
+  const url = new URL(proxy.url.replace("//", `//${user}`));
+  const client = makeClient(`https://${hostname}/`, ca, {
+    configuredHosts: new Set(),
+    proxy: { https: url, no },
+  });
+  onTestFinished(async () => {
+    await client.close();
+    await proxy.stop();
+  });
+  return { proxy, client };
+}
+
+function ask(client: HttpClient, url = `https://${hostname}/document`) {
+  return client.fetchJson(new URL(url), never);
+}
+
+describe("a corporate proxy", () => {
+  it("is used for https, though it is on a private address itself", async () => {
+    const { proxy, client } = await behindProxy();
+    expect((await ask(client)).value).toEqual({ a: 1 });
+    expect(proxy.tunnels).toEqual([`${hostname}:443`]);
+    expect(proxy.credentials).toEqual([undefined]);
+  });
+
+  it("gets the user and password of its URL, and the origin does not", async () => {
+    registry.requests.clear();
+    const { proxy, client } = await behindProxy({}, "", "me:p%40ss@");
+    await ask(client);
+    const expected = Buffer.from("me:p@ss").toString("base64");
+    expect(proxy.credentials).toEqual([`Basic ${expected}`]);
+    expect(
+      registry.requests.list()[0]?.headers["proxy-authorization"],
+    ).toBeUndefined();
+  });
+
+  it("resolves names, so that only what a URL shows is refused", async () => {
+    const { proxy, client } = await behindProxy();
+    for (const url of [
+      "https://127.0.0.1/",
+      "https://0x7f.1/",
+      "https://[::1]/",
+      "https://10.0.0.1/",
+      "https://169.254.169.254/",
+      `https://${hostname}:8443/`,
+      `http://${hostname}/`,
+    ])
+      await expect(ask(client, url)).rejects.toThrow(OriginAddressRefused);
+    registry.script("other", [faults.redirect("https://192.168.0.1/")]);
+    await expect(ask(client)).rejects.toThrow(OriginAddressRefused);
+    expect(proxy.tunnels).toEqual([`${hostname}:443`]);
+  });
+
+  it.each([
+    "407 Proxy Authentication Required",
+    "403 Forbidden",
+    "502 Bad Gateway",
+  ])("that answers %s is an origin that cannot be reached", async (refuse) => {
+    const { client } = await behindProxy({ refuse }, "", "me:hush@");
+    await expect(ask(client)).rejects.toThrow(OriginUnreachable);
+    await expect(ask(client)).rejects.not.toThrow(/hush/);
+  });
+
+  it("that is away is an origin that cannot be reached", async () => {
+    const { proxy, client } = await behindProxy();
+    await proxy.stop();
+    await expect(ask(client)).rejects.toThrow(OriginUnreachable);
+  });
+
+  it("must lead to the origin's own certificate", async () => {
+    const { client } = await behindProxy({
+      routes: { "other.example.com:443": `127.0.0.1:${registry.port}` },
+    });
+    await expect(ask(client, "https://other.example.com/")).rejects.toThrow(
+      OriginUnreachable,
+    );
+  });
+});
+
+describe("NO_PROXY", () => {
+  it.each([
+    "127.0.0.1",
+    " 127.0.0.1 ,x.example.com",
+    "x.example.com,127.0.0.1",
+    "*",
+  ])("of %j goes to 127.0.0.1 directly", async (no) => {
+    const proxy = await startProxy();
+    const client = makeClient(registry.url, ca, {
+      proxy: { https: new URL(proxy.url), no },
+    });
+    await ask(client, `${registry.url}document`);
+    expect(proxy.tunnels).toEqual([]);
+    await client.close();
+    await proxy.stop();
+  });
+
+  it.each([
+    "example.com",
+    ".example.com",
+    "*.example.com",
+    hostname,
+    `${hostname}:443`,
+  ])(
+    "of %j leaves the proxy out for a host below it, and the address guard in",
+    async (no) => {
+      const { proxy, client } = await behindProxy({}, no);
+      await expect(ask(client)).rejects.toThrow();
+      expect(proxy.tunnels).toEqual([]);
+    },
+  );
+
+  it.each(["", "example.org", "le.com", `${hostname}:8443`, "registry"])(
+    "of %j does not leave the proxy out",
+    async (no) => {
+      const { proxy, client } = await behindProxy({}, no);
+      await ask(client);
+      expect(proxy.tunnels).toEqual([`${hostname}:443`]);
+    },
+  );
+
+  it("lets no name through that leads to the loopback", async () => {
+    const { client } = await behindProxy({}, "localhost");
+    await expect(ask(client, "https://localhost/")).rejects.toThrow(
+      /leads to an address that is not public/,
+    );
+  });
+});

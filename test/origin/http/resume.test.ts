@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ProvenderError } from "../../../src/errors.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never, readAll } from "../clients.ts";
+
+const bytes = randomBytes(500_000);
+let ca: string;
+let home: Registry;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  home = await startRegistry({ authority });
+  home.serve("/archive", bytes, "application/zip");
+});
+
+afterEach(() => {
+  home.heal();
+  home.requests.clear();
+  home.ranges = true;
+  home.etags = true;
+});
+
+afterAll(() => home.stop());
+
+const urlOf = (path: string) => new URL(path, home.url);
+
+async function receive(path = "/archive", idle = 30_000): Promise<Buffer> {
+  const client = makeClient(home.url, ca, {}, { idle });
+  const { body } = await client.openArchive(urlOf(path), never);
+  return readAll(body);
+}
+
+function rangesAsked(): readonly (string | undefined)[] {
+  return home.requests.list("other").map(({ headers }) => headers.range);
+}
+
+/** The answer to a request for a range, with another Content-Range. */
+function range(text: string): Fault {
+  return (reply, request) =>
+    request.headers.range === undefined
+      ? faults.cut(100_000)(reply, request)
+      : faults.header("Content-Range", text)(reply, request);
+}
+
+describe("an archive that is cut", () => {
+  it.each([
+    ["with a length", faults.cut(100_000)],
+    ["in chunks", faults.cutChunked(100_000)],
+    ["before its first byte", faults.cut(0)],
+    ["before its last byte", faults.cut(499_999)],
+  ])("%s goes on where it was cut", async (_, cut) => {
+    home.script("other", [cut]);
+    expect((await receive()).equals(bytes)).toBe(true);
+    const [, again] = home.requests.list("other");
+    expect(again?.headers.range).toMatch(/^bytes=\d+-$/);
+    expect(again?.headers["if-range"]).toMatch(/^"[^"]+"$/);
+    expect(home.requests.count()).toBe(2);
+  });
+
+  it("because it stood still goes on", async () => {
+    const stuck = barrier();
+    home.script("other", [stuck.afterBytes(100_000)]);
+    expect((await receive("/archive", 200)).equals(bytes)).toBe(true);
+    stuck.release();
+    expect(rangesAsked()).toEqual([undefined, "bytes=100000-"]);
+  });
+
+  it("again and again goes on, three times and no more", async () => {
+    home.script("other", Array(3).fill(faults.cut(70_000)) as Fault[]);
+    expect((await receive()).equals(bytes)).toBe(true);
+    expect(rangesAsked()).toHaveLength(4);
+    home.requests.clear();
+    home.script("other", faults.cut(70_000));
+    await expect(receive()).rejects.toThrow(/cut short/);
+    expect(rangesAsked()).toHaveLength(4);
+  });
+
+  it("is resumed in spite of failures that pass", async () => {
+    home.script("other", [
+      faults.cut(100_000),
+      faults.close,
+      faults.status(503),
+      faults.normal,
+    ]);
+    expect((await receive()).equals(bytes)).toBe(true);
+  });
+
+  it("is asked for again where it was asked for first, redirects and all", async () => {
+    const moved: Fault = (reply, request) =>
+      request.path === "/first"
+        ? faults.redirect("/archive")(reply, request)
+        : request.headers.range === undefined
+          ? faults.cut(100_000)(reply, request)
+          : reply;
+    home.script("other", moved);
+    expect((await receive("/first")).equals(bytes)).toBe(true);
+    expect(home.requests.list("other").map(({ path }) => path)).toEqual([
+      "/first",
+      "/archive",
+      "/first",
+      "/archive",
+    ]);
+  });
+
+  it("is taken from the beginning by a server that knows no ranges", async () => {
+    home.ranges = false;
+    home.script("other", [faults.cut(100_000), faults.cut(200_000)]);
+    expect((await receive()).equals(bytes)).toBe(true);
+    expect(rangesAsked()).toHaveLength(3);
+  });
+});
+
+describe("an archive that is cut is given up", () => {
+  it.each<[string, Fault]>([
+    ["no ETag", faults.normal],
+    ["a weak ETag", faults.header("ETag", 'W/"1"')],
+    ["an ETag without quotes", faults.header("ETag", "1")],
+  ])("with %s", async (_, tag) => {
+    home.etags = false;
+    home.script("other", [faults.all(tag, faults.cut(100_000))]);
+    await expect(receive()).rejects.toThrow(/cut short/);
+    expect(rangesAsked()).toHaveLength(1);
+  });
+
+  it("when it became another one", async () => {
+    const other = faults.all(
+      faults.body(randomBytes(500_000)),
+      faults.header("ETag", '"another"'),
+    );
+    const whole: Fault = (reply) => ({ ...reply, status: 200 });
+    home.script("other", [faults.cut(100_000), faults.all(whole, other)]);
+    await expect(receive()).rejects.toThrow(/it changed/);
+    home.script("other", [faults.cut(100_000), other]);
+    await expect(receive()).rejects.toThrow(/it changed/);
+  });
+
+  it.each([
+    "bytes 0-499999/500000",
+    "bytes 99999-499999/500000",
+    "bytes 100001-499999/500000",
+    "bytes 100000-499998/500000",
+    "bytes 100000-499999/500001",
+    "bytes 100000-500000/500001",
+    "bytes 100000-499999/*",
+    "bytes */500000",
+    "bytes 100000-1/500000",
+    "bytes -400000/500000",
+    "items 100000-499999/500000",
+    "bytes 1e5-499999/500000",
+    "",
+  ])("when the answer to its rest says it is %j", async (text) => {
+    home.script("other", range(text));
+    await expect(receive()).rejects.toThrow(/its range is not the rest/);
+    expect(rangesAsked()).toHaveLength(2);
+  });
+
+  it.each<[string, Fault]>([
+    ["404", faults.status(404)],
+    ["416", faults.status(416)],
+    ["403", faults.status(403)],
+    ["429", faults.status(429)],
+    ["a page for people", faults.html],
+    ["an encoding", faults.header("Content-Encoding", "gzip")],
+    ["a redirect to a private address", faults.redirect("https://10.0.0.1/")],
+  ])("when its rest is answered with %s", async (_, fault) => {
+    home.script("other", [faults.cut(100_000), fault]);
+    await expect(receive()).rejects.toThrow(ProvenderError);
+    expect(rangesAsked()).toHaveLength(2);
+  });
+
+  it("when its rest has more bytes than there are left", async () => {
+    const endless = faults.all(faults.grown(10), faults.chunked);
+    home.script("other", [faults.cut(100_000), endless]);
+    await expect(receive()).rejects.toThrow(/beyond its announced end/);
+  });
+});

@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import {
+  OriginStatus,
+  OriginSuspended,
+  OriginUnreachable,
+  ProvenderError,
+} from "../../../src/errors.ts";
+import { withRetries } from "../../../src/origin/http/retries.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never } from "../clients.ts";
+
+let ca: string;
+let home: Registry;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  home = await startRegistry({ authority });
+  home.serve("/document", '{"a":1}');
+  home.serve("/archive", Buffer.alloc(1_000), "application/zip");
+});
+
+afterEach(() => {
+  home.heal();
+  home.requests.clear();
+});
+
+afterAll(() => home.stop());
+
+const urlOf = (path: string) => new URL(path, home.url);
+
+const passing: readonly [string, Fault][] = [
+  ["500", faults.status(500)],
+  ["502", faults.status(502)],
+  ["503", faults.status(503)],
+  ["504", faults.status(504)],
+  ["408", faults.status(408)],
+  ["a closed connection", faults.close],
+  ["a body that is cut", faults.cut(3)],
+];
+
+it.each(passing)(
+  "asks again after %s, three times in all",
+  async (_, fault) => {
+    home.script("other", [fault, fault]);
+    const client = makeClient(home.url, ca);
+    const { value } = await client.fetchJson(urlOf("/document"), never);
+    expect(value).toEqual({ a: 1 });
+    expect(home.requests.count()).toBe(3);
+    home.requests.clear();
+    home.script("other", fault);
+    const asked = client.fetchDocument(urlOf("/document"), 100, never);
+    await expect(asked).rejects.toThrow(ProvenderError);
+    expect(home.requests.count()).toBe(3);
+  },
+);
+
+it.each<[string, Fault]>([
+  ["400", faults.status(400)],
+  ["401", faults.status(401)],
+  ["403", faults.status(403)],
+  ["404", faults.status(404)],
+  ["410", faults.status(410)],
+  ["451", faults.status(451)],
+  ["429", faults.status(429)],
+  ["501", faults.status(501)],
+  [
+    "503 with Retry-After",
+    faults.status(503, { headers: { "Retry-After": "1" } }),
+  ],
+  ["a page for people", faults.html],
+  ["an encoding", faults.header("Content-Encoding", "gzip")],
+  ["what is no JSON", faults.notJson()],
+  ["too much", faults.body("x".repeat(200_000))],
+  ["a redirect to where it may not go", faults.redirect("https://10.0.0.1/")],
+])("never asks again after %s", async (_, fault) => {
+  home.script("other", fault);
+  const client = makeClient(home.url, ca);
+  await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
+    ProvenderError,
+  );
+  expect(home.requests.count()).toBe(1);
+});
+
+it("asks again for an archive that did not begin", async () => {
+  home.script("other", [faults.close, faults.status(502)]);
+  const client = makeClient(home.url, ca);
+  const { size } = await client.openArchive(urlOf("/archive"), never);
+  expect(size).toBe(1_000);
+  expect(home.requests.count()).toBe(3);
+});
+
+it("asks no more when the time is over, and tells what went wrong", async () => {
+  const asker = new AbortController();
+  let tried = 0;
+  const failure = new OriginStatus(home.url, 502);
+  const attempt = () => {
+    tried++;
+    asker.abort();
+    return Promise.reject(failure);
+  };
+  const asked = withRetries(attempt, asker.signal, {
+    isSuspended: () => false,
+    onRetry: () => undefined,
+  });
+  await expect(asked).rejects.toBe(failure);
+  expect(tried).toBe(1);
+});
+
+it("asks no more when the host is suspended meanwhile, and tells what went wrong", async () => {
+  home.script("other", faults.status(502));
+  const client = makeClient(home.url, ca);
+  const ask = () => client.fetchJson(urlOf("/document"), never);
+  const asked = await Promise.allSettled(Array.from({ length: 8 }, ask));
+  for (const result of asked)
+    expect(result).toMatchObject({ reason: { status: 502 } });
+  const { length } = home.requests.list();
+  expect(length).toBeLessThan(8 * 3);
+  await expect(ask()).rejects.toThrow(OriginSuspended);
+  expect(home.requests.count()).toBe(length);
+});
+
+it("counts one failure however often a request was tried", async () => {
+  home.script("other", faults.close);
+  const client = makeClient(home.url, ca);
+  const ask = () => client.fetchJson(urlOf("/document"), never);
+  for (let failure = 1; failure <= 4; failure++)
+    await expect(ask()).rejects.toThrow(OriginUnreachable);
+  expect(client.isSuspended(urlOf("/"))).toBe(false);
+  await expect(ask()).rejects.toThrow(OriginUnreachable);
+  expect(client.isSuspended(urlOf("/"))).toBe(true);
+});
+
+it("asks nobody who asked for a pause", async () => {
+  const pause = faults.status(429, { headers: { "Retry-After": "30" } });
+  home.script("other", pause);
+  const client = makeClient(home.url, ca);
+  const ask = () => client.fetchJson(urlOf("/document"), never);
+  for (let times = 0; times < 20; times++)
+    await expect(ask()).rejects.toThrow(/slow down/);
+  expect(home.requests.count()).toBe(1);
+});

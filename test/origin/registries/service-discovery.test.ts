@@ -1,0 +1,141 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { OriginAnswerUnusable, OriginStatus } from "../../../src/errors.ts";
+import { ServiceDiscovery } from "../../../src/origin/registries/service-discovery.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import * as faults from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never } from "../clients.ts";
+
+let ca: string;
+let registry: Registry;
+const services = { "providers.v1": "/v1/providers/" };
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  registry = await startRegistry({ authority });
+});
+
+afterEach(() => {
+  registry.heal();
+  registry.requests.clear();
+  registry.services = services;
+});
+
+afterAll(() => registry.stop());
+
+function discover(freshFor = 60_000, url = registry.url): ServiceDiscovery {
+  return new ServiceDiscovery(makeClient(url, ca), new URL(url), freshFor);
+}
+
+async function findProviders(discovery = discover()): Promise<string> {
+  return (await discovery.findService("providers.v1", never)).href;
+}
+
+describe("service discovery", () => {
+  it.each([
+    ["/v1/providers/", "v1/providers/"],
+    ["/v1/providers", "v1/providers/"],
+    ["v1/", ".well-known/v1/"],
+    ["./", ".well-known/"],
+    ["/", ""],
+    ["/a%20b", "a%20b/"],
+  ])("resolves %j against the document's own URL", async (value, path) => {
+    registry.services = { "providers.v1": value };
+    expect(await findProviders()).toBe(registry.url + path);
+  });
+
+  it.each([
+    ["https://other.example.com/p", "https://other.example.com/p/"],
+    ["//other.example.com/p/", "https://other.example.com/p/"],
+    ["https://other.example.com", "https://other.example.com/"],
+  ])("leaves %s absolute", async (value, expected) => {
+    registry.services = { "providers.v1": value };
+    expect(await findProviders()).toBe(expected);
+  });
+
+  it("resolves against where redirects ended", async () => {
+    registry.serve("/moved/here/terraform.json", '{"providers.v1":"p"}');
+    registry.script("discovery", [
+      faults.redirect("/moved/here/terraform.json"),
+    ]);
+    expect(await findProviders()).toBe(`${registry.url}moved/here/p/`);
+  });
+
+  it("starts at the root of the origin's URL", async () => {
+    const discovery = discover(60_000, `${registry.url}some/folder/?x=1`);
+    expect(await findProviders(discovery)).toBe(`${registry.url}v1/providers/`);
+    expect(registry.requests.list()[0]?.path).toBe(
+      "/.well-known/terraform.json",
+    );
+  });
+
+  it("ignores services of other kinds and shapes", async () => {
+    registry.services = {
+      ...services,
+      "login.v1": { client: "terraform-cli", ports: [10_000, 10_010] },
+      "modules.v1": null,
+      "state.v2": ["x"],
+      motd: 5,
+    };
+    expect(await findProviders()).toBe(`${registry.url}v1/providers/`);
+  });
+
+  it.each([undefined, null, 5, {}, ["/v1/"], "https://", "https://[::1"])(
+    "fails without a word on absence when providers.v1 is %j",
+    async (value) => {
+      registry.services = { "modules.v1": "/m/", "providers.v1": value };
+      await expect(findProviders()).rejects.toThrow(OriginAnswerUnusable);
+    },
+  );
+
+  it.each(["[]", "5", '"x"', "null"])(
+    "refuses a document of %s",
+    async (text) => {
+      registry.script("discovery", faults.body(text));
+      await expect(findProviders()).rejects.toThrow(OriginAnswerUnusable);
+    },
+  );
+
+  it("asks once for many who ask at once, and again only when that is old", async () => {
+    const held = barrier();
+    registry.script("discovery", held.beforeHeaders);
+    const discovery = discover();
+    const asked = Array.from({ length: 20 }, () => findProviders(discovery));
+    await held.reached;
+    held.release();
+    expect(new Set(await Promise.all(asked)).size).toBe(1);
+    await findProviders(discovery);
+    expect(registry.requests.count()).toBe(1);
+    const forgetful = discover(0);
+    await findProviders(forgetful);
+    await findProviders(forgetful);
+    expect(registry.requests.count()).toBe(3);
+  });
+
+  it("remembers no failure", async () => {
+    registry.script("discovery", [faults.status(404), faults.html]);
+    const discovery = discover();
+    await expect(findProviders(discovery)).rejects.toThrow(OriginStatus);
+    await expect(findProviders(discovery)).rejects.toThrow(
+      OriginAnswerUnusable,
+    );
+    expect(await findProviders(discovery)).toBe(`${registry.url}v1/providers/`);
+  });
+
+  it("answers one who asks after the first asker gave up", async () => {
+    const held = barrier();
+    registry.script("discovery", [held.beforeHeaders]);
+    const discovery = discover();
+    const first = new AbortController();
+    const given = discovery.findService("providers.v1", first.signal);
+    const refused = expect(given).rejects.toThrow();
+    await held.reached;
+    const second = findProviders(discovery);
+    first.abort();
+    await refused;
+    held.release();
+    expect(await second).toBe(`${registry.url}v1/providers/`);
+  });
+});
