@@ -3,7 +3,7 @@ import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Sha256 } from "../address/hash.ts";
 import { ExportFailed, StoredArchiveDamaged } from "../errors.ts";
-import type { BlobStore } from "../store/blob-store.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
 import {
   formatManifest,
   listMembers,

@@ -1,5 +1,5 @@
 import { ExportFailed, type ProvenderError } from "../errors.ts";
-import type { BlobStore } from "../store/blob-store.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
 import type { Release, ReleaseAddress, ReleasePackage } from "./release.ts";
 

@@ -4,7 +4,7 @@ import { formatPlatform } from "../address/platform.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
 import { ExportFailed, ProvenderError } from "../errors.ts";
-import type { BlobStore } from "../store/blob-store.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
 import {
   describeFile,
   makeFolders,

@@ -8,7 +8,7 @@ import {
   KeyRefused,
 } from "../errors.ts";
 import { formatArchiveName } from "../address/archive-name.ts";
-import type { BlobStore } from "../store/blob-store.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
 import type { KeyVerdict } from "../verification/trust-policy.ts";
 import type { Admission } from "./admission.ts";
 import type { BundleFile } from "./bundle-file.ts";

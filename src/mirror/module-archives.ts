@@ -8,8 +8,8 @@ import {
   OriginAnswerUnusable,
   TooBusy,
 } from "../errors.ts";
-import type { BlobStore } from "../store/blob-store.ts";
-import type { Spool } from "../store/spool.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
+import type { Spool } from "../store/blobs/spool.ts";
 import type { OpenArchive } from "../verification/archives/open-archive.ts";
 import { NotPackable } from "./module-pack.ts";
 import type { ModuleArchiveRecords } from "./module-records.ts";

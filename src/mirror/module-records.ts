@@ -6,7 +6,7 @@ import {
 } from "../address/module-address.ts";
 import { isVersion, type Version } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "./metadata-cache.ts";
 import {
   formatModuleRelease,

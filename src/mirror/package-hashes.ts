@@ -6,9 +6,9 @@ import {
   type Sha256,
 } from "../address/hash.ts";
 import { ArchiveUnhashable } from "../errors.ts";
-import type { BlobStore } from "../store/blob-store.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
 import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import type { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
 
 /** What hashing an archive came to. */

@@ -3,7 +3,7 @@ import { providerAddress } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
 import { ProvenderError } from "../errors.ts";
 import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import type { ReleaseRecords } from "./release-records.ts";
 import type { ReleaseAddress } from "./release.ts";
 

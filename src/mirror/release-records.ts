@@ -9,7 +9,7 @@ import {
 import { isVersion, type Version } from "../address/version.ts";
 import type { KeyLabel } from "../origin/registries/registry-answers.ts";
 import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import { parseChecksumsDocument } from "../verification/checksums-document.ts";
 import type { Clock } from "./clock.ts";
 import type { Kept, MetadataRecords } from "./metadata-cache.ts";

@@ -1,8 +1,8 @@
 import pLimit from "p-limit";
 import type { Sha256 } from "../address/hash.ts";
-import type { BlobStore } from "../store/blob-store.ts";
-import type { ListedBlob } from "../store/blob-listing.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { BlobStore } from "../store/blobs/blob-store.ts";
+import type { ListedBlob } from "../store/blobs/listing.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import { judgeRecord } from "./record-judgement.ts";
 import type { ReleaseRecords } from "./release-records.ts";
 

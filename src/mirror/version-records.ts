@@ -6,7 +6,7 @@ import {
 } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "./metadata-cache.ts";
 import type { VersionList } from "./version-list.ts";
 

@@ -20,7 +20,7 @@ import {
   providerVersionNaming,
   VersionRecords,
 } from "../mirror/version-records.ts";
-import type { RecordStore } from "../store/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { signaturePolicyOf } from "./origins.ts";
 

@@ -4,7 +4,7 @@ import {
   type KeptReleases,
 } from "../mirror/irreplaceable.ts";
 import { Retention } from "../mirror/retention.ts";
-import { BlobStore } from "../store/blob-store.ts";
+import { BlobStore } from "../store/blobs/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Watch } from "./watch.ts";
 

@@ -5,8 +5,8 @@ import {
   ArchiveCache,
   type ArchiveStart,
 } from "../../src/mirror/archive-cache.ts";
-import { BlobStore } from "../../src/store/blob-store.ts";
-import type { Spool } from "../../src/store/spool.ts";
+import { BlobStore } from "../../src/store/blobs/blob-store.ts";
+import type { Spool } from "../../src/store/blobs/spool.ts";
 import {
   Drain,
   filesIn,

@@ -5,7 +5,7 @@ import {
   ArchiveDownload,
   heldBack,
 } from "../../src/mirror/archive-download.ts";
-import { BlobStore } from "../../src/store/blob-store.ts";
+import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import {
   Drain,
   filesIn,

@@ -8,7 +8,7 @@ import {
   providerVersionNaming,
   VersionRecords,
 } from "../../src/mirror/version-records.ts";
-import { RecordStore } from "../../src/store/record-store.ts";
+import { RecordStore } from "../../src/store/records/record-store.ts";
 import { makeLayout } from "./archives.ts";
 
 export const minute = 60_000;

@@ -6,7 +6,10 @@ import {
 } from "../../src/errors.ts";
 import { heldBack, type ByteRange } from "../../src/mirror/archive-download.ts";
 import { readStored } from "../../src/mirror/stored-archive.ts";
-import { BlobStore, type StoredBlob } from "../../src/store/blob-store.ts";
+import {
+  BlobStore,
+  type StoredBlob,
+} from "../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../src/store/layout.ts";
 import { makeLayout, randomArchive } from "./archives.ts";
 

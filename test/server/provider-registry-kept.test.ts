@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../src/store/layout.ts";
-import { RecordStore } from "../../src/store/record-store.ts";
+import { RecordStore } from "../../src/store/records/record-store.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";

@@ -20,8 +20,8 @@ function script(folder: string): string {
   return `
     const { layOutStore } = await import(${JSON.stringify(hrefOf("layout.ts"))});
     const { prepareStorageDirectory } = await import(${JSON.stringify(hrefOf("storage-directory.ts"))});
-    const { BlobStore } = await import(${JSON.stringify(hrefOf("blob-store.ts"))});
-    const { RecordStore } = await import(${JSON.stringify(hrefOf("record-store.ts"))});
+    const { BlobStore } = await import(${JSON.stringify(hrefOf("blobs/blob-store.ts"))});
+    const { RecordStore } = await import(${JSON.stringify(hrefOf("records/record-store.ts"))});
     const layout = layOutStore(${JSON.stringify(folder)});
     await prepareStorageDirectory(layout);
     const blobs = new BlobStore(layout);

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { classifyFileFailure } from "./file-failure.ts";
-import type { RecordKey, StoreLayout } from "./layout.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import type { RecordKey, StoreLayout } from "../layout.ts";
 
 const suffix = ".json";
 

@@ -1,7 +1,7 @@
 import { constants, open } from "node:fs/promises";
-import type { Sha256 } from "../address/hash.ts";
-import { readBlobState } from "./blob-identity.ts";
-import { classifyFileFailure } from "./file-failure.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { readBlobState } from "./identity.ts";
+import { classifyFileFailure } from "../file-failure.ts";
 import { hashFile } from "./verified-blobs.ts";
 
 /** What is there may be a link or a pipe by now: the first is not followed, the second not waited for. */

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import type { Sha256 } from "../address/hash.ts";
-import { StoredArchiveDamaged } from "../errors.ts";
-import { readBlobState, type BlobIdentity } from "./blob-identity.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { StoredArchiveDamaged } from "../../errors.ts";
+import { readBlobState, type BlobIdentity } from "./identity.ts";
 
 /** Blobs that are remembered, at about 300 bytes each. */
 const remembered = 20_000;

@@ -1,8 +1,8 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Sha256 } from "../address/hash.ts";
-import { classifyFileFailure } from "./file-failure.ts";
-import { blobPath, type StoreLayout } from "./layout.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import { blobPath, type StoreLayout } from "../layout.ts";
 
 /** One name below the folder of the blobs. */
 export interface ListedBlob {

@@ -12,8 +12,8 @@ import {
   type Answer,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { damages, type Damage } from "../store/damage.ts";
-import { digest, sha256Of } from "./failing-origin.ts";
+import { damages, type Damage } from "./damage.ts";
+import { digest, sha256Of } from "../server/failing-origin.ts";
 
 const KiB = 1024;
 /** Around the part that is held back, and a page more than whole pages. */

@@ -10,10 +10,10 @@ import { mkdir } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseSha256 } from "../../src/address/hash.ts";
-import { BlobStore } from "../../src/store/blob-store.ts";
-import { blobPath } from "../../src/store/layout.ts";
-import { makeLayout } from "./stores.ts";
+import { parseSha256 } from "../../../src/address/hash.ts";
+import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
+import { blobPath } from "../../../src/store/layout.ts";
+import { makeLayout } from "../stores.ts";
 
 const bytes = Buffer.from("an archive");
 const sha256 = parseSha256(createHash("sha256").update(bytes).digest("hex"));

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
-import { writeDurably } from "./durable-file.ts";
-import { classifyFileFailure } from "./file-failure.ts";
-import { listRecords } from "./record-listing.ts";
+import { writeDurably } from "../durable-file.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import { listRecords } from "./listing.ts";
 import {
   recordFolder,
   recordPath,
   stagingPath,
   type RecordKey,
   type StoreLayout,
-} from "./layout.ts";
+} from "../layout.ts";
 
 /**
  * Small JSON documents by key. On disk a record is two lines: a seal (its own

@@ -14,15 +14,15 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
-import type { Sha256 } from "../address/hash.ts";
-import { StoredArchiveDamaged, StoredArchiveUnreadable } from "../errors.ts";
-import { readBlobState } from "./blob-identity.ts";
-import { listBlobs, type ListedBlob } from "./blob-listing.ts";
-import { inspectBlob, openFlags } from "./blob-inspection.ts";
-import { BlobUsage } from "./blob-usage.ts";
-import { commitFile } from "./durable-file.ts";
-import { classifyFileFailure } from "./file-failure.ts";
-import { blobPath, stagingPath, type StoreLayout } from "./layout.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { StoredArchiveDamaged, StoredArchiveUnreadable } from "../../errors.ts";
+import { readBlobState } from "./identity.ts";
+import { listBlobs, type ListedBlob } from "./listing.ts";
+import { inspectBlob, openFlags } from "./inspection.ts";
+import { BlobUsage } from "./usage.ts";
+import { commitFile } from "../durable-file.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { Spool } from "./spool.ts";
 import { VerifiedBlobs } from "./verified-blobs.ts";
 

@@ -7,9 +7,9 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { recordPath, type RecordKey } from "../../src/store/layout.ts";
-import { RecordStore } from "../../src/store/record-store.ts";
-import { makeLayout } from "./stores.ts";
+import { recordPath, type RecordKey } from "../../../src/store/layout.ts";
+import { RecordStore } from "../../../src/store/records/record-store.ts";
+import { makeLayout } from "../stores.ts";
 
 const key: RecordKey = ["providers", "a.example:8443", "acme", "1.0.0-rc.1+b"];
 const body = { text: "line one\nline two \u2028 ü", list: [1, null, "x"] };

@@ -1,8 +1,8 @@
 import { open, readFile, stat } from "node:fs/promises";
-import { parseSha256, type Sha256 } from "../address/hash.ts";
-import { writeDurably } from "./durable-file.ts";
-import { classifyFileFailure } from "./file-failure.ts";
-import { stagingPath, type StoreLayout } from "./layout.ts";
+import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import { writeDurably } from "../durable-file.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import { stagingPath, type StoreLayout } from "../layout.ts";
 
 /** When an archive was last used, in milliseconds since 1970. */
 export interface LastUse {
