@@ -14,7 +14,7 @@ import {
   type KeyVerdict,
   type NewKeys,
 } from "../verification/trust-policy.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./cache/clock.ts";
 import { noteAcceptedKey, noteRefusedKey } from "./key-notes.ts";
 import {
   isApproved,

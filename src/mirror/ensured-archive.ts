@@ -1,6 +1,6 @@
 import type { PackageHash, Sha256 } from "../address/hash.ts";
 import { formatPlatform, type Platform } from "../address/platform.ts";
-import type { Outcome } from "./answer.ts";
+import type { Outcome } from "./cache/answer.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
 import type { ReleaseAddress, ReleasePackage } from "./release.ts";

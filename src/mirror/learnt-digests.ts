@@ -13,7 +13,11 @@ import type { ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import { noRoom, roomStep, type DownloadSteps } from "./archive-download.ts";
+import {
+  noRoom,
+  roomStep,
+  type DownloadSteps,
+} from "./cache/archive-download.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 

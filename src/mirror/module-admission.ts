@@ -5,7 +5,7 @@ import {
 import { compareVersions, type Version } from "../address/version.ts";
 import { NothingAdmitted, PolicyDenied, TooYoung } from "../errors.ts";
 import type { Admission } from "./admission.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./cache/clock.ts";
 import type { ModuleReleaseAddress } from "./module-release.ts";
 import { decideByAge } from "./policy-age.ts";
 import { decideByRules, findProviderDenial, type Policy } from "./policy.ts";

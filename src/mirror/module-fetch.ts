@@ -7,7 +7,7 @@ import {
 import { ModuleSourceRefused, NotFound } from "../errors.ts";
 import type { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import type { ModuleSources } from "../origin/registries/module-sources.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./cache/clock.ts";
 import type { ModuleStart } from "./module-archives.ts";
 import { packTree } from "./module-pack.ts";
 import type { PlanLimits } from "./module-plan.ts";

@@ -11,9 +11,9 @@ import {
 } from "../address/module-source.ts";
 import { compareVersions, type Version } from "../address/version.ts";
 import { NotFound, NotStored, OriginNotServed } from "../errors.ts";
-import type { Answer } from "./answer.ts";
-import type { ArchiveCache, OpenArchive } from "./archive-cache.ts";
-import type { MetadataCache } from "./metadata-cache.ts";
+import type { Answer } from "./cache/answer.ts";
+import type { ArchiveCache, OpenArchive } from "./cache/archive-cache.ts";
+import type { MetadataCache } from "./cache/metadata-cache.ts";
 import type { ModuleAdmission } from "./module-admission.ts";
 import type { ModuleArchives } from "./module-archives.ts";
 import type { ModuleArchiveRecords } from "./module-records.ts";

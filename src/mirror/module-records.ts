@@ -7,7 +7,7 @@ import {
 import { isVersion, type Version } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "./metadata-cache.ts";
+import type { Kept, MetadataRecords } from "./cache/metadata-cache.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,

@@ -13,8 +13,8 @@ import {
   OriginNotServed,
   ProvenderError,
 } from "../errors.ts";
-import type { Answer } from "./answer.ts";
-import type { FetchValue, MetadataCache } from "./metadata-cache.ts";
+import type { Answer } from "./cache/answer.ts";
+import type { FetchValue, MetadataCache } from "./cache/metadata-cache.ts";
 import type { ReleaseHistory } from "./release-history.ts";
 import { documentDigest, type Continuity } from "./release-continuity.ts";
 import { fetchRelease, type ReleaseOrigin } from "./release-fetch.ts";

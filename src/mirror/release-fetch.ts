@@ -7,7 +7,7 @@ import {
   findTrustedDigest,
   verifyRegistryDigest,
 } from "../verification/signed-checksums.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./cache/clock.ts";
 import {
   isSameList,
   reconcile,

@@ -2,7 +2,7 @@ import { formatProviderAddress } from "../address/provider-address.ts";
 import type { SignatureRefused } from "../errors.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
 import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./cache/clock.ts";
 import {
   isApprovedReplacement,
   isSameRelease,

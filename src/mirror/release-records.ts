@@ -11,8 +11,8 @@ import type { KeyLabel } from "../origin/registries/registry-answers.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { parseChecksumsDocument } from "../verification/checksums-document.ts";
-import type { Clock } from "./clock.ts";
-import type { Kept, MetadataRecords } from "./metadata-cache.ts";
+import type { Clock } from "./cache/clock.ts";
+import type { Kept, MetadataRecords } from "./cache/metadata-cache.ts";
 import {
   bindPackages,
   formatRelease,

@@ -7,7 +7,7 @@ import {
 import { parseVersion } from "../address/version.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "./metadata-cache.ts";
+import type { Kept, MetadataRecords } from "./cache/metadata-cache.ts";
 import type { VersionList } from "./version-list.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));

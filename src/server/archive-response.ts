@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { OpenArchive } from "../mirror/archive-cache.ts";
+import type { OpenArchive } from "../mirror/cache/archive-cache.ts";
 import { OriginTimedOut } from "../errors.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
 import { writeHead, type Exchange } from "./request-note.ts";

@@ -1,5 +1,5 @@
 import { RangeNotSatisfiable } from "../errors.ts";
-import type { ByteRange } from "../mirror/archive-download.ts";
+import type { ByteRange } from "../mirror/cache/archive-download.ts";
 
 /** A range within a body of known size; `end` is exclusive. */
 export interface SatisfiableRange extends ByteRange {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Answer } from "../mirror/answer.ts";
+import type { Answer } from "../mirror/cache/answer.ts";
 import { isUnmodified } from "./conditional-request.ts";
 import { writeHead, type Exchange } from "./request-note.ts";
 

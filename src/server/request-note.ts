@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "./client-address.ts";
-import type { Answer, Outcome } from "../mirror/answer.ts";
+import type { Answer, Outcome } from "../mirror/cache/answer.ts";
 
 /** What a handler notes for the request's line in the log. */
 export interface RequestNote {

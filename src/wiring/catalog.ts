@@ -5,11 +5,11 @@ import {
   type ProviderAddress,
 } from "../address/provider-address.ts";
 import type { Admission } from "../mirror/admission.ts";
-import type { Clock } from "../mirror/clock.ts";
+import type { Clock } from "../mirror/cache/clock.ts";
 import {
   MetadataCache,
   type MetadataRecords,
-} from "../mirror/metadata-cache.ts";
+} from "../mirror/cache/metadata-cache.ts";
 import { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
 import { ReleaseHistory } from "../mirror/release-history.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Configuration } from "../config.ts";
-import { systemClock } from "../mirror/clock.ts";
+import { systemClock } from "../mirror/cache/clock.ts";
 import { OpenIdProvider } from "../origin/registries/openid-provider.ts";
 import { AccessTokens } from "../server/access-tokens.ts";
 import { withLogin } from "../server/login-service.ts";

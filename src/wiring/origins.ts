@@ -1,6 +1,6 @@
 import { type Configuration, type OriginConfiguration } from "../config.ts";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
-import type { Clock } from "../mirror/clock.ts";
+import type { Clock } from "../mirror/cache/clock.ts";
 import type { LearntDigests } from "../mirror/learnt-digests.ts";
 import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
 import {

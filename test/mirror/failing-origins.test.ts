@@ -6,7 +6,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { RequestKind } from "../fakes/request-log.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import { originsOf } from "../origins.ts";
-import { minute } from "./metadata.ts";
+import { minute } from "./cache/metadata.ts";
 import { startTimedMirror, type TimedMirror } from "./timed-mirror.ts";
 
 const freshness = 5 * minute;

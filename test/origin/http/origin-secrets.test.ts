@@ -7,7 +7,7 @@ import type { Fault } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { RequestKind } from "../../fakes/request-log.ts";
 import { originsOf } from "../../origins.ts";
-import { minute } from "../../mirror/metadata.ts";
+import { minute } from "../../mirror/cache/metadata.ts";
 import {
   startTimedMirror,
   type TimedMirror,

@@ -7,17 +7,17 @@ import {
   it,
   onTestFinished,
 } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { barrier } from "../fakes/barrier.ts";
-import { delayed, hang, onlyFor } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { RequestKind } from "../fakes/request-log.ts";
-import { originsOf } from "../origins.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { delayed, hang, onlyFor } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { RequestKind } from "../../fakes/request-log.ts";
+import { originsOf } from "../../origins.ts";
 import {
   startMirror,
   type Answer,
   type RunningMirror,
-} from "../running-mirror.ts";
+} from "../../running-mirror.ts";
 
 let registry: Registry;
 let mirror: RunningMirror;

@@ -1,14 +1,14 @@
-import { providerAddress } from "../../src/address/provider-address.ts";
-import { parseVersion } from "../../src/address/version.ts";
-import { NotFound, OriginUnreachable } from "../../src/errors.ts";
-import type { Clock } from "../../src/mirror/clock.ts";
-import { MetadataCache } from "../../src/mirror/metadata-cache.ts";
-import type { VersionList } from "../../src/mirror/version-list.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import { NotFound, OriginUnreachable } from "../../../src/errors.ts";
+import type { Clock } from "../../../src/mirror/cache/clock.ts";
+import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
+import type { VersionList } from "../../../src/mirror/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
-} from "../../src/mirror/version-records.ts";
-import { RecordStore } from "../../src/store/records/record-store.ts";
+} from "../../../src/mirror/version-records.ts";
+import { RecordStore } from "../../../src/store/records/record-store.ts";
 import { makeLayout } from "./archives.ts";
 
 export const minute = 60_000;

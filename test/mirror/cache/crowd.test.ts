@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
 import {
   fetchFrom,
   startMirror,
   type RunningMirror,
-} from "../running-mirror.ts";
-import { awaitHit } from "./log-lines.ts";
-import { openConnection } from "./raw-connection.ts";
+} from "../../running-mirror.ts";
+import { awaitHit } from "../../server/log-lines.ts";
+import { openConnection } from "../../server/raw-connection.ts";
 
 const base = "/providers/registry.terraform.io/acme/demo/";
 const archive = `${base}terraform-provider-demo_1.2.3_linux_amd64.zip`;

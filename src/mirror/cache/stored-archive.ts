@@ -1,4 +1,4 @@
-import type { BlobStore, StoredBlob } from "../store/blobs/blob-store.ts";
+import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import { heldBack, type ByteRange } from "./archive-download.ts";
 import { PieceBuffers } from "./piece-buffers.ts";
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { barrier } from "../fakes/barrier.ts";
-import { all, hang, html, status } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
-import { expectRefusal } from "./failing-origin.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { all, hang, html, status } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { expectRefusal } from "../../server/failing-origin.ts";
 
 let registry: Registry;
 let mirror: RunningMirror;

@@ -1,17 +1,17 @@
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { barrier } from "../fakes/barrier.ts";
-import { openOnce } from "../fakes/fetching.ts";
-import * as faults from "../fakes/faults.ts";
-import type { Fault } from "../fakes/faults.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { openOnce } from "../../fakes/fetching.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
 import {
   digest,
   expectCut,
   expectRefusal,
   startFailingOrigin,
   type FailingOrigin,
-} from "./failing-origin.ts";
+} from "../../server/failing-origin.ts";
 
 let origin: FailingOrigin;
 

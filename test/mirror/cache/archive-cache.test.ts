@@ -1,12 +1,12 @@
 import { mkdir, rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { OriginAnswerUnusable, TooBusy } from "../../src/errors.ts";
+import { OriginAnswerUnusable, TooBusy } from "../../../src/errors.ts";
 import {
   ArchiveCache,
   type ArchiveStart,
-} from "../../src/mirror/archive-cache.ts";
-import { BlobStore } from "../../src/store/blobs/blob-store.ts";
-import type { Spool } from "../../src/store/blobs/spool.ts";
+} from "../../../src/mirror/cache/archive-cache.ts";
+import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
+import type { Spool } from "../../../src/store/blobs/spool.ts";
 import {
   Drain,
   filesIn,

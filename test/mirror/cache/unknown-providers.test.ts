@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { memoryOf } from "../../bench/process-use.ts";
-import { effort } from "../effort.ts";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { originsOf } from "../origins.ts";
+import { memoryOf } from "../../../bench/process-use.ts";
+import { effort } from "../../effort.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
 import {
   fetchFrom,
   startMirror,
   type RunningMirror,
-} from "../running-mirror.ts";
+} from "../../running-mirror.ts";
 
 const atOnce = 16;
 

@@ -6,8 +6,8 @@ import {
   OriginTimedOut,
   SignatureRefused,
   TooBusy,
-} from "../../src/errors.ts";
-import type { VersionList } from "../../src/mirror/version-list.ts";
+} from "../../../src/errors.ts";
+import type { VersionList } from "../../../src/mirror/version-list.ts";
 import { failure, limits, listOf, minute, prepare } from "./metadata.ts";
 
 describe("what the origin said", () => {

@@ -3,14 +3,17 @@ import { describe, expect, it } from "vitest";
 import {
   StoredArchiveDamaged,
   StoredArchiveUnreadable,
-} from "../../src/errors.ts";
-import { heldBack, type ByteRange } from "../../src/mirror/archive-download.ts";
-import { readStored } from "../../src/mirror/stored-archive.ts";
+} from "../../../src/errors.ts";
+import {
+  heldBack,
+  type ByteRange,
+} from "../../../src/mirror/cache/archive-download.ts";
+import { readStored } from "../../../src/mirror/cache/stored-archive.ts";
 import {
   BlobStore,
   type StoredBlob,
-} from "../../src/store/blobs/blob-store.ts";
-import { blobPath } from "../../src/store/layout.ts";
+} from "../../../src/store/blobs/blob-store.ts";
+import { blobPath } from "../../../src/store/layout.ts";
 import { makeLayout, randomArchive } from "./archives.ts";
 
 const size = 1_000_000;

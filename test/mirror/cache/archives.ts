@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { globSync } from "node:fs";
-import { arrivals } from "../fakes/arrivals.ts";
-import type { OriginArchive } from "../../src/origin/http/http-client.ts";
-import type { ReadableArchive } from "../../src/mirror/archive-download.ts";
-import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
-import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
+import { arrivals } from "../../fakes/arrivals.ts";
+import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
+import type { ReadableArchive } from "../../../src/mirror/cache/archive-download.ts";
+import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
+import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
 import {
   acceptUnsignedChecksums,
   findTrustedDigest,
   type TrustedSha256,
-} from "../../src/verification/signed-checksums.ts";
-import { scratch } from "../running-mirror.ts";
+} from "../../../src/verification/signed-checksums.ts";
+import { scratch } from "../../running-mirror.ts";
 
 /** A storage directory of its own, ready for stores. */
 export async function makeLayout(): Promise<StoreLayout> {

@@ -1,10 +1,10 @@
-import type { Sha256 } from "../address/hash.ts";
-import { ArchiveDigestWrong, OriginAnswerUnusable } from "../errors.ts";
-import type { OriginArchive } from "../origin/http/http-client.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import { classifyFileFailure } from "../store/file-failure.ts";
-import type { Spool, SpoolReader } from "../store/blobs/spool.ts";
-import type { TrustedSha256 } from "../verification/signed-checksums.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { ArchiveDigestWrong, OriginAnswerUnusable } from "../../errors.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { classifyFileFailure } from "../../store/file-failure.ts";
+import type { Spool, SpoolReader } from "../../store/blobs/spool.ts";
+import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import { PieceBuffers } from "./piece-buffers.ts";
 
 /** Bytes `start` up to but not including `end`; without `end`, up to the archive's last byte. */

@@ -1,11 +1,14 @@
-import { readSize } from "../../src/mirror/piece-buffers.ts";
+import { readSize } from "../../../src/mirror/cache/piece-buffers.ts";
 import { describe, expect, it } from "vitest";
-import { ArchiveDigestWrong, OriginAnswerUnusable } from "../../src/errors.ts";
+import {
+  ArchiveDigestWrong,
+  OriginAnswerUnusable,
+} from "../../../src/errors.ts";
 import {
   ArchiveDownload,
   heldBack,
-} from "../../src/mirror/archive-download.ts";
-import { BlobStore } from "../../src/store/blobs/blob-store.ts";
+} from "../../../src/mirror/cache/archive-download.ts";
+import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import {
   Drain,
   filesIn,
