@@ -1,6 +1,6 @@
 import { BundleFile, type BundleLimits } from "../mirror/bundle-file.ts";
 import { importBundle, type ImportParts } from "../mirror/import-bundle.ts";
-import { formatRelease } from "../mirror/release.ts";
+import { formatRelease } from "../mirror/releases/release.ts";
 
 export interface ImportOptions {
   readonly file: string;

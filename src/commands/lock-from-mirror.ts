@@ -16,7 +16,10 @@ import {
   OriginRejectsCredentials,
 } from "../errors.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
-import { formatRelease, type ReleaseAddress } from "../mirror/release.ts";
+import {
+  formatRelease,
+  type ReleaseAddress,
+} from "../mirror/releases/release.ts";
 import type { LockableRelease, LockSource } from "./lock-source.ts";
 
 const index = z.object({ versions: z.record(z.string(), z.unknown()) });

@@ -2,7 +2,7 @@ import type { PackageHash } from "../address/hash.ts";
 import type { Platform } from "../address/platform.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
-import type { ReleaseAddress } from "../mirror/release.ts";
+import type { ReleaseAddress } from "../mirror/releases/release.ts";
 
 /** What may be written into a dependency lock file for one version of a provider. */
 export interface LockableRelease {

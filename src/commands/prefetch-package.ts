@@ -8,7 +8,7 @@ import {
   recallPackage,
   type ArchiveEnsurer,
 } from "../mirror/ensured-archive.ts";
-import type { ReleasePackage } from "../mirror/release.ts";
+import type { ReleasePackage } from "../mirror/releases/release.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "./progress.ts";
 

@@ -26,9 +26,13 @@ import {
 import { decideByAge } from "./policy-age.ts";
 import { isMatch, type ProviderPattern } from "./policy-pattern.ts";
 import { decideByRules, findProviderDenial, type Policy } from "./policy.ts";
-import { formatRelease, type Release, type ReleaseAddress } from "./release.ts";
+import {
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+} from "./releases/release.ts";
 import type { TrustLedger } from "./trust-ledger.ts";
-import type { VersionList } from "./version-list.ts";
+import type { VersionList } from "./releases/version-list.ts";
 
 /** `policy` and `trust` of the configuration, ready to be asked. */
 export interface AdmissionRules {

@@ -11,7 +11,7 @@ import {
 } from "../address/provider-address.ts";
 import { compareVersions, parseVersion } from "../address/version.ts";
 import type { TarMember } from "../verification/archives/tar-header.ts";
-import { formatRelease, type ReleaseAddress } from "./release.ts";
+import { formatRelease, type ReleaseAddress } from "./releases/release.ts";
 
 /** Proof or archive by the SHA-256 of its bytes. */
 export interface BundleContent {

@@ -8,7 +8,7 @@ import {
 } from "./bundle-manifest.ts";
 import { formatProof } from "./bundle-proof.ts";
 import type { ExportedPackage } from "./export-packages.ts";
-import { formatRelease } from "./release.ts";
+import { formatRelease } from "./releases/release.ts";
 
 interface Proof {
   readonly sha256: Sha256;

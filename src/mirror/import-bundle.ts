@@ -8,14 +8,18 @@ import {
   type JudgingParts,
 } from "./import-judgement.ts";
 import { noteFirstKeys } from "./import-trust.ts";
-import type { PackageHashes } from "./package-hashes.ts";
+import type { PackageHashes } from "./releases/package-hashes.ts";
 import {
   documentDigest,
   reconcile,
   type Continuity,
-} from "./release-continuity.ts";
+} from "./releases/continuity.ts";
 import type { ReleaseHistory } from "./release-history.ts";
-import { formatRelease, type Release, type ReleaseAddress } from "./release.ts";
+import {
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+} from "./releases/release.ts";
 
 export interface ImportParts extends JudgingParts {
   readonly history: ReleaseHistory;

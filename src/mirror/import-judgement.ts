@@ -15,20 +15,20 @@ import type { BundleFile } from "./bundle-file.ts";
 import type { BundledRelease } from "./bundle-manifest.ts";
 import { parseProof } from "./bundle-proof.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
-import type { ReleaseRecords } from "./release-records.ts";
+import type { ReleaseRecords } from "./releases/records.ts";
 import {
   judgeProof,
   prepareProof,
   type ReleaseEvidence,
-} from "./release-verdict.ts";
+} from "./releases/verdict.ts";
 import {
   bindPackages,
   formatRelease,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-} from "./release.ts";
-import type { VersionList } from "./version-list.ts";
+} from "./releases/release.ts";
+import type { VersionList } from "./releases/version-list.ts";
 
 export interface JudgingParts {
   readonly catalog: ProviderCatalog;

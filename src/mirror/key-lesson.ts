@@ -4,8 +4,8 @@ import { compareVersions, type Version } from "../address/version.ts";
 import { isOriginFailure, ProvenderError, TooYoung } from "../errors.ts";
 import type { Admission } from "./admission.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
-import type { ReleaseAddress } from "./release.ts";
-import type { VersionList } from "./version-list.ts";
+import type { ReleaseAddress } from "./releases/release.ts";
+import type { VersionList } from "./releases/version-list.ts";
 
 /** How many versions are tried until one's key is learnt. */
 const teachers = 3;

@@ -4,7 +4,7 @@ import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { KeyVerdict } from "../verification/trust-policy.ts";
 import type { Clock } from "./cache/clock.ts";
 import { isSameRelease, type NamespaceTrust } from "./namespace-trust.ts";
-import type { ReleaseAddress } from "./release.ts";
+import type { ReleaseAddress } from "./releases/release.ts";
 import type { TrustLedger } from "./trust-ledger.ts";
 
 interface Notebook {

@@ -9,7 +9,7 @@ import type { Clock } from "./cache/clock.ts";
 import type { ModuleReleaseAddress } from "./module-release.ts";
 import { decideByAge } from "./policy-age.ts";
 import { decideByRules, findProviderDenial, type Policy } from "./policy.ts";
-import type { VersionList } from "./version-list.ts";
+import type { VersionList } from "./releases/version-list.ts";
 
 /**
  * Which modules clients may have. Nobody signs modules, so there are no keys to judge, and a version's age counts from when the mirror first

@@ -34,7 +34,7 @@ import {
   findVanished,
   mergeVersions,
   type VersionList,
-} from "./version-list.ts";
+} from "./releases/version-list.ts";
 
 export interface ModuleMirrorParts {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;

@@ -7,7 +7,11 @@ import {
   recallArchive,
   type ArchiveEnsurer,
 } from "./ensured-archive.ts";
-import type { Release, ReleaseAddress, ReleasePackage } from "./release.ts";
+import type {
+  Release,
+  ReleaseAddress,
+  ReleasePackage,
+} from "./releases/release.ts";
 
 /** Clients that wait come first, so few are fetched at once. */
 const atOnce = 2;

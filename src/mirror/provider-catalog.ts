@@ -16,14 +16,18 @@ import {
 import type { Answer } from "./cache/answer.ts";
 import type { FetchValue, MetadataCache } from "./cache/metadata-cache.ts";
 import type { ReleaseHistory } from "./release-history.ts";
-import { documentDigest, type Continuity } from "./release-continuity.ts";
-import { fetchRelease, type ReleaseOrigin } from "./release-fetch.ts";
-import { formatRelease, type Release, type ReleaseAddress } from "./release.ts";
+import { documentDigest, type Continuity } from "./releases/continuity.ts";
+import { fetchRelease, type ReleaseOrigin } from "./releases/fetch.ts";
+import {
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+} from "./releases/release.ts";
 import {
   findVanished,
   mergeVersions,
   type VersionList,
-} from "./version-list.ts";
+} from "./releases/version-list.ts";
 
 export interface ProviderCatalogParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;

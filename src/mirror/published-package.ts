@@ -9,7 +9,7 @@ import {
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-} from "./release.ts";
+} from "./releases/release.ts";
 
 /** A signing key as its registry published it. */
 export interface PublishedKey extends KeyLabel {

@@ -4,8 +4,8 @@ import { parseVersion } from "../address/version.ts";
 import { ProvenderError } from "../errors.ts";
 import type { RecordKey } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import type { ReleaseRecords } from "./release-records.ts";
-import type { ReleaseAddress } from "./release.ts";
+import type { ReleaseRecords } from "./releases/records.ts";
+import type { ReleaseAddress } from "./releases/release.ts";
 
 export interface RecordJudgement {
   /** The archives that the record names. */

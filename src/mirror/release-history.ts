@@ -15,8 +15,8 @@ import {
   documentDigest,
   type Change,
   type Continuity,
-} from "./release-continuity.ts";
-import type { Release, ReleaseAddress } from "./release.ts";
+} from "./releases/continuity.ts";
+import type { Release, ReleaseAddress } from "./releases/release.ts";
 import type { TrustLedger } from "./trust-ledger.ts";
 
 interface HistoryParts {

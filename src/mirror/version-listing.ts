@@ -19,13 +19,13 @@ import {
 } from "./namespace-trust.ts";
 import { keepOldEnough } from "./policy-age.ts";
 import { decideByRules } from "./policy.ts";
-import type { ReleaseAddress } from "./release.ts";
+import type { ReleaseAddress } from "./releases/release.ts";
 import {
   LookUps,
   type Reason,
   type ReleaseLookup,
 } from "./release-look-ups.ts";
-import type { VersionList } from "./version-list.ts";
+import type { VersionList } from "./releases/version-list.ts";
 
 /** Look-ups at once for one listing. */
 const atOnce = 8;

@@ -9,7 +9,10 @@ import { parseVersion } from "../address/version.ts";
 import { MalformedAddress } from "../errors.ts";
 import { renderIndex, renderVersion } from "../mirror/mirror-documents.ts";
 import type { ProviderMirror } from "../mirror/provider-mirror.ts";
-import type { ReleaseAddress, ReleasePackage } from "../mirror/release.ts";
+import type {
+  ReleaseAddress,
+  ReleasePackage,
+} from "../mirror/releases/release.ts";
 import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
 import {
   archiveTag,

@@ -12,7 +12,7 @@ import {
   findPublishedPackage,
   findPublishedProof,
 } from "../mirror/published-package.ts";
-import type { ReleaseAddress } from "../mirror/release.ts";
+import type { ReleaseAddress } from "../mirror/releases/release.ts";
 import type { Authentication } from "./authentication.ts";
 import {
   renderBytes,

@@ -10,8 +10,8 @@ import type {
   PublishedPackage,
   SizedPackage,
 } from "../mirror/published-package.ts";
-import type { ReleaseAddress } from "../mirror/release.ts";
-import type { VersionList } from "../mirror/version-list.ts";
+import type { ReleaseAddress } from "../mirror/releases/release.ts";
+import type { VersionList } from "../mirror/releases/version-list.ts";
 
 /** `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. */
 export function renderVersions(

@@ -11,15 +11,15 @@ import {
   type MetadataRecords,
 } from "../mirror/cache/metadata-cache.ts";
 import { ProviderCatalog } from "../mirror/provider-catalog.ts";
-import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
+import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import { ReleaseHistory } from "../mirror/release-history.ts";
-import { ReleaseRecords } from "../mirror/release-records.ts";
-import { type SignatureJudge } from "../mirror/release-verdict.ts";
-import { isAlarming } from "../mirror/version-list.ts";
+import { ReleaseRecords } from "../mirror/releases/records.ts";
+import { type SignatureJudge } from "../mirror/releases/verdict.ts";
+import { isAlarming } from "../mirror/releases/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
-} from "../mirror/version-records.ts";
+} from "../mirror/releases/version-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { signaturePolicyOf } from "./origins.ts";

@@ -18,8 +18,8 @@ import {
   moduleVersionNaming,
 } from "../mirror/module-records.ts";
 import { formatModuleRelease } from "../mirror/module-release.ts";
-import { isAlarming } from "../mirror/version-list.ts";
-import { VersionRecords } from "../mirror/version-records.ts";
+import { isAlarming } from "../mirror/releases/version-list.ts";
+import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ModuleSources } from "../origin/registries/module-sources.ts";

@@ -1,12 +1,12 @@
 import { type Configuration, type OriginConfiguration } from "../config.ts";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import type { LearntDigests } from "../mirror/learnt-digests.ts";
-import { type ReleaseOrigin } from "../mirror/release-fetch.ts";
+import type { LearntDigests } from "../mirror/releases/learnt-digests.ts";
+import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import {
   type SignatureJudge,
   type SignaturePolicy,
-} from "../mirror/release-verdict.ts";
+} from "../mirror/releases/verdict.ts";
 import { hostAndPort } from "../origin/guard/address-guard.ts";
 import { HttpClient } from "../origin/http/http-client.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";

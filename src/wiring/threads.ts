@@ -1,6 +1,6 @@
 import { type Configuration, type Limits } from "../config.ts";
 import { SignatureUndecided } from "../errors.ts";
-import { type SignatureJudge } from "../mirror/release-verdict.ts";
+import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
 import { type PackageLimits } from "../verification/archives/zip-directory.ts";
 import type { SignatureThreads } from "../verification/openpgp/threads.ts";

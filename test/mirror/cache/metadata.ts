@@ -3,11 +3,11 @@ import { parseVersion } from "../../../src/address/version.ts";
 import { NotFound, OriginUnreachable } from "../../../src/errors.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
-import type { VersionList } from "../../../src/mirror/version-list.ts";
+import type { VersionList } from "../../../src/mirror/releases/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
-} from "../../../src/mirror/version-records.ts";
+} from "../../../src/mirror/releases/version-records.ts";
 import { RecordStore } from "../../../src/store/records/record-store.ts";
 import { makeLayout } from "./archives.ts";
 

@@ -1,16 +1,16 @@
-import { NetworkMirrorUnsigned, SignatureMissing } from "../errors.ts";
-import type { OriginChecksums } from "../origin/registries/provider-origin.ts";
+import { NetworkMirrorUnsigned, SignatureMissing } from "../../errors.ts";
+import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
 import type {
   SignatureDecision,
   SignatureProfile,
   SignatureQuestion,
-} from "../verification/openpgp/signature.ts";
+} from "../../verification/openpgp/signature.ts";
 import {
   acceptUnsignedChecksums,
   verifySignedChecksums,
   type Exemption,
   type SignedChecksums,
-} from "../verification/signed-checksums.ts";
+} from "../../verification/signed-checksums.ts";
 import {
   formatRelease,
   type ReleaseAddress,

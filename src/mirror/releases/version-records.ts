@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { formatPlatform, parsePlatform } from "../address/platform.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import { parseVersion } from "../address/version.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "./cache/metadata-cache.ts";
+} from "../../address/provider-address.ts";
+import { parseVersion } from "../../address/version.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import type { VersionList } from "./version-list.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));

@@ -1,25 +1,25 @@
-import { formatPlatform, type Platform } from "../address/platform.ts";
-import { isOriginFailure, ProvenderError } from "../errors.ts";
-import type { OriginArchive } from "../origin/http/http-client.ts";
-import type { ProviderOrigin } from "../origin/registries/provider-origin.ts";
-import type { OriginPackage } from "../origin/registries/registry-answers.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { isOriginFailure, ProvenderError } from "../../errors.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
+import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import {
   findTrustedDigest,
   verifyRegistryDigest,
-} from "../verification/signed-checksums.ts";
-import type { Clock } from "./cache/clock.ts";
+} from "../../verification/signed-checksums.ts";
+import type { Clock } from "../cache/clock.ts";
 import {
   isSameList,
   reconcile,
   type Continuity,
   type Offer,
-} from "./release-continuity.ts";
+} from "./continuity.ts";
 import {
   judgeProof,
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
-} from "./release-verdict.ts";
+} from "./verdict.ts";
 import {
   bindPackages,
   type Release,

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { alteredByte, onlyFor } from "../fakes/faults.ts";
+import { alteredByte, onlyFor } from "../../fakes/faults.ts";
 import {
   countAlarms,
   digestsIn,
@@ -8,8 +8,8 @@ import {
   outcomeOf,
   requestsFor,
   runCommand,
-} from "./provider-requests.ts";
-import { digestsOf, SeenReleases } from "./seen-releases.ts";
+} from "../../server/provider-requests.ts";
+import { digestsOf, SeenReleases } from "../../server/seen-releases.ts";
 
 let scene: SeenReleases;
 

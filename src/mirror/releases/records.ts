@@ -1,18 +1,18 @@
 import { z } from "zod";
-import { parsePackageHash, type Sha256 } from "../address/hash.ts";
-import type { Hostname } from "../address/hostname.ts";
-import { formatPlatform, parsePlatform } from "../address/platform.ts";
+import { parsePackageHash, type Sha256 } from "../../address/hash.ts";
+import type { Hostname } from "../../address/hostname.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import {
   providerAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import { isVersion, type Version } from "../address/version.ts";
-import type { KeyLabel } from "../origin/registries/registry-answers.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import { parseChecksumsDocument } from "../verification/checksums-document.ts";
-import type { Clock } from "./cache/clock.ts";
-import type { Kept, MetadataRecords } from "./cache/metadata-cache.ts";
+} from "../../address/provider-address.ts";
+import { isVersion, type Version } from "../../address/version.ts";
+import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import {
   bindPackages,
   formatRelease,
@@ -25,7 +25,7 @@ import {
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
-} from "./release-verdict.ts";
+} from "./verdict.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));
 

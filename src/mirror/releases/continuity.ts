@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { SignatureRefused, type ProvenderError } from "../errors.ts";
-import { judgeProof, type SignatureJudge } from "./release-verdict.ts";
+import { SignatureRefused, type ProvenderError } from "../../errors.ts";
+import { judgeProof, type SignatureJudge } from "./verdict.ts";
 import type { Release, ReleaseAddress } from "./release.ts";
 
 /** What asking again for a known release brought: believed anew, or refused. */

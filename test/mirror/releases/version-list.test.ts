@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { parseVersion } from "../../src/address/version.ts";
+import { parseVersion } from "../../../src/address/version.ts";
 import {
   findVanished,
   isAlarming,
   mergeVersions,
-} from "../../src/mirror/version-list.ts";
+} from "../../../src/mirror/releases/version-list.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const later = new Date("2026-02-01T00:00:00Z");

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { createSigner, type Signer } from "../fakes/signing.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
-import { originsOf } from "../origins.ts";
-import { requestsFor } from "./provider-requests.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { createSigner, type Signer } from "../../fakes/signing.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { originsOf } from "../../origins.ts";
+import { requestsFor } from "../../server/provider-requests.ts";
 
 const linux = "linux_amd64";
 const darwin = "darwin_arm64";

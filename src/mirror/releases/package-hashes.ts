@@ -4,12 +4,12 @@ import {
   parsePackageHash,
   type PackageHash,
   type Sha256,
-} from "../address/hash.ts";
-import { ArchiveUnhashable } from "../errors.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
+} from "../../address/hash.ts";
+import { ArchiveUnhashable } from "../../errors.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { PackageHashThreads } from "../../verification/archives/package-hash-threads.ts";
 
 /** What hashing an archive came to. */
 type Found = { readonly hash: PackageHash } | { readonly unhashable: string };

@@ -5,19 +5,19 @@ import {
   parseSha256,
   type PackageHash,
   type Sha256,
-} from "../address/hash.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
-import { PackageHashWrong, StoreFull } from "../errors.ts";
-import type { OriginArchive } from "../origin/http/http-client.ts";
-import type { ProviderOrigin } from "../origin/registries/provider-origin.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
+} from "../../address/hash.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { PackageHashWrong, StoreFull } from "../../errors.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import {
   noRoom,
   roomStep,
   type DownloadSteps,
-} from "./cache/archive-download.ts";
+} from "../cache/archive-download.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 

@@ -1,8 +1,8 @@
-import type { Version } from "../address/version.ts";
+import type { Version } from "../../address/version.ts";
 import type {
   OriginVersion,
   OriginVersions,
-} from "../origin/registries/registry-answers.ts";
+} from "../../origin/registries/registry-answers.ts";
 
 /** A version and what the mirror's own history knows of it. */
 export interface ListedVersion extends OriginVersion {

@@ -1,10 +1,14 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { json, onlyFor } from "../fakes/faults.ts";
-import { createSigner } from "../fakes/signing.ts";
-import { listedIn, outcomeOf, requestsFor } from "./provider-requests.ts";
-import { SeenReleases } from "./seen-releases.ts";
+import { json, onlyFor } from "../../fakes/faults.ts";
+import { createSigner } from "../../fakes/signing.ts";
+import {
+  listedIn,
+  outcomeOf,
+  requestsFor,
+} from "../../server/provider-requests.ts";
+import { SeenReleases } from "../../server/seen-releases.ts";
 
 let scene: SeenReleases;
 

@@ -1,31 +1,31 @@
 import {
   formatArchiveName,
   parseArchiveName,
-} from "../address/archive-name.ts";
+} from "../../address/archive-name.ts";
 import {
   formatPlatform,
   parsePlatform,
   type Platform,
-} from "../address/platform.ts";
+} from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import type { PackageHash } from "../address/hash.ts";
-import type { Version } from "../address/version.ts";
-import { NotFound } from "../errors.ts";
-import type { ProofSource } from "../origin/registries/provider-origin.ts";
+} from "../../address/provider-address.ts";
+import type { PackageHash } from "../../address/hash.ts";
+import type { Version } from "../../address/version.ts";
+import { NotFound } from "../../errors.ts";
+import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type {
   KeyLabel,
   ReportedPackage,
-} from "../origin/registries/registry-answers.ts";
-import type { SignatureProfile } from "../verification/openpgp/signature.ts";
+} from "../../origin/registries/registry-answers.ts";
+import type { SignatureProfile } from "../../verification/openpgp/signature.ts";
 import {
   findTrustedDigest,
   type Exemption,
   type SignedChecksums,
   type TrustedSha256,
-} from "../verification/signed-checksums.ts";
+} from "../../verification/signed-checksums.ts";
 
 /** A provider at a version: what one SHA256SUMS and one signature speak of. */
 export interface ReleaseAddress {
