@@ -1,7 +1,7 @@
 import { parseProviderAddress } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
-import { explainPolicy } from "../mirror/policy-explanation.ts";
-import type { Policy } from "../mirror/policy.ts";
+import { explainPolicy } from "../mirror/trust/policy-explanation.ts";
+import type { Policy } from "../mirror/trust/policy.ts";
 
 /** `config check --explain [HOSTNAME/]NAMESPACE/TYPE[@VERSION]`: which rule decides, in sentences. */
 export function formatExplanation(policy: Policy, spec: string): string {

@@ -9,8 +9,8 @@ import { MalformedAddress } from "../errors.ts";
 import {
   isSameRelease,
   type NamespaceTrust,
-} from "../mirror/namespace-trust.ts";
-import type { Namespace, TrustLedger } from "../mirror/trust-ledger.ts";
+} from "../mirror/trust/namespace-trust.ts";
+import type { Namespace, TrustLedger } from "../mirror/trust/ledger.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { parseFingerprint } from "../verification/openpgp/keys/signing-key.ts";
 import { formatTrust } from "./trust-table.ts";

@@ -14,7 +14,7 @@ import {
   reconcile,
   type Continuity,
 } from "./releases/continuity.ts";
-import type { ReleaseHistory } from "./release-history.ts";
+import type { ReleaseHistory } from "./trust/release-history.ts";
 import {
   formatRelease,
   type Release,

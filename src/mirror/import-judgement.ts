@@ -10,7 +10,7 @@ import {
 import { formatArchiveName } from "../address/archive-name.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import type { KeyVerdict } from "../verification/trust-policy.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./trust/admission.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import type { BundledRelease } from "./bundle-manifest.ts";
 import { parseProof } from "./bundle-proof.ts";

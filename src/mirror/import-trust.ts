@@ -2,7 +2,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
-import type { AdmissionParts } from "./admission.ts";
+import type { AdmissionParts } from "./trust/admission.ts";
 import type { JudgedRelease } from "./import-judgement.ts";
 
 /**

@@ -4,11 +4,15 @@ import {
 } from "../address/module-address.ts";
 import { compareVersions, type Version } from "../address/version.ts";
 import { NothingAdmitted, PolicyDenied, TooYoung } from "../errors.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./trust/admission.ts";
 import type { Clock } from "./cache/clock.ts";
 import type { ModuleReleaseAddress } from "./module-release.ts";
-import { decideByAge } from "./policy-age.ts";
-import { decideByRules, findProviderDenial, type Policy } from "./policy.ts";
+import { decideByAge } from "./trust/policy-age.ts";
+import {
+  decideByRules,
+  findProviderDenial,
+  type Policy,
+} from "./trust/policy.ts";
 import type { VersionList } from "./releases/version-list.ts";
 
 /**

@@ -15,7 +15,7 @@ import {
 } from "../errors.ts";
 import type { Answer } from "./cache/answer.ts";
 import type { FetchValue, MetadataCache } from "./cache/metadata-cache.ts";
-import type { ReleaseHistory } from "./release-history.ts";
+import type { ReleaseHistory } from "./trust/release-history.ts";
 import { documentDigest, type Continuity } from "./releases/continuity.ts";
 import { fetchRelease, type ReleaseOrigin } from "./releases/fetch.ts";
 import {

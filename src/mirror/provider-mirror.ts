@@ -7,7 +7,7 @@ import {
 import { compareVersions, type Version } from "../address/version.ts";
 import { NothingAdmitted, NotStored, ProvenderError } from "../errors.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./trust/admission.ts";
 import type { Answer } from "./cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "./cache/archive-cache.ts";
 import { learnKey } from "./key-lesson.ts";

@@ -11,14 +11,14 @@ import {
   ProvenderError,
   TooBusy,
 } from "../errors.ts";
-import type { Admission, AdmissionRules } from "./admission.ts";
+import type { Admission, AdmissionRules } from "./trust/admission.ts";
 import {
   isSameRelease,
   type NamespaceTrust,
   type ReleaseName,
-} from "./namespace-trust.ts";
-import { keepOldEnough } from "./policy-age.ts";
-import { decideByRules } from "./policy.ts";
+} from "./trust/namespace-trust.ts";
+import { keepOldEnough } from "./trust/policy-age.ts";
+import { decideByRules } from "./trust/policy.ts";
 import type { ReleaseAddress } from "./releases/release.ts";
 import {
   LookUps,

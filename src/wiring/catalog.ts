@@ -4,7 +4,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../address/provider-address.ts";
-import type { Admission } from "../mirror/admission.ts";
+import type { Admission } from "../mirror/trust/admission.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import {
   MetadataCache,
@@ -12,7 +12,7 @@ import {
 } from "../mirror/cache/metadata-cache.ts";
 import { ProviderCatalog } from "../mirror/provider-catalog.ts";
 import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
-import { ReleaseHistory } from "../mirror/release-history.ts";
+import { ReleaseHistory } from "../mirror/trust/release-history.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";

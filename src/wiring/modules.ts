@@ -2,7 +2,7 @@ import { type Configuration, type Limits } from "../config.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
-import type { Admission } from "../mirror/admission.ts";
+import type { Admission } from "../mirror/trust/admission.ts";
 import type { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { ModuleAdmission } from "../mirror/module-admission.ts";

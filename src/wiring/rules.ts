@@ -1,8 +1,8 @@
 import { type Configuration } from "../config.ts";
 import { ConfigurationInvalid, MalformedAddress } from "../errors.ts";
-import { type AdmissionRules } from "../mirror/admission.ts";
-import { parseProviderPattern } from "../mirror/policy-pattern.ts";
-import { parsePolicy } from "../mirror/policy.ts";
+import { type AdmissionRules } from "../mirror/trust/admission.ts";
+import { parseProviderPattern } from "../mirror/trust/policy-pattern.ts";
+import { parsePolicy } from "../mirror/trust/policy.ts";
 
 /** What the rules of a configuration come to; throws ConfigurationInvalid for a pattern that is none. */
 export function wireRules({

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { createSigner } from "../fakes/signing.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
-import { originsOf } from "../origins.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { createSigner } from "../../fakes/signing.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { originsOf } from "../../origins.ts";
 import {
   eventually,
   listedIn,
@@ -11,8 +11,8 @@ import {
   reconfigure,
   requestsFor,
   runCommand,
-} from "./provider-requests.ts";
-import { RegistryRequests } from "./registry-requests.ts";
+} from "../../server/provider-requests.ts";
+import { RegistryRequests } from "../../server/registry-requests.ts";
 
 type Column =
   | "index"

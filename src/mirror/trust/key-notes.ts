@@ -1,11 +1,11 @@
-import { formatProviderAddress } from "../address/provider-address.ts";
-import type { Alarms } from "../telemetry/alarms.ts";
-import type { AuditLog } from "../telemetry/audit-log.ts";
-import type { KeyVerdict } from "../verification/trust-policy.ts";
-import type { Clock } from "./cache/clock.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { AuditLog } from "../../telemetry/audit-log.ts";
+import type { KeyVerdict } from "../../verification/trust-policy.ts";
+import type { Clock } from "../cache/clock.ts";
 import { isSameRelease, type NamespaceTrust } from "./namespace-trust.ts";
-import type { ReleaseAddress } from "./releases/release.ts";
-import type { TrustLedger } from "./trust-ledger.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import type { TrustLedger } from "./ledger.ts";
 
 interface Notebook {
   readonly ledger: TrustLedger;

@@ -1,7 +1,7 @@
-import type { ModuleAddress } from "../address/module-address.ts";
-import type { ProviderAddress } from "../address/provider-address.ts";
-import type { VersionConstraint } from "../address/version-constraint.ts";
-import type { Version } from "../address/version.ts";
+import type { ModuleAddress } from "../../address/module-address.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { Version } from "../../address/version.ts";
 import { isMatch, parsePattern, type Pattern } from "./policy-pattern.ts";
 import { isAdmitted, isCovered } from "./policy-versions.ts";
 

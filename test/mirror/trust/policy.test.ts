@@ -1,15 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { parseProviderAddress } from "../../src/address/provider-address.ts";
-import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
-import { parseVersion } from "../../src/address/version.ts";
-import { MalformedAddress, PolicyDenied, TooYoung } from "../../src/errors.ts";
+import { parseProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import {
+  MalformedAddress,
+  PolicyDenied,
+  TooYoung,
+} from "../../../src/errors.ts";
 import {
   decideByRules,
   findProviderDenial,
   parsePolicy,
   type PolicySettings,
-} from "../../src/mirror/policy.ts";
-import { statusOf } from "../../src/server/error-response.ts";
+} from "../../../src/mirror/trust/policy.ts";
+import { statusOf } from "../../../src/server/error-response.ts";
 
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");

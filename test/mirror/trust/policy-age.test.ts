@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { parseVersion } from "../../src/address/version.ts";
-import { decideByAge, keepOldEnough } from "../../src/mirror/policy-age.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import {
+  decideByAge,
+  keepOldEnough,
+} from "../../../src/mirror/trust/policy-age.ts";
 
 const week = 7 * 86_400_000;
 const now = new Date("2026-11-21T10:00:00Z");

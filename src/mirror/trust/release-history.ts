@@ -1,8 +1,8 @@
-import { formatProviderAddress } from "../address/provider-address.ts";
-import type { SignatureRefused } from "../errors.ts";
-import type { Alarms } from "../telemetry/alarms.ts";
-import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
-import type { Clock } from "./cache/clock.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { SignatureRefused } from "../../errors.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
+import type { Clock } from "../cache/clock.ts";
 import {
   isApprovedReplacement,
   isSameRelease,
@@ -15,9 +15,9 @@ import {
   documentDigest,
   type Change,
   type Continuity,
-} from "./releases/continuity.ts";
-import type { Release, ReleaseAddress } from "./releases/release.ts";
-import type { TrustLedger } from "./trust-ledger.ts";
+} from "../releases/continuity.ts";
+import type { Release, ReleaseAddress } from "../releases/release.ts";
+import type { TrustLedger } from "./ledger.ts";
 
 interface HistoryParts {
   readonly ledger: TrustLedger;

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseProviderAddress } from "../../src/address/provider-address.ts";
-import { MalformedAddress } from "../../src/errors.ts";
+import { parseProviderAddress } from "../../../src/address/provider-address.ts";
+import { MalformedAddress } from "../../../src/errors.ts";
 import {
   isMatch,
   parseProviderPattern,
-} from "../../src/mirror/policy-pattern.ts";
+} from "../../../src/mirror/trust/policy-pattern.ts";
 
 function matches(pattern: string, provider: string): boolean {
   return isMatch(parseProviderPattern(pattern), parseProviderAddress(provider));

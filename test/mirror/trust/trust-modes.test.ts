@@ -6,8 +6,8 @@ import {
   outcomeOf,
   readAudit,
   runCommand,
-} from "./provider-requests.ts";
-import { signer, TrustScene } from "./trust-scene.ts";
+} from "../../server/provider-requests.ts";
+import { signer, TrustScene } from "../../server/trust-scene.ts";
 
 let scene: TrustScene;
 

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import semver from "semver";
-import type { Version } from "../address/version.ts";
+import type { Version } from "../../address/version.ts";
 
 export type AgeDecision =
   | { readonly old: true }

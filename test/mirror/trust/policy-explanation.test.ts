@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseProviderAddress } from "../../src/address/provider-address.ts";
-import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
-import { parseVersion } from "../../src/address/version.ts";
-import { explainPolicy } from "../../src/mirror/policy-explanation.ts";
+import { parseProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import { explainPolicy } from "../../../src/mirror/trust/policy-explanation.ts";
 import {
   decideByRules,
   findProviderDenial,
   parsePolicy,
-} from "../../src/mirror/policy.ts";
+} from "../../../src/mirror/trust/policy.ts";
 
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");

@@ -1,20 +1,20 @@
-import { formatProviderAddress } from "../address/provider-address.ts";
-import type { ProviderAddress } from "../address/provider-address.ts";
-import type { Version } from "../address/version.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
 import {
   KeyRefused,
   PolicyDenied,
   SignatureRefused,
   TooYoung,
-} from "../errors.ts";
-import type { Alarms } from "../telemetry/alarms.ts";
-import type { AuditLog } from "../telemetry/audit-log.ts";
+} from "../../errors.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { AuditLog } from "../../telemetry/audit-log.ts";
 import {
   decideKey,
   type KeyVerdict,
   type NewKeys,
-} from "../verification/trust-policy.ts";
-import type { Clock } from "./cache/clock.ts";
+} from "../../verification/trust-policy.ts";
+import type { Clock } from "../cache/clock.ts";
 import { noteAcceptedKey, noteRefusedKey } from "./key-notes.ts";
 import {
   isApproved,
@@ -30,9 +30,9 @@ import {
   formatRelease,
   type Release,
   type ReleaseAddress,
-} from "./releases/release.ts";
-import type { TrustLedger } from "./trust-ledger.ts";
-import type { VersionList } from "./releases/version-list.ts";
+} from "../releases/release.ts";
+import type { TrustLedger } from "./ledger.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 /** `policy` and `trust` of the configuration, ready to be asked. */
 export interface AdmissionRules {

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { Hostname } from "../address/hostname.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
+import type { Hostname } from "../../address/hostname.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import {
   decisionsShape,
   noDecisions,

@@ -5,8 +5,13 @@ import {
   listedIn,
   outcomeOf,
   requestsFor,
-} from "./provider-requests.ts";
-import { signer, soon, TrustScene, unsignedHost } from "./trust-scene.ts";
+} from "../../server/provider-requests.ts";
+import {
+  signer,
+  soon,
+  TrustScene,
+  unsignedHost,
+} from "../../server/trust-scene.ts";
 
 let scene: TrustScene;
 

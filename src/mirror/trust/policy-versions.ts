@@ -1,10 +1,10 @@
 import semver from "semver";
-import type { Version } from "../address/version.ts";
+import type { Version } from "../../address/version.ts";
 import {
   isAllowed,
   isPrerelease,
   type VersionConstraint,
-} from "../address/version-constraint.ts";
+} from "../../address/version-constraint.ts";
 
 type Term = VersionConstraint[number];
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
-import { originsOf } from "../origins.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { originsOf } from "../../origins.ts";
 import {
   codeOf,
   listedIn,
   outcomeOf,
   requestsFor,
-} from "./provider-requests.ts";
+} from "../../server/provider-requests.ts";
 
 let authority: Authority;
 let registry: Registry;

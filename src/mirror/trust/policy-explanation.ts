@@ -1,9 +1,9 @@
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import { formatVersionConstraint } from "../address/version-constraint.ts";
-import type { Version } from "../address/version.ts";
+} from "../../address/provider-address.ts";
+import { formatVersionConstraint } from "../../address/version-constraint.ts";
+import type { Version } from "../../address/version.ts";
 import { isMatch } from "./policy-pattern.ts";
 import {
   decideByRules,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createCertifiedSigner } from "./certified-signers.ts";
+import { createCertifiedSigner } from "../../server/certified-signers.ts";
 import {
   digestsIn,
   eventually,
   listedIn,
   outcomeOf,
-} from "./provider-requests.ts";
-import { signer, soon, TrustScene } from "./trust-scene.ts";
+} from "../../server/provider-requests.ts";
+import { signer, soon, TrustScene } from "../../server/trust-scene.ts";
 
 let scene: TrustScene;
 
