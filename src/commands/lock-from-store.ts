@@ -4,7 +4,7 @@ import {
   recallArchive,
   recallPackage,
   type ArchiveEnsurer,
-} from "../mirror/ensured-archive.ts";
+} from "../mirror/providers/ensured-archive.ts";
 import type { LockSource } from "./lock-source.ts";
 
 /**

@@ -6,7 +6,7 @@ import {
 } from "../address/provider-address.ts";
 import type { Version } from "../address/version.ts";
 import { ProvenderError } from "../errors.ts";
-import type { ProviderMirror } from "../mirror/provider-mirror.ts";
+import type { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import { readRequests, type PackageRequest } from "./package-requests.ts";
 import { chooseVersions } from "./version-choice.ts";
 

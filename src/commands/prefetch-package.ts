@@ -7,7 +7,7 @@ import {
   recallArchive,
   recallPackage,
   type ArchiveEnsurer,
-} from "../mirror/ensured-archive.ts";
+} from "../mirror/providers/ensured-archive.ts";
 import type { ReleasePackage } from "../mirror/releases/release.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "./progress.ts";

@@ -1,6 +1,6 @@
 import { ExportFailed, type ProvenderError } from "../errors.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { ProviderMirror } from "./provider-mirror.ts";
+import type { ProviderMirror } from "./providers/provider-mirror.ts";
 import type {
   Release,
   ReleaseAddress,

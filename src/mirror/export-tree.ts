@@ -17,8 +17,8 @@ import type {
   ExportParts,
   FailedExport,
 } from "./export-packages.ts";
-import { renderIndex, renderVersion } from "./mirror-documents.ts";
-import type { MirroredPackage } from "./provider-mirror.ts";
+import { renderIndex, renderVersion } from "./providers/mirror-documents.ts";
+import type { MirroredPackage } from "./providers/provider-mirror.ts";
 
 const indexShape = z.looseObject({
   versions: z.record(z.string(), z.looseObject({})),

@@ -14,7 +14,7 @@ import type { Admission } from "./trust/admission.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import type { BundledRelease } from "./bundle-manifest.ts";
 import { parseProof } from "./bundle-proof.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
+import type { ProviderCatalog } from "./providers/provider-catalog.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 import {
   judgeProof,

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../address/hash.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
+import type { ProviderCatalog } from "./providers/provider-catalog.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 
 /** What is known of the archives' names, on disk and in memory. */

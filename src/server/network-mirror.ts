@@ -7,8 +7,11 @@ import {
 } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
 import { MalformedAddress } from "../errors.ts";
-import { renderIndex, renderVersion } from "../mirror/mirror-documents.ts";
-import type { ProviderMirror } from "../mirror/provider-mirror.ts";
+import {
+  renderIndex,
+  renderVersion,
+} from "../mirror/providers/mirror-documents.ts";
+import type { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import type {
   ReleaseAddress,
   ReleasePackage,

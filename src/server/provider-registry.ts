@@ -7,11 +7,11 @@ import {
 } from "../address/provider-address.ts";
 import { parseVersion } from "../address/version.ts";
 import { NoSuchPage, NothingToVerify } from "../errors.ts";
-import type { ProviderMirror } from "../mirror/provider-mirror.ts";
+import type { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import {
   findPublishedPackage,
   findPublishedProof,
-} from "../mirror/published-package.ts";
+} from "../mirror/providers/published-package.ts";
 import type { ReleaseAddress } from "../mirror/releases/release.ts";
 import type { Authentication } from "./authentication.ts";
 import {

@@ -9,7 +9,7 @@ import type {
   PublishedKey,
   PublishedPackage,
   SizedPackage,
-} from "../mirror/published-package.ts";
+} from "../mirror/providers/published-package.ts";
 import type { ReleaseAddress } from "../mirror/releases/release.ts";
 import type { VersionList } from "../mirror/releases/version-list.ts";
 

@@ -10,7 +10,7 @@ import {
   MetadataCache,
   type MetadataRecords,
 } from "../mirror/cache/metadata-cache.ts";
-import { ProviderCatalog } from "../mirror/provider-catalog.ts";
+import { ProviderCatalog } from "../mirror/providers/provider-catalog.ts";
 import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import { ReleaseHistory } from "../mirror/trust/release-history.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";

@@ -20,7 +20,7 @@ import { loadConfiguration } from "../../src/config.ts";
 import {
   ensureArchive,
   recallPackage,
-} from "../../src/mirror/ensured-archive.ts";
+} from "../../src/mirror/providers/ensured-archive.ts";
 import { wireMirror } from "../../src/wiring.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry } from "../fakes/registry.ts";

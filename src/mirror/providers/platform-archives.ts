@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import type { Sha256 } from "../address/hash.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   ensureArchive,
   recallArchive,
@@ -11,7 +11,7 @@ import type {
   Release,
   ReleaseAddress,
   ReleasePackage,
-} from "./releases/release.ts";
+} from "../releases/release.ts";
 
 /** Clients that wait come first, so few are fetched at once. */
 const atOnce = 2;

@@ -1,7 +1,7 @@
-import { formatPlatform, type Platform } from "../address/platform.ts";
-import { NothingToVerify } from "../errors.ts";
-import type { KeyLabel } from "../origin/registries/registry-answers.ts";
-import type { Answer } from "./cache/answer.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { NothingToVerify } from "../../errors.ts";
+import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import type { Answer } from "../cache/answer.ts";
 import type { MirroredPackage, ProviderMirror } from "./provider-mirror.ts";
 import {
   formatRelease,
@@ -9,7 +9,7 @@ import {
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-} from "./releases/release.ts";
+} from "../releases/release.ts";
 
 /** A signing key as its registry published it. */
 export interface PublishedKey extends KeyLabel {

@@ -1,9 +1,9 @@
-import type { PackageHash, Sha256 } from "../address/hash.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
-import type { Outcome } from "./cache/answer.ts";
-import type { PackageHashes } from "./releases/package-hashes.ts";
+import type { PackageHash, Sha256 } from "../../address/hash.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import type { Outcome } from "../cache/answer.ts";
+import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
-import type { ReleaseAddress, ReleasePackage } from "./releases/release.ts";
+import type { ReleaseAddress, ReleasePackage } from "../releases/release.ts";
 
 /** An archive that is stored or on its way into the store. */
 export interface EnsuredArchive {

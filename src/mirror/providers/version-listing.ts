@@ -2,30 +2,30 @@ import pLimit from "p-limit";
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import { compareVersions, type Version } from "../address/version.ts";
+} from "../../address/provider-address.ts";
+import { compareVersions, type Version } from "../../address/version.ts";
 import {
   isOriginFailure,
   NotFound,
   NothingAdmitted,
   ProvenderError,
   TooBusy,
-} from "../errors.ts";
-import type { Admission, AdmissionRules } from "./trust/admission.ts";
+} from "../../errors.ts";
+import type { Admission, AdmissionRules } from "../trust/admission.ts";
 import {
   isSameRelease,
   type NamespaceTrust,
   type ReleaseName,
-} from "./trust/namespace-trust.ts";
-import { keepOldEnough } from "./trust/policy-age.ts";
-import { decideByRules } from "./trust/policy.ts";
-import type { ReleaseAddress } from "./releases/release.ts";
+} from "../trust/namespace-trust.ts";
+import { keepOldEnough } from "../trust/policy-age.ts";
+import { decideByRules } from "../trust/policy.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
 import {
   LookUps,
   type Reason,
   type ReleaseLookup,
 } from "./release-look-ups.ts";
-import type { VersionList } from "./releases/version-list.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 /** Look-ups at once for one listing. */
 const atOnce = 8;

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import * as faults from "../fakes/faults.ts";
-import type { Fault } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { RequestKind } from "../fakes/request-log.ts";
-import { parseVersion } from "../../src/address/version.ts";
-import { originsOf } from "../origins.ts";
-import { minute } from "./cache/metadata.ts";
-import { startTimedMirror, type TimedMirror } from "./timed-mirror.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { RequestKind } from "../../fakes/request-log.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import { originsOf } from "../../origins.ts";
+import { minute } from "../cache/metadata.ts";
+import { startTimedMirror, type TimedMirror } from "../timed-mirror.ts";
 
 const freshness = 5 * minute;
 let registry: Registry;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import * as faults from "../fakes/faults.ts";
-import type { Fault } from "../fakes/faults.ts";
-import type { RequestKind } from "../fakes/request-log.ts";
+import * as faults from "../../fakes/faults.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import type { RequestKind } from "../../fakes/request-log.ts";
 import {
   expectRefusal,
   secret,
@@ -9,7 +9,7 @@ import {
   startFailingOrigin,
   type FailingOrigin,
   type Question,
-} from "./failing-origin.ts";
+} from "../../server/failing-origin.ts";
 
 let origin: FailingOrigin;
 

@@ -1,33 +1,33 @@
-import type { Hostname } from "../address/hostname.ts";
-import type { Platform } from "../address/platform.ts";
+import type { Hostname } from "../../address/hostname.ts";
+import type { Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import type { Version } from "../address/version.ts";
-import type { Sha256 } from "../address/hash.ts";
+} from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import type { Sha256 } from "../../address/hash.ts";
 import {
   ChecksumConflict,
   NetworkMirrorUnsigned,
   NotFound,
   OriginNotServed,
   ProvenderError,
-} from "../errors.ts";
-import type { Answer } from "./cache/answer.ts";
-import type { FetchValue, MetadataCache } from "./cache/metadata-cache.ts";
-import type { ReleaseHistory } from "./trust/release-history.ts";
-import { documentDigest, type Continuity } from "./releases/continuity.ts";
-import { fetchRelease, type ReleaseOrigin } from "./releases/fetch.ts";
+} from "../../errors.ts";
+import type { Answer } from "../cache/answer.ts";
+import type { FetchValue, MetadataCache } from "../cache/metadata-cache.ts";
+import type { ReleaseHistory } from "../trust/release-history.ts";
+import { documentDigest, type Continuity } from "../releases/continuity.ts";
+import { fetchRelease, type ReleaseOrigin } from "../releases/fetch.ts";
 import {
   formatRelease,
   type Release,
   type ReleaseAddress,
-} from "./releases/release.ts";
+} from "../releases/release.ts";
 import {
   findVanished,
   mergeVersions,
   type VersionList,
-} from "./releases/version-list.ts";
+} from "../releases/version-list.ts";
 
 export interface ProviderCatalogParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;

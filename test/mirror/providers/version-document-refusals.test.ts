@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import * as faults from "../fakes/faults.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
 import {
   startRegistry,
   type PublishOptions,
   type Registry,
-} from "../fakes/registry.ts";
-import { makeRelease, type Release } from "../fakes/release.ts";
-import { createSigner } from "../fakes/signing.ts";
-import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
-import { expectRefusal } from "./failing-origin.ts";
+} from "../../fakes/registry.ts";
+import { makeRelease, type Release } from "../../fakes/release.ts";
+import { createSigner } from "../../fakes/signing.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { expectRefusal } from "../../server/failing-origin.ts";
 
 const terraform = "registry.terraform.io";
 const opentofu = "registry.opentofu.org";

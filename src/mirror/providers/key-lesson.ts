@@ -1,11 +1,11 @@
-import type { ProviderAddress } from "../address/provider-address.ts";
-import { isPrerelease } from "../address/version-constraint.ts";
-import { compareVersions, type Version } from "../address/version.ts";
-import { isOriginFailure, ProvenderError, TooYoung } from "../errors.ts";
-import type { Admission } from "./trust/admission.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import { isPrerelease } from "../../address/version-constraint.ts";
+import { compareVersions, type Version } from "../../address/version.ts";
+import { isOriginFailure, ProvenderError, TooYoung } from "../../errors.ts";
+import type { Admission } from "../trust/admission.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
-import type { ReleaseAddress } from "./releases/release.ts";
-import type { VersionList } from "./releases/version-list.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 /** How many versions are tried until one's key is learnt. */
 const teachers = 3;

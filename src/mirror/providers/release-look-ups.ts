@@ -1,5 +1,5 @@
-import type { ProvenderError } from "../errors.ts";
-import type { Release, ReleaseAddress } from "./releases/release.ts";
+import type { ProvenderError } from "../../errors.ts";
+import type { Release, ReleaseAddress } from "../releases/release.ts";
 
 /** How releases are looked up for a listing. */
 export interface ReleaseLookup {

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import * as faults from "../fakes/faults.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
 import {
   startRegistry,
   type PublishOptions,
   type Registry,
-} from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+} from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 
 const terraform = "registry.terraform.io";
 const opentofu = "registry.opentofu.org";

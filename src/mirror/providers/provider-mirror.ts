@@ -1,20 +1,20 @@
-import { formatArchiveHash } from "../address/hash.ts";
-import { formatPlatform, type Platform } from "../address/platform.ts";
+import { formatArchiveHash } from "../../address/hash.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import { compareVersions, type Version } from "../address/version.ts";
-import { NothingAdmitted, NotStored, ProvenderError } from "../errors.ts";
-import type { Alarms } from "../telemetry/alarms.ts";
-import type { Admission } from "./trust/admission.ts";
-import type { Answer } from "./cache/answer.ts";
-import type { ArchiveCache, OpenArchive } from "./cache/archive-cache.ts";
+} from "../../address/provider-address.ts";
+import { compareVersions, type Version } from "../../address/version.ts";
+import { NothingAdmitted, NotStored, ProvenderError } from "../../errors.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { Admission } from "../trust/admission.ts";
+import type { Answer } from "../cache/answer.ts";
+import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import { learnKey } from "./key-lesson.ts";
-import type { LearntDigests } from "./releases/learnt-digests.ts";
-import type { PackageHashes } from "./releases/package-hashes.ts";
+import type { LearntDigests } from "../releases/learnt-digests.ts";
+import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
-import { openPackage } from "./releases/fetch.ts";
+import { openPackage } from "../releases/fetch.ts";
 import {
   formatRelease,
   listUnnamed,
@@ -22,8 +22,8 @@ import {
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-} from "./releases/release.ts";
-import { limitVersions, type VersionList } from "./releases/version-list.ts";
+} from "../releases/release.ts";
+import { limitVersions, type VersionList } from "../releases/version-list.ts";
 import { VersionListing } from "./version-listing.ts";
 
 /** One platform's archive as clients are told of it; `hashes` has `zh:` when the digest is known, `h1:` when that is, one of them always. */

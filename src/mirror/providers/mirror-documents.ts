@@ -1,5 +1,5 @@
-import { formatPlatform } from "../address/platform.ts";
-import type { Version } from "../address/version.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import type { Version } from "../../address/version.ts";
 import type { MirroredPackage } from "./provider-mirror.ts";
 
 /** `index.json` (Provider Network Mirror Protocol, "List Available Versions"). */
