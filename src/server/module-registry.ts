@@ -8,8 +8,11 @@ import {
   type ModuleAddress,
 } from "../address/module-address.ts";
 import { parseVersion, type Version } from "../address/version.ts";
-import type { ModuleLocation, ModuleMirror } from "../mirror/module-mirror.ts";
-import type { ModuleReleaseAddress } from "../mirror/module-release.ts";
+import type {
+  ModuleLocation,
+  ModuleMirror,
+} from "../mirror/modules/module-mirror.ts";
+import type { ModuleReleaseAddress } from "../mirror/modules/release.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Authentication } from "./authentication.ts";
 import {

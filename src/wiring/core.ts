@@ -5,7 +5,7 @@ import { Admission, type AdmissionRules } from "../mirror/trust/admission.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
 import type { ArchiveEnsurer } from "../mirror/providers/ensured-archive.ts";
-import type { ModuleMirror } from "../mirror/module-mirror.ts";
+import type { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";

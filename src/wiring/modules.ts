@@ -5,19 +5,19 @@ import { withoutQuery } from "../address/module-source.ts";
 import type { Admission } from "../mirror/trust/admission.ts";
 import type { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import { ModuleAdmission } from "../mirror/module-admission.ts";
-import { ModuleArchives } from "../mirror/module-archives.ts";
-import type { ModuleOrigin } from "../mirror/module-fetch.ts";
+import { ModuleAdmission } from "../mirror/modules/admission.ts";
+import { ModuleArchives } from "../mirror/modules/archives.ts";
+import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
 import {
   ModuleMirror,
   type ModuleMirrorParts,
-} from "../mirror/module-mirror.ts";
+} from "../mirror/modules/module-mirror.ts";
 import {
   ModuleArchiveRecords,
   ModuleReleaseRecords,
   moduleVersionNaming,
-} from "../mirror/module-records.ts";
-import { formatModuleRelease } from "../mirror/module-release.ts";
+} from "../mirror/modules/records.ts";
+import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";

@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tar, tarGz, zip } from "../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { tar, tarGz, zip } from "../../fakes/module-archive.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   countFiles,
@@ -9,7 +9,7 @@ import {
   makeModuleScene,
   moduleBase,
   type ModuleScene,
-} from "./module-scene.ts";
+} from "../../server/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

@@ -1,19 +1,15 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { ModuleArchiveRefused } from "../errors.ts";
-import type { GitTree } from "../origin/git/tree.ts";
-import { findEscape } from "../verification/archives/members.ts";
-import { ByteReader } from "../verification/archives/byte-reader.ts";
+import { ModuleArchiveRefused } from "../../errors.ts";
+import type { GitTree } from "../../origin/git/tree.ts";
+import { findEscape } from "../../verification/archives/members.ts";
+import { ByteReader } from "../../verification/archives/byte-reader.ts";
 import {
   formatTarHeader,
   tarEnd,
   tarPadding,
-} from "../verification/archives/tar-header.ts";
-import {
-  planArchive,
-  type PlanLimits,
-  type PlannedFile,
-} from "./module-plan.ts";
+} from "../../verification/archives/tar-header.ts";
+import { planArchive, type PlanLimits, type PlannedFile } from "./plan.ts";
 
 /** A tree of which the mirror cannot make an archive that is equal to what clients would fetch. */
 export class NotPackable extends Error {}

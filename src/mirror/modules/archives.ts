@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { ArchiveFormat } from "../address/module-archive-name.ts";
-import type { Checksum } from "../address/module-source.ts";
+import type { ArchiveFormat } from "../../address/module-archive-name.ts";
+import type { Checksum } from "../../address/module-source.ts";
 import {
   ChecksumConflict,
   ModuleReplaced,
   OriginAnswerUnusable,
   TooBusy,
-} from "../errors.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { Spool } from "../store/blobs/spool.ts";
-import type { OpenArchive } from "../verification/archives/open-archive.ts";
-import { NotPackable } from "./module-pack.ts";
-import type { ModuleArchiveRecords } from "./module-records.ts";
+} from "../../errors.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { Spool } from "../../store/blobs/spool.ts";
+import type { OpenArchive } from "../../verification/archives/open-archive.ts";
+import { NotPackable } from "./pack.ts";
+import type { ModuleArchiveRecords } from "./records.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
-} from "./module-release.ts";
+} from "./release.ts";
 
 /** A module's archive that starts to arrive. */
 export interface OpenedModule {

@@ -2,8 +2,12 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GitRepository, gitBackend } from "../fakes/git-http.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
 import {
   countFiles,
   getArchive,
@@ -11,7 +15,7 @@ import {
   makeModuleScene,
   withMirror,
   type ModuleScene,
-} from "./module-scene.ts";
+} from "../../server/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

@@ -1,5 +1,5 @@
-import type { GitEntry } from "../origin/git/tree.ts";
-import { followLink } from "../verification/archives/members.ts";
+import type { GitEntry } from "../../origin/git/tree.ts";
+import { followLink } from "../../verification/archives/members.ts";
 
 /** A regular file of a module's archive. */
 export interface PlannedFile {

@@ -3,19 +3,19 @@ import {
   type ArchiveSource,
   type GitSource,
   type ModuleSource,
-} from "../address/module-source.ts";
-import { ModuleSourceRefused, NotFound } from "../errors.ts";
-import type { ModuleRegistry } from "../origin/registries/module-registry.ts";
-import type { ModuleSources } from "../origin/registries/module-sources.ts";
-import type { Clock } from "./cache/clock.ts";
-import type { ModuleStart } from "./module-archives.ts";
-import { packTree } from "./module-pack.ts";
-import type { PlanLimits } from "./module-plan.ts";
+} from "../../address/module-source.ts";
+import { ModuleSourceRefused, NotFound } from "../../errors.ts";
+import type { ModuleRegistry } from "../../origin/registries/module-registry.ts";
+import type { ModuleSources } from "../../origin/registries/module-sources.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { ModuleStart } from "./archives.ts";
+import { packTree } from "./pack.ts";
+import type { PlanLimits } from "./plan.ts";
 import {
   formatModuleRelease,
   type ModuleRelease,
   type ModuleReleaseAddress,
-} from "./module-release.ts";
+} from "./release.ts";
 
 /** One configured origin of modules. */
 export interface ModuleOrigin {

@@ -2,9 +2,13 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GitRepository, gitBackend } from "../fakes/git-http.ts";
-import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { awaitLine } from "./log-lines.ts";
+import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { awaitLine } from "../../server/log-lines.ts";
 import {
   codeOf,
   countFiles,
@@ -14,7 +18,7 @@ import {
   removeBlobs,
   withMirror,
   type ModuleScene,
-} from "./module-scene.ts";
+} from "../../server/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tarGz, zip } from "../fakes/module-archive.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { tarGz, zip } from "../../fakes/module-archive.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
   locate,
@@ -10,7 +10,7 @@ import {
   versionsOf,
   withMirror,
   type ModuleScene,
-} from "./module-scene.ts";
+} from "../../server/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

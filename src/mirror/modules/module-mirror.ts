@@ -1,40 +1,40 @@
-import type { Hostname } from "../address/hostname.ts";
+import type { Hostname } from "../../address/hostname.ts";
 import {
   formatModuleAddress,
   type ModuleAddress,
-} from "../address/module-address.ts";
-import type { ArchiveFormat } from "../address/module-archive-name.ts";
+} from "../../address/module-address.ts";
+import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
   resolveLocation,
   type ArchiveSource,
   type GitSource,
-} from "../address/module-source.ts";
-import { compareVersions, type Version } from "../address/version.ts";
-import { NotFound, NotStored, OriginNotServed } from "../errors.ts";
-import type { Answer } from "./cache/answer.ts";
-import type { ArchiveCache, OpenArchive } from "./cache/archive-cache.ts";
-import type { MetadataCache } from "./cache/metadata-cache.ts";
-import type { ModuleAdmission } from "./module-admission.ts";
-import type { ModuleArchives } from "./module-archives.ts";
-import type { ModuleArchiveRecords } from "./module-records.ts";
+} from "../../address/module-source.ts";
+import { compareVersions, type Version } from "../../address/version.ts";
+import { NotFound, NotStored, OriginNotServed } from "../../errors.ts";
+import type { Answer } from "../cache/answer.ts";
+import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
+import type { MetadataCache } from "../cache/metadata-cache.ts";
+import type { ModuleAdmission } from "./admission.ts";
+import type { ModuleArchives } from "./archives.ts";
+import type { ModuleArchiveRecords } from "./records.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,
   type ModuleArchive,
   type ModuleRelease,
   type ModuleReleaseAddress,
-} from "./module-release.ts";
+} from "./release.ts";
 import {
   fetchModuleRelease,
   sourceOf,
   startOf,
   type ModuleOrigin,
-} from "./module-fetch.ts";
+} from "./fetch.ts";
 import {
   findVanished,
   mergeVersions,
   type VersionList,
-} from "./releases/version-list.ts";
+} from "../releases/version-list.ts";
 
 export interface ModuleMirrorParts {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;

@@ -1,19 +1,19 @@
 import {
   formatModuleAddress,
   type ModuleAddress,
-} from "../address/module-address.ts";
-import { compareVersions, type Version } from "../address/version.ts";
-import { NothingAdmitted, PolicyDenied, TooYoung } from "../errors.ts";
-import type { Admission } from "./trust/admission.ts";
-import type { Clock } from "./cache/clock.ts";
-import type { ModuleReleaseAddress } from "./module-release.ts";
-import { decideByAge } from "./trust/policy-age.ts";
+} from "../../address/module-address.ts";
+import { compareVersions, type Version } from "../../address/version.ts";
+import { NothingAdmitted, PolicyDenied, TooYoung } from "../../errors.ts";
+import type { Admission } from "../trust/admission.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { ModuleReleaseAddress } from "./release.ts";
+import { decideByAge } from "../trust/policy-age.ts";
 import {
   decideByRules,
   findProviderDenial,
   type Policy,
-} from "./trust/policy.ts";
-import type { VersionList } from "./releases/version-list.ts";
+} from "../trust/policy.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 /**
  * Which modules clients may have. Nobody signs modules, so there are no keys to judge, and a version's age counts from when the mirror first

@@ -1,20 +1,20 @@
 import { z } from "zod";
-import { parseSha256 } from "../address/hash.ts";
+import { parseSha256 } from "../../address/hash.ts";
 import {
   formatModuleAddress,
   type ModuleAddress,
-} from "../address/module-address.ts";
-import { isVersion, type Version } from "../address/version.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "./cache/metadata-cache.ts";
+} from "../../address/module-address.ts";
+import { isVersion, type Version } from "../../address/version.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,
   type ModuleArchive,
   type ModuleRelease,
   type ModuleReleaseAddress,
-} from "./module-release.ts";
+} from "./release.ts";
 
 const text = z.string();
 const optionalText = text.nullable().transform((value) => value ?? undefined);

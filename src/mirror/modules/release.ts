@@ -1,10 +1,10 @@
-import type { ArchiveFormat } from "../address/module-archive-name.ts";
+import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import {
   formatModuleAddress,
   type ModuleAddress,
-} from "../address/module-address.ts";
-import type { Version } from "../address/version.ts";
-import type { Sha256 } from "../address/hash.ts";
+} from "../../address/module-address.ts";
+import type { Version } from "../../address/version.ts";
+import type { Sha256 } from "../../address/hash.ts";
 
 /** A module at a version. */
 export interface ModuleReleaseAddress {
