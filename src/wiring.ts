@@ -1,6 +1,6 @@
 import { type Configuration } from "./config.ts";
-import type { BundleLimits } from "./mirror/bundle-file.ts";
-import { largestProof } from "./mirror/bundle-proof.ts";
+import type { BundleLimits } from "./mirror/bundles/bundle-file.ts";
+import { largestProof } from "./mirror/bundles/proof.ts";
 import { TrustLedger } from "./mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "./store/layout.ts";
 import { prepareStorageDirectory } from "./store/storage-directory.ts";

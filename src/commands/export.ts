@@ -1,14 +1,17 @@
 import pLimit from "p-limit";
 import { NothingAsked, ProvenderError } from "../errors.ts";
-import { BundleFile, type BundleLimits } from "../mirror/bundle-file.ts";
-import { writeBundle } from "../mirror/export-bundle.ts";
-import { planBundle } from "../mirror/export-plan.ts";
+import {
+  BundleFile,
+  type BundleLimits,
+} from "../mirror/bundles/bundle-file.ts";
+import { writeBundle } from "../mirror/bundles/export-bundle.ts";
+import { planBundle } from "../mirror/bundles/export-plan.ts";
 import {
   recallExported,
   type ExportedPackage,
   type ExportParts,
-} from "../mirror/export-packages.ts";
-import { writeTree } from "../mirror/export-tree.ts";
+} from "../mirror/bundles/export-packages.ts";
+import { writeTree } from "../mirror/bundles/export-tree.ts";
 import { selectPackages, type SelectionInput } from "./package-selection.ts";
 import {
   formatWanted,

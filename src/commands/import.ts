@@ -1,5 +1,11 @@
-import { BundleFile, type BundleLimits } from "../mirror/bundle-file.ts";
-import { importBundle, type ImportParts } from "../mirror/import-bundle.ts";
+import {
+  BundleFile,
+  type BundleLimits,
+} from "../mirror/bundles/bundle-file.ts";
+import {
+  importBundle,
+  type ImportParts,
+} from "../mirror/bundles/import-bundle.ts";
 import { formatRelease } from "../mirror/releases/release.ts";
 
 export interface ImportOptions {

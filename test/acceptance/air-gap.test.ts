@@ -18,7 +18,7 @@ import {
   exportBundle,
   offlineSite,
   type Site,
-} from "../mirror/bundles.ts";
+} from "../mirror/bundles/bundles.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
 import {

@@ -23,7 +23,7 @@ import {
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
-import { connectedSite, type Site } from "../mirror/bundles.ts";
+import { connectedSite, type Site } from "../mirror/bundles/bundles.ts";
 import { scratch } from "../running-mirror.ts";
 
 // Each test runs several commands, each a process of its own.

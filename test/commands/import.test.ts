@@ -11,7 +11,7 @@ import {
   offlineSite,
   takeApart,
   type Site,
-} from "../mirror/bundles.ts";
+} from "../mirror/bundles/bundles.ts";
 import { runCommand } from "../running-command.ts";
 
 // Each test runs several commands, each a process of its own.

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
-import { connectedSite, type Site } from "../mirror/bundles.ts";
+import { connectedSite, type Site } from "../mirror/bundles/bundles.ts";
 import { startMirror } from "../running-mirror.ts";
 import { sha256Of } from "../server/failing-origin.ts";
 import { damages } from "../store/damage.ts";

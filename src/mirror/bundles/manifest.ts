@@ -1,17 +1,17 @@
 import { z } from "zod";
-import { parseSha256, type Sha256 } from "../address/hash.ts";
+import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import {
   formatPlatform,
   parsePlatform,
   type Platform,
-} from "../address/platform.ts";
+} from "../../address/platform.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
-} from "../address/provider-address.ts";
-import { compareVersions, parseVersion } from "../address/version.ts";
-import type { TarMember } from "../verification/archives/tar-header.ts";
-import { formatRelease, type ReleaseAddress } from "./releases/release.ts";
+} from "../../address/provider-address.ts";
+import { compareVersions, parseVersion } from "../../address/version.ts";
+import type { TarMember } from "../../verification/archives/tar-header.ts";
+import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 
 /** Proof or archive by the SHA-256 of its bytes. */
 export interface BundleContent {

@@ -1,21 +1,17 @@
 import { createHash, type Hash } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Sha256 } from "../address/hash.ts";
-import { ExportFailed, StoredArchiveDamaged } from "../errors.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import {
-  formatManifest,
-  listMembers,
-  manifestName,
-} from "./bundle-manifest.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { ExportFailed, StoredArchiveDamaged } from "../../errors.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { formatManifest, listMembers, manifestName } from "./manifest.ts";
 import {
   formatTarHeader,
   largestMember,
   tarEnd,
   tarPadding,
   type TarMember,
-} from "../verification/archives/tar-header.ts";
+} from "../../verification/archives/tar-header.ts";
 import type { BundlePlan } from "./export-plan.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ReleaseProof } from "./releases/release.ts";
-import type { ReleaseEvidence } from "./releases/verdict.ts";
+import type { ReleaseProof } from "../releases/release.ts";
+import type { ReleaseEvidence } from "../releases/verdict.ts";
 
 const shape = z.strictObject({
   document: z.string(),

@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { runImport } from "../../src/commands/import.ts";
-import { loadConfiguration } from "../../src/config.ts";
-import { wireBundleLimits, wireMirror } from "../../src/wiring.ts";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { scratch } from "../running-mirror.ts";
+import { runImport } from "../../../src/commands/import.ts";
+import { loadConfiguration } from "../../../src/config.ts";
+import { wireBundleLimits, wireMirror } from "../../../src/wiring.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { scratch } from "../../running-mirror.ts";
 import {
   connectedSite,
   digestOf,

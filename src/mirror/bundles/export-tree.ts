@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { Sha256 } from "../address/hash.ts";
-import { formatPlatform } from "../address/platform.ts";
-import { formatProviderAddress } from "../address/provider-address.ts";
-import type { Version } from "../address/version.ts";
-import { ExportFailed, ProvenderError } from "../errors.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { ExportFailed, ProvenderError } from "../../errors.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   describeFile,
   makeFolders,
@@ -17,8 +17,8 @@ import type {
   ExportParts,
   FailedExport,
 } from "./export-packages.ts";
-import { renderIndex, renderVersion } from "./providers/mirror-documents.ts";
-import type { MirroredPackage } from "./providers/provider-mirror.ts";
+import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
+import type { MirroredPackage } from "../providers/provider-mirror.ts";
 
 const indexShape = z.looseObject({
   versions: z.record(z.string(), z.looseObject({})),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSigner, type Signer } from "../fakes/signing.ts";
+import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { digestOf, putTogether, type ManifestDocument } from "./bundles.ts";
 import { darwin, firstRelease, linux, Tampering } from "./tampering.ts";
 

@@ -14,17 +14,17 @@ import {
 import { basename, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { parseProviderAddress } from "../../src/address/provider-address.ts";
-import { parseVersion } from "../../src/address/version.ts";
-import { loadConfiguration } from "../../src/config.ts";
+import { parseProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import { loadConfiguration } from "../../../src/config.ts";
 import {
   ensureArchive,
   recallPackage,
-} from "../../src/mirror/providers/ensured-archive.ts";
-import { wireMirror } from "../../src/wiring.ts";
-import { createAuthority } from "../fakes/authority.ts";
-import { startRegistry } from "../fakes/registry.ts";
-import { scratch } from "../running-mirror.ts";
+} from "../../../src/mirror/providers/ensured-archive.ts";
+import { wireMirror } from "../../../src/wiring.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry } from "../../fakes/registry.ts";
+import { scratch } from "../../running-mirror.ts";
 import {
   connectedSite,
   exportBundle,
@@ -91,7 +91,7 @@ it("ends in order at SIGINT: nothing half written is left, and it says how to go
   const { bundle } = large;
   const site = offlineSite();
   folders.push(site.directory);
-  const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
   const args = [main, "import", "--config", site.configFile, bundle];
   const staging = join(site.directory, "staging");
   mkdirSync(staging, { recursive: true });
@@ -117,7 +117,7 @@ it("ends in order at SIGINT: nothing half written is left, and it says how to go
 it("leaves no half bundle when an export is ended", async () => {
   const { site } = large;
   const folder = scratch("ended");
-  const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
   const file = join(folder, "bundle.tar");
   const flags = ["--config", site.configFile, "--platform", "linux_amd64"];
   const specs = versions.map((version) => `acme/widget@${version}`);
@@ -180,7 +180,7 @@ async function killedImport(
 ): Promise<NodeJS.Signals | null> {
   const staging = join(site.directory, "staging");
   mkdirSync(staging, { recursive: true });
-  const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+  const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
   const args = [main, "import", "--config", site.configFile, bundle];
   const child = spawn(process.execPath, args, { stdio: "ignore" });
   let seen = 0;

@@ -1,34 +1,34 @@
-import type { Sha256 } from "../address/hash.ts";
-import { parsePlatform } from "../address/platform.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { parsePlatform } from "../../address/platform.ts";
 import {
   ArchiveNotSigned,
   BundleIncomplete,
   BundleRefused,
   ChecksumConflict,
   KeyRefused,
-} from "../errors.ts";
-import { formatArchiveName } from "../address/archive-name.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { KeyVerdict } from "../verification/trust-policy.ts";
-import type { Admission } from "./trust/admission.ts";
+} from "../../errors.ts";
+import { formatArchiveName } from "../../address/archive-name.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { KeyVerdict } from "../../verification/trust-policy.ts";
+import type { Admission } from "../trust/admission.ts";
 import type { BundleFile } from "./bundle-file.ts";
-import type { BundledRelease } from "./bundle-manifest.ts";
-import { parseProof } from "./bundle-proof.ts";
-import type { ProviderCatalog } from "./providers/provider-catalog.ts";
-import type { ReleaseRecords } from "./releases/records.ts";
+import type { BundledRelease } from "./manifest.ts";
+import { parseProof } from "./proof.ts";
+import type { ProviderCatalog } from "../providers/provider-catalog.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import {
   judgeProof,
   prepareProof,
   type ReleaseEvidence,
-} from "./releases/verdict.ts";
+} from "../releases/verdict.ts";
 import {
   bindPackages,
   formatRelease,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
-} from "./releases/release.ts";
-import type { VersionList } from "./releases/version-list.ts";
+} from "../releases/release.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 export interface JudgingParts {
   readonly catalog: ProviderCatalog;

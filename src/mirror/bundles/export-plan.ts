@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import type { Sha256 } from "../address/hash.ts";
-import { formatPlatform } from "../address/platform.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
 import {
   formatManifest,
   parseManifest,
   type BundleManifest,
-} from "./bundle-manifest.ts";
-import { formatProof } from "./bundle-proof.ts";
+} from "./manifest.ts";
+import { formatProof } from "./proof.ts";
 import type { ExportedPackage } from "./export-packages.ts";
-import { formatRelease } from "./releases/release.ts";
+import { formatRelease } from "../releases/release.ts";
 
 interface Proof {
   readonly sha256: Sha256;

@@ -1,8 +1,8 @@
 import {
   formatProviderAddress,
   type ProviderAddress,
-} from "../address/provider-address.ts";
-import type { AdmissionParts } from "./trust/admission.ts";
+} from "../../address/provider-address.ts";
+import type { AdmissionParts } from "../trust/admission.ts";
 import type { JudgedRelease } from "./import-judgement.ts";
 
 /**

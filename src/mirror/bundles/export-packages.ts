@@ -1,11 +1,11 @@
-import { ExportFailed, type ProvenderError } from "../errors.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { ProviderMirror } from "./providers/provider-mirror.ts";
+import { ExportFailed, type ProvenderError } from "../../errors.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { ProviderMirror } from "../providers/provider-mirror.ts";
 import type {
   Release,
   ReleaseAddress,
   ReleasePackage,
-} from "./releases/release.ts";
+} from "../releases/release.ts";
 
 /** Where exports come from: the mirror for what may be had, the store for its bytes. */
 export interface ExportParts {

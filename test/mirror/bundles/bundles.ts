@@ -2,16 +2,16 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import type { Authority } from "../fakes/authority.ts";
-import type { Registry } from "../fakes/registry.ts";
+import type { Authority } from "../../fakes/authority.ts";
+import type { Registry } from "../../fakes/registry.ts";
 import {
   formatTarHeader,
   tarEnd,
   tarPadding,
-} from "../../src/verification/archives/tar-header.ts";
-import { originsOf } from "../origins.ts";
-import { runCommand, type CommandRun } from "../running-command.ts";
-import { scratch } from "../running-mirror.ts";
+} from "../../../src/verification/archives/tar-header.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand, type CommandRun } from "../../running-command.ts";
+import { scratch } from "../../running-mirror.ts";
 
 /** A store, its configuration, and `provender` working on it. */
 export interface Site {

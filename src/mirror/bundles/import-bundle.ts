@@ -1,6 +1,10 @@
-import type { Sha256 } from "../address/hash.ts";
-import { BundleRefused, ProvenderError, ReleaseConflict } from "../errors.ts";
-import type { TrustedSha256 } from "../verification/signed-checksums.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import {
+  BundleRefused,
+  ProvenderError,
+  ReleaseConflict,
+} from "../../errors.ts";
+import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import {
   judgeRelease,
@@ -8,18 +12,18 @@ import {
   type JudgingParts,
 } from "./import-judgement.ts";
 import { noteFirstKeys } from "./import-trust.ts";
-import type { PackageHashes } from "./releases/package-hashes.ts";
+import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   documentDigest,
   reconcile,
   type Continuity,
-} from "./releases/continuity.ts";
-import type { ReleaseHistory } from "./trust/release-history.ts";
+} from "../releases/continuity.ts";
+import type { ReleaseHistory } from "../trust/release-history.ts";
 import {
   formatRelease,
   type Release,
   type ReleaseAddress,
-} from "./releases/release.ts";
+} from "../releases/release.ts";
 
 export interface ImportParts extends JudgingParts {
   readonly history: ReleaseHistory;

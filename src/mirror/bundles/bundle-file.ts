@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import type { Sha256 } from "../address/hash.ts";
-import { BundleRefused } from "../errors.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { BundleRefused } from "../../errors.ts";
 import {
   listMembers,
   manifestName,
   parseManifest,
   type BundleContent,
   type BundleManifest,
-} from "./bundle-manifest.ts";
+} from "./manifest.ts";
 import {
   formatTarHeader,
   readTarSize,
@@ -17,7 +17,7 @@ import {
   tarEnd,
   tarPadding,
   type TarMember,
-} from "../verification/archives/tar-header.ts";
+} from "../../verification/archives/tar-header.ts";
 
 /** Bytes of each. */
 export interface BundleLimits {
