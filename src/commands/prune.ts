@@ -2,7 +2,7 @@ import {
   planPrune,
   type PruneParts,
   type PrunePlan,
-} from "../mirror/pruning.ts";
+} from "../mirror/upkeep/pruning.ts";
 import { formatAmount } from "./progress-figures.ts";
 import { formatTable } from "./table.ts";
 

@@ -2,7 +2,7 @@ import {
   inspectStore,
   type Inspection,
   type InspectionParts,
-} from "../mirror/store-inspection.ts";
+} from "../mirror/upkeep/store-inspection.ts";
 import { formatAmount } from "./progress-figures.ts";
 import type { Progress } from "./progress.ts";
 import { formatTable } from "./table.ts";

@@ -13,7 +13,7 @@ import type { ProviderCatalog } from "../mirror/providers/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
 import type { ReleaseHistory } from "../mirror/trust/release-history.ts";
 import type { ReleaseRecords } from "../mirror/releases/records.ts";
-import type { Retention } from "../mirror/retention.ts";
+import type { Retention } from "../mirror/upkeep/retention.ts";
 import { TrustLedger } from "../mirror/trust/ledger.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";

@@ -2,8 +2,8 @@ import { type Configuration } from "../config.ts";
 import {
   listIrreplaceable,
   type KeptReleases,
-} from "../mirror/irreplaceable.ts";
-import { Retention } from "../mirror/retention.ts";
+} from "../mirror/upkeep/irreplaceable.ts";
+import { Retention } from "../mirror/upkeep/retention.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Watch } from "./watch.ts";

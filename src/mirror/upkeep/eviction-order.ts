@@ -1,5 +1,5 @@
-import type { Sha256 } from "../address/hash.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
 
 /** A stored archive and when it was last used. */
 export interface UsedBlob {

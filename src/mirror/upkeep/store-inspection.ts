@@ -1,10 +1,10 @@
 import pLimit from "p-limit";
-import type { Sha256 } from "../address/hash.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { ListedBlob } from "../store/blobs/listing.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { ListedBlob } from "../../store/blobs/listing.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { judgeRecord } from "./record-judgement.ts";
-import type { ReleaseRecords } from "./releases/records.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 
 export interface InspectionParts {
   readonly blobs: BlobStore;

@@ -1,11 +1,11 @@
-import { parseSha256, type Sha256 } from "../address/hash.ts";
-import { providerAddress } from "../address/provider-address.ts";
-import { parseVersion } from "../address/version.ts";
-import { ProvenderError } from "../errors.ts";
-import type { RecordKey } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { ReleaseRecords } from "./releases/records.ts";
-import type { ReleaseAddress } from "./releases/release.ts";
+import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import { providerAddress } from "../../address/provider-address.ts";
+import { parseVersion } from "../../address/version.ts";
+import { ProvenderError } from "../../errors.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
 
 export interface RecordJudgement {
   /** The archives that the record names. */

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { openOnce } from "../fakes/fetching.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { openOnce } from "../../fakes/fetching.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
 import {
   scratch,
   startMirror,
   type Answer,
   type RunningMirror,
-} from "../running-mirror.ts";
-import { digest, sha256Of } from "./failing-origin.ts";
+} from "../../running-mirror.ts";
+import { digest, sha256Of } from "../../server/failing-origin.ts";
 
 const KiB = 1024;
 const size = 400 * KiB;

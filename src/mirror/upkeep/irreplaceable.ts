@@ -1,6 +1,6 @@
-import type { Sha256 } from "../address/hash.ts";
-import type { ProviderCatalog } from "./providers/provider-catalog.ts";
-import type { ReleaseRecords } from "./releases/records.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import type { ProviderCatalog } from "../providers/provider-catalog.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 
 /** What is known of the archives' names, on disk and in memory. */
 export interface KeptReleases {

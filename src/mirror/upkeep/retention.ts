@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
-import type { Sha256 } from "../address/hash.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { orderByUse, type UsedBlob } from "./eviction-order.ts";
 
 /** In bytes; `maxSize` is undefined for unlimited. */

@@ -1,6 +1,6 @@
-import type { Sha256 } from "../address/hash.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { orderByUse, type UsedBlob } from "./eviction-order.ts";
 import { listIrreplaceable, type KeptReleases } from "./irreplaceable.ts";
 import { readNames } from "./record-judgement.ts";
