@@ -4,21 +4,27 @@ import { onBehalfOf, type Asker } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { ClientAddresses } from "./client-address.ts";
-import { takeTicket, type Authentication } from "./authentication.ts";
-import { respondWithError, statusOf } from "./error-response.ts";
-import { charge, isMetadata, type MetadataCaps } from "./metadata-caps.ts";
-import { findModulePath, type ModuleRegistryFace } from "./module-registry.ts";
-import { findMirrorPath, type NetworkMirrorFace } from "./network-mirror.ts";
+import type { ClientAddresses } from "./http/client-address.ts";
+import { takeTicket, type Authentication } from "./access/authentication.ts";
+import { respondWithError, statusOf } from "./http/error-response.ts";
+import { charge, isMetadata, type MetadataCaps } from "./http/metadata-caps.ts";
+import {
+  findModulePath,
+  type ModuleRegistryFace,
+} from "./protocols/module-registry.ts";
+import {
+  findMirrorPath,
+  type NetworkMirrorFace,
+} from "./protocols/network-mirror.ts";
 import {
   findRegistryPath,
   type ProviderRegistryFace,
-} from "./provider-registry.ts";
-import { makePages, type PageParts, type Pages } from "./pages.ts";
-import { findRequestProblem, pathOf } from "./raw-request.ts";
+} from "./protocols/provider-registry.ts";
+import { makePages, type PageParts, type Pages } from "./web/pages.ts";
+import { findRequestProblem, pathOf } from "./http/raw-request.ts";
 import { auditRefusal } from "./refusal-audit.ts";
 import { recordWhenClosed } from "./request-log.ts";
-import { openExchange, type Exchange } from "./request-note.ts";
+import { openExchange, type Exchange } from "./http/request-note.ts";
 
 export interface AppParts extends PageParts {
   readonly authentication: Authentication;

@@ -1,13 +1,13 @@
 import type { RequestListener } from "node:http";
 import type { Logger } from "../telemetry/logger.ts";
-import type { CertificateSource } from "./certificate-source.ts";
-import type { ConnectionCaps } from "./connection-caps.ts";
+import type { CertificateSource } from "./tls/certificate-source.ts";
+import type { ConnectionCaps } from "./http/connection-caps.ts";
 import {
   formatClientInstructions,
   formatMirrorUrl,
-} from "./client-instructions.ts";
-import type { FrontPage } from "./front-page.ts";
-import { Listener, type ListenerLimits } from "./listener.ts";
+} from "./web/client-instructions.ts";
+import type { FrontPage } from "./web/front-page.ts";
+import { Listener, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 

@@ -1,8 +1,11 @@
 import type { ProvenderError } from "../errors.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
-import { findRegistryPath, type RegistryPath } from "./provider-registry.ts";
-import { findModulePath } from "./module-registry.ts";
-import { pathOf } from "./raw-request.ts";
+import {
+  findRegistryPath,
+  type RegistryPath,
+} from "./protocols/provider-registry.ts";
+import { findModulePath } from "./protocols/module-registry.ts";
+import { pathOf } from "./http/raw-request.ts";
 
 /** Writes down a refusal; it is on the disk when this resolves, so that none is answered and forgotten. */
 export async function auditRefusal(

@@ -1,8 +1,8 @@
 import { ProvenderError } from "../errors.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { pathOf } from "./raw-request.ts";
-import type { Exchange } from "./request-note.ts";
+import { pathOf } from "./http/raw-request.ts";
+import type { Exchange } from "./http/request-note.ts";
 
 /** Counts a request and writes its one line, when its response ended or was cut. */
 export function recordWhenClosed(

@@ -2,9 +2,9 @@ import { type Configuration } from "../config.ts";
 import {
   Authentication,
   type AuthenticationRules,
-} from "../server/authentication.ts";
-import { indexTokens } from "../server/client-tokens.ts";
-import type { Services } from "../server/service-discovery.ts";
+} from "../server/access/authentication.ts";
+import { indexTokens } from "../server/access/client-tokens.ts";
+import type { Services } from "../server/protocols/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Logger } from "../telemetry/logger.ts";

@@ -1,7 +1,7 @@
 import type { Configuration } from "../config.ts";
-import { ClientAddresses } from "../server/client-address.ts";
-import { ConnectionCaps } from "../server/connection-caps.ts";
-import { MetadataCaps } from "../server/metadata-caps.ts";
+import { ClientAddresses } from "../server/http/client-address.ts";
+import { ConnectionCaps } from "../server/http/connection-caps.ts";
+import { MetadataCaps } from "../server/http/metadata-caps.ts";
 import type { Watch } from "./watch.ts";
 
 /** How clients are told apart, and what each may have. */

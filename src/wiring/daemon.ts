@@ -3,7 +3,7 @@ import { getCACertificates } from "node:tls";
 import { type Configuration } from "../config.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
-import { makeCertificateSource } from "../server/certificate-source.ts";
+import { makeCertificateSource } from "../server/tls/certificate-source.ts";
 import { layOutStore } from "../store/layout.ts";
 import {
   lockStorageDirectory,

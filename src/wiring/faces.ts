@@ -1,10 +1,10 @@
 import type { RequestListener } from "node:http";
 import { type Configuration } from "../config.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
-import { FrontPage } from "../server/front-page.ts";
-import { ModuleRegistryFace } from "../server/module-registry.ts";
-import { NetworkMirrorFace } from "../server/network-mirror.ts";
-import { ProviderRegistryFace } from "../server/provider-registry.ts";
+import { FrontPage } from "../server/web/front-page.ts";
+import { ModuleRegistryFace } from "../server/protocols/module-registry.ts";
+import { NetworkMirrorFace } from "../server/protocols/network-mirror.ts";
+import { ProviderRegistryFace } from "../server/protocols/provider-registry.ts";
 import { Readiness } from "../server/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { type Configuration } from "../config.ts";
 import { systemClock } from "../mirror/cache/clock.ts";
 import { OpenIdProvider } from "../origin/registries/openid-provider.ts";
-import { AccessTokens } from "../server/access-tokens.ts";
-import { withLogin } from "../server/login-service.ts";
-import type { Services } from "../server/service-discovery.ts";
+import { AccessTokens } from "../server/access/access-tokens.ts";
+import { withLogin } from "../server/protocols/login-service.ts";
+import type { Services } from "../server/protocols/service-discovery.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { wireNamedHost } from "./origins.ts";
 

@@ -1,5 +1,5 @@
 import { type Configuration } from "../config.ts";
-import { type Services } from "../server/service-discovery.ts";
+import { type Services } from "../server/protocols/service-discovery.ts";
 
 /** Every service that the daemon offers under its own hostname; those of registries are of one origin. */
 export function wireServices({ discovery, origins }: Configuration): Services {

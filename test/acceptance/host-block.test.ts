@@ -5,7 +5,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { reconfigure } from "../server/provider-requests.ts";
+import { reconfigure } from "../scenes/provider-requests.ts";
 import {
   directConfig,
   findClients,

@@ -13,7 +13,7 @@ import {
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { readAudit } from "../server/provider-requests.ts";
+import { readAudit } from "../scenes/provider-requests.ts";
 import { logIn } from "./browser.ts";
 import {
   findClients,

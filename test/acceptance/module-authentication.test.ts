@@ -8,7 +8,7 @@ import {
   makeModuleScene,
   moduleBase,
   type ModuleScene,
-} from "../server/module-scene.ts";
+} from "../scenes/module-scene.ts";
 import {
   credentialsConfig,
   findClients,

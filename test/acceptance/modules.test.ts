@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../fakes/git-http.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { makeModuleScene, type ModuleScene } from "../server/module-scene.ts";
+import { makeModuleScene, type ModuleScene } from "../scenes/module-scene.ts";
 import { findClients, hostConfig, runClient, type Client } from "./clients.ts";
 
 const clients = await findClients();

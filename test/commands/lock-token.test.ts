@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeConfiguration } from "../acceptance/clients.ts";
 import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
-import { AuthenticationScene, ci } from "../server/authentication-scene.ts";
+import { AuthenticationScene, ci } from "../scenes/authentication-scene.ts";
 
 let scene: AuthenticationScene;
 

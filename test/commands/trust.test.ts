@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { scratch, startMirror } from "../running-mirror.ts";
-import { runCommand } from "../server/provider-requests.ts";
-import { signer, TrustScene } from "../server/trust-scene.ts";
+import { runCommand } from "../scenes/provider-requests.ts";
+import { signer, TrustScene } from "../scenes/trust-scene.ts";
 
 let scene: TrustScene;
 

@@ -13,7 +13,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { connectedSite, type Site } from "../mirror/bundles/bundles.ts";
 import { startMirror } from "../running-mirror.ts";
-import { sha256Of } from "../server/failing-origin.ts";
+import { sha256Of } from "../scenes/failing-origin.ts";
 import { damages } from "../store/damage.ts";
 
 let authority: Authority;

@@ -11,7 +11,7 @@ import {
 import { formatPlatform, parsePlatform } from "../../src/address/platform.ts";
 import { compareVersions, parseVersion } from "../../src/address/version.ts";
 import { MalformedAddress, RangeNotSatisfiable } from "../../src/errors.ts";
-import { parseByteRange } from "../../src/server/byte-range.ts";
+import { parseByteRange } from "../../src/server/http/byte-range.ts";
 import { holds, nearly, timeout } from "./holds.ts";
 
 const options = { timeout };

@@ -18,7 +18,7 @@ import {
   requestsFor,
   runCommand,
   type AuditLine,
-} from "./provider-requests.ts";
+} from "../scenes/provider-requests.ts";
 
 const token = "s3cret-0rigin-t0ken-9f8e7d";
 const env = { ORIGIN_TOKEN: token };

@@ -15,8 +15,8 @@ import {
   type MirrorOptions,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { awaitHit, awaitMessage } from "./log-lines.ts";
-import { openConnection } from "./raw-connection.ts";
+import { awaitHit, awaitMessage } from "../scenes/log-lines.ts";
+import { openConnection } from "../scenes/raw-connection.ts";
 
 const base = "/providers/registry.terraform.io/acme/demo/";
 const archive = `${base}terraform-provider-demo_1.2.3_linux_amd64.zip`;

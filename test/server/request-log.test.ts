@@ -10,7 +10,7 @@ import {
   type Answer,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { awaitHit, awaitLineOf } from "./log-lines.ts";
+import { awaitHit, awaitLineOf } from "../scenes/log-lines.ts";
 
 const namespace = "/providers/registry.terraform.io/acme";
 const folder = `${namespace}/demo`;

@@ -9,8 +9,8 @@ import {
   type MirrorOptions,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { awaitMessage } from "./log-lines.ts";
-import { openConnection } from "./raw-connection.ts";
+import { awaitMessage } from "../scenes/log-lines.ts";
+import { openConnection } from "../scenes/raw-connection.ts";
 
 const started: RunningMirror[] = [];
 

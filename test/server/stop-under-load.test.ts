@@ -7,7 +7,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { originsOf } from "../origins.ts";
 import { startMirror, type Answer } from "../running-mirror.ts";
-import { awaitHit, awaitMessage } from "./log-lines.ts";
+import { awaitHit, awaitMessage } from "../scenes/log-lines.ts";
 
 const size = 2_000_000;
 const downloads = 100;

@@ -13,7 +13,7 @@ import {
   type RunningMirror,
 } from "../running-mirror.ts";
 import { damages, type Damage } from "./damage.ts";
-import { digest, sha256Of } from "../server/failing-origin.ts";
+import { digest, sha256Of } from "../scenes/failing-origin.ts";
 
 const KiB = 1024;
 /** Around the part that is held back, and a page more than whole pages. */

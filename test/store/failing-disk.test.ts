@@ -8,7 +8,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { digest, sha256Of } from "../server/failing-origin.ts";
+import { digest, sha256Of } from "../scenes/failing-origin.ts";
 
 /** The issue's own number is 20 calls of each kind. */
 const calls = Number(process.env.PROVENDER_FAULTS ?? 8);

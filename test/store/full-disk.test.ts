@@ -11,7 +11,7 @@ import {
   type RunningMirror,
 } from "../running-mirror.ts";
 import { mountSmallDisk, type SmallDisk } from "../small-disk.ts";
-import { digest, sha256Of } from "../server/failing-origin.ts";
+import { digest, sha256Of } from "../scenes/failing-origin.ts";
 
 /** 1 for the sizes of the issue: 64 MiB of disk, an archive of 100 MiB. */
 const scale = Number(process.env.PROVENDER_DISK_SCALE ?? 0.25);

@@ -14,7 +14,7 @@ import {
   type Answer,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { digest, sha256Of } from "../server/failing-origin.ts";
+import { digest, sha256Of } from "../scenes/failing-origin.ts";
 
 /** The issue's own number is 100. */
 const kills = Number(process.env.PROVENDER_KILLS ?? 5);

@@ -11,8 +11,8 @@ import {
   startMirror,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import { awaitHit } from "../../server/log-lines.ts";
-import { openConnection } from "../../server/raw-connection.ts";
+import { awaitHit } from "../../scenes/log-lines.ts";
+import { openConnection } from "../../scenes/raw-connection.ts";
 
 const base = "/providers/registry.terraform.io/acme/demo/";
 const archive = `${base}terraform-provider-demo_1.2.3_linux_amd64.zip`;

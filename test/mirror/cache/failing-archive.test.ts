@@ -11,7 +11,7 @@ import {
   expectRefusal,
   startFailingOrigin,
   type FailingOrigin,
-} from "../../server/failing-origin.ts";
+} from "../../scenes/failing-origin.ts";
 
 let origin: FailingOrigin;
 

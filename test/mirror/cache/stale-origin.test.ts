@@ -5,7 +5,7 @@ import { all, hang, html, status } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { expectRefusal } from "../../server/failing-origin.ts";
+import { expectRefusal } from "../../scenes/failing-origin.ts";
 
 let registry: Registry;
 let mirror: RunningMirror;

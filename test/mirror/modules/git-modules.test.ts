@@ -8,7 +8,7 @@ import {
   startMirror,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import { awaitLine } from "../../server/log-lines.ts";
+import { awaitLine } from "../../scenes/log-lines.ts";
 import {
   codeOf,
   countFiles,
@@ -18,7 +18,7 @@ import {
   removeBlobs,
   withMirror,
   type ModuleScene,
-} from "../../server/module-scene.ts";
+} from "../../scenes/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

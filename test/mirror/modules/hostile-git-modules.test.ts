@@ -15,7 +15,7 @@ import {
   makeModuleScene,
   withMirror,
   type ModuleScene,
-} from "../../server/module-scene.ts";
+} from "../../scenes/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

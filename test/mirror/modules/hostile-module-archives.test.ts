@@ -9,7 +9,7 @@ import {
   makeModuleScene,
   moduleBase,
   type ModuleScene,
-} from "../../server/module-scene.ts";
+} from "../../scenes/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

@@ -10,7 +10,7 @@ import {
   versionsOf,
   withMirror,
   type ModuleScene,
-} from "../../server/module-scene.ts";
+} from "../../scenes/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { awaitLine } from "../../server/log-lines.ts";
+import { awaitLine } from "../../scenes/log-lines.ts";
 import {
   codeOf,
   locate,
@@ -10,7 +10,7 @@ import {
   versionsOf,
   withMirror,
   type ModuleScene,
-} from "../../server/module-scene.ts";
+} from "../../scenes/module-scene.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;

@@ -9,7 +9,7 @@ import {
   startFailingOrigin,
   type FailingOrigin,
   type Question,
-} from "../../server/failing-origin.ts";
+} from "../../scenes/failing-origin.ts";
 
 let origin: FailingOrigin;
 

@@ -7,7 +7,10 @@ import type { RequestKind } from "../../fakes/request-log.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { originsOf } from "../../origins.ts";
 import { minute } from "../cache/metadata.ts";
-import { startTimedMirror, type TimedMirror } from "../timed-mirror.ts";
+import {
+  startTimedMirror,
+  type TimedMirror,
+} from "../../scenes/timed-mirror.ts";
 
 const freshness = 5 * minute;
 let registry: Registry;

@@ -3,7 +3,7 @@ import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { eventually } from "../../server/provider-requests.ts";
+import { eventually } from "../../scenes/provider-requests.ts";
 
 const offered = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const folder = "providers/registry.terraform.io/acme/widget/";

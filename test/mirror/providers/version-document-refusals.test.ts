@@ -10,7 +10,7 @@ import { makeRelease, type Release } from "../../fakes/release.ts";
 import { createSigner } from "../../fakes/signing.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { expectRefusal } from "../../server/failing-origin.ts";
+import { expectRefusal } from "../../scenes/failing-origin.ts";
 
 const terraform = "registry.terraform.io";
 const opentofu = "registry.opentofu.org";

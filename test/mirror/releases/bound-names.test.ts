@@ -5,7 +5,7 @@ import type { Release } from "../../fakes/release.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { originsOf } from "../../origins.ts";
-import { requestsFor } from "../../server/provider-requests.ts";
+import { requestsFor } from "../../scenes/provider-requests.ts";
 
 const linux = "linux_amd64";
 const darwin = "darwin_arm64";

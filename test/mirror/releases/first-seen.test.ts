@@ -8,8 +8,8 @@ import {
   outcomeOf,
   requestsFor,
   runCommand,
-} from "../../server/provider-requests.ts";
-import { digestsOf, SeenReleases } from "../../server/seen-releases.ts";
+} from "../../scenes/provider-requests.ts";
+import { digestsOf, SeenReleases } from "../../scenes/seen-releases.ts";
 
 let scene: SeenReleases;
 

@@ -7,8 +7,8 @@ import {
   listedIn,
   outcomeOf,
   requestsFor,
-} from "../../server/provider-requests.ts";
-import { SeenReleases } from "../../server/seen-releases.ts";
+} from "../../scenes/provider-requests.ts";
+import { SeenReleases } from "../../scenes/seen-releases.ts";
 
 let scene: SeenReleases;
 

@@ -8,7 +8,7 @@ import {
   listedIn,
   outcomeOf,
   requestsFor,
-} from "../../server/provider-requests.ts";
+} from "../../scenes/provider-requests.ts";
 
 let authority: Authority;
 let registry: Registry;

@@ -11,8 +11,8 @@ import {
   reconfigure,
   requestsFor,
   runCommand,
-} from "../../server/provider-requests.ts";
-import { RegistryRequests } from "../../server/registry-requests.ts";
+} from "../../scenes/provider-requests.ts";
+import { RegistryRequests } from "../../scenes/registry-requests.ts";
 
 type Column =
   | "index"

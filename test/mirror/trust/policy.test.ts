@@ -13,7 +13,7 @@ import {
   parsePolicy,
   type PolicySettings,
 } from "../../../src/mirror/trust/policy.ts";
-import { statusOf } from "../../../src/server/error-response.ts";
+import { statusOf } from "../../../src/server/http/error-response.ts";
 
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");

@@ -6,8 +6,8 @@ import {
   outcomeOf,
   readAudit,
   runCommand,
-} from "../../server/provider-requests.ts";
-import { signer, TrustScene } from "../../server/trust-scene.ts";
+} from "../../scenes/provider-requests.ts";
+import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 let scene: TrustScene;
 

@@ -5,13 +5,13 @@ import {
   listedIn,
   outcomeOf,
   requestsFor,
-} from "../../server/provider-requests.ts";
+} from "../../scenes/provider-requests.ts";
 import {
   signer,
   soon,
   TrustScene,
   unsignedHost,
-} from "../../server/trust-scene.ts";
+} from "../../scenes/trust-scene.ts";
 
 let scene: TrustScene;
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createCertifiedSigner } from "../../server/certified-signers.ts";
+import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import {
   digestsIn,
   eventually,
   listedIn,
   outcomeOf,
-} from "../../server/provider-requests.ts";
-import { signer, soon, TrustScene } from "../../server/trust-scene.ts";
+} from "../../scenes/provider-requests.ts";
+import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 
 let scene: TrustScene;
 

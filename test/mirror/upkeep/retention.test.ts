@@ -12,7 +12,7 @@ import {
   type Answer,
   type RunningMirror,
 } from "../../running-mirror.ts";
-import { digest, sha256Of } from "../../server/failing-origin.ts";
+import { digest, sha256Of } from "../../scenes/failing-origin.ts";
 
 const KiB = 1024;
 const size = 400 * KiB;

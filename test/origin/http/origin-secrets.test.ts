@@ -11,7 +11,7 @@ import { minute } from "../../mirror/cache/metadata.ts";
 import {
   startTimedMirror,
   type TimedMirror,
-} from "../../mirror/timed-mirror.ts";
+} from "../../scenes/timed-mirror.ts";
 
 const token = "marked-secret-of-the-origin";
 const signature = "marked-secret-of-the-url";

@@ -15,7 +15,7 @@ import {
   outcomeOf,
   readAudit,
   requestsFor,
-} from "../../server/provider-requests.ts";
+} from "../../scenes/provider-requests.ts";
 import {
   contentOnly,
   isArchiveOf,
@@ -23,8 +23,8 @@ import {
   startBehind,
   type Archives,
   type Edit,
-} from "../../server/mirror-tree.ts";
-import { RegistryRequests } from "../../server/registry-requests.ts";
+} from "../../scenes/mirror-tree.ts";
+import { RegistryRequests } from "../../scenes/registry-requests.ts";
 
 const hostname = "registry.example.com";
 const token = "m1rror-t0ken";

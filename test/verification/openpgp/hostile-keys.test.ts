@@ -12,7 +12,7 @@ import {
 import { originsOf } from "../../origins.ts";
 import { Certificate, lastYear } from "./certificates.ts";
 import { armor, forgeKey, mpi, packet, wrapKey } from "./forge.ts";
-import { outcomeOf, requestsFor } from "../../server/provider-requests.ts";
+import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 
 const mebibyte = 1024 * 1024;
 const probes = 400;

@@ -8,7 +8,7 @@ import {
   digestsIn,
   outcomeOf,
   requestsFor,
-} from "../../server/provider-requests.ts";
+} from "../../scenes/provider-requests.ts";
 
 interface Vector {
   readonly name: string;

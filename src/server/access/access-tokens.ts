@@ -1,0 +1,78 @@
+import { LRUCache } from "lru-cache";
+import { TokenRefused } from "../../errors.ts";
+import type {
+  OpenIdConfiguration,
+  OpenIdProvider,
+} from "../../origin/registries/openid-provider.ts";
+import {
+  inspectAccessToken,
+  verifyAccessToken,
+  type AccessToken,
+  type TokenExpectation,
+} from "../../verification/access-token.ts";
+
+/** A token that was verified, and with which keys. */
+interface Verified extends AccessToken {
+  readonly by: OpenIdConfiguration;
+}
+
+/** Tokens remembered; one that is forgotten is verified again. */
+const mostRemembered = 10_000;
+
+/** Access tokens of an OpenID provider: each is verified once for as long as the same keys are used. */
+export class AccessTokens {
+  readonly #provider: Pick<OpenIdProvider, "find" | "findNewer">;
+  readonly #expected: TokenExpectation;
+  /** By the token's digest. */
+  readonly #verified = new LRUCache<string, Verified>({ max: mostRemembered });
+
+  constructor(
+    provider: Pick<OpenIdProvider, "find" | "findNewer">,
+    expected: TokenExpectation,
+  ) {
+    this.#provider = provider;
+    this.#expected = expected;
+  }
+
+  /** `oidc:SUBJECT`. Throws TokenRefused, and the issuer's failure when its keys cannot be had. */
+  async findName(token: string, digest: string, now: Date): Promise<string> {
+    const known = this.#verified.get(digest);
+    if (known === undefined) inspectAccessToken(token, this.#expected, now);
+    const current = await this.#provider.find();
+    if (known?.by === current && now.getTime() < known.expires)
+      return nameOf(known);
+    const verified = await this.#verify(token, current, now);
+    this.#verified.set(digest, verified);
+    return nameOf(verified);
+  }
+
+  /** A key that is not known may be new: then the issuer is asked again, as often as it may be. */
+  async #verify(
+    token: string,
+    current: OpenIdConfiguration,
+    now: Date,
+  ): Promise<Verified> {
+    const verified = await this.#verifyBy(token, current, now);
+    if (verified !== undefined) return verified;
+    const newer = await this.#provider.findNewer(current);
+    const again =
+      newer === current ? undefined : await this.#verifyBy(token, newer, now);
+    if (again === undefined)
+      throw new TokenRefused("its issuer has no such key");
+    return again;
+  }
+
+  async #verifyBy(
+    token: string,
+    by: OpenIdConfiguration,
+    now: Date,
+  ): Promise<Verified | undefined> {
+    const { keys } = by;
+    const verified = await verifyAccessToken(token, keys, this.#expected, now);
+    return verified && { ...verified, by };
+  }
+}
+
+function nameOf({ subject }: AccessToken): string {
+  return `oidc:${subject}`;
+}

@@ -1,0 +1,126 @@
+import { hash } from "node:crypto";
+import { ArchiveUrlRefused, TokenNeeded, TokenRefused } from "../../errors.ts";
+import { isJsonWebToken } from "../../verification/access-token.ts";
+import type { AccessTokens } from "./access-tokens.ts";
+import {
+  formatTicket,
+  isSignedBy,
+  parseSignedPath,
+  type SignedPath,
+} from "./archive-ticket.ts";
+import { findTokenName, type ClientTokens } from "./client-tokens.ts";
+import { pathOf } from "../http/raw-request.ts";
+
+/** What of a request says who asks. */
+export interface AskingRequest {
+  url?: string | undefined;
+  readonly headers: { readonly authorization?: string | undefined };
+}
+
+/** Who may ask; nobody has to say who they are while there are no tokens. */
+export interface AuthenticationRules {
+  readonly tokens: ClientTokens;
+  /** Milliseconds for which a signed archive URL lives. */
+  readonly archiveUrls: number;
+  readonly metrics: "open" | "token";
+  /** Tokens of an OpenID provider, beside the others. */
+  readonly accessTokens: AccessTokens | undefined;
+}
+
+export interface AuthenticationParts {
+  /** Secrets for archive URLs; the first one signs. */
+  readonly keys: { readonly secrets: readonly Buffer[] };
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** What a client needs before it has a token, and what watches the daemon. */
+const openPaths: ReadonlySet<string> = new Set([
+  "/healthz",
+  "/readyz",
+  "/.well-known/terraform.json",
+]);
+
+/** Decides whether a request may be looked at: everything needs a token, except what is listed here. */
+export class Authentication {
+  readonly #parts: AuthenticationParts;
+  #rules: AuthenticationRules;
+
+  constructor(rules: AuthenticationRules, parts: AuthenticationParts) {
+    this.#rules = rules;
+    this.#parts = parts;
+  }
+
+  /** False when everything may be asked by anybody. */
+  get isOn(): boolean {
+    const { tokens, accessTokens } = this.#rules;
+    return tokens.size > 0 || accessTokens !== undefined;
+  }
+
+  replaceRules(rules: AuthenticationRules): void {
+    this.#rules = rules;
+  }
+
+  /**
+   * The name of who asks, undefined where nobody has to say it. Throws
+   * TokenNeeded, TokenRefused, ArchiveUrlRefused, and the failure of an OpenID
+   * provider whose keys cannot be had. A signed archive URL becomes the
+   * archive's own.
+   */
+  admit(
+    request: AskingRequest,
+  ): Promise<string | undefined> | string | undefined {
+    const path = pathOf(request.url ?? "");
+    if (openPaths.has(path)) return undefined;
+    if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
+    const signed = takeTicket(request);
+    return signed === undefined
+      ? this.#admitToken(request.headers.authorization)
+      : this.#admitTicket(signed);
+  }
+
+  /** Where a client without a token finds a file of `folder` (a path that ends in a slash), relative to it. */
+  locate(folder: string, filename: string, holder: string | undefined): string {
+    const [secret] = this.#parts.keys.secrets;
+    if (!this.isOn || secret === undefined) return filename;
+    const life = this.#rules.archiveUrls;
+    const expires = Math.ceil(this.#parts.now() + life);
+    const ticket = { expires, holder: holder ?? "" };
+    return `${formatTicket(secret, folder + filename, ticket)}/${filename}`;
+  }
+
+  #admitToken(header: string | undefined): Promise<string> | string {
+    const token = parseBearer(header);
+    const digest = hash("sha256", token, "buffer");
+    const { tokens, accessTokens } = this.#rules;
+    const now = this.#parts.now();
+    const name = findTokenName(tokens, digest, now);
+    if (name !== undefined) return name;
+    if (accessTokens === undefined || !isJsonWebToken(token))
+      throw new TokenRefused("it is not one that this mirror knows");
+    return accessTokens.findName(token, digest.toString("hex"), new Date(now));
+  }
+
+  #admitTicket(signed: SignedPath): string | undefined {
+    const { keys, now } = this.#parts;
+    if (!isSignedBy(keys.secrets, signed))
+      throw new ArchiveUrlRefused("this mirror did not sign it as it is");
+    const { expires, holder } = signed.ticket;
+    if (now() >= expires) throw new ArchiveUrlRefused("it has expired");
+    return holder === "" ? undefined : holder;
+  }
+}
+
+/** Leaves the archive's own path in the request, so that no log has what opens it. */
+export function takeTicket(request: AskingRequest): SignedPath | undefined {
+  const signed = parseSignedPath(pathOf(request.url ?? ""));
+  if (signed !== undefined) request.url = signed.path;
+  return signed;
+}
+
+/** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */
+function parseBearer(header: string | undefined): string {
+  const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? "") ?? [];
+  if (token === undefined) throw new TokenNeeded();
+  return token;
+}

@@ -1,0 +1,35 @@
+import { timingSafeEqual } from "node:crypto";
+import { TokenRefused } from "../../errors.ts";
+
+/** A token of the configuration; only its SHA-256 is known. */
+export interface ClientToken {
+  readonly name: string;
+  readonly sha256: Buffer;
+  /** Milliseconds since 1970; the token is void from then on. */
+  readonly expires: number | undefined;
+}
+
+/** By the SHA-256 in lower-case hexadecimal digits; the same token may have several entries. */
+export type ClientTokens = ReadonlyMap<string, readonly ClientToken[]>;
+
+export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {
+  return Map.groupBy(tokens, ({ sha256 }) => sha256.toString("hex"));
+}
+
+/** The name of the token with this digest, undefined when there is none. Throws TokenRefused for an expired one. */
+export function findTokenName(
+  tokens: ClientTokens,
+  digest: Buffer,
+  now: number,
+): string | undefined {
+  // The time of the look-up tells a little of a digest at most, and that of the comparison nothing.
+  const known = tokens
+    .get(digest.toString("hex"))
+    ?.filter(({ sha256 }) => timingSafeEqual(sha256, digest));
+  if (known === undefined) return undefined;
+  const valid = known.find(
+    ({ expires }) => expires === undefined || now < expires,
+  );
+  if (valid === undefined) throw new TokenRefused("it has expired");
+  return valid.name;
+}

@@ -1,0 +1,138 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
+import { OriginTimedOut } from "../../errors.ts";
+import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
+import { writeHead, type Exchange } from "./request-note.ts";
+import { writePaced, type ClientPace } from "./paced-write.ts";
+
+export interface ArchiveResponseLimits extends ClientPace {
+  /** Milliseconds within which a request is answered or given up. */
+  readonly answer: number;
+}
+
+const zip = "application/zip";
+
+/** `"SHA256"`: strong, since the digest is the content's own name. */
+export function archiveTag(sha256: string): string {
+  return `"${sha256}"`;
+}
+
+/** HEAD: the true length or none at all, because clients believe `Content-Length: 0` with `Accept-Ranges`. */
+export function describeArchive(
+  exchange: Exchange,
+  sha256: string,
+  size: number | undefined,
+  mediaType = zip,
+): void {
+  const headers = [
+    ...archiveHeaders(sha256, mediaType),
+    ...lengthHeaders(size),
+  ];
+  writeHead(exchange, 200, headers);
+  exchange.res.end();
+}
+
+/** The client holds it already. */
+export function confirmArchive(exchange: Exchange, sha256: string): void {
+  writeHead(exchange, 304, ["ETag", archiveTag(sha256)]);
+  exchange.res.end();
+}
+
+/**
+ * Sends an archive or one range of it. The status is decided once the first
+ * bytes are there, so that an origin that fails early is an error and not a cut.
+ * The time to answer counts from when the origin can be asked: clients never
+ * ask for an archive twice, so waiting in line is done here.
+ */
+export async function sendArchive(
+  exchange: Exchange,
+  archive: OpenArchive,
+  filename: string,
+  limits: ArchiveResponseLimits,
+  mediaType = zip,
+): Promise<void> {
+  await archive.admitted;
+  const deadline = after(limits.answer);
+  try {
+    await startedInTime(archive, filename, deadline.passed);
+    const range = chooseRange(exchange.req.headers, archive, filename);
+    const body = archive.read(range)[Symbol.asyncIterator]();
+    const first = body.next();
+    await Promise.race([first, deadline.passed]);
+    startBody(exchange, archive, range, mediaType);
+    await writePaced(exchange.res, rejoin(first, body), limits);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+async function startedInTime(
+  archive: OpenArchive,
+  filename: string,
+  passed: Promise<"late">,
+): Promise<void> {
+  const result = await Promise.race([archive.started, passed]);
+  if (result === "late")
+    throw new OriginTimedOut(filename, "no first byte yet");
+}
+
+function chooseRange(
+  headers: IncomingHttpHeaders,
+  { size, sha256 }: OpenArchive,
+  filename: string,
+): SatisfiableRange | undefined {
+  const condition = headers["if-range"];
+  const applies = condition === undefined || condition === archiveTag(sha256);
+  if (size === undefined || !applies) return undefined;
+  return parseByteRange(headers.range, size, filename);
+}
+
+function startBody(
+  exchange: Exchange,
+  { sha256, size }: OpenArchive,
+  range: SatisfiableRange | undefined,
+  mediaType: string,
+): void {
+  const headers = archiveHeaders(sha256, mediaType);
+  if (range === undefined || size === undefined)
+    writeHead(exchange, 200, [...headers, ...lengthHeaders(size)]);
+  else
+    writeHead(exchange, 206, [
+      ...headers,
+      ...lengthHeaders(range.end - range.start),
+      "Content-Range",
+      `bytes ${range.start}-${range.end - 1}/${size}`,
+    ]);
+  exchange.res.flushHeaders();
+}
+
+function archiveHeaders(sha256: string, mediaType: string): readonly string[] {
+  const type = ["Content-Type", mediaType];
+  return [...type, "ETag", archiveTag(sha256), "Cache-Control", "no-cache"];
+}
+
+function lengthHeaders(length: number | undefined): readonly string[] {
+  if (length === undefined) return [];
+  return ["Accept-Ranges", "bytes", "Content-Length", `${length}`];
+}
+
+async function* rejoin(
+  first: Promise<IteratorResult<Uint8Array>>,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = await first; !next.done; next = await rest.next())
+      yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+function after(ms: number): {
+  readonly passed: Promise<"late">;
+  cancel(): void;
+} {
+  const { promise, resolve } = Promise.withResolvers<"late">();
+  const timer = setTimeout(() => resolve("late"), ms);
+  return { passed: promise, cancel: () => clearTimeout(timer) };
+}

@@ -1,0 +1,147 @@
+import {
+  MalformedRequest,
+  MethodNotAllowed,
+  ProvenderError,
+  RangeNotSatisfiable,
+  TooBusy,
+  TokenRefused,
+  type ErrorCode,
+} from "../../errors.ts";
+import { cut } from "./cut-answer.ts";
+import { writeHead, type Exchange } from "./request-note.ts";
+
+/** The one place that turns what happened into an HTTP status (contract, "URLs"). */
+const statuses: Readonly<Record<ErrorCode, number>> = {
+  "malformed-address": 400,
+  "malformed-request": 400,
+  "uri-too-long": 414,
+  "method-not-allowed": 405,
+  "range-not-satisfiable": 416,
+  "too-many-requests": 429,
+  "token-needed": 401,
+  "token-refused": 401,
+  "archive-url-refused": 401,
+  "no-such-page": 404,
+  "not-found": 404,
+  "not-stored": 404,
+  "origin-not-served": 451,
+  "origin-not-served-fall-through": 404,
+  "signature-missing": 451,
+  "signature-refused": 451,
+  "nothing-to-verify": 451,
+  "key-refused": 451,
+  "policy-denied": 451,
+  "too-young": 451,
+  "nothing-admitted": 451,
+  "checksums-malformed": 451,
+  "archive-not-signed": 451,
+  "checksum-conflict": 451,
+  "archive-digest": 451,
+  "module-source-refused": 451,
+  "module-archive-refused": 451,
+  "module-replaced": 451,
+  "origin-unreachable": 502,
+  "origin-status": 502,
+  "origin-credentials": 502,
+  "origin-answer": 502,
+  "origin-address-refused": 502,
+  "origin-busy": 503,
+  "origin-suspended": 503,
+  "signature-undecided": 503,
+  "too-busy": 503,
+  "store-full": 503,
+  "stored-archive-unreadable": 503,
+  "stored-archive-damaged": 503,
+  "not-ready": 503,
+  "origin-timeout": 504,
+  "archive-unhashable": 500,
+  "bundle-refused": 500,
+  "bundle-incomplete": 500,
+  "release-conflict": 500,
+  "export-failed": 500,
+  "store-in-use": 500,
+  "store-unusable": 500,
+  configuration: 500,
+  listen: 500,
+  input: 500,
+  "nothing-asked": 500,
+  "no-version": 500,
+  "lock-mismatch": 500,
+  "lock-outdated": 500,
+};
+
+const internal =
+  "The mirror failed in an unexpected way: its operator finds the reason in the log under this requestId.";
+
+/** Clients retry once and give metadata 10 s, so they are never told to wait longer. */
+const longestRetryAfter = 5;
+
+export function statusOf(error: unknown): number {
+  const known = nameError(error);
+  return known === undefined ? 500 : statuses[known.code];
+}
+
+/** Having no descriptor left is a lack that passes. */
+function nameError(error: unknown): ProvenderError | undefined {
+  if (error instanceof ProvenderError) return error;
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  return code === "EMFILE" || code === "ENFILE"
+    ? new TooBusy("open files")
+    : undefined;
+}
+
+/** The error body of the contract instead of whatever was prepared; a body that has begun is cut. */
+export function respondWithError(exchange: Exchange, error: unknown): void {
+  const { res, note } = exchange;
+  if (res.headersSent) {
+    cut(res);
+    return;
+  }
+  for (const name of res.getHeaderNames()) res.removeHeader(name);
+  const known = nameError(error);
+  const body = formatErrorBody(known, note.requestId);
+  const length = `${Buffer.byteLength(body)}`;
+  const headers = [...errorHeaders(known), "Content-Length", length];
+  writeHead(exchange, statusOf(error), headers);
+  res.end(body);
+}
+
+function errorHeaders(error: ProvenderError | undefined): readonly string[] {
+  const status = statusOf(error);
+  const headers = ["Content-Type", "application/json"];
+  headers.push("Cache-Control", "no-store");
+  if (status === 429 || status >= 502)
+    headers.push("Retry-After", `${retryAfter(error)}`);
+  if (status === 401) headers.push("WWW-Authenticate", challenge(error));
+  if (status === 405) headers.push("Allow", "GET, HEAD");
+  if (error instanceof RangeNotSatisfiable)
+    headers.push("Content-Range", `bytes */${error.size}`);
+  // Both may have a body, which is not read.
+  if (error instanceof MalformedRequest || error instanceof MethodNotAllowed)
+    headers.push("Connection", "close");
+  return headers;
+}
+
+/** RFC 6750, 3: a request without a token is told no error. */
+function challenge(error: ProvenderError | undefined): string {
+  return error instanceof TokenRefused
+    ? 'Bearer error="invalid_token"'
+    : "Bearer";
+}
+
+export function formatErrorBody(
+  error: ProvenderError | undefined,
+  requestId: string,
+): string {
+  const errors = [error?.message ?? internal];
+  return JSON.stringify({ errors, code: error?.code ?? "internal", requestId });
+}
+
+function retryAfter(error: ProvenderError | undefined): number {
+  const asked =
+    error !== undefined && "retryAfterSeconds" in error
+      ? error.retryAfterSeconds
+      : undefined;
+  const seconds = typeof asked === "number" ? asked : 2;
+  return Math.max(1, Math.min(seconds, longestRetryAfter));
+}

@@ -1,0 +1,195 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import type {
+  IncomingMessage,
+  RequestListener,
+  ServerOptions,
+  ServerResponse,
+} from "node:http";
+import {
+  createServer as createHttpsServer,
+  Server as HttpsServer,
+} from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import {
+  CannotListen,
+  MalformedRequest,
+  MethodNotAllowed,
+  type ProvenderError,
+} from "../../errors.ts";
+import type { ConnectionCaps } from "./connection-caps.ts";
+import { formatErrorBody } from "./error-response.ts";
+import type { ClientPace } from "./paced-write.ts";
+import { UntakenAnswers } from "./untaken-answers.ts";
+
+/** PEM texts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface ListenerLimits extends ClientPace {
+  /** Bytes. */
+  readonly requestHeaders: number;
+  /** Milliseconds for a client to send its headers, and to take the TLS handshake. */
+  readonly clientHeaders: number;
+}
+
+const keepAlive = 65_000;
+/** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
+const mostPipelined = 1_000;
+
+/** The HTTP server on its socket; HTTP/2 is not offered. */
+export class Listener {
+  readonly #server: Server | HttpsServer;
+  readonly #sockets = new Set<Socket>();
+  readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #untaken: UntakenAnswers;
+
+  constructor(
+    handle: RequestListener,
+    tls: TlsMaterial | undefined,
+    limits: ListenerLimits,
+    caps: ConnectionCaps,
+  ) {
+    const options: ServerOptions = {
+      maxHeaderSize: limits.requestHeaders,
+      headersTimeout: limits.clientHeaders,
+      requestTimeout: limits.clientHeaders,
+      connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),
+      keepAliveTimeout: keepAlive,
+      // What it would refuse is refused by the application, in the contract's form.
+      requireHostHeader: false,
+    };
+    this.#untaken = new UntakenAnswers(limits);
+    const answer: RequestListener = (req, res) => {
+      // What was read with the request for which the connection was cut.
+      if (req.socket.destroyed) return;
+      if (this.#note(req.socket, res) > mostPipelined) req.socket.destroy();
+      else handle(req, res);
+    };
+    this.#server =
+      tls === undefined
+        ? createHttpServer(options, answer)
+        : createHttpsServer(
+            {
+              ...options,
+              ...secureContext(tls),
+              handshakeTimeout: limits.clientHeaders,
+              ALPNProtocols: ["http/1.1"],
+            },
+            answer,
+          );
+    this.#server.on("connection", (socket: Socket) =>
+      caps.admit(socket) ? this.#track(socket) : socket.destroy(),
+    );
+    this.#server.on("clientError", (error, socket) =>
+      // This answer must not end up within another one's body.
+      this.#isAnswering(socket)
+        ? socket.destroy()
+        : answerClientError(error, socket),
+    );
+    // Node would answer these itself, or not at all.
+    this.#server.on("checkContinue", answer).on("checkExpectation", answer);
+    this.#server.on("connect", refuseTunnel);
+  }
+
+  /** Resolves with the port; throws CannotListen. */
+  async listen(host: string, port: number): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once("error", reject);
+    this.#server.listen({ host, port }, resolve);
+    try {
+      await promise;
+    } catch (error) {
+      const { code = "unknown reason" } = error as NodeJS.ErrnoException;
+      throw new CannotListen(`${host}:${port}`, code, { cause: error });
+    }
+    this.#server.off("error", reject);
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** New connections get the new certificate; open ones keep theirs. */
+  replaceCertificate(tls: TlsMaterial): void {
+    if (this.#server instanceof HttpsServer)
+      this.#server.setSecureContext(secureContext(tls));
+  }
+
+  /** Takes no more connections, lets answers finish for `grace` ms, then cuts the rest. */
+  async close(grace: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => {
+      this.#untaken.cutAll();
+      for (const socket of this.#sockets) socket.destroy();
+    }, grace);
+    await promise;
+    clearTimeout(timer);
+    this.#untaken.close();
+  }
+
+  /** Returns how many answers the connection waits for. */
+  #note(socket: Duplex, response: ServerResponse): number {
+    const open = this.#answers.get(socket) ?? new Set();
+    this.#answers.set(socket, open.add(response));
+    this.#untaken.watch(response);
+    response.once("close", () => {
+      open.delete(response);
+      this.#untaken.forget(response);
+      // Its connection is idle only a moment later.
+      if (!this.#server.listening)
+        setImmediate(() => this.#server.closeIdleConnections());
+    });
+    return open.size;
+  }
+
+  #isAnswering(socket: Duplex): boolean {
+    const open = this.#answers.get(socket) ?? new Set();
+    return open.values().some(({ headersSent }) => headersSent);
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+}
+
+function secureContext({ certificate, key }: TlsMaterial) {
+  return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
+}
+
+/**
+ * What Node's parser refused never becomes a request; it is answered in the
+ * contract's form. Other errors, such as those of TLS, are of a connection that
+ * can carry no answer.
+ */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || !/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) {
+    socket.destroy();
+    return;
+  }
+  const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
+  refuse(socket, status, new MalformedRequest("could not be read", "HTTP/1.1"));
+}
+
+function refuseTunnel(_: IncomingMessage, socket: Duplex): void {
+  const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
+  refuse(socket, status, new MethodNotAllowed("CONNECT"));
+}
+
+/** `status` may be followed by header lines. */
+function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
+  const body = formatErrorBody(problem, crypto.randomUUID());
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    // A client that does not close its own side is not waited for.
+    () => socket.destroy(),
+  );
+}
+
+const clientErrorStatuses: ReadonlyMap<string, string> = new Map([
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+]);

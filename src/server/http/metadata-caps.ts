@@ -1,0 +1,74 @@
+import { LRUCache } from "lru-cache";
+import { TooManyRequests } from "../../errors.ts";
+import type { Client } from "./client-address.ts";
+import type { RequestNote } from "./request-note.ts";
+
+/** Requests that a client has left; those of a whole minute may come at once. */
+interface Allowance {
+  left: number;
+  /** When it was counted, in milliseconds on the monotonic clock. */
+  at: number;
+}
+
+const minute = 60_000;
+const unlimited: Allowance = { left: Infinity, at: 0 };
+/** Clients remembered, about 200 bytes each; one that is forgotten starts anew. */
+const mostClients = 10_000;
+
+/**
+ * How often each client may ask for metadata that the mirror has to look up.
+ * What it held already costs nothing, and archives are never counted: clients
+ * do not ask for them twice.
+ */
+export class MetadataCaps {
+  readonly #perMinute: number;
+  readonly #allowances = new LRUCache<string, Allowance>({ max: mostClients });
+
+  /** 0 is no cap. */
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute;
+  }
+
+  /** The client's allowance, for `charge`; throws TooManyRequests when nothing is left of it. */
+  admit({ address, counted }: Client, now = performance.now()): Allowance {
+    if (this.#perMinute === 0 || counted === undefined) return unlimited;
+    const allowance = this.#allowanceOf(counted, now);
+    if (allowance.left < 1) {
+      const wait = ((1 - allowance.left) * minute) / this.#perMinute;
+      throw new TooManyRequests(address, this.#perMinute, wait);
+    }
+    return allowance;
+  }
+
+  #allowanceOf(counted: string, now: number): Allowance {
+    const known = this.#allowances.get(counted);
+    if (known === undefined) {
+      const whole = { left: this.#perMinute, at: now };
+      this.#allowances.set(counted, whole);
+      return whole;
+    }
+    const earned = ((now - known.at) * this.#perMinute) / minute;
+    const left = Math.max(known.left, -this.#perMinute) + earned;
+    known.left = Math.min(this.#perMinute, left);
+    known.at = now;
+    return known;
+  }
+}
+
+/**
+ * Takes a request that was answered, unless the answer was held already. What
+ * was asked for at once beyond the allowance is owed, but for a minute at most.
+ */
+export function charge(
+  allowance: Allowance,
+  { outcome, originTime }: RequestNote,
+): void {
+  const held = outcome === "stale" ? originTime === 0 : outcome === "hit";
+  if (!held && outcome !== "joined") allowance.left--;
+}
+
+/** Documents of the protocols, which lead to archives and to nothing else. */
+export function isMetadata(path: string): boolean {
+  const isArchive = /\.zip$|\/archive\.[^/]+$/.test(path);
+  return /^\/(?:providers|v1)\//.test(path) && !isArchive;
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage } from "node:http";
+import {
+  MalformedRequest,
+  MethodNotAllowed,
+  UriTooLong,
+  type ProvenderError,
+} from "../../errors.ts";
+
+/**
+ * What is refused before any route looks at a request, on the URL as it came:
+ * a decoded or normalized one could name another thing than the one checked.
+ */
+export function findRequestProblem(
+  request: IncomingMessage,
+  longestUrl: number,
+): ProvenderError | undefined {
+  const { method = "", url = "", rawHeaders } = request;
+  if (Buffer.byteLength(url) > longestUrl) return new UriTooLong(longestUrl);
+  if (method !== "GET" && method !== "HEAD")
+    return new MethodNotAllowed(method);
+  if (hasBody(request))
+    return new MalformedRequest(`of ${method} carries a body`, "none");
+  if (request.headers.expect !== undefined)
+    return new MalformedRequest("has an Expect header", "none");
+  const hosts = countHeader(rawHeaders, "host");
+  // HTTP/1.0 needs none (RFC 9112, 3.2), and probes of load balancers send none.
+  if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0"))
+    return new MalformedRequest("has no or several Host headers", "one");
+  const path = pathOf(url);
+  if (!path.startsWith("/"))
+    return new MalformedRequest("names another server", "a path");
+  if (!/^[\x21-\x7e]+$/.test(path) || /[%\\#]/.test(path))
+    return new MalformedRequest("has an escaped path", "no %, # or backslash");
+  if (hollowSegment.test(path) && path !== "/")
+    return new MalformedRequest("has an empty or dotted segment", "names");
+  return undefined;
+}
+
+/** The URL without its query, as it came. */
+export function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+const hollowSegment = /\/\.{0,2}(?:\/|$)/;
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers["content-length"];
+  return (
+    headers["transfer-encoding"] !== undefined ||
+    (length !== undefined && length !== "0")
+  );
+}
+
+function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.toLowerCase() === name) count++;
+  return count;
+}

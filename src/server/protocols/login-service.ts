@@ -1,0 +1,45 @@
+import type {
+  OpenIdConfiguration,
+  OpenIdProvider,
+} from "../../origin/registries/openid-provider.ts";
+import type { Services } from "./service-discovery.ts";
+
+/** How clients introduce themselves to the OpenID provider. */
+export interface LoginClient {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+}
+
+/** `http://localhost:PORT/login` with one of these ports has to be allowed by the provider (the last one is not used). */
+const callbackPorts = [10_000, 10_010] as const;
+
+/** `login.v1` (Server-side Login Protocol, "Service Discovery"): clients speak with the provider itself. */
+export function renderLogin(
+  { authorizationEndpoint, tokenEndpoint }: OpenIdConfiguration,
+  { clientId, scopes }: LoginClient,
+): object {
+  return {
+    client: clientId,
+    grant_types: ["authz_code"],
+    authz: authorizationEndpoint.href,
+    token: tokenEndpoint.href,
+    ports: callbackPorts,
+    ...(scopes.length > 0 && { scopes }),
+  };
+}
+
+/** The services with `login.v1`; without it while the provider cannot be asked, because the others are needed all the same. */
+export async function withLogin(
+  services: Services,
+  provider: Pick<OpenIdProvider, "find">,
+  client: LoginClient,
+  onFailure: (error: unknown) => void,
+): Promise<Services> {
+  try {
+    const found = await provider.find();
+    return { ...services, "login.v1": renderLogin(found, client) };
+  } catch (error) {
+    onFailure(error);
+    return services;
+  }
+}

@@ -1,0 +1,103 @@
+import { formatChecksumsName } from "../../address/archive-name.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import type {
+  PublishedKey,
+  PublishedPackage,
+  SizedPackage,
+} from "../../mirror/providers/published-package.ts";
+import type { ReleaseAddress } from "../../mirror/releases/release.ts";
+import type { VersionList } from "../../mirror/releases/version-list.ts";
+
+/** `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. */
+export function renderVersions(
+  versions: readonly Version[],
+  { namespace, type }: ProviderAddress,
+  list: VersionList | undefined,
+): object {
+  return {
+    id: `${namespace}/${type}`,
+    versions: versions.map((version) => {
+      const { protocols = [], platforms } = list?.versions.get(version) ?? {};
+      return { version, protocols, platforms };
+    }),
+    warnings: list?.warnings ?? [],
+  };
+}
+
+/** The last part of a file's URL, below `folder`, an absolute path in the mirror that ends in a slash. */
+export type LocateFile = (folder: string, filename: string) => string;
+
+/** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
+export function renderPackage(
+  address: ReleaseAddress,
+  { found, protocols, keys, packages }: PublishedPackage,
+  locate: LocateFile,
+): object {
+  const { platform, filename, sha256 } = found;
+  const urls = locateFiles(address, filename, locate);
+  return {
+    protocols,
+    os: platform.os,
+    arch: platform.arch,
+    filename,
+    download_url: urls.archive,
+    shasums_url: urls.checksums,
+    shasums_signature_url: urls.signature,
+    shasum: sha256,
+    signing_keys: { gpg_public_keys: keys.map(renderKey) },
+    ...(packages.length > 0 && { packages: renderPackages(packages) }),
+  };
+}
+
+/** From `/v1/providers/HOSTNAME/NAMESPACE/TYPE/VERSION/download/OS/ARCH` to the mirror's root. */
+const toRoot = "../".repeat(8);
+
+/**
+ * Where a client that read `VERSION/download/OS/ARCH` finds the files of the
+ * release. Clients resolve them against the URL that they asked, so that a proxy may
+ * serve the mirror under any host and path. They send no token there.
+ */
+function locateFiles(
+  { provider, version }: ReleaseAddress,
+  filename: string,
+  locate: LocateFile,
+): {
+  readonly archive: string;
+  readonly checksums: string;
+  readonly signature: string;
+} {
+  const name = formatProviderAddress(provider);
+  const checksums = formatChecksumsName(provider, version);
+  const locateFrom = (folder: string, file: string) =>
+    `${toRoot}${folder.slice(1)}${locate(folder, file)}`;
+  const proof = `/v1/providers/${name}/${version}/`;
+  return {
+    archive: locateFrom(`/providers/${name}/`, filename),
+    checksums: locateFrom(proof, checksums),
+    signature: locateFrom(proof, `${checksums}.sig`),
+  };
+}
+
+function renderKey(key: PublishedKey): object {
+  return {
+    key_id: key.id,
+    ascii_armor: key.armor,
+    trust_signature: key.trustSignature ?? "",
+    source: key.source ?? "",
+    source_url: key.sourceUrl ?? null,
+  };
+}
+
+function renderPackages(packages: readonly SizedPackage[]): object {
+  return Object.fromEntries(
+    packages.map(({ platform, hashes, size }) => [
+      formatPlatform(platform),
+      { hashes, package_size: size },
+    ]),
+  );
+}

@@ -1,0 +1,40 @@
+import type { StoreLayout } from "../../store/layout.ts";
+import { certificateNames } from "./certificate-names.ts";
+import { loadCertificateFiles, type ServerCertificate } from "./certificate.ts";
+import { loadSelfSigned } from "./self-signed-certificate.ts";
+
+/** What `listen.tls` asks for. */
+export type TlsChoice =
+  | { readonly kind: "self-signed" }
+  | { readonly kind: "off" }
+  | {
+      readonly kind: "files";
+      readonly certificate: string;
+      readonly key: string;
+    };
+
+/** Loads the certificate anew each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
+export type CertificateSource = (
+  now: Date,
+) => Promise<
+  (ServerCertificate & { readonly caFile: string | undefined }) | undefined
+>;
+
+export function makeCertificateSource(
+  { host, tls }: { readonly host: string; readonly tls: TlsChoice },
+  paths: StoreLayout["tls"],
+  machineName: string,
+): CertificateSource {
+  switch (tls.kind) {
+    case "off":
+      return () => Promise.resolve(undefined);
+    case "files":
+      return async (now) => ({
+        ...(await loadCertificateFiles(tls, now)),
+        caFile: undefined,
+      });
+    case "self-signed":
+      return (now) =>
+        loadSelfSigned(paths, certificateNames(host, machineName), now);
+  }
+}

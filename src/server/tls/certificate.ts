@@ -1,0 +1,116 @@
+import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import { ConfigurationInvalid } from "../../errors.ts";
+
+/** What a TLS server presents, as PEM; `expires` is the end of the first certificate. */
+export interface ServerCertificate {
+  readonly certificate: string;
+  readonly key: string;
+  readonly expires: Date;
+}
+
+const renewBefore = 30 * 24 * 60 * 60 * 1000;
+
+/** True in the last 30 days of a certificate, and after them. */
+export function renewalDue(expires: Date, now: Date): boolean {
+  return expires.getTime() - now.getTime() < renewBefore;
+}
+
+/**
+ * The operator's own PEM files: `certificate` starts with the server's
+ * certificate, its intermediates follow; `key` is not encrypted. Throws
+ * ConfigurationInvalid that names the file which cannot be used.
+ */
+export async function loadCertificateFiles(
+  paths: { readonly certificate: string; readonly key: string },
+  now: Date,
+): Promise<ServerCertificate> {
+  await refuseKeyOfEverybody(paths.key);
+  const certificate = await readGiven(paths.certificate);
+  const key = await readGiven(paths.key);
+  const parsed = parseCertificate(paths.certificate, certificate);
+  if (!parsed.checkPrivateKey(parseKey(paths.key, key)))
+    throw new ConfigurationInvalid(
+      paths.key,
+      `this key does not belong to the first certificate in ${paths.certificate}: give the server's own certificate first, and its key.`,
+    );
+  checkValidity(paths.certificate, parsed, now);
+  checkUsable(paths.certificate, certificate, key);
+  return { certificate, key, expires: parsed.validToDate };
+}
+
+/** Throws ConfigurationInvalid when others than the owner and the group can read a private key. */
+export async function refuseKeyOfEverybody(path: string): Promise<void> {
+  const mode = await stat(path).then(
+    (found) => found.mode,
+    () => 0,
+  );
+  if ((mode & 0o007) !== 0)
+    throw new ConfigurationInvalid(
+      path,
+      "every user of this machine can read the private key: replace the key if it may have leaked, and chmod it to 600.",
+    );
+}
+
+async function readGiven(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new ConfigurationInvalid(
+      path,
+      `cannot be read (${(error as Error).message}): check the path and its permissions.`,
+      { cause: error },
+    );
+  }
+}
+
+function parseCertificate(path: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    throw new ConfigurationInvalid(
+      path,
+      "is not a certificate: expected PEM that starts with -----BEGIN CERTIFICATE-----.",
+      { cause: error },
+    );
+  }
+}
+
+function parseKey(path: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    throw new ConfigurationInvalid(
+      path,
+      "is not a private key: expected PEM without a passphrase.",
+      { cause: error },
+    );
+  }
+}
+
+function checkValidity(path: string, parsed: X509Certificate, now: Date): void {
+  if (parsed.validToDate < now)
+    throw new ConfigurationInvalid(
+      path,
+      `the certificate expired on ${parsed.validToDate.toISOString()}: renew it.`,
+    );
+  if (parsed.validFromDate > now)
+    throw new ConfigurationInvalid(
+      path,
+      `the certificate is valid from ${parsed.validFromDate.toISOString()} on: check it and this machine's clock.`,
+    );
+}
+
+/** What OpenSSL alone can say: a damaged chain, or a key that it holds to be too weak. */
+function checkUsable(path: string, certificate: string, key: string): void {
+  try {
+    createSecureContext({ cert: certificate, key });
+  } catch (error) {
+    throw new ConfigurationInvalid(
+      path,
+      `cannot be used for TLS (${(error as Error).message}): check every certificate in it.`,
+      { cause: error },
+    );
+  }
+}

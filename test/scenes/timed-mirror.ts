@@ -1,0 +1,108 @@
+import { pino } from "pino";
+import type { Platform } from "../../src/address/platform.ts";
+import { providerAddress } from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
+import { loadConfiguration } from "../../src/config.ts";
+import type { Answer } from "../../src/mirror/cache/answer.ts";
+import { statusOf } from "../../src/server/http/error-response.ts";
+import { layOutStore } from "../../src/store/layout.ts";
+import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
+import { Alarms } from "../../src/telemetry/alarms.ts";
+import { wireCore } from "../../src/wiring/core.ts";
+import { wireRules } from "../../src/wiring/rules.ts";
+import { wireWatch } from "../../src/wiring/watch.ts";
+import { makeStorage } from "../commands/storage.ts";
+import { readAll } from "../origin/clients.ts";
+import { TestClock } from "../mirror/cache/metadata.ts";
+import { sha256 } from "../mirror/cache/archives.ts";
+
+const hostname = "registry.terraform.io";
+const linux: Platform = { os: "linux", arch: "amd64" };
+
+/** What somebody was told: a value and whether it was stale, or the status of a refusal. */
+export interface Told<V> {
+  readonly status: number;
+  readonly value?: V;
+  readonly outcome?: string;
+  readonly age?: number;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+export type TimedMirror = Awaited<ReturnType<typeof startTimedMirror>>;
+
+/** The mirror as the daemon wires it, without a face, on a clock that tests set. */
+export async function startTimedMirror(
+  config: Readonly<Record<string, unknown>>,
+  env: NodeJS.ProcessEnv = {},
+  directory?: string,
+) {
+  const storage = makeStorage(config, directory);
+  const file = storage.configFile;
+  const configuration = loadConfiguration({ file, env, cwd: "/", home: "/" });
+  const layout = layOutStore(storage.directory);
+  await prepareStorageDirectory(layout);
+  const clock = new TestClock();
+  const log: string[] = [];
+  const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
+  const wired = wireWatch(configuration, layout);
+  const alarms = new Alarms(logger, wired.metrics);
+  const watch = { ...wired, logger, alarms };
+  const core = wireCore(
+    configuration,
+    wireRules(configuration),
+    layout,
+    watch,
+    clock,
+  );
+  const addressOf = (type: string, version: string) => ({
+    provider: providerAddress(hostname, "acme", type),
+    version: parseVersion(version),
+  });
+  return {
+    core,
+    clock,
+    log,
+    directory: storage.directory,
+    metric: async (name: string) => {
+      const { text } = await watch.metrics.render();
+      const lines = text.split("\n").filter((line) => line.startsWith(name));
+      return lines.reduce((sum, line) => sum + Number(line.split(" ")[1]), 0);
+    },
+    exposition: async () => (await watch.metrics.render()).text,
+    index: (type: string) =>
+      tell(() =>
+        core.providers.listVersions(addressOf(type, "1.0.0").provider),
+      ),
+    version: (type: string, version: string) =>
+      tell(() => core.providers.listPackages(addressOf(type, version))),
+    archive: (type: string, version: string) =>
+      tell(async () => {
+        const address = addressOf(type, version);
+        const { value } = await core.providers.findPackage(address, linux);
+        const archive = await core.providers.openArchive(address, value);
+        try {
+          const digest = sha256(await readAll(archive.read()));
+          await archive.stored;
+          const { outcome } = archive;
+          return { value: digest, outcome, age: 0, originTime: 0 };
+        } finally {
+          await archive.close();
+        }
+      }),
+    close: async () => {
+      await core.close();
+      await watch.audit.close();
+    },
+  };
+}
+
+async function tell<V>(ask: () => Promise<Answer<V>>): Promise<Told<V>> {
+  try {
+    const { value, outcome, age } = await ask();
+    return { status: 200, value, outcome, age };
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    return { status: statusOf(error), code: code ?? String(error), message };
+  }
+}

@@ -1,0 +1,210 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { base64url, UnsecuredJWT } from "jose";
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bearer, issueToken } from "../../client-token.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { createIssuerKey, Issuer } from "../../fakes/issuer.ts";
+import {
+  scratch,
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import {
+  awaitLine,
+  awaitLineOf,
+  type LogLine,
+} from "../../scenes/log-lines.ts";
+import { outcomeOf, reconfigure } from "../../scenes/provider-requests.ts";
+
+const now = () => Math.floor(Date.now() / 1000);
+const ci = issueToken("ci");
+
+let authority: Authority;
+let caFile: string;
+let issuer: Issuer;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  caFile = join(scratch("ca"), "ca.pem");
+  writeFileSync(caFile, authority.caPem);
+  await startAnew();
+});
+
+afterAll(stop);
+
+/** An issuer that was not asked yet, and a mirror that knows nothing of it. */
+async function startAnew(): Promise<void> {
+  issuer = await Issuer.start(authority);
+  const oidc = {
+    issuer: issuer.url,
+    audience: "provender",
+    clientId: "terraform-cli",
+    ca: caFile,
+  };
+  const auth = { tokens: [ci.configured], oidc };
+  mirror = await startMirror({ config: { auth } });
+}
+
+async function stop(): Promise<void> {
+  await mirror.stop();
+  await issuer.stop();
+}
+
+const ask = (token: string): Promise<Answer> => mirror.get("/", bearer(token));
+const outcome = async (token: string) => outcomeOf(await ask(token));
+
+const refused = "401 token-refused";
+
+describe("service discovery", () => {
+  it("offers login with the issuer's own endpoints, without a token", async () => {
+    const answer = await mirror.get("/.well-known/terraform.json");
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toMatchObject({
+      "login.v1": {
+        client: "terraform-cli",
+        grant_types: ["authz_code"],
+        authz: `${issuer.url}/authorize`,
+        token: `${issuer.url}/token`,
+        ports: [10_000, 10_010],
+        scopes: ["openid"],
+      },
+    });
+  });
+});
+
+describe("access tokens of an OpenID provider", () => {
+  it("let their subjects in, beside the static tokens, and are written nowhere", async () => {
+    const token = await issuer.sign();
+    const answer = await ask(token);
+    expect(answer.status).toBe(200);
+    expect((await awaitLineOf(mirror, answer)).token).toBe("oidc:someone");
+    expect((await ask(ci.token)).status).toBe(200);
+    for (const part of token.split("."))
+      expect(JSON.stringify(mirror.log)).not.toContain(part);
+    expect(issuer.requests).toHaveLength(2);
+  });
+
+  it("are refused when they are not good, and the issuer hears nothing of it", async () => {
+    expect(await outcome(await issuer.sign())).toBe("200");
+    const stranger = await createIssuerKey("first");
+    const [header = "", payload = ""] = (await issuer.sign()).split(".");
+    const symmetric = base64url.encode('{"alg":"HS256","kid":"first"}');
+    const hmac = createHmac("sha256", issuer.keys[0]?.publicPem ?? "")
+      .update(`${symmetric}.${payload}`)
+      .digest("base64url");
+    const bad: Readonly<Record<string, string>> = {
+      expired: await issuer.sign({ claims: { exp: now() - 1 } }),
+      early: await issuer.sign({ claims: { nbf: now() + 600 } }),
+      audience: await issuer.sign({ claims: { aud: "other" } }),
+      issuer: await issuer.sign({ claims: { iss: "https://other.example/" } }),
+      none: new UnsecuredJWT({
+        iss: issuer.url,
+        aud: "provender",
+        sub: "x",
+        exp: now() + 60,
+      }).encode(),
+      symmetric: `${symmetric}.${payload}.${hmac}`,
+      signature: await issuer.sign({ key: stranger }),
+      unsigned: `${header}.${payload}.`,
+      garbage: "a.b.c",
+      opaque: "x".repeat(40),
+    };
+    const outcomes = Object.entries(bad).map(async ([name, token]) => [
+      name,
+      await outcome(token),
+    ]);
+    expect(Object.fromEntries(await Promise.all(outcomes))).toEqual(
+      Object.fromEntries(Object.keys(bad).map((name) => [name, refused])),
+    );
+    expect(issuer.requests).toHaveLength(2);
+  });
+});
+
+describe("access tokens with an issuer that changes", () => {
+  beforeEach(async () => {
+    await stop();
+    await startAnew();
+  });
+
+  it("are taken from a rotated key at once, and no more from the one that is gone", async () => {
+    const first = await issuer.sign();
+    expect(await outcome(first)).toBe("200");
+    const second = await createIssuerKey("second", "RS256");
+    issuer.keys = [second, ...issuer.keys];
+    expect(await outcome(await issuer.sign())).toBe("200");
+    expect(await outcome(first)).toBe("200");
+    const third = await createIssuerKey("third");
+    issuer.keys = [third];
+    expect(await outcome(await issuer.sign())).toBe("200");
+    expect(await outcome(first)).toBe(refused);
+    expect(await outcome(await issuer.sign({ key: second }))).toBe(refused);
+  });
+
+  it("of unknown keys make the mirror ask a few times a minute, however many there are", async () => {
+    const unknown = await createIssuerKey("unknown");
+    const count = 200;
+    const outcomes = await Promise.all(
+      Array.from({ length: count }, async (_, at) =>
+        outcome(await issuer.sign({ key: { ...unknown, kid: `kid-${at}` } })),
+      ),
+    );
+    expect(new Set(outcomes)).toEqual(new Set([refused]));
+    console.info(`${count} unknown keys, ${issuer.requests.length} requests`);
+    expect(issuer.requests.length).toBeLessThanOrEqual(8);
+    expect(await outcome(await issuer.sign())).toBe("200");
+  });
+
+  it("go on while the issuer is down, when its keys are known", async () => {
+    expect(await outcome(await issuer.sign())).toBe("200");
+    await issuer.stop();
+    const other = { claims: { sub: "another" } };
+    expect(await outcome(await issuer.sign(other))).toBe("200");
+    const answer = await ask(
+      await issuer.sign({ key: await createIssuerKey("unknown") }),
+    );
+    expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
+    expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
+    expect((await ask(ci.token)).status).toBe(200);
+  });
+
+  it("are taken from another issuer, and then from none, after SIGHUP", async () => {
+    const first = await issuer.sign();
+    expect(await outcome(first)).toBe("200");
+    const other = await Issuer.start(authority);
+    const { audience, clientId } = { audience: "other", clientId: "c" };
+    const oidc = { issuer: other.url, audience, clientId, ca: caFile };
+    const tokens = [ci.configured];
+    const reload = async (auth: object) => {
+      const before = mirror.log.length;
+      reconfigure(mirror, { auth });
+      const isDone = ({ msg }: LogLine) => msg === "certificate loaded";
+      await awaitLine(mirror, isDone, before);
+    };
+
+    await reload({ tokens, oidc });
+    const second = await other.sign({ claims: { aud: audience } });
+    expect(await outcome(second)).toBe("200");
+    expect(await outcome(first)).toBe(refused);
+    const asked = other.requests.length;
+    await reload({ tokens, oidc, archiveUrls: "2h" });
+    expect(await outcome(second)).toBe("200");
+    expect(other.requests).toHaveLength(asked);
+    await reload({ tokens });
+    expect(await outcome(second)).toBe(refused);
+    expect(await outcome(ci.token)).toBe("200");
+    await other.stop();
+  });
+
+  it("cannot be told good or bad when the keys are not to be had: that is no 401", async () => {
+    await issuer.stop();
+    expect(await outcome(await issuer.sign())).toMatch(/^50[234] origin-/);
+    expect(await outcome("garbage")).toBe(refused);
+    const discovery = await mirror.get("/.well-known/terraform.json");
+    expect(discovery.status).toBe(200);
+    expect(discovery.json()).not.toHaveProperty("login.v1");
+  });
+});

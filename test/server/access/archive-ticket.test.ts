@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  formatTicket,
+  isSignedBy,
+  parseSignedPath,
+} from "../../../src/server/access/archive-ticket.ts";
+
+const secret = randomBytes(32);
+const folder = "/providers/registry.terraform.io/acme/widget/";
+const file = "terraform-provider-widget_1.0.0_linux_amd64.zip";
+const ticket = { expires: 1_900_000_000_000, holder: "ci runner ü" };
+const signed = `${folder}${formatTicket(secret, folder + file, ticket)}/${file}`;
+
+/** Whether a path would let somebody have what it names. */
+function opens(path: string, secrets: readonly Buffer[] = [secret]): boolean {
+  const parsed = parseSignedPath(path);
+  return parsed !== undefined && isSignedBy(secrets, parsed);
+}
+
+describe("a signed archive path", () => {
+  it("ends in the file name, has no query, and says what it was signed with", () => {
+    expect(signed).toMatch(/^[\w/.-]+$/);
+    expect(signed.endsWith(`/${file}`)).toBe(true);
+    const parsed = parseSignedPath(signed);
+    expect(parsed?.path).toBe(folder + file);
+    expect(parsed?.ticket).toEqual(ticket);
+    expect(opens(signed)).toBe(true);
+  });
+
+  it("is good under each of two keys and under no other", () => {
+    const other = randomBytes(32);
+    expect(opens(signed, [other, secret])).toBe(true);
+    expect(opens(signed, [other])).toBe(false);
+    expect(opens(signed, [])).toBe(false);
+  });
+
+  it("is good for no other archive, time or holder", () => {
+    const edits: readonly (readonly [string, string])[] = [
+      ["linux_amd64", "linux_arm64"],
+      ["_1.0.0_", "_1.0.1_"],
+      ["/acme/", "/evil/"],
+      ["registry.terraform.io", "registry.opentofu.org"],
+      ["widget/", "gadget/"],
+      ["1900000000000", "1900000000001"],
+      ["1900000000000", "01900000000000"],
+      ["1900000000000.", "1900000000000.Y2k"],
+    ];
+    for (const [from, to] of edits) {
+      const edited = signed.replace(from, to);
+      expect(edited).not.toBe(signed);
+      expect(opens(edited), edited).toBe(false);
+    }
+  });
+
+  it("is good after no change of one character, wherever it is", () => {
+    const characters = "-_.0123456789/aAzZbB".split("");
+    let refused = 0;
+    for (let at = 0; at < signed.length; at++)
+      for (const character of characters) {
+        if (signed[at] === character) continue;
+        const edited = signed.slice(0, at) + character + signed.slice(at + 1);
+        expect(opens(edited), edited).toBe(false);
+        refused++;
+      }
+    expect(refused).toBeGreaterThan(3000);
+  });
+
+  it("cuts a long name of its holder and stays good", () => {
+    const long = { ...ticket, holder: "n".repeat(500) };
+    const path = `${folder}${formatTicket(secret, folder + file, long)}/${file}`;
+    expect(path.length).toBeLessThan(400);
+    expect(opens(path)).toBe(true);
+  });
+
+  it("is found in no path that was not signed", () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), (text) => {
+        expect(opens(`${folder}${text}/${file}`)).toBe(false);
+      }),
+    );
+    expect(parseSignedPath(folder + file)).toBeUndefined();
+    expect(parseSignedPath("/")).toBeUndefined();
+  });
+});

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bearer, issueToken } from "../../client-token.ts";
+import { startMirror } from "../../running-mirror.ts";
+import {
+  auth,
+  AuthenticationScene,
+  ci,
+  fileOf,
+  folder,
+  host,
+  old,
+  young,
+} from "../../scenes/authentication-scene.ts";
+import {
+  awaitLine,
+  awaitLineOf,
+  awaitMessage,
+} from "../../scenes/log-lines.ts";
+import {
+  eventually,
+  outcomeOf,
+  readAudit,
+  reconfigure,
+} from "../../scenes/provider-requests.ts";
+
+const stranger = issueToken("stranger");
+
+let scene: AuthenticationScene;
+
+beforeAll(async () => {
+  scene = await AuthenticationScene.start();
+});
+
+afterAll(() => scene.stop());
+
+describe("without a token", () => {
+  it.each([
+    "/",
+    "/metrics",
+    "/nothing",
+    "/v1/providers/registry.terraform.io/acme/widget/versions",
+    "/v1/modules/registry.terraform.io/acme/net/aws/versions",
+    `${folder}index.json`,
+    `${folder}1.0.0.json`,
+    folder + fileOf("1.0.0"),
+    "/providers/other.example.com/acme/widget/index.json",
+  ])(
+    "%s is refused with 401 and what to do, and nobody is asked",
+    async (path) => {
+      scene.registry.requests.clear();
+      const answer = await scene.mirror.get(path);
+      expect(outcomeOf(answer)).toBe("401 token-needed");
+      expect(answer.headers["www-authenticate"]).toBe("Bearer");
+      expect(answer.headers["content-type"]).toBe("application/json");
+      expect(answer.headers["cache-control"]).toBe("no-store");
+      const { errors, requestId } = answer.json() as {
+        errors: string[];
+        requestId: string;
+      };
+      expect(errors).toEqual([expect.stringContaining("TF_TOKEN_")]);
+      expect(requestId).toBe(answer.headers["x-request-id"]);
+      expect(scene.registry.requests.count()).toBe(0);
+    },
+  );
+
+  it.each(["/healthz", "/readyz", "/.well-known/terraform.json"])(
+    "%s is open",
+    async (path) => {
+      expect((await scene.mirror.get(path)).status).toBe(200);
+    },
+  );
+
+  it("a HEAD request is refused as well", async () => {
+    const path = folder + fileOf("1.0.0");
+    const answer = await scene.mirror.get(path, { method: "HEAD" });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe("a token", () => {
+  it("opens all of the mirror", async () => {
+    const paths = ["/", "/metrics", `${folder}index.json`];
+    for (const path of paths)
+      expect((await scene.withToken(path)).status, path).toBe(200);
+    const archive = await scene.withToken(folder + fileOf("1.0.0"));
+    expect(
+      archive.body.equals(scene.release.archive("linux_amd64").bytes),
+    ).toBe(true);
+    const late = await scene.mirror.get(
+      `${folder}index.json`,
+      bearer(young.token),
+    );
+    expect(late.status).toBe(200);
+  });
+
+  it("is refused when it is unknown, and when it has expired", async () => {
+    for (const { token } of [stranger, old]) {
+      const answer = await scene.mirror.get(
+        `${folder}index.json`,
+        bearer(token),
+      );
+      expect(outcomeOf(answer)).toBe("401 token-refused");
+      expect(answer.headers["www-authenticate"]).toMatch(/^Bearer error="/);
+      expect(answer.body.toString()).not.toContain(token);
+    }
+  });
+
+  it.each([
+    "",
+    "Bearer",
+    "Bearer ",
+    `Basic ${Buffer.from(`ci:${ci.token}`).toString("base64")}`,
+    `Token ${ci.token}`,
+    `Bearer ${ci.configured.sha256}`,
+    `Bearer ${ci.token} ${ci.token}`,
+    `Bearer ${ci.token.slice(0, -1)}`,
+    `Bearer ${ci.token}x`,
+    `Bearer ${ci.token.toUpperCase()}`,
+    ci.token,
+    `Bearer ${"x".repeat(12_000)}`,
+  ])("is not what %j sends", async (authorization) => {
+    const answer = await scene.mirror.get(`${folder}index.json`, {
+      headers: { authorization },
+    });
+    expect(answer.status).toBe(401);
+  });
+
+  it("is not taken from a query or another header", async () => {
+    const query = `?access_token=${ci.token}&token=${ci.token}`;
+    expect((await scene.mirror.get(`${folder}index.json${query}`)).status).toBe(
+      401,
+    );
+    const headers = { "x-token": ci.token, cookie: `token=${ci.token}` };
+    const answer = await scene.mirror.get(`${folder}index.json`, { headers });
+    expect(answer.status).toBe(401);
+  });
+
+  it("is named in the log and in the audit log, and written nowhere", async () => {
+    const answer = await scene.withToken(folder + fileOf("1.0.0"));
+    expect((await awaitLineOf(scene.mirror, answer)).token).toBe("ci runner");
+    const served = await eventually(
+      async () => {
+        await scene.mirror.get("/healthz");
+        return readAudit(scene.mirror);
+      },
+      (lines) =>
+        lines.some(
+          ({ requestId }) => requestId === answer.headers["x-request-id"],
+        ),
+    );
+    expect(served.at(-1)).toMatchObject({
+      event: "served",
+      token: "ci runner",
+    });
+    const written =
+      JSON.stringify(scene.mirror.log) +
+      JSON.stringify(readAudit(scene.mirror)) +
+      (await scene.withToken("/metrics")).body.toString();
+    for (const { token } of [ci, old, young, stranger])
+      expect(written).not.toContain(token);
+  });
+
+  it("never goes to the origin", async () => {
+    scene.registry.requests.clear();
+    await scene.withToken(`/providers/${host}/acme/gadget/1.0.0.json`);
+    const name = "terraform-provider-gadget_1.0.0_linux_amd64.zip";
+    await scene.withToken(`/providers/${host}/acme/gadget/${name}`);
+    const sent = scene.registry.requests.list().map(({ headers }) => headers);
+    expect(sent.length).toBeGreaterThan(3);
+    expect(JSON.stringify(sent)).not.toMatch(/authorization/i);
+  });
+});
+
+describe("on SIGHUP", () => {
+  it("a token that is added works, and one that is left out does not", async () => {
+    const added = issueToken("added");
+    const index = `${folder}index.json`;
+    await scene.reload({
+      auth: { tokens: [added.configured], metrics: "open" },
+    });
+    expect((await scene.mirror.get(index, bearer(added.token))).status).toBe(
+      200,
+    );
+    expect((await scene.withToken(index)).status).toBe(401);
+    expect((await scene.mirror.get("/metrics")).status).toBe(200);
+    await scene.reload({ auth });
+    expect((await scene.mirror.get(index, bearer(added.token))).status).toBe(
+      401,
+    );
+    expect((await scene.withToken(index)).status).toBe(200);
+    expect((await scene.mirror.get("/metrics")).status).toBe(401);
+  });
+
+  it("a mistake keeps the tokens in use", async () => {
+    reconfigure(scene.mirror, { auth: { tokens: [{ name: "x" }] } });
+    await awaitMessage(scene.mirror, "the configuration in use is kept");
+    expect((await scene.withToken(`${folder}index.json`)).status).toBe(200);
+    await scene.reload({ auth });
+  });
+});
+
+describe("authentication", () => {
+  it("is off without tokens, and archive URLs are plain", async () => {
+    const open = await startMirror({ config: scene.origins });
+    const answer = await open.get(`${folder}1.0.0.json`);
+    const { archives } = answer.json() as {
+      archives: Record<string, { url: string }>;
+    };
+    expect(archives.linux_amd64?.url).toBe(fileOf("1.0.0"));
+    const wrong = await open.get("/metrics", bearer(stranger.token));
+    expect(wrong.status).toBe(200);
+    await open.stop();
+  });
+
+  it("over plain HTTP is warned of", async () => {
+    const listen = { port: 0, tls: "off" };
+    const plain = await startMirror({
+      config: { ...scene.origins, auth, listen },
+    });
+    const line = await awaitLine(plain, ({ level }) => level === 40);
+    expect(line.msg).toContain("listen.tls is off");
+    await plain.stop();
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startMirror, type Answer } from "../../running-mirror.ts";
+import {
+  auth,
+  AuthenticationScene,
+  fileOf,
+  folder,
+  host,
+} from "../../scenes/authentication-scene.ts";
+import { awaitLineOf } from "../../scenes/log-lines.ts";
+import { outcomeOf, readAudit } from "../../scenes/provider-requests.ts";
+
+let scene: AuthenticationScene;
+
+beforeAll(async () => {
+  scene = await AuthenticationScene.start();
+});
+
+afterAll(() => scene.stop());
+
+const soon = () => Date.now() + 60_000;
+
+describe("a signed archive URL", () => {
+  it("needs no token, and serves the archive whole, in part and as a HEAD", async () => {
+    const path = await scene.signedPath("1.0.0");
+    expect(path).toMatch(
+      /\/acme\/widget\/[\w.-]+\/terraform-provider-widget_1\.0\.0_linux_amd64\.zip$/,
+    );
+    const { bytes } = scene.release.archive("linux_amd64");
+    const whole = await scene.mirror.get(path);
+    expect(whole.status).toBe(200);
+    expect(whole.body.equals(bytes)).toBe(true);
+    const head = await scene.mirror.get(path, { method: "HEAD" });
+    expect(head.headers["content-length"]).toBe(String(bytes.length));
+    const headers = { range: "bytes=10-19" };
+    const part = await scene.mirror.get(path, { headers });
+    expect(part.status).toBe(206);
+    expect(part.body.equals(bytes.subarray(10, 20))).toBe(true);
+  });
+
+  it("is logged as the archive's own path with the name that it was made for", async () => {
+    const path = await scene.signedPath("1.0.0");
+    const answer = await scene.mirror.get(path);
+    const line = await awaitLineOf(scene.mirror, answer);
+    expect(line.path).toBe(folder + fileOf("1.0.0"));
+    expect(line.token).toBe("ci runner");
+    await scene.mirror.get(path, { method: "POST" });
+    const refused = await scene.mirror.get(path, {
+      headers: { expect: "something" },
+    });
+    expect(refused.status).toBe(400);
+    await awaitLineOf(scene.mirror, refused);
+    const [, ticket = ""] = /widget\/([^/]+)\//.exec(path) ?? [];
+    expect(ticket.length).toBeGreaterThan(50);
+    expect(JSON.stringify(scene.mirror.log)).not.toContain(ticket);
+  });
+
+  it("is good until it expires, an hour later", async () => {
+    const path = await scene.signedPath("1.0.0");
+    const [, expires] = /widget\/(\d+)\./.exec(path) ?? [];
+    const life = (Number(expires) - Date.now()) / 1000;
+    expect(life).toBeGreaterThan(3_500);
+    expect(life).toBeLessThan(3_602);
+    const own = folder + fileOf("1.0.0");
+    expect((await scene.mirror.get(scene.forge(own, soon()))).status).toBe(200);
+    const expired = await scene.mirror.get(scene.forge(own, soon() - 60_001));
+    expect(outcomeOf(expired)).toBe("401 archive-url-refused");
+    expect(expired.body.toString()).toContain("it has expired: run init again");
+    expect(expired.headers["www-authenticate"]).toBe("Bearer");
+  });
+
+  it.each([
+    ["for another platform", "_linux_amd64", "_darwin_arm64"],
+    ["for another version", "_1.0.0_", "_2.0.0_"],
+    ["for another provider", /widget/g, "gadget"],
+    ["of another host", host, "registry.opentofu.org"],
+    ["with another expiry", /\/(\d+)\./, "/9999999999999."],
+    ["with another holder", /(\/\d+)\.[\w-]+\./, "$1.c29tZWJvZHk."],
+    ["with another signature", /\.[\w-]{43}\//, `.${"A".repeat(43)}/`],
+    ["with a short signature", /\.[\w-]{43}\//, `.${"A".repeat(40)}/`],
+    ["without a signature", /\.[\w-]{43}\//, "/"],
+    ["of a document", fileOf("1.0.0"), "1.0.0.json"],
+    ["of a list", fileOf("1.0.0"), "index.json"],
+  ])("%s is refused", async (_, from, to) => {
+    const path = await scene.signedPath("1.0.0");
+    const edited = path.replace(from, to);
+    expect(edited).not.toBe(path);
+    scene.registry.requests.clear();
+    const answer = await scene.mirror.get(edited);
+    expect(answer.status).toBe(401);
+    expect((answer.json() as { errors: string[] }).errors).toHaveLength(1);
+    expect(scene.registry.requests.count()).toBe(0);
+  });
+
+  it("leads to all files that a provider registry names", async () => {
+    const base = `/v1/providers/${host}/acme/widget/1.0.0/`;
+    const asked = `${base}download/linux_amd64`.replace("_", "/");
+    const document = (await scene.withToken(asked)).json() as Record<
+      string,
+      string
+    >;
+    for (const name of [
+      "download_url",
+      "shasums_url",
+      "shasums_signature_url",
+    ]) {
+      const url = new URL(
+        document[name] ?? "",
+        new URL(asked, scene.mirror.url),
+      );
+      const answer = await scene.mirror.get(url.pathname);
+      expect(answer.status, name).toBe(200);
+      const plain = url.pathname.replace(/\/\d{13}\.[^/]+\//, "/");
+      expect(plain).not.toBe(url.pathname);
+      expect((await scene.mirror.get(plain)).status).toBe(401);
+      expect((await scene.withToken(plain)).body.equals(answer.body)).toBe(
+        true,
+      );
+    }
+  });
+
+  it("is refused when another mirror signed it", async () => {
+    const other = await startMirror({ config: { ...scene.origins, auth } });
+    const answer = await other.get(await scene.signedPath("1.0.0"));
+    await other.stop();
+    expect(outcomeOf(answer)).toBe("401 archive-url-refused");
+  });
+});
+
+describe("on SIGHUP", () => {
+  it("a rule that denies holds for what was signed before", async () => {
+    const path = await scene.signedPath("2.0.0");
+    expect((await scene.mirror.get(path)).status).toBe(200);
+    const rules = [
+      { match: `${host}/acme/widget`, action: "deny", versions: "2.0.0" },
+    ];
+    await scene.reload({ policy: { rules } });
+    const denied: Answer[] = [
+      await scene.mirror.get(path),
+      await scene.mirror.get(path, { method: "HEAD" }),
+      await scene.mirror.get(path, { headers: { range: "bytes=0-9" } }),
+    ];
+    expect(denied.map(({ status }) => status)).toEqual([451, 451, 451]);
+    const audited = readAudit(scene.mirror).filter(
+      ({ event }) => event === "refused",
+    );
+    expect(audited.at(-1)).toMatchObject({
+      token: "ci runner",
+      provider: `${host}/acme/widget`,
+      version: "2.0.0",
+      platform: "linux_amd64",
+    });
+    await scene.reload({ policy: {} });
+    expect((await scene.mirror.get(path)).status).toBe(200);
+  });
+});

@@ -1,0 +1,71 @@
+import type { IncomingMessage } from "node:http";
+import { expect, it } from "vitest";
+import { ClientAddresses } from "../../../src/server/http/client-address.ts";
+
+/** What is asked of a request: where it came from, and one header. */
+function requestFrom(remoteAddress: string, forwarded?: string) {
+  const headers = { "x-forwarded-for": forwarded };
+  const request: unknown = { socket: { remoteAddress }, headers };
+  return request as IncomingMessage;
+}
+
+const direct = new ClientAddresses([]);
+const proxied = new ClientAddresses(["127.0.0.1", "10.0.0.0/8", "fd00::/8"]);
+
+it("counts an IPv4 address alone, also when it comes as IPv6", () => {
+  for (const address of ["192.0.2.7", "::ffff:192.0.2.7"])
+    expect(direct.of(requestFrom(address))).toEqual({
+      address: "192.0.2.7",
+      counted: "192.0.2.7",
+    });
+});
+
+it("counts the addresses of a /64 network together", () => {
+  const counted = ["2001:db8::1", "2001:db8:0:0:ffff::2"].map(
+    (address) => direct.of(requestFrom(address)).counted,
+  );
+  expect(counted).toEqual(["2001:db8:0:0", "2001:db8:0:0"]);
+  expect(direct.of(requestFrom("2001:db8:0:1::1")).counted).toBe(
+    "2001:db8:0:1",
+  );
+});
+
+it("does not read X-Forwarded-For of anybody else", () => {
+  for (const addresses of [direct, proxied]) {
+    const { address } = addresses.of(requestFrom("192.0.2.7", "198.51.100.1"));
+    expect(address).toBe("192.0.2.7");
+  }
+});
+
+it.each([
+  ["198.51.100.1", "198.51.100.1"],
+  ["203.0.113.9, 198.51.100.1", "198.51.100.1"],
+  ["203.0.113.9, 198.51.100.1, 10.1.2.3,fd00::1", "198.51.100.1"],
+  ["2001:db8::1", "2001:db8::1"],
+])("takes the last hop of %s that is not a trusted proxy", (header, client) => {
+  const { address, counted } = proxied.of(requestFrom("127.0.0.1", header));
+  expect(address).toBe(client);
+  expect(counted).toBeDefined();
+});
+
+it.each([
+  undefined,
+  "",
+  "unknown",
+  "198.51.100.1, unknown",
+  "198.51.100.1:99",
+  "10.0.0.1",
+  ",",
+  "0x7f.1",
+])("counts nobody when a trusted proxy says %s", (header) => {
+  expect(proxied.of(requestFrom("127.0.0.1", header))).toEqual({
+    address: "127.0.0.1",
+    counted: undefined,
+  });
+});
+
+it("counts no connections of a trusted proxy", () => {
+  const { socket } = requestFrom("::ffff:10.9.8.7");
+  expect(proxied.connected(socket).counted).toBeUndefined();
+  expect(direct.connected(socket).counted).toBe("10.9.8.7");
+});

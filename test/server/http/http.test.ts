@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+
+const base = "/providers/registry.terraform.io/acme/demo/";
+const warm = "terraform-provider-demo_1.2.3_linux_amd64.zip";
+const cold = "terraform-provider-demo_1.2.3_darwin_arm64.zip";
+
+let registry: Registry;
+let mirror: RunningMirror;
+let release: Release;
+let content: Buffer;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    type: "demo",
+    version: "1.2.3",
+    platforms: ["linux_amd64", "darwin_arm64"],
+    size: 200_000,
+  });
+  content = release.archive("linux_amd64").bytes;
+  mirror = await startMirror({ config: originsOf(authority, registry) });
+  await mirror.get(base + warm);
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+function get(document: string, headers: Readonly<Record<string, string>> = {}) {
+  return mirror.get(base + document, { headers });
+}
+
+function head(document: string) {
+  return mirror.get(base + document, { method: "HEAD" });
+}
+
+async function tagOf(document: string): Promise<string> {
+  const { headers } = await head(document);
+  return headers.etag ?? "";
+}
+
+describe.each(["index.json", "1.2.3.json"])("%s", (document) => {
+  it("is exactly application/json, without parameters", async () => {
+    const { status, headers } = await get(document);
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("application/json");
+  });
+
+  it("has the same headers and no body on HEAD", async () => {
+    const whole = await get(document);
+    const { status, headers, body } = await head(document);
+    expect(status).toBe(200);
+    expect(body).toHaveLength(0);
+    for (const name of ["content-type", "content-length", "etag"] as const)
+      expect(headers[name]).toBe(whole.headers[name]);
+    expect(headers["content-length"]).toBe(String(whole.body.length));
+  });
+});
+
+describe.each(["index.json", "1.2.3.json", warm, cold])("%s", (document) => {
+  it("has a strong tag", async () => {
+    expect(await tagOf(document)).toMatch(/^"[\x21\x23-\x7e]+"$/);
+  });
+
+  it("is not sent again to a client that has it", async () => {
+    const tag = await tagOf(document);
+    for (const held of [tag, `"other", ${tag}`, `W/${tag}`, "*"]) {
+      const answer = await get(document, { "If-None-Match": held });
+      expect({ held, status: answer.status }).toEqual({ held, status: 304 });
+      expect(answer.body).toHaveLength(0);
+      expect(answer.headers.etag).toBe(tag);
+    }
+  });
+});
+
+it("sends a document to a client that has another one", async () => {
+  const answer = await get("index.json", { "If-None-Match": '"other"' });
+  expect(answer.status).toBe(200);
+});
+
+describe("HEAD of an archive", () => {
+  it("says neither length nor ranges while it is not stored, and asks the origin for no archive", async () => {
+    registry.requests.clear();
+    const { status, headers } = await head(cold);
+    expect(status).toBe(200);
+    expect(headers["content-length"]).toBeUndefined();
+    expect(headers["transfer-encoding"]).toBeUndefined();
+    expect(headers["accept-ranges"]).toBeUndefined();
+    expect(registry.requests.count("archive")).toBe(0);
+  });
+
+  it("says both once it is stored", async () => {
+    const { status, headers } = await head(warm);
+    expect(status).toBe(200);
+    expect(headers["content-length"]).toBe(String(content.length));
+    expect(headers["accept-ranges"]).toBe("bytes");
+    expect(headers.etag).toBe(`"${release.archive("linux_amd64").sha256}"`);
+  });
+});
+
+describe("an archive", () => {
+  it("is whole, with its length", async () => {
+    const { status, headers, body } = await get(warm);
+    expect(status).toBe(200);
+    expect(body.equals(content)).toBe(true);
+    expect(headers["content-length"]).toBe(String(content.length));
+    expect(headers["content-type"]).toBe("application/zip");
+  });
+
+  it.each([
+    ["bytes=0-0", 0, 1],
+    ["bytes=100-199", 100, 200],
+    ["bytes=200000-", 200_000, Infinity],
+    ["bytes=-5", -5, Infinity],
+    ["bytes=-99999999", 0, Infinity],
+    ["bytes=199990-99999999", 199_990, Infinity],
+  ])("is sent in part for %s", async (range, start, end) => {
+    const part = content.subarray(start, end);
+    const first = start < 0 ? content.length + start : start;
+    const { status, headers, body } = await get(warm, { Range: range });
+    expect(status).toBe(206);
+    expect(body.equals(part)).toBe(true);
+    expect(headers["content-length"]).toBe(String(part.length));
+    expect(headers["content-range"]).toBe(
+      `bytes ${first}-${first + part.length - 1}/${content.length}`,
+    );
+  });
+
+  it.each(["bytes=99999999-", "bytes=99999999-999999999", "bytes=-0"])(
+    "has no part %s",
+    async (range) => {
+      const answer = await get(warm, { Range: range });
+      expect(answer.status).toBe(416);
+      expect(answer.headers["content-range"]).toBe(`bytes */${content.length}`);
+      expect(answer.json()).toMatchObject({ code: "range-not-satisfiable" });
+    },
+  );
+
+  it.each([
+    "bytes=0-1,5-6",
+    "bytes=5-4",
+    "bytes=-",
+    "bytes=a-b",
+    "bytes 0-1",
+    "items=0-1",
+    "bytes=99999999999999999999-",
+  ])("is sent whole for %s", async (range) => {
+    const { status, headers, body } = await get(warm, { Range: range });
+    expect(status).toBe(200);
+    expect(headers["content-range"]).toBeUndefined();
+    expect(body.equals(content)).toBe(true);
+  });
+
+  it("is continued only for a client that has the start of the same one", async () => {
+    const tag = await tagOf(warm);
+    const ask = (condition: string) =>
+      get(warm, { Range: "bytes=9-", "If-Range": condition });
+    expect((await ask(tag)).status).toBe(206);
+    for (const other of [`"other"`, `W/${tag}`, new Date().toUTCString()]) {
+      const { status, body } = await ask(other);
+      expect({ other, status }).toEqual({ other, status: 200 });
+      expect(body.equals(content)).toBe(true);
+    }
+  });
+
+  it("is described whole on HEAD with a range", async () => {
+    const { status, headers } = await mirror.get(base + warm, {
+      method: "HEAD",
+      headers: { Range: "bytes=0-9" },
+    });
+    expect(status).toBe(200);
+    expect(headers["content-length"]).toBe(String(content.length));
+  });
+});

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import {
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { exchange } from "../../scenes/raw-connection.ts";
+
+const provider = "/providers/registry.terraform.io/acme/demo";
+
+let registry: Registry;
+let mirror: RunningMirror;
+let permissive: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.2.3" });
+  const config = originsOf(authority, registry);
+  mirror = await startMirror({ config });
+  permissive = await startMirror({
+    config: { ...config, policy: { otherHosts: "not-found" } },
+  });
+});
+
+afterAll(async () => {
+  await Promise.all([mirror.stop(), permissive.stop()]);
+  await registry.stop();
+});
+
+/** The form that every refusal has. */
+function expectRefusal(answer: Answer, status: number, code: string): void {
+  expect(answer.status).toBe(status);
+  expect(answer.headers["content-type"]).toBe("application/json");
+  expect(answer.headers["cache-control"]).toBe("no-store");
+  expect(answer.headers.etag).toBeUndefined();
+  const document = answer.json() as { errors: string[] };
+  expect(document).toEqual({
+    errors: [expect.stringMatching(/^\S.*\.$/)],
+    code,
+    requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+  });
+}
+
+/** Sent as it is written: a client library would resolve dots and escape characters. */
+async function getRaw(path: string): Promise<Answer> {
+  const { status, headers, body } = await exchange(
+    mirror,
+    `GET ${path} HTTP/1.1\r\nHost: mirror\r\nConnection: close\r\n\r\n`,
+  );
+  return {
+    status,
+    headers: Object.fromEntries(headers),
+    body: Buffer.from(body, "latin1"),
+    complete: true,
+    json: () => JSON.parse(body) as unknown,
+  };
+}
+
+describe("a hostname that is not configured", () => {
+  it.each([
+    "registry.example.com",
+    "xn--registry-9ya.example",
+    "registry.terraform.io:8443",
+    "10.0.0.1",
+  ])("is refused: %s", async (hostname) => {
+    const answer = await mirror.get(`/providers/${hostname}/a/b/index.json`);
+    expectRefusal(answer, 451, "origin-not-served");
+    expect(answer.body.toString()).toContain(hostname);
+  });
+
+  it("is not found where clients shall go on to their next method", async () => {
+    const answer = await permissive.get(
+      "/providers/registry.example.com/a/b/index.json",
+    );
+    expectRefusal(answer, 404, "origin-not-served-fall-through");
+  });
+});
+
+describe("what the origin does not have", () => {
+  it.each([
+    ["provider", "/providers/registry.terraform.io/acme/none/index.json"],
+    ["version's provider", "/providers/registry.terraform.io/no/ne/1.0.0.json"],
+    ["version", `${provider}/9.9.9.json`],
+    [
+      "archive's version",
+      `${provider}/terraform-provider-demo_9.9.9_linux_amd64.zip`,
+    ],
+    ["platform", `${provider}/terraform-provider-demo_1.2.3_plan9_mips.zip`],
+  ])("is not found: %s", async (_, path) => {
+    expectRefusal(await mirror.get(path), 404, "not-found");
+  });
+});
+
+describe("a malformed address", () => {
+  it.each([
+    "/providers/Registry.Terraform.io/acme/demo/index.json",
+    "/providers/registry_terraform.io/acme/demo/index.json",
+    "/providers/-a.example/acme/demo/index.json",
+    "/providers/a..example/acme/demo/index.json",
+    "/providers/a.example:0/acme/demo/index.json",
+    "/providers/a.example:99999/acme/demo/index.json",
+    `/providers/${"a".repeat(64)}.example/acme/demo/index.json`,
+    "/providers/registry.terraform.io/Acme/demo/index.json",
+    "/providers/registry.terraform.io/acme/Demo/index.json",
+    "/providers/registry.terraform.io/-acme/demo/index.json",
+    "/providers/registry.terraform.io/acme/demo-/index.json",
+    "/providers/registry.terraform.io/ac_me/demo/index.json",
+    "/providers/registry.terraform.io/ac.me/demo/index.json",
+    `/providers/registry.terraform.io/${"a".repeat(65)}/demo/index.json`,
+    `/providers/registry.terraform.io/acme/${"a".repeat(65)}/index.json`,
+    `${provider}/1.2.json`,
+    `${provider}/v1.2.3.json`,
+    `${provider}/01.2.3.json`,
+    `${provider}/1.2.3-.json`,
+    `${provider}/.json`,
+    `${provider}/latest.json`,
+    `${provider}/1.2.3-${"a".repeat(128)}.json`,
+    `${provider}/INDEX.json`,
+    `${provider}/terraform-provider-other_1.2.3_linux_amd64.zip`,
+    `${provider}/terraform-provider-demo_1.2_linux_amd64.zip`,
+    `${provider}/terraform-provider-demo_1.2.3_linux.zip`,
+    `${provider}/terraform-provider-demo_1.2.3_linux_amd64_v1.zip`,
+    `${provider}/terraform-provider-demo_1.2.3_Linux_amd64.zip`,
+    `${provider}/terraform-provider-demo_1.2.3_${"a".repeat(33)}_amd64.zip`,
+    `${provider}/terraform-provider-demo_v1.2.3_linux_amd64.zip`,
+    `${provider}/.zip`,
+    `${provider}/SHA256SUMS`,
+  ])("is refused: %s", async (path) => {
+    expectRefusal(await mirror.get(path), 400, "malformed-address");
+  });
+
+  it.each([
+    `${provider}/%69ndex.json`,
+    "/providers/registry.terraform.io/acme%2fdemo/x/index.json",
+    "/providers/registry.terraform.io/%2e%2e/demo/index.json",
+    "/providers/registry.terraform.io/acme/demo%00/index.json",
+    `${provider}/1.2.3%2Bbuild.json`,
+    `${provider}/%`,
+    "/%",
+    "//providers/registry.terraform.io/acme/demo/index.json",
+    "/providers//acme/demo/index.json",
+    `${provider}/./index.json`,
+    `${provider}/../demo/index.json`,
+    `${provider}/index.json/`,
+    "/providers/",
+    "/providers/registry.terraform.io\\acme/demo/x/index.json",
+    `${provider}/index.json#fragment`,
+    `${provider}/1.2.3.json#/../index.json`,
+    "http://registry.terraform.io/acme/demo/index.json",
+    "https://mirror/providers/registry.terraform.io/acme/demo/index.json",
+    `${provider}/\xefndex.json`,
+  ])("is refused as it was written: %s", async (path) => {
+    expectRefusal(await getRaw(path), 400, "malformed-request");
+  });
+
+  it("is refused for a hostname that is not configured, too", async () => {
+    const path = "/providers/registry.example.com/Acme/demo/index.json";
+    expectRefusal(await mirror.get(path), 400, "malformed-address");
+  });
+
+  it("asks the origin for nothing", async () => {
+    registry.requests.clear();
+    await mirror.get("/providers/registry.terraform.io/Acme/demo/index.json");
+    await getRaw(`${provider}/../other/index.json`);
+    expect(registry.requests.count()).toBe(0);
+  });
+});
+
+describe("a path without a page", () => {
+  it.each([
+    "/providers",
+    "/providers/registry.terraform.io",
+    "/providers/registry.terraform.io/acme/demo",
+    `${provider}/a/index.json`,
+    "/Providers/registry.terraform.io/acme/demo/index.json",
+    "/healthz/x",
+    "/HEALTHZ",
+    "/favicon.ico",
+  ])("is not found: %s", async (path) => {
+    expectRefusal(await mirror.get(path), 404, "no-such-page");
+  });
+
+  it("is not found on HEAD, without a body", async () => {
+    const answer = await mirror.get("/nothing", { method: "HEAD" });
+    expect(answer.status).toBe(404);
+    expect(answer.body).toHaveLength(0);
+  });
+});
+
+describe("another method", () => {
+  it.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])(
+    "is refused with the methods that are served: %s",
+    async (method) => {
+      for (const path of [`${provider}/index.json`, "/healthz", "/nothing"]) {
+        const answer = await mirror.get(path, { method });
+        expectRefusal(answer, 405, "method-not-allowed");
+        expect(answer.headers.allow).toBe("GET, HEAD");
+      }
+    },
+  );
+});
+
+describe("a request that is too large", () => {
+  it("is refused for a URL over 2 KiB, the query included", async () => {
+    const path = `${provider}/index.json?${"x".repeat(2048)}`;
+    expectRefusal(await mirror.get(path), 414, "uri-too-long");
+  });
+
+  it("is served with a query up to 2 KiB", async () => {
+    const path = `${provider}/index.json?`;
+    const answer = await mirror.get(path.padEnd(2048, "x"));
+    expect(answer.status).toBe(200);
+  });
+
+  it("is refused for headers over 16 KiB", async () => {
+    const answer = await mirror.get("/healthz", {
+      headers: { "X-Long": "x".repeat(16 * 1024) },
+    });
+    expectRefusal(answer, 431, "malformed-request");
+  });
+});

@@ -1,0 +1,193 @@
+import { connect, type Socket } from "node:net";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
+import { openConnection, readToEnd } from "../../scenes/raw-connection.ts";
+
+const folder = "/providers/registry.terraform.io/acme/demo/";
+/** More than the buffers of both ends of a connection hold. */
+const size = 48 * 1024 * 1024;
+
+let registry: Registry;
+let secure: RunningMirror;
+let plain: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.2.3", size });
+  const grown = Array.from({ length: 40_000 }, (_, patch) => ({
+    version: `1.0.${patch}`,
+  }));
+  registry.serve(
+    "/v1/providers/acme/grown/versions",
+    JSON.stringify({ versions: grown }),
+  );
+  const limits = { clientHeaders: "400ms", rateWindow: "400ms" };
+  const config = { ...originsOf(authority, registry), limits };
+  secure = await startMirror({ config });
+  plain = await startMirror({
+    config: { ...config, listen: { port: 0, tls: "off" } },
+  });
+});
+
+afterAll(async () => {
+  await Promise.all([secure.stop(), plain.stop()]);
+  await registry.stop();
+});
+
+async function openTcp(mirror: RunningMirror): Promise<Socket> {
+  const { hostname: host, port } = new URL(mirror.url);
+  const socket = connect({ host, port: Number(port) });
+  await once(socket, "connect");
+  return socket;
+}
+
+describe("a client that does not send its request in time", () => {
+  it.each([
+    ["nothing", ""],
+    ["half a line", "GET /heal"],
+    ["headers without an end", "GET /healthz HTTP/1.1\r\nHost: a\r\n"],
+  ])("is cut after %s", async (_, text) => {
+    for (const mirror of [secure, plain]) {
+      const socket = await openConnection(mirror);
+      socket.write(text);
+      expect(await readToEnd(socket)).toMatch(/^$|^HTTP\/1\.1 408 /);
+    }
+  });
+
+  it("is cut even if it sends a header now and then", async () => {
+    const socket = await openConnection(plain);
+    socket.write("GET /healthz HTTP/1.1\r\n");
+    const more = setInterval(() => socket.write("X-More: a\r\n"), 100);
+    const text = await readToEnd(socket);
+    clearInterval(more);
+    expect(text).toMatch(/^$|^HTTP\/1\.1 408 /);
+  });
+
+  it("is cut without a TLS handshake", async () => {
+    expect(await readToEnd(await openTcp(secure))).toBe("");
+  });
+
+  it("is cut half-way through a TLS handshake", async () => {
+    const socket = await openTcp(secure);
+    socket.write(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]));
+    expect(await readToEnd(socket)).toBe("");
+  });
+});
+
+describe("a client that does not take its answer", () => {
+  const path = `${folder}terraform-provider-demo_1.2.3_linux_amd64.zip`;
+
+  it.each(["cold", "warm"])("is cut: %s", async (state) => {
+    for (const mirror of [secure, plain]) {
+      if (state === "warm") await awaitHit(mirror, path);
+      const before = mirror.log.length;
+      const socket = await openConnection(mirror);
+      socket.pause();
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      const { complete, outcome, bytes } = await awaitLine(
+        mirror,
+        ({ msg }) => msg === "request",
+        before,
+      );
+      expect(complete).toBe(false);
+      expect(outcome).toBe(state === "cold" ? "fetched" : "hit");
+      expect(bytes).toBeLessThan(size);
+      const text = await readToEnd(socket.resume());
+      expect(text.length).toBeLessThan(size);
+    }
+  });
+
+  it("does not keep another client from the whole", async () => {
+    const { body, complete } = await secure.get(path);
+    expect(complete).toBe(true);
+    expect(body.length).toBeGreaterThan(size);
+  });
+});
+
+describe("a client that does not take documents", () => {
+  const path = "/providers/registry.terraform.io/acme/grown/index.json";
+  const ask = `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  /** Together more than the buffers of both ends of a connection hold. */
+  const many = 60;
+  const requests =
+    ask.repeat(many - 1) + ask.replace("\r\n", "\r\nConnection: close\r\n");
+  let length: number;
+
+  beforeAll(async () => {
+    for (const mirror of [secure, plain])
+      length = (await mirror.get(path)).body.length;
+  });
+
+  it("is cut when it takes nothing", async () => {
+    for (const mirror of [secure, plain]) {
+      const socket = await openConnection(mirror);
+      const before = mirror.log.length;
+      socket.pause().write(requests);
+      const cut = ({ complete }: LogLine) => complete === false;
+      const { status, outcome } = await awaitLine(mirror, cut, before);
+      expect([status, outcome]).toEqual([200, "hit"]);
+      const text = await readToEnd(socket.resume());
+      expect(text.length).toBeLessThan(many * length);
+    }
+  });
+
+  it("is cut when it takes a little now and then", async () => {
+    for (const mirror of [secure, plain]) {
+      const socket = await openConnection(mirror);
+      const before = mirror.log.length;
+      socket.on("error", () => undefined).write(requests);
+      const sips = setInterval(() => void socket.read(100), 50);
+      socket.on("readable", () => undefined);
+      await awaitLine(mirror, ({ complete }) => complete === false, before);
+      clearInterval(sips);
+      socket.destroy();
+    }
+  });
+
+  it("gets all when it takes them", async () => {
+    for (const mirror of [secure, plain]) {
+      const socket = await openConnection(mirror);
+      socket.write(requests);
+      const text = await readToEnd(socket);
+      expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(many);
+      expect(text.length).toBeGreaterThan(many * length);
+    }
+  });
+});
+
+it("a client that sends more requests than it may without an answer is cut", async () => {
+  const path = "/providers/registry.terraform.io/acme/nothing/index.json";
+  const socket = await openConnection(plain);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(3_000));
+  const text = await readToEnd(socket);
+  expect(text.match(/HTTP\/1\.1 \d+ /g)?.length ?? 0).toBeLessThanOrEqual(
+    1_000,
+  );
+});
+
+it("a body without a length that fails is a reset for a client of HTTP/1.0, which knows no chunks", async () => {
+  const release = await registry.publish({
+    type: "torn",
+    version: "1.0.0",
+    size: 300_000,
+  });
+  const torn = all(chunked, alteredByte(100));
+  registry.script("archive", onlyFor(/_torn_|-torn_/, torn));
+  const [{ filename } = { filename: "" }] = release.archives;
+  const socket = await openConnection(plain);
+  socket.write(
+    `GET ${folder.replace("demo", "torn")}${filename} HTTP/1.0\r\n\r\n`,
+  );
+  const reset = Promise.withResolvers<unknown>();
+  socket.once("error", reset.resolve).once("end", () => reset.resolve("end"));
+  socket.resume();
+  expect(await reset.promise).toMatchObject({ code: "ECONNRESET" });
+  registry.heal();
+});

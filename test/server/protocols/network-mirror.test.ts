@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { originsOf } from "../../origins.ts";
+
+const base = "/providers/registry.terraform.io/acme/demo/";
+const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
+
+let authority: Authority;
+let registry: Registry;
+let mirror: RunningMirror;
+let release: Release;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    namespace: "acme",
+    type: "demo",
+    version: "1.2.3",
+    platforms,
+    size: 200_000,
+  });
+  mirror = await startMirror({ config: originsOf(authority, registry) });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+function archiveName(platform: string): string {
+  return `terraform-provider-demo_1.2.3_${platform}.zip`;
+}
+
+describe("the network mirror", () => {
+  it("lists the origin's versions with exactly application/json", async () => {
+    const answer = await mirror.get(`${base}index.json`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toEqual({ versions: { "1.2.3": {} } });
+  });
+
+  it("gives zh of every platform without asking for an archive", async () => {
+    const answer = await mirror.get(`${base}1.2.3.json`);
+    const { archives } = answer.json() as {
+      archives: Record<string, { url: string; hashes: string[] }>;
+    };
+    expect(Object.keys(archives)).toEqual([...platforms].sort());
+    for (const platform of platforms) {
+      expect(archives[platform]?.url).toBe(archiveName(platform));
+      expect(archives[platform]?.hashes).toContain(
+        `zh:${release.archive(platform).sha256}`,
+      );
+    }
+    expect(registry.requests.count("archive")).toBe(0);
+  });
+
+  it("says no length on HEAD of a cold archive and asks the origin for none", async () => {
+    const answer = await mirror.get(base + archiveName("linux_amd64"), {
+      method: "HEAD",
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-length"]).toBeUndefined();
+    expect(answer.headers["accept-ranges"]).toBeUndefined();
+    expect(registry.requests.count("archive")).toBe(0);
+  });
+});

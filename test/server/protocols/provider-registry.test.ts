@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  codeOf,
+  eventually,
+  readAudit,
+} from "../../scenes/provider-requests.ts";
+import { RegistryRequests } from "../../scenes/registry-requests.ts";
+
+const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
+const opentofu = "registry.opentofu.org";
+const lax = "lax.example.com";
+const open = "open.example.com";
+
+let authority: Authority;
+let registry: Registry;
+let mirror: RunningMirror;
+let release: Release;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    type: "demo",
+    version: "1.2.3",
+    platforms,
+    protocols: ["4.0", "5.2"],
+    size: 20_000,
+  });
+  const signatures = "when-published";
+  const config = {
+    origins: {
+      ...originsOf(authority, registry).origins,
+      ...originsOf(authority, registry, { signatures }, opentofu).origins,
+      ...originsOf(authority, registry, { signatures }, lax).origins,
+      ...originsOf(authority, registry, { signatures: "off" }, open).origins,
+    },
+  };
+  mirror = await startMirror({ config });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+describe("the provider registry façade", () => {
+  it("lists versions with the origin's protocols and platforms as exactly application/json", async () => {
+    const demo = new RegistryRequests(mirror, "demo");
+    const answer = await demo.versions();
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toEqual({
+      id: "acme/demo",
+      versions: [
+        {
+          version: "1.2.3",
+          protocols: ["4.0", "5.2"],
+          platforms: release.archives.map(({ os, arch }) => ({ os, arch })),
+        },
+      ],
+      warnings: [],
+    });
+  });
+
+  it("gives a package with the publisher's key and the mirror's URLs, which lead to the origin's bytes", async () => {
+    const demo = new RegistryRequests(mirror, "demo");
+    for (const { platform, os, arch, filename, sha256 } of release.archives) {
+      const found = await demo.document("1.2.3", platform);
+      expect(found).toMatchObject({
+        protocols: ["4.0", "5.2"],
+        os,
+        arch,
+        filename,
+        shasum: sha256,
+      });
+      expect(found.signing_keys.gpg_public_keys).toEqual([
+        {
+          key_id: release.signer.keyId,
+          ascii_armor: release.signer.armoredPublicKey,
+          trust_signature: "",
+          source: release.signer.name,
+          source_url: null,
+        },
+      ]);
+      const follow = async (url: string) =>
+        (await demo.follow(url, "1.2.3", platform)).body;
+      const sums = await follow(found.shasums_url);
+      const signature = await follow(found.shasums_signature_url);
+      const archive = await follow(found.download_url);
+      expect(sums.toString()).toBe(release.checksums);
+      expect(signature.equals(release.signature)).toBe(true);
+      expect(archive.equals(release.archive(platform).bytes)).toBe(true);
+    }
+  });
+
+  it("keeps its URLs below whatever path a proxy serves the mirror under", async () => {
+    const found = await new RegistryRequests(mirror, "demo").document("1.2.3");
+    const asked =
+      "https://proxy.example.com/tools/mirror/v1/providers/registry.terraform.io/acme/demo/1.2.3/download/linux/amd64";
+    const base = "https://proxy.example.com/tools/mirror/";
+    expect(new URL(found.download_url, asked).href).toBe(
+      `${base}providers/registry.terraform.io/acme/demo/${found.filename}`,
+    );
+    expect(new URL(found.shasums_url, asked).href).toBe(
+      `${base}v1/providers/registry.terraform.io/acme/demo/1.2.3/terraform-provider-demo_1.2.3_SHA256SUMS`,
+    );
+  });
+
+  it("answers HEAD and If-None-Match at every URL of its own", async () => {
+    const demo = new RegistryRequests(mirror, "demo");
+    for (const path of ["versions", ...demo.pathsOf("1.2.3")]) {
+      const got = await demo.get(path);
+      const head = await demo.get(path, { method: "HEAD" });
+      expect([head.status, head.body.length]).toEqual([200, 0]);
+      expect(head.headers["content-length"]).toBe(`${got.body.length}`);
+      const tag = got.headers.etag ?? "";
+      expect(tag).toMatch(/^"[^"]+"$/);
+      const headers = { "If-None-Match": tag };
+      const again = await demo.get(path, { headers });
+      expect([again.status, again.body.length]).toEqual([304, 0]);
+    }
+  });
+
+  it("answers 404 for what the origin does not have, 400 for what is no address", async () => {
+    const demo = new RegistryRequests(mirror, "demo");
+    const statuses = new Map([
+      ["9.9.9/download/linux/amd64", 404],
+      ["1.2.3/download/plan9/mips", 404],
+      ["1.2.3/terraform-provider-other_1.2.3_SHA256SUMS", 404],
+      ["1.2.3/terraform-provider-demo_1.2.4_SHA256SUMS", 404],
+      ["1.2.3/download/linux", 404],
+      ["1.2.3/upload/linux/amd64", 404],
+      ["1.2/download/linux/amd64", 400],
+      ["1.2.3/download/linux_x/amd64", 400],
+      ["1.2.3/download/Linux/amd64", 400],
+    ]);
+    for (const [path, status] of statuses)
+      expect([path, (await demo.get(path)).status]).toEqual([path, status]);
+    const unknown = new RegistryRequests(mirror, "unknown");
+    expect((await unknown.versions()).status).toBe(404);
+    const other = new RegistryRequests(mirror, "demo", "other.example.com");
+    expect((await other.versions()).status).toBe(451);
+  });
+});
+
+describe("packages of the façade", () => {
+  it("are left out until the size is known, then say h1, zh and size of what is stored", async () => {
+    const type = "sized";
+    const sized = await registry.publish({ type, version: "1.0.0", platforms });
+    const ask = new RegistryRequests(mirror, type);
+    const before = await ask.document("1.0.0");
+    expect(before.packages).toBeUndefined();
+    const { h1, sha256, bytes } = sized.archive("linux_amd64");
+    await ask.follow(before.download_url, "1.0.0");
+    const packages = await eventually(
+      async () => (await ask.document("1.0.0")).packages,
+      (known) => known?.linux_amd64?.hashes.length === 2,
+    );
+    expect(packages).toEqual({
+      linux_amd64: { hashes: [h1, `zh:${sha256}`], package_size: bytes.length },
+    });
+    expect((await ask.document("1.0.0", "darwin_arm64")).packages).toBe(
+      undefined,
+    );
+  });
+
+  it("are those that the registry reports, of all platforms", async () => {
+    const type = "reported";
+    const options = { type, version: "1.0.0", platforms, packages: true };
+    const reported = await registry.publish(options);
+    const { packages } = await new RegistryRequests(mirror, type).document(
+      "1.0.0",
+    );
+    expect(packages).toEqual(
+      Object.fromEntries(
+        reported.archives.map(({ platform, h1, sha256, bytes }) => [
+          platform,
+          { hashes: [h1, `zh:${sha256}`], package_size: bytes.length },
+        ]),
+      ),
+    );
+    expect(
+      registry.requests
+        .list("archive")
+        .filter(({ path }) => path.includes(type)),
+    ).toEqual([]);
+  });
+});
+
+describe("what nobody signed", () => {
+  const unsigned = { signingKeys: [], signature: "unlisted" } as const;
+
+  it("is given without keys where OpenTofu takes it so, and refused with the reason elsewhere", async () => {
+    const type = "unsigned";
+    await registry.publish({ type, version: "1.0.0", ...unsigned });
+    const exempt = new RegistryRequests(mirror, type, opentofu);
+    const found = await exempt.document("1.0.0");
+    expect(found.signing_keys.gpg_public_keys).toEqual([]);
+    const signature = await exempt.follow(found.shasums_signature_url, "1.0.0");
+    expect([signature.status, signature.body.length]).toEqual([200, 0]);
+    for (const hostname of [lax, open]) {
+      const ask = new RegistryRequests(mirror, type, hostname);
+      for (const path of ask.pathsOf("1.0.0")) {
+        const answer = await ask.get(path);
+        expect([answer.status, codeOf(answer)]).toEqual([
+          451,
+          "nothing-to-verify",
+        ]);
+        expect(answer.body.toString()).toContain("network_mirror");
+      }
+      const provider = `${hostname}/acme/${type}`;
+      const refused = readAudit(mirror).filter(
+        (line) => line.provider === provider && line.event === "refused",
+      );
+      expect(refused).toHaveLength(3);
+      expect(refused[0]).toMatchObject({
+        version: "1.0.0",
+        platform: "linux_amd64",
+        reason: "nothing-to-verify",
+      });
+      const version = `/providers/${provider}/1.0.0.json`;
+      expect((await mirror.get(version)).status).toBe(200);
+    }
+  });
+
+  it("is refused when it has keys and no signature; what has both is passed on to judge", async () => {
+    const version = "1.0.0";
+    await registry.publish({ type: "half", version, signature: "unlisted" });
+    const half = await new RegistryRequests(mirror, "half", open).package(
+      version,
+    );
+    expect([half.status, codeOf(half)]).toEqual([451, "nothing-to-verify"]);
+    const signed = await registry.publish({ type: "whole", version });
+    const whole = new RegistryRequests(mirror, "whole", open);
+    const found = await whole.document(version);
+    const signature = await whole.follow(found.shasums_signature_url, version);
+    expect(signature.body.equals(signed.signature)).toBe(true);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { startMirror } from "../../running-mirror.ts";
+
+const document = "/.well-known/terraform.json";
+
+describe("the mirror's own service discovery", () => {
+  it.each([
+    ["the first origin", undefined, "b.example"],
+    ["the origin that is named", { origin: "a.example" }, "a.example"],
+  ])(
+    "names the services of %s with exactly application/json",
+    async (_, discovery, origin) => {
+      const origins = { "b.example": {}, "a.example": {} };
+      const mirror = await startMirror({
+        config: { origins, ...(discovery && { discovery }) },
+      });
+      try {
+        const got = await mirror.get(document);
+        const head = await mirror.get(document, { method: "HEAD" });
+        expect(got.headers["content-type"]).toBe("application/json");
+        expect(got.json()).toEqual({
+          "providers.v1": `/v1/providers/${origin}/`,
+          "modules.v1": `/v1/modules/${origin}/`,
+        });
+        expect([head.status, head.body.length]).toEqual([200, 0]);
+        expect(head.headers["content-type"]).toBe("application/json");
+      } finally {
+        await mirror.stop();
+      }
+    },
+  );
+
+  it("offers no providers that clients could not check", async () => {
+    const networkMirror = "https://central.example/providers/";
+    const origins = { "a.example": { networkMirror } };
+    const mirror = await startMirror({ config: { origins } });
+    try {
+      expect((await mirror.get(document)).json()).toEqual({
+        "modules.v1": "/v1/modules/a.example/",
+      });
+    } finally {
+      await mirror.stop();
+    }
+  });
+
+  it("offers no registry where there is no origin", async () => {
+    const mirror = await startMirror({ config: { origins: {} } });
+    try {
+      expect((await mirror.get(document)).json()).toEqual({});
+    } finally {
+      await mirror.stop();
+    }
+  });
+});

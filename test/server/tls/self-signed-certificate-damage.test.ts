@@ -1,0 +1,161 @@
+import { KeyObject } from "node:crypto";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ConfigurationInvalid, StoreUnusable } from "../../../src/errors.ts";
+import { loadSelfSigned } from "../../../src/server/tls/self-signed-certificate.ts";
+import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
+
+const now = new Date();
+const names = ["mirror", "localhost", "127.0.0.1"];
+let directory: string;
+let paths: StoreLayout["tls"];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "provender-tls-"));
+  paths = layOutStore(directory).tls;
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe("damage", () => {
+  const nonsense =
+    "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+  it.each([
+    ["authority", "ca-and-leaf", "ca.pem is damaged"],
+    ["authorityKey", "ca-and-leaf", "ca-key.pem is damaged"],
+    ["certificate", "leaf", "certificate.pem is damaged"],
+    ["key", "leaf", "key.pem is damaged"],
+  ] as const)("of %s makes %s and says so", async (file, made, because) => {
+    await loadSelfSigned(paths, names, now);
+    for (const content of ["", nonsense]) {
+      await writeFile(paths[file], content);
+      const again = await loadSelfSigned(paths, names, now);
+      expect(again).toMatchObject({ made, because });
+    }
+    expect((await loadSelfSigned(paths, names, now)).made).toBe("nothing");
+  });
+
+  it.each([
+    ["authority", "ca-and-leaf", "ca.pem is missing"],
+    ["authorityKey", "ca-and-leaf", "ca-key.pem is missing"],
+    ["certificate", "leaf", "certificate.pem is missing"],
+    ["key", "leaf", "key.pem is missing"],
+  ] as const)(
+    "by loss of %s makes %s and says so",
+    async (file, made, because) => {
+      await loadSelfSigned(paths, names, now);
+      await rm(paths[file]);
+      const again = await loadSelfSigned(paths, names, now);
+      expect(again).toMatchObject({ made, because });
+    },
+  );
+
+  it("by a key of another certificate is seen", async () => {
+    const first = await loadSelfSigned(paths, names, now);
+    await loadSelfSigned(paths, ["other"], now);
+    await writeFile(paths.key, first.key);
+    const again = await loadSelfSigned(paths, ["other"], now);
+    expect(again).toMatchObject({
+      made: "leaf",
+      because: "key.pem is not the key of certificate.pem",
+    });
+  });
+
+  it("by a pair of another CA is seen", async () => {
+    const first = await loadSelfSigned(paths, names, now);
+    await rm(paths.authority);
+    await loadSelfSigned(paths, names, now);
+    await writeFile(paths.certificate, first.certificate);
+    await writeFile(paths.key, first.key);
+    const again = await loadSelfSigned(paths, names, now);
+    expect(again).toMatchObject({
+      made: "leaf",
+      because: "the certificate is not of the stored CA",
+    });
+  });
+
+  it("by a leaf in the CA's place is seen", async () => {
+    const first = await loadSelfSigned(paths, names, now);
+    await writeFile(paths.authority, first.certificate);
+    await writeFile(paths.authorityKey, first.key);
+    const again = await loadSelfSigned(paths, names, now);
+    expect(again).toMatchObject({
+      made: "ca-and-leaf",
+      because: "the stored CA is not a self-signed CA",
+    });
+  });
+});
+
+it("makes a new CA in place of a self-signed certificate that is none", async () => {
+  await loadSelfSigned(paths, names, now);
+  const { X509CertificateGenerator } = await import("@peculiar/x509");
+  const keys = await crypto.subtle.generateKey(
+    { name: "ECDSA", namedCurve: "P-256" },
+    true,
+    ["sign", "verify"],
+  );
+  const none = await X509CertificateGenerator.createSelfSigned({
+    keys,
+    notAfter: new Date(now.getTime() + 1e10),
+  });
+  await writeFile(paths.authority, none.toString("pem"));
+  const key = KeyObject.from(keys.privateKey);
+  await writeFile(
+    paths.authorityKey,
+    key.export({ type: "pkcs8", format: "pem" }),
+  );
+  expect(await loadSelfSigned(paths, names, now)).toMatchObject({
+    made: "ca-and-leaf",
+    because: "the stored CA is not a self-signed CA",
+  });
+});
+
+describe("what must not be answered with a new CA", () => {
+  it("is a private key that everybody can read", async () => {
+    await loadSelfSigned(paths, names, now);
+    const ca = await readFile(paths.authority);
+    await chmod(paths.authorityKey, 0o604);
+    await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+      ConfigurationInvalid,
+    );
+    expect(await readFile(paths.authority)).toEqual(ca);
+  });
+
+  it("is a file that cannot be read for another reason than absence", async () => {
+    await loadSelfSigned(paths, names, now);
+    const key = await readFile(paths.authorityKey);
+    await rm(paths.authority);
+    await mkdir(paths.authority);
+    await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+      StoreUnusable,
+    );
+    expect(await readFile(paths.authorityKey)).toEqual(key);
+  });
+
+  it.skipIf(process.getuid?.() === 0)(
+    "is a file without permission (skipped for root, who may read all)",
+    async () => {
+      await loadSelfSigned(paths, names, now);
+      await chmod(paths.authority, 0o000);
+      await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+        StoreUnusable,
+      );
+    },
+  );
+
+  it("is a storage directory that is a file", async () => {
+    await writeFile(join(directory, "tls"), "");
+    await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
+      StoreUnusable,
+    );
+  });
+});
