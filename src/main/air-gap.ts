@@ -1,6 +1,6 @@
-import { runExport } from "../commands/export.ts";
-import { runImport } from "../commands/import.ts";
-import { makeProgress } from "../commands/progress.ts";
+import { runExport } from "../commands/packages/export.ts";
+import { runImport } from "../commands/packages/import.ts";
+import { makeProgress } from "../commands/progress/progress.ts";
 import { loadConfiguration } from "../config.ts";
 import { wireBundleLimits, wireMirror } from "../wiring.ts";
 import { selectionOf, untilStopped, type SelectionFlags } from "./options.ts";

@@ -1,4 +1,4 @@
-import { formatExplanation } from "../commands/policy-explanation.ts";
+import { formatExplanation } from "../commands/operate/policy-explanation.ts";
 import { formatConfiguration, loadConfiguration } from "../config.ts";
 import { wireRules } from "../wiring/rules.ts";
 

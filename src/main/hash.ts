@@ -1,4 +1,4 @@
-import { runHash } from "../commands/hash.ts";
+import { runHash } from "../commands/operate/hash.ts";
 import { loadConfiguration } from "../config.ts";
 import { zipLimits } from "../wiring/threads.ts";
 

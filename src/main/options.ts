@@ -1,5 +1,5 @@
 import { parsePlatform, type Platform } from "../address/platform.ts";
-import { machinePlatform } from "../commands/machine-platform.ts";
+import { machinePlatform } from "../commands/operate/machine-platform.ts";
 import type { Configuration } from "../config.ts";
 
 /** The flags that choose packages. */

@@ -1,5 +1,5 @@
-import { runPrefetch } from "../commands/prefetch.ts";
-import { makeProgress } from "../commands/progress.ts";
+import { runPrefetch } from "../commands/packages/prefetch.ts";
+import { makeProgress } from "../commands/progress/progress.ts";
 import { loadConfiguration } from "../config.ts";
 import { wireMirror } from "../wiring.ts";
 import { selectionOf, untilStopped, type SelectionFlags } from "./options.ts";

@@ -1,6 +1,6 @@
-import { runPrune } from "../commands/prune.ts";
-import { makeProgress } from "../commands/progress.ts";
-import { runVerify } from "../commands/verify.ts";
+import { runPrune } from "../commands/operate/prune.ts";
+import { makeProgress } from "../commands/progress/progress.ts";
+import { runVerify } from "../commands/operate/verify.ts";
 import { loadConfiguration } from "../config.ts";
 import { wireMirror } from "../wiring.ts";
 import { untilStopped } from "./options.ts";

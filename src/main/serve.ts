@@ -1,4 +1,4 @@
-import { runServe } from "../commands/serve.ts";
+import { runServe } from "../commands/operate/serve.ts";
 import { loadConfiguration } from "../config.ts";
 import { wireDaemon } from "../wiring/daemon.ts";
 

@@ -4,7 +4,7 @@ import {
   listTrust,
   withdrawApproval,
   type TrustParts,
-} from "../commands/trust.ts";
+} from "../commands/operate/trust.ts";
 import { loadConfiguration } from "../config.ts";
 import { wireLedger } from "../wiring.ts";
 

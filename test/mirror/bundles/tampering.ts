@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { runImport } from "../../../src/commands/import.ts";
+import { runImport } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config.ts";
 import { wireBundleLimits, wireMirror } from "../../../src/wiring.ts";
 import { createAuthority } from "../../fakes/authority.ts";

@@ -1,0 +1,229 @@
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import { InputInvalid } from "../../errors.ts";
+import {
+  readModule,
+  type DefaultHostname,
+  type Module,
+  type Requirement,
+} from "./configuration-module.ts";
+import {
+  lockFileName,
+  readDependencyLockFile,
+  type DependencyLockFile,
+} from "./dependency-lock-file.ts";
+
+/** A directory in which a client is run: what it locks, and what it and its local modules require together. */
+export interface ConfigurationRoot {
+  readonly directory: string;
+  readonly locks: DependencyLockFile | undefined;
+  /** One for each provider. */
+  readonly requirements: readonly Requirement[];
+  readonly client: "terraform" | "tofu";
+  readonly problems: readonly InputInvalid[];
+}
+
+export interface FoundRoots {
+  readonly roots: readonly ConfigurationRoot[];
+  readonly problems: readonly InputInvalid[];
+}
+
+/** Directories that one search looks into at most. */
+const mostDirectories = 50_000;
+
+/**
+ * The roots in a directory and below it. Hidden directories, `.terraform`
+ * among them, are not searched; a directory that was reached once by any name
+ * is not entered again. A directory that another one calls as a module and
+ * that has no lock file is no root.
+ */
+export async function findRoots(path: string): Promise<FoundRoots> {
+  const modules = new Map<string, Module>();
+  const shown = new Map<string, string>();
+  const problems: InputInvalid[] = [];
+  for await (const directory of searchDirectories(path, problems)) {
+    modules.set(directory.real, await readModule(directory.shown));
+    shown.set(directory.real, directory.shown);
+  }
+  const called = new Set([...modules.values()].flatMap(({ calls }) => calls));
+  const roots: ConfigurationRoot[] = [];
+  for (const [real, directory] of shown) {
+    const locks = await findLocks(directory);
+    const isRoot =
+      locks !== undefined ||
+      (modules.get(real)?.hasFiles === true && !called.has(real));
+    if (isRoot) roots.push(await readRoot(directory, locks, modules));
+  }
+  const known = problems.length + modules.size > 0;
+  if (roots.length === 0 && known && problems.length === 0)
+    problems.push(
+      new InputInvalid(
+        path,
+        `there is neither a ${lockFileName} nor a configuration here or below.`,
+      ),
+    );
+  return {
+    roots,
+    problems: [...problems, ...roots.flatMap((root) => root.problems)],
+  };
+}
+
+/** One directory as a root, whether or not something is in it. Throws InputInvalid when it is no directory. */
+export async function readRootDirectory(
+  directory: string,
+): Promise<ConfigurationRoot> {
+  try {
+    if (!(await stat(directory)).isDirectory())
+      throw new Error("it is not a directory");
+  } catch (error) {
+    throw unreadable(directory, error);
+  }
+  return readRoot(directory, await findLocks(directory), new Map());
+}
+
+async function readRoot(
+  directory: string,
+  locks: DependencyLockFile | undefined,
+  modules: Map<string, Module>,
+): Promise<ConfigurationRoot> {
+  const tree = await readTree(directory, modules);
+  const locked = new Set(locks?.locks.map(({ name }) => name));
+  const isTofu = isForTofu(locks, tree);
+  const hostname: DefaultHostname = (short) =>
+    locked.has(`registry.opentofu.org/${short}`) ||
+    (isTofu && !locked.has(`registry.terraform.io/${short}`))
+      ? "registry.opentofu.org"
+      : "registry.terraform.io";
+  const read = tree.map((module) => module.requirements(hostname));
+  return {
+    directory,
+    locks,
+    requirements: mergeRequirements(
+      read.flatMap(({ requirements }) => requirements),
+    ),
+    client: isTofu ? "tofu" : "terraform",
+    problems: [
+      ...tree.flatMap(({ problems }) => problems),
+      ...read.flatMap(({ problems }) => problems),
+    ],
+  };
+}
+
+/** The module of a directory and, through any number of calls, the local ones that it needs. */
+async function readTree(
+  directory: string,
+  modules: Map<string, Module>,
+): Promise<readonly Module[]> {
+  const tree = new Map<string, Module>();
+  const pending = [await realpath(directory)];
+  for (let real = pending.pop(); real !== undefined; real = pending.pop()) {
+    if (tree.has(real)) continue;
+    const module =
+      modules.get(real) ?? (await readModule(real).catch(() => undefined));
+    if (module === undefined) continue;
+    modules.set(real, module);
+    tree.set(real, module);
+    pending.push(...module.calls);
+  }
+  return [...tree.values()];
+}
+
+/** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
+function isForTofu(
+  locks: DependencyLockFile | undefined,
+  tree: readonly Module[],
+): boolean {
+  if (locks !== undefined && locks.locks.length > 0)
+    return locks.locks.some(
+      ({ provider }) => provider.hostname === "registry.opentofu.org",
+    );
+  return (
+    locks?.text.includes('by "tofu init"') === true ||
+    tree.some((module) => module.isTofu)
+  );
+}
+
+/** Clients want all modules' constraints to hold at once. */
+function mergeRequirements(
+  requirements: readonly Requirement[],
+): readonly Requirement[] {
+  const merged = new Map<string, Requirement>();
+  for (const one of requirements) {
+    const known = merged.get(one.name);
+    const constraint: VersionConstraint = [
+      ...(known?.constraint ?? []),
+      ...one.constraint,
+    ];
+    merged.set(one.name, { ...(known ?? one), constraint });
+  }
+  return [...merged.values()];
+}
+
+async function findLocks(
+  directory: string,
+): Promise<DependencyLockFile | undefined> {
+  const path = join(directory, lockFileName);
+  const found = await stat(path).catch(() => undefined);
+  return found === undefined ? undefined : readDependencyLockFile(path);
+}
+
+/** Each directory once, with its real path and the name under which it was reached. */
+async function* searchDirectories(
+  path: string,
+  problems: InputInvalid[],
+): AsyncGenerator<{ readonly real: string; readonly shown: string }> {
+  const seen = new Set<string>();
+  const pending = [path];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const entered = await enter(next, seen, problems);
+    if (entered === undefined) continue;
+    if (seen.size > mostDirectories) {
+      const problem = `it has more than ${mostDirectories} directories below it.`;
+      problems.push(new InputInvalid(path, problem));
+      return;
+    }
+    yield { real: entered.real, shown: next };
+    pending.push(...entered.below.toReversed());
+  }
+}
+
+async function enter(
+  path: string,
+  seen: Set<string>,
+  problems: InputInvalid[],
+): Promise<
+  { readonly real: string; readonly below: readonly string[] } | undefined
+> {
+  try {
+    const real = await realpath(path);
+    if (seen.has(real)) return undefined;
+    seen.add(real);
+    const entries = await readdir(path, { withFileTypes: true });
+    const names: string[] = [];
+    for (const entry of entries) {
+      if (entry.name.startsWith(".")) continue;
+      const isLinked =
+        entry.isSymbolicLink() && (await isDirectory(join(path, entry.name)));
+      if (entry.isDirectory() || isLinked) names.push(entry.name);
+    }
+    return { real, below: names.toSorted().map((name) => join(path, name)) };
+  } catch (error) {
+    problems.push(unreadable(path, error));
+    return undefined;
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+function unreadable(path: string, error: unknown): InputInvalid {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new InputInvalid(path, `it cannot be read (${code ?? message}).`, {
+    cause: error,
+  });
+}

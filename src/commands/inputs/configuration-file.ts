@@ -1,0 +1,104 @@
+import { createRequire } from "node:module";
+import { InputInvalid } from "../../errors.ts";
+import { readInputFile } from "./input-file.ts";
+import {
+  readDeclarations,
+  type FileDeclarations,
+} from "./required-providers.ts";
+
+/** Milliseconds for one file; the parser takes a second for a million lines. */
+const patience = 20_000;
+
+/** The declarations of one `.tf`, `.tofu`, `.tf.json` or `.tofu.json` file; what is wrong with it is among the problems. */
+export async function readConfigurationFile(
+  path: string,
+): Promise<FileDeclarations> {
+  try {
+    const text = await readInputFile(path);
+    const root = path.endsWith(".json")
+      ? parseJsonSyntax(path, text)
+      : await parseNativeSyntax(path, text);
+    return readDeclarations(path, text, root);
+  } catch (error) {
+    if (!(error instanceof InputInvalid)) throw error;
+    return { required: [], implied: [], calls: [], problems: [error] };
+  }
+}
+
+function parseJsonSyntax(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new InputInvalid(
+      `${path}:${lineOfJsonError(text, message)}`,
+      `it is not JSON: ${message.replaceAll(/\s+/g, " ")}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The parser names no line when it stops at the very start or end. */
+function lineOfJsonError(text: string, message: string): number {
+  const [, line] = /\(line (\d+)/.exec(message) ?? [];
+  if (line !== undefined) return Number(line);
+  return message.includes("end of JSON") ? text.split("\n").length : 1;
+}
+
+/** HCL's own parser, compiled to WebAssembly; it takes 0.2 s to start, so only those wait for it who need it. */
+async function parseNativeSyntax(path: string, text: string): Promise<unknown> {
+  if (deepestNesting(text) > mostNesting)
+    throw new InputInvalid(
+      path,
+      `it cannot be parsed: brackets are nested more than ${mostNesting} deep.`,
+    );
+  const { parse } = require("@cdktn/hcl2json") as NativeSyntaxParser;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error("it takes too long to parse")),
+    patience,
+  );
+  try {
+    return await Promise.race([parse(fileNameInErrors, text), late.promise]);
+  } catch (error) {
+    throw describeSyntaxError(path, error as Error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Deeper nesting exhausts the parser's stack, after which it answers nobody any more. */
+const mostNesting = 500;
+
+/** Brackets in texts and comments count too; there they are balanced or few. */
+function deepestNesting(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of text.matchAll(/[[\](){}]/g)) {
+    depth += "[({".includes(bracket) ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+const fileNameInErrors = "x.tf";
+const require = createRequire(import.meta.url);
+
+/** Its own type declarations bring those of the DOM with them, which contradict Node's. */
+interface NativeSyntaxParser {
+  readonly parse: (name: string, text: string) => Promise<unknown>;
+}
+
+/** The parser says `parse config: [x.tf:LINE,COLUMN-COLUMN: SUMMARY; DETAIL]`, with a range that may span lines. */
+function describeSyntaxError(path: string, error: Error): InputInvalid {
+  const [, line, problem] =
+    /\bx\.tf:(\d+),\d+(?:-[\d,]+)?: ([^]*?)\]?$/.exec(error.message) ?? [];
+  return line === undefined
+    ? new InputInvalid(path, `it cannot be parsed: ${error.message}.`)
+    : new InputInvalid(`${path}:${line}`, nameLines(problem));
+}
+
+/** Further problems of the file follow with ranges of their own. */
+function nameLines(problems = ""): string {
+  return problems.replaceAll(/\bx\.tf:(\d+),\d+(?:-[\d,]+)?/g, "line $1");
+}

@@ -1,0 +1,153 @@
+import { basename, join } from "node:path";
+import { readdir, realpath } from "node:fs/promises";
+import {
+  formatProviderAddress,
+  parseProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import { InputInvalid, MalformedAddress } from "../../errors.ts";
+import { readConfigurationFile } from "./configuration-file.ts";
+import type { ProviderDeclaration } from "./required-providers.ts";
+
+/** A provider that a module needs; `where` is FILE:LINE. */
+export interface Requirement {
+  readonly provider: ProviderAddress;
+  /** HOSTNAME/NAMESPACE/TYPE. */
+  readonly name: string;
+  readonly constraint: VersionConstraint;
+  readonly where: string;
+}
+
+/** The registry that a source without hostname means, which differs between the clients. */
+export type DefaultHostname = (namespaceAndType: string) => string;
+
+/** One directory of configuration files, without what it calls. */
+export interface Module {
+  readonly hasFiles: boolean;
+  /** At least one file is for OpenTofu alone. */
+  readonly isTofu: boolean;
+  requirements(hostname: DefaultHostname): {
+    readonly requirements: readonly Requirement[];
+    readonly problems: readonly InputInvalid[];
+  };
+  /** The real paths of the local modules that it calls, which may not exist. */
+  readonly calls: readonly string[];
+  readonly problems: readonly InputInvalid[];
+}
+
+/** Reads the configuration files of a directory as the clients choose them. */
+export async function readModule(directory: string): Promise<Module> {
+  const names = chooseFiles(await readdir(directory));
+  const files = await Promise.all(
+    names.map(async (name) => ({
+      name,
+      ...(await readConfigurationFile(join(directory, name))),
+    })),
+  );
+  const calls = files.flatMap((file) => file.calls);
+  return {
+    hasFiles: names.length > 0,
+    isTofu: names.some((name) => /\.tofu(?:\.json)?$/.test(name)),
+    requirements: (hostname) => resolve(files, hostname),
+    calls: await Promise.all(
+      calls.map(async (call) => {
+        const path = join(directory, call);
+        return realpath(path).catch(() => path);
+      }),
+    ),
+    problems: files.flatMap(({ problems }) => problems),
+  };
+}
+
+const extension = /\.(?:tf|tofu)(?:\.json)?$/;
+
+/** Not hidden, not an editor's; of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles"). */
+function chooseFiles(names: readonly string[]): readonly string[] {
+  const present = new Set(names);
+  return names
+    .filter((name) => extension.test(name) && !name.startsWith("."))
+    .filter((name) => {
+      const twin = name.replace(/\.tf(\.json)?$/, ".tofu$1");
+      return twin === name || !present.has(twin);
+    })
+    .toSorted();
+}
+
+type DeclaringFile = Awaited<ReturnType<typeof readConfigurationFile>> & {
+  readonly name: string;
+};
+
+/** Entries of override files stand for those of the same local name. */
+function resolve(files: readonly DeclaringFile[], hostname: DefaultHostname) {
+  const overriding = files.filter(({ name }) => isOverride(name));
+  const replaced = new Map(
+    overriding.flatMap(({ required }) =>
+      required.map((one) => [one.localName, one]),
+    ),
+  );
+  const required = files
+    .filter(({ name }) => !isOverride(name))
+    .flatMap((file) => file.required)
+    .filter(({ localName }) => !replaced.has(localName));
+  const all = [...required, ...replaced.values()];
+  const sources = new Map(
+    all.flatMap(({ localName, source }) =>
+      source === undefined ? [] : [[localName, source] as const],
+    ),
+  );
+  const declared = new Set(all.map(({ localName }) => localName));
+  const implied = files.flatMap((file) => file.implied);
+  const adding = implied.filter(
+    ({ localName, constraint }, index) =>
+      constraint.length > 0 ||
+      (!declared.has(localName) &&
+        implied.findIndex((one) => one.localName === localName) === index),
+  );
+  return resolveAll([...all, ...adding], sources, hostname);
+}
+
+function resolveAll(
+  declarations: readonly ProviderDeclaration[],
+  sources: ReadonlyMap<string, string>,
+  hostname: DefaultHostname,
+) {
+  const requirements: Requirement[] = [];
+  const problems: InputInvalid[] = [];
+  for (const { localName, constraint, where } of declarations)
+    try {
+      const source = sources.get(localName) ?? `hashicorp/${localName}`;
+      const name = withHostname(source.toLowerCase(), hostname);
+      if (isBuiltIn(name)) continue;
+      const provider = parseProviderAddress(name);
+      requirements.push({
+        provider,
+        name: formatProviderAddress(provider),
+        constraint,
+        where,
+      });
+    } catch (error) {
+      if (!(error instanceof MalformedAddress)) throw error;
+      problems.push(new InputInvalid(where, error.message, { cause: error }));
+    }
+  return { requirements, problems };
+}
+
+/** One part means `hashicorp/NAME`, two leave out the hostname. */
+function withHostname(source: string, hostname: DefaultHostname): string {
+  const parts = source.split("/");
+  const short = parts.length === 1 ? `hashicorp/${source}` : source;
+  return parts.length > 2 ? source : `${hostname(short)}/${short}`;
+}
+
+/** Part of the client itself; as a local name without a source it is `terraform`. */
+function isBuiltIn(name: string): boolean {
+  return (
+    name.startsWith("terraform.io/builtin/") ||
+    /^registry\.[a-z]+\.(?:io|org)\/hashicorp\/terraform$/.test(name)
+  );
+}
+
+function isOverride(name: string): boolean {
+  return /^(?:.*_)?override$/.test(basename(name).replace(extension, ""));
+}

@@ -1,0 +1,206 @@
+import {
+  parseVersionConstraint,
+  type VersionConstraint,
+} from "../../address/version-constraint.ts";
+import { InputInvalid, MalformedAddress } from "../../errors.ts";
+
+/** What one configuration file says of a provider, by the name that it has in its module. */
+export interface ProviderDeclaration {
+  readonly localName: string;
+  /** `[HOSTNAME/]NAMESPACE/TYPE` as written; undefined leaves it to the local name. */
+  readonly source: string | undefined;
+  /** Empty when any version is allowed. */
+  readonly constraint: VersionConstraint;
+  /** FILE:LINE. */
+  readonly where: string;
+}
+
+/** What one configuration file says of providers. */
+export interface FileDeclarations {
+  /** From required_providers. */
+  readonly required: readonly ProviderDeclaration[];
+  /** From `provider` blocks, resources and data sources, which name no source. */
+  readonly implied: readonly ProviderDeclaration[];
+  /** Local modules that are called, as written. */
+  readonly calls: readonly string[];
+  readonly problems: readonly InputInvalid[];
+}
+
+/** An object of a configuration file in JSON form (HCL JSON, or native syntax converted to it). */
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads the declarations of a configuration file that was parsed; `text` is only for line numbers. */
+export function readDeclarations(
+  file: string,
+  text: string,
+  root: unknown,
+): FileDeclarations {
+  const problems: InputInvalid[] = [];
+  const lines = text.split("\n");
+  const at = (pattern: RegExp) => {
+    const index = lines.findIndex((line) => pattern.test(line));
+    return index < 0 ? file : `${file}:${index + 1}`;
+  };
+  const keep = (read: () => ProviderDeclaration): ProviderDeclaration[] => {
+    try {
+      return [read()];
+    } catch (error) {
+      if (!(error instanceof InputInvalid)) throw error;
+      problems.push(error);
+      return [];
+    }
+  };
+  const required = entriesBelow(
+    root,
+    "terraform",
+    "required_providers",
+  ).flatMap(([name, value]) =>
+    keep(() => readRequired(at(argument(name)), name, value)),
+  );
+  const configured = entriesBelow(root, "provider").flatMap(([name, value]) =>
+    objects(value).flatMap((block) =>
+      keep(() => readConfigured(at(label("provider", name)), name, block)),
+    ),
+  );
+  const used = usedNames(root).map((name) => ({
+    localName: name,
+    source: undefined,
+    constraint: [],
+    where: at(
+      new RegExp(`^\\s*(?:resource|data|ephemeral)?\\b.*\\b${escape(name)}`),
+    ),
+  }));
+  const calls = entriesBelow(root, "module").flatMap(([, value]) =>
+    objects(value).flatMap(({ source }) => (isLocal(source) ? [source] : [])),
+  );
+  return { required, implied: [...configured, ...used], calls, problems };
+}
+
+/** `NAME = { source, version }`, or the older `NAME = "CONSTRAINT"`. */
+function readRequired(
+  where: string,
+  localName: string,
+  value: unknown,
+): ProviderDeclaration {
+  if (typeof value === "string")
+    return {
+      localName,
+      source: undefined,
+      constraint: readConstraint(where, localName, value),
+      where,
+    };
+  const [entry, ...others] = objects(value);
+  if (entry === undefined || others.length > 0)
+    throw new InputInvalid(
+      where,
+      `${localName} of required_providers is neither an object nor a version constraint.`,
+    );
+  const { source, version } = entry;
+  if (source !== undefined && !isPlain(source))
+    throw new InputInvalid(
+      where,
+      `The source of ${localName} is not a plain string.`,
+    );
+  return {
+    localName,
+    source,
+    constraint: readConstraint(where, localName, version),
+    where,
+  };
+}
+
+/** A `provider` block may hold a version, as before Terraform 0.13. */
+function readConfigured(
+  where: string,
+  localName: string,
+  { version }: Json,
+): ProviderDeclaration {
+  const constraint = isPlain(version)
+    ? readConstraint(where, localName, version)
+    : [];
+  return { localName, source: undefined, constraint, where };
+}
+
+function readConstraint(
+  where: string,
+  name: string,
+  text: unknown,
+): VersionConstraint {
+  if (text === undefined) return [];
+  if (!isPlain(text))
+    throw new InputInvalid(
+      where,
+      `The version of ${name} is not a plain string.`,
+    );
+  try {
+    return text.trim() === "" ? [] : parseVersionConstraint(text);
+  } catch (error) {
+    if (!(error instanceof MalformedAddress)) throw error;
+    throw new InputInvalid(where, `${name}: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Resources belong to the provider that they name, else to the first word of their type. */
+function usedNames(root: unknown): readonly string[] {
+  const names = ["resource", "data", "ephemeral"].flatMap((kind) =>
+    entriesBelow(root, kind).flatMap(([type, named]) =>
+      objects(named)
+        .flatMap((byName) => Object.values(byName))
+        .flatMap(objects)
+        .map(({ provider }) => providerOf(type, provider)),
+    ),
+  );
+  return [...new Set(names)].filter((name) => /^[a-z0-9-]+$/.test(name));
+}
+
+/** `provider = aws.west` arrives as `${aws.west}`. */
+function providerOf(type: string, provider: unknown): string {
+  const named =
+    typeof provider === "string"
+      ? /^(?:\$\{)?\s*([\w-]+)/.exec(provider)?.[1]
+      : undefined;
+  return named ?? type.split("_")[0] ?? "";
+}
+
+/** The entries of every object that is reached by the path; each step may be an object or a list of them. */
+function entriesBelow(
+  root: unknown,
+  ...path: readonly string[]
+): readonly (readonly [string, unknown])[] {
+  let level = objects(root);
+  for (const step of path)
+    level = level.flatMap((object) => objects(object[step]));
+  // A comment in HCL's JSON syntax.
+  return level.flatMap((object) =>
+    Object.entries(object).filter(([name]) => name !== "//"),
+  );
+}
+
+function objects(value: unknown): readonly Json[] {
+  if (Array.isArray(value)) return value.flatMap(objects);
+  return typeof value === "object" && value !== null ? [value as Json] : [];
+}
+
+function isPlain(value: unknown): value is string {
+  return typeof value === "string" && !/[$%]\{/.test(value);
+}
+
+function isLocal(source: unknown): source is string {
+  return isPlain(source) && /^\.\.?\//.test(source);
+}
+
+function argument(name: string): RegExp {
+  return new RegExp(`^\\s*(?:.*[{,]\\s*)?"?${escape(name)}"?\\s*[=:]`);
+}
+
+function label(type: string, name: string): RegExp {
+  return new RegExp(
+    `^\\s*"?${type}"?\\s+"?${escape(name)}\\b|"${escape(name)}"`,
+  );
+}
+
+function escape(text: string): string {
+  return text.replace(/[^\w-]/g, "\\$&");
+}

@@ -1,0 +1,48 @@
+import { text } from "node:stream/consumers";
+import {
+  parseProviderSpec,
+  type ProviderSpec,
+} from "../../address/provider-spec.ts";
+import { InputInvalid, MalformedAddress } from "../../errors.ts";
+import { readInputFile } from "./input-file.ts";
+
+/** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */
+export interface SpecList {
+  readonly specs: readonly {
+    readonly spec: ProviderSpec;
+    readonly where: string;
+  }[];
+  readonly problems: readonly InputInvalid[];
+}
+
+/** One SPEC a line; blank lines and what follows a `#` are nothing. `-` is standard input. */
+export async function readSpecList(path: string): Promise<SpecList> {
+  try {
+    const isStandardInput = path === "-";
+    const name = isStandardInput ? "standard input" : path;
+    return parseSpecList(
+      name,
+      isStandardInput ? await text(process.stdin) : await readInputFile(path),
+    );
+  } catch (error) {
+    if (!(error instanceof InputInvalid)) throw error;
+    return { specs: [], problems: [error] };
+  }
+}
+
+export function parseSpecList(name: string, content: string): SpecList {
+  const specs: SpecList["specs"][number][] = [];
+  const problems: InputInvalid[] = [];
+  for (const [index, line] of content.split(/\r?\n/).entries()) {
+    const written = line.replace(/(?:^|\s)#.*$/, "").trim();
+    const where = `${name}:${index + 1}`;
+    if (written === "") continue;
+    try {
+      specs.push({ spec: parseProviderSpec(written), where });
+    } catch (error) {
+      if (!(error instanceof MalformedAddress)) throw error;
+      problems.push(new InputInvalid(where, error.message));
+    }
+  }
+  return { specs, problems };
+}

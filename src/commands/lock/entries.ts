@@ -1,0 +1,155 @@
+import pLimit from "p-limit";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatVersionConstraint,
+  isAllowed,
+} from "../../address/version-constraint.ts";
+import type { Version } from "../../address/version.ts";
+import { LockMismatch, LockOutdated, ProvenderError } from "../../errors.ts";
+import type { ConfigurationRoot } from "../inputs/configuration-directory.ts";
+import type { Requirement } from "../inputs/configuration-module.ts";
+import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
+import type { LockEntry } from "./dependency-lock-file-edit.ts";
+import type { LockableRelease, LockSource } from "./source.ts";
+import { chooseVersions, newestOf } from "../packages/version-choice.ts";
+
+/** What a root's lock file should hold, as far as that could be found out. */
+export interface LockEntries {
+  readonly entries: readonly LockEntry[];
+  readonly problems: readonly ProvenderError[];
+}
+
+interface Target {
+  readonly provider: ProviderAddress;
+  readonly name: string;
+  readonly version: Version;
+  readonly constraints: string | undefined;
+  /** What is in the file already. */
+  readonly lock: ProviderLock | undefined;
+}
+
+/** Providers that are looked at at once; the mirror bounds the downloads itself. */
+const atOnce = 16;
+
+/** An entry for everything that is locked or required; one that fails does not stop the others. */
+export async function findLockEntries(
+  { locks, requirements }: ConfigurationRoot,
+  platforms: readonly Platform[],
+  source: LockSource,
+): Promise<LockEntries> {
+  const problems: ProvenderError[] = [];
+  const entries: LockEntry[] = [];
+  const note = (error: unknown) => {
+    if (!(error instanceof ProvenderError)) throw error;
+    problems.push(error);
+  };
+  const locked = locks?.locks ?? [];
+  for (const lock of locked) expectCurrent(lock, requirements).forEach(note);
+  // An entry that could not be understood is there all the same.
+  const names = new Set(
+    locks?.body?.blocks.flatMap(({ labels }) => labels.map(({ text }) => text)),
+  );
+  const required = requirements.filter(({ name }) => !names.has(name));
+  await pLimit(atOnce).map([...locked, ...required], async (one) => {
+    try {
+      const target =
+        "version" in one ? { ...one, lock: one } : await choose(one, source);
+      entries.push(await completeEntry(target, platforms, source, note));
+    } catch (error) {
+      note(error);
+    }
+  });
+  return { entries, problems };
+}
+
+function expectCurrent(
+  { name, version, where }: ProviderLock,
+  requirements: readonly Requirement[],
+): readonly LockOutdated[] {
+  const required = requirements.find((one) => one.name === name);
+  if (required === undefined || required.constraint.length === 0) return [];
+  const { constraint } = required;
+  if (isAllowed(constraint, version)) return [];
+  const asked = formatVersionConstraint(constraint);
+  return [new LockOutdated(where, name, version, asked)];
+}
+
+/** The version that a client would lock. */
+async function choose(
+  { provider, name, constraint, where }: Requirement,
+  source: LockSource,
+): Promise<Target> {
+  const choice = newestOf(constraint);
+  const versions = await chooseVersions(
+    { provider, choice, where },
+    (address) => source.listVersions(address),
+  );
+  const constraints =
+    constraint.length === 0 ? undefined : formatVersionConstraint(constraint);
+  const [version] = versions;
+  if (version === undefined) throw new Error("chooseVersions finds one");
+  return { provider, name, version, constraints, lock: undefined };
+}
+
+async function completeEntry(
+  { provider, name, version, constraints, lock }: Target,
+  platforms: readonly Platform[],
+  source: LockSource,
+  note: (error: unknown) => void,
+): Promise<LockEntry> {
+  const release = await source.findRelease({ provider, version });
+  const hashes = [...release.archiveHashes];
+  await Promise.all(
+    platforms.map(async (platform) => {
+      try {
+        hashes.push(...(await packageHashes(release, platform)));
+      } catch (error) {
+        note(error);
+      }
+    }),
+  );
+  if (lock !== undefined) await expectSame(lock, release, hashes);
+  return { name, version, constraints, hashes };
+}
+
+async function packageHashes(
+  release: LockableRelease,
+  platform: Platform,
+): Promise<readonly string[]> {
+  const hash = await release.findPackageHash(platform);
+  return hash === undefined ? [] : [hash];
+}
+
+/**
+ * What is locked must be this very release, or else its hashes would let in
+ * something that nobody locked. Behind a network mirror clients lock one h1
+ * alone, perhaps of a platform that was not asked for. Throws LockMismatch.
+ */
+async function expectSame(
+  { name, version, where, hashes }: ProviderLock,
+  release: LockableRelease,
+  found: readonly string[],
+): Promise<void> {
+  if (hashes.length === 0 || hashes.some((hash) => found.includes(hash)))
+    return;
+  const tried: string[] = [];
+  if (hashes.some((hash) => hash.startsWith("h1:")))
+    for (const platform of release.platforms.toSorted(commonFirst)) {
+      const known = await packageHashes(release, platform);
+      if (known.some((hash) => hashes.includes(hash))) return;
+      tried.push(...known);
+    }
+  const all = [...new Set([...found, ...tried])].toSorted();
+  throw new LockMismatch(`${name} ${version}`, where, hashes, all);
+}
+
+const common = ["linux_amd64", "darwin_arm64", "windows_amd64", "darwin_amd64"];
+
+function commonFirst(a: Platform, b: Platform): number {
+  const rank = (platform: Platform) => {
+    const index = common.indexOf(formatPlatform(platform));
+    return index < 0 ? common.length : index;
+  };
+  return rank(a) - rank(b);
+}

@@ -1,0 +1,53 @@
+import { chmod, open, realpath, rm, stat } from "node:fs/promises";
+import { InputInvalid } from "../../errors.ts";
+import { commitFile } from "../../store/durable-file.ts";
+import { readInputFile } from "../inputs/input-file.ts";
+
+/** Of a new file, before the umask. */
+const newMode = 0o644;
+
+/**
+ * Replaces a file in one step, with the mode that it had; `before` is what was
+ * read, undefined when there was no file. Throws InputInvalid when somebody
+ * changed it meanwhile or it cannot be written.
+ */
+export async function replaceLockFile(
+  path: string,
+  before: string | undefined,
+  text: string,
+): Promise<void> {
+  // The file behind a link is replaced, not the link.
+  const target = await realpath(path).catch(() => path);
+  const staged = `${target}.${crypto.randomUUID()}.tmp`;
+  try {
+    const known = await stat(target).catch(() => undefined);
+    const file = await open(staged, "wx", newMode);
+    try {
+      if (known !== undefined) await chmod(staged, known.mode & 0o7777);
+      await file.writeFile(text);
+      await expectUnchanged(path, before);
+      await commitFile(file, staged, target);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    await rm(staged, { force: true }).catch(() => undefined);
+    if (error instanceof InputInvalid) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem = `it cannot be written (${code ?? message}).`;
+    throw new InputInvalid(path, problem, { cause: error });
+  }
+}
+
+async function expectUnchanged(
+  path: string,
+  before: string | undefined,
+): Promise<void> {
+  const exists = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  const now = exists ? await readInputFile(path) : undefined;
+  if (now !== before)
+    throw new InputInvalid(path, "it was changed meanwhile: run this again.");
+}

@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import type { Platform } from "../../address/platform.ts";
+import { InputInvalid, ProvenderError } from "../../errors.ts";
+import {
+  readRootDirectory,
+  type ConfigurationRoot,
+} from "../inputs/configuration-directory.ts";
+import { lockFileName } from "../inputs/dependency-lock-file.ts";
+import {
+  completeLockFile,
+  formatLockFile,
+  missingHashes,
+  type LockEntry,
+} from "./dependency-lock-file-edit.ts";
+import { findLockEntries } from "./entries.ts";
+import { replaceLockFile } from "./file-write.ts";
+import type { LockSource } from "./source.ts";
+
+export interface LockOptions {
+  /** Each is where a client is run. */
+  readonly directories: readonly string[];
+  /** Whose h1 is wanted; `zh:` is for all. */
+  readonly platforms: readonly Platform[];
+  /** Writes nothing. */
+  readonly check: boolean;
+}
+
+/**
+ * `provender lock`: completes the dependency lock file of each directory.
+ * Returns the exit status: 1 when something could not be found out, or with
+ * `check` when something is missing; each such thing is named on standard error.
+ */
+export async function runLock(
+  options: LockOptions,
+  source: LockSource,
+  stderr: (text: string) => void,
+): Promise<number> {
+  let isGood = true;
+  for (const directory of options.directories)
+    try {
+      const done = await lockDirectory(directory, options, source, stderr);
+      isGood &&= done;
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      stderr(`${error.message}\n`);
+      isGood = false;
+    }
+  return isGood ? 0 : 1;
+}
+
+/** Returns whether all is well. Throws InputInvalid. */
+async function lockDirectory(
+  directory: string,
+  { platforms, check }: LockOptions,
+  source: LockSource,
+  stderr: (text: string) => void,
+): Promise<boolean> {
+  const root = await readRootDirectory(directory);
+  const path = join(directory, lockFileName);
+  const found = await findLockEntries(root, platforms, source);
+  const problems = [
+    ...(root.locks?.problems ?? []),
+    ...root.problems,
+    ...found.problems,
+  ];
+  if (found.entries.length === 0 && problems.length === 0)
+    throw new InputInvalid(directory, "no provider is locked or required.");
+  for (const { message } of problems) stderr(`${message}\n`);
+  const missing = listMissing(root, found.entries);
+  if (!check && missing.length > 0)
+    await replaceLockFile(
+      path,
+      root.locks?.text,
+      complete(root, found.entries),
+    );
+  stderr(describe(path, missing, check, problems.length));
+  return problems.length === 0 && (!check || missing.length === 0);
+}
+
+function complete(
+  { locks, client }: ConfigurationRoot,
+  entries: readonly LockEntry[],
+): string {
+  return locks === undefined
+    ? formatLockFile(client, entries)
+    : completeLockFile(locks, entries);
+}
+
+interface Missing {
+  readonly entry: LockEntry;
+  readonly hashes: readonly string[];
+}
+
+function listMissing(
+  { locks }: ConfigurationRoot,
+  entries: readonly LockEntry[],
+): readonly Missing[] {
+  const known = new Map(locks?.locks.map((lock) => [lock.name, lock]));
+  return entries
+    .map((entry) => ({
+      entry,
+      hashes: missingHashes(
+        known.get(entry.name) ?? { hashes: [] },
+        entry.hashes,
+      ),
+    }))
+    .filter(({ hashes }) => hashes.length > 0)
+    .toSorted((a, b) => (a.entry.name < b.entry.name ? -1 : 1));
+}
+
+function describe(
+  path: string,
+  missing: readonly Missing[],
+  check: boolean,
+  problems: number,
+): string {
+  if (missing.length === 0) return problems > 0 ? "" : `${path} is complete.\n`;
+  const lines = missing.map(({ entry: { name, version }, hashes }) => {
+    const count = `${hashes.length} ${hashes.length === 1 ? "hash" : "hashes"}`;
+    return check
+      ? `${path}: ${name} ${version} lacks ${count}: ${hashes.join(", ")}\n`
+      : `${path}: ${count} added to ${name} ${version}\n`;
+  });
+  return lines.join("");
+}

@@ -1,0 +1,91 @@
+import { open, type FileHandle } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { formatArchiveHash, parseSha256 } from "../../address/hash.ts";
+import { ArchiveUnhashable } from "../../errors.ts";
+import { readPieces } from "../../verification/archives/open-archive.ts";
+import { hashPackage } from "../../verification/archives/package-hash.ts";
+import type { PackageLimits } from "../../verification/archives/zip-directory.ts";
+
+export interface HashOptions {
+  readonly archives: readonly string[];
+  readonly json: boolean;
+  readonly limits: PackageLimits;
+}
+
+export interface TextOutput {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/** What is known of one archive; `problem` says in a sentence why something is missing. */
+interface HashedArchive {
+  readonly archive: string;
+  readonly h1: string | null;
+  readonly zh: string | null;
+  readonly problem?: string;
+}
+
+/**
+ * `provender hash ARCHIVE...`: a line `h1:…  PATH` and a line `zh:…  PATH` for each archive, or with `json` one array of
+ * `{archive, h1, zh, problem?}`. Returns the exit status: 1 when a hash is missing, and each such archive is named on standard error.
+ */
+export async function runHash(
+  options: HashOptions,
+  output: TextOutput,
+): Promise<number> {
+  const hashed: HashedArchive[] = [];
+  for (const path of options.archives) {
+    const one = await hashArchive(path, options.limits);
+    if (!options.json) output.stdout(formatLines(one));
+    if (one.problem !== undefined) output.stderr(`${one.problem}\n`);
+    hashed.push(one);
+  }
+  if (options.json) output.stdout(`${JSON.stringify(hashed, null, 2)}\n`);
+  return hashed.some((one) => one.problem !== undefined) ? 1 : 0;
+}
+
+function formatLines(hashed: HashedArchive): string {
+  return [hashed.h1, hashed.zh]
+    .filter((hash) => hash !== null)
+    .map((hash) => `${hash}  ${hashed.archive}\n`)
+    .join("");
+}
+
+async function hashArchive(
+  path: string,
+  limits: PackageLimits,
+): Promise<HashedArchive> {
+  try {
+    await using file = await open(path);
+    return await hashOpened(path, file, limits);
+  } catch (error) {
+    const problem = `${path} cannot be read (${reasonOf(error)}): give the path of a provider package that you may read.`;
+    return { archive: path, h1: null, zh: null, problem };
+  }
+}
+
+async function hashOpened(
+  path: string,
+  file: FileHandle,
+  limits: PackageLimits,
+): Promise<HashedArchive> {
+  const stat = await file.stat();
+  if (!stat.isFile()) throw new Error("it is not a file");
+  const opened = { fd: file.fd, size: stat.size };
+  const sum = createHash("sha256");
+  for await (const piece of readPieces(opened, 0, opened.size))
+    sum.update(piece);
+  const zh = formatArchiveHash(parseSha256(sum.digest("hex")));
+  try {
+    return { archive: path, h1: await hashPackage(opened, limits), zh };
+  } catch (error) {
+    if (!(error instanceof ArchiveUnhashable)) throw error;
+    const named = new ArchiveUnhashable(path, error.reason);
+    const problem = `${named.message} Only its zh: can go into a lock file.`;
+    return { archive: path, h1: null, zh, problem };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+import {
+  planPrune,
+  type PruneParts,
+  type PrunePlan,
+} from "../../mirror/upkeep/pruning.ts";
+import { formatAmount } from "../progress/figures.ts";
+import { formatTable } from "../progress/table.ts";
+
+export interface PruneOptions {
+  readonly dryRun: boolean;
+  readonly json: boolean;
+  /** Bytes; undefined for unlimited. */
+  readonly maxSize: number | undefined;
+  readonly now: Date;
+}
+
+/** `provender prune`: returns the exit status, 1 when more is stored than may be and none of it may leave. */
+export async function runPrune(
+  parts: PruneParts,
+  { dryRun, json, maxSize, now }: PruneOptions,
+  stdout: (text: string) => void,
+): Promise<number> {
+  const plan = await planPrune(parts, maxSize, now.getTime());
+  if (!dryRun)
+    for (const { sha256 } of plan.removed) await parts.blobs.delete(sha256);
+  stdout(json ? formatJson(plan, dryRun) : formatText(plan, dryRun));
+  return plan.excess > 0 ? 1 : 0;
+}
+
+function formatJson(plan: PrunePlan, dryRun: boolean): string {
+  const removed = plan.removed.map(({ name = null, usedAt, ...one }) => ({
+    ...one,
+    name,
+    usedAt: new Date(usedAt).toISOString(),
+  }));
+  const document = { dryRun, ...plan, freed: freedOf(plan), removed };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function formatText(plan: PrunePlan, dryRun: boolean): string {
+  const { removed, archives, bytes, excess } = plan;
+  const rows = removed.map(({ name, sha256, size, usedAt, because }) => [
+    name ?? sha256,
+    formatAmount(size),
+    new Date(usedAt).toISOString().slice(0, 16),
+    because,
+  ]);
+  const head = ["ARCHIVE", "SIZE", "LAST USED", "BECAUSE"];
+  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
+  const verb = dryRun ? "would leave" : "left";
+  const stay =
+    excess > 0
+      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, or their origin lists them no more.\n`
+      : "";
+  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${stay}`;
+}
+
+function freedOf({ removed }: PrunePlan): number {
+  return removed.reduce((sum, { size }) => sum + size, 0);
+}

@@ -1,0 +1,30 @@
+import { hash, randomBytes } from "node:crypto";
+import { InputInvalid } from "../../errors.ts";
+
+/** `provender token new`: a token for a client, and what the configuration has to have of it. Throws InputInvalid. */
+export function formatNewToken(
+  name: string,
+  expires: string | undefined,
+): string {
+  if (!/^\S(?:.*\S)?$/.test(name))
+    throw new InputInvalid("NAME", "expected text, such as ci.");
+  if (expires !== undefined && !isDate(expires))
+    throw new InputInvalid("--expires", "expected a date such as 2027-01-31.");
+  const token = `provender_${randomBytes(32).toString("base64url")}`;
+  const entry = [
+    `name: ${JSON.stringify(name)}`,
+    `sha256: ${hash("sha256", token)}`,
+    ...(expires === undefined ? [] : [`expires: ${expires}`]),
+  ];
+  return [
+    "For the client; it is not shown again:",
+    token,
+    'For "auth.tokens" in the configuration, which SIGHUP reads again:',
+    `    - { ${entry.join(", ")} }`,
+    "",
+  ].join("\n");
+}
+
+function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+}

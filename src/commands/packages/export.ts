@@ -1,0 +1,122 @@
+import pLimit from "p-limit";
+import { NothingAsked, ProvenderError } from "../../errors.ts";
+import {
+  BundleFile,
+  type BundleLimits,
+} from "../../mirror/bundles/bundle-file.ts";
+import { writeBundle } from "../../mirror/bundles/export-bundle.ts";
+import { planBundle } from "../../mirror/bundles/export-plan.ts";
+import {
+  recallExported,
+  type ExportedPackage,
+  type ExportParts,
+} from "../../mirror/bundles/export-packages.ts";
+import { writeTree } from "../../mirror/bundles/export-tree.ts";
+import { selectPackages, type SelectionInput } from "./package-selection.ts";
+import {
+  formatWanted,
+  prefetchPackage,
+  type PrefetchedPackage,
+  type PrefetchParts,
+} from "./prefetch-package.ts";
+import { formatAmount } from "../progress/figures.ts";
+
+export interface ExportOptions {
+  readonly input: SelectionInput;
+  /** A folder for a tree, a file for a bundle, or both. */
+  readonly to: string | undefined;
+  readonly bundle: string | undefined;
+  /** A bundle that the other side has. */
+  readonly since: string | undefined;
+  readonly limits: BundleLimits;
+}
+
+/**
+ * `provender export (--to DIR | --bundle FILE)`: fetches what is not stored, as
+ * prefetch does, and writes what could be had. Returns the exit status: 1 when
+ * something is missing, and each such thing is named. Throws NothingAsked,
+ * MalformedAddress, BundleRefused for `since`, and ExportFailed.
+ */
+export async function runExport(
+  { input, to, bundle, since, limits }: ExportOptions,
+  parts: PrefetchParts & { readonly store: ExportParts },
+  stderr: (text: string) => void,
+): Promise<number> {
+  if (to === undefined && bundle === undefined)
+    throw new NothingAsked("write", "--to DIR or --bundle FILE");
+  const { store, signal } = parts;
+  const known =
+    since === undefined ? undefined : await readBundled(since, limits);
+  const { ready, problems } = await gather(input, parts);
+  const left = [...problems];
+  if (to !== undefined)
+    for (const { subject, error } of await writeTree(to, store, ready, signal))
+      left.push(`${subject}: ${error.message}`);
+  // Nothing takes the place of an earlier bundle when nothing could be had.
+  const isEmpty = ready.length === 0 && left.length > 0;
+  if (bundle !== undefined && !isEmpty) {
+    const plan = planBundle(ready, known);
+    const size = await writeBundle(bundle, plan, store.blobs, {
+      most: limits.manifest,
+      signal,
+    });
+    const { proofs, archives } = plan.manifest;
+    stderr(
+      `${bundle} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,
+    );
+  }
+  for (const problem of left) stderr(`${problem}\n`);
+  stderr(`${ready.length} packages exported, ${left.length} failed.\n`);
+  return left.length === 0 ? 0 : 1;
+}
+
+async function readBundled(path: string, limits: BundleLimits) {
+  const bundle = await BundleFile.open(path, limits);
+  await bundle.close();
+  return bundle.manifest;
+}
+
+/** Packages that are looked at at once; the mirror bounds the downloads itself. */
+const atOnce = 32;
+
+async function gather(
+  input: SelectionInput,
+  parts: PrefetchParts & { readonly store: ExportParts },
+): Promise<{
+  readonly ready: readonly ExportedPackage[];
+  readonly problems: readonly string[];
+}> {
+  const { progress, signal, store } = parts;
+  try {
+    const { packages, problems } = await selectPackages(input, store.providers);
+    progress.expect(packages.length);
+    const gathered = await pLimit(atOnce).map(packages, async (wanted) =>
+      describe(await prefetchPackage(wanted, parts), store),
+    );
+    signal.throwIfAborted();
+    const failed = gathered.filter((one) => typeof one === "string");
+    return {
+      ready: gathered.filter((one) => typeof one === "object"),
+      problems: [...problems.map(({ message }) => message), ...failed],
+    };
+  } finally {
+    progress.close();
+  }
+}
+
+/** What is there, or in words why it is not; nothing for what need not be there. */
+async function describe(
+  { wanted, found, outcome, error }: PrefetchedPackage,
+  store: ExportParts,
+): Promise<ExportedPackage | string | undefined> {
+  if (outcome === "absent" || outcome === "interrupted") return undefined;
+  const failed = (reason: string) => `${formatWanted(wanted)}: ${reason}`;
+  if (found === undefined) return failed(error?.message ?? "failed");
+  const { provider, version } = wanted;
+  try {
+    return await recallExported(store, { provider, version }, found);
+  } catch (reason) {
+    if (!(reason instanceof ProvenderError)) throw reason;
+    return failed(reason.message);
+  }
+}

@@ -1,0 +1,103 @@
+import pLimit from "p-limit";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { ProvenderError } from "../../errors.ts";
+import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
+import { readRequests, type PackageRequest } from "./package-requests.ts";
+import { chooseVersions } from "./version-choice.ts";
+
+/** What packages are asked for by: SPECs, files of SPECs, dependency lock files, directories that are searched. */
+export interface SelectionInput {
+  readonly specs: readonly string[];
+  /** Paths, or `-` for standard input. */
+  readonly lists: readonly string[];
+  readonly lockFiles: readonly string[];
+  readonly directories: readonly string[];
+  readonly platforms: readonly Platform[];
+}
+
+/** The hashes that a dependency lock file has for a version; `where` is FILE:LINE. */
+export interface LockedHashes {
+  readonly where: string;
+  readonly hashes: readonly string[];
+}
+
+export interface WantedPackage {
+  readonly provider: ProviderAddress;
+  readonly version: Version;
+  readonly platform: Platform;
+  /** What each lock file that asks for it lists; at least one hash of each has to match. */
+  readonly locks: readonly LockedHashes[];
+  /** Where it was asked for: SPECs and FILE:LINEs. */
+  readonly asked: readonly string[];
+  /** True when only one of many versions was meant, which need not exist for every platform. */
+  readonly isOneOfMany: boolean;
+}
+
+export interface Selection {
+  readonly packages: readonly WantedPackage[];
+  /** What was asked for and could not be understood or found; the rest is in `packages`. */
+  readonly problems: readonly ProvenderError[];
+}
+
+/** Lists of versions that are asked for at once. */
+const listings = 16;
+
+/**
+ * The packages that the input asks for, each once. Versions that are named
+ * exactly cost no look-up. Throws MalformedAddress for a SPEC that is none and
+ * NothingAsked for an empty input.
+ */
+export async function selectPackages(
+  input: SelectionInput,
+  mirror: Pick<ProviderMirror, "listVersions">,
+): Promise<Selection> {
+  const { requests, problems } = await readRequests(input);
+  const wanted = new Map<string, WantedPackage>();
+  const failed: ProvenderError[] = [...problems];
+  const listVersions = async (provider: ProviderAddress) =>
+    (await mirror.listVersions(provider)).value;
+  await pLimit(listings).map(requests, async (request) => {
+    try {
+      const versions = await chooseVersions(request, listVersions);
+      for (const version of versions)
+        for (const platform of input.platforms)
+          addWanted(wanted, request, versions.length > 1, {
+            version,
+            platform,
+          });
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      failed.push(error);
+    }
+  });
+  const packages = [...wanted]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, one]) => one);
+  return { packages, problems: failed };
+}
+
+function addWanted(
+  wanted: Map<string, WantedPackage>,
+  { provider, where, hashes }: PackageRequest,
+  isOneOfMany: boolean,
+  { version, platform }: Pick<WantedPackage, "version" | "platform">,
+): void {
+  const key = `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
+  const known = wanted.get(key);
+  wanted.set(key, {
+    provider,
+    version,
+    platform,
+    locks: [
+      ...(known?.locks ?? []),
+      ...(hashes === undefined ? [] : [{ where, hashes }]),
+    ],
+    asked: [...(known?.asked ?? []), where],
+    isOneOfMany: isOneOfMany && (known?.isOneOfMany ?? true),
+  });
+}

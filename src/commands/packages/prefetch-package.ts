@@ -1,0 +1,132 @@
+import { formatArchiveHash } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { isAbsence, LockMismatch, ProvenderError } from "../../errors.ts";
+import {
+  ensureArchive,
+  recallArchive,
+  recallPackage,
+  type ArchiveEnsurer,
+} from "../../mirror/providers/ensured-archive.ts";
+import type { ReleasePackage } from "../../mirror/releases/release.ts";
+import type { LockedHashes, WantedPackage } from "./package-selection.ts";
+import type { Progress, ProgressItem } from "../progress/progress.ts";
+
+/** What became of one package; `absent` when one of many versions is not made for the platform. */
+export interface PrefetchedPackage {
+  readonly wanted: WantedPackage;
+  readonly outcome: "stored" | "fetched" | "absent" | "failed" | "interrupted";
+  readonly found?: ReleasePackage;
+  readonly size?: number | undefined;
+  readonly h1?: string | undefined;
+  readonly error?: Error;
+}
+
+export interface PrefetchParts {
+  readonly mirror: ArchiveEnsurer;
+  readonly progress: Progress;
+  /** Nothing new is begun once it is aborted. */
+  readonly signal: AbortSignal;
+  /** Reads what is stored too, so that what the disk damaged is fetched again. */
+  readonly inspects: boolean;
+}
+
+/** `HOSTNAME/NAMESPACE/TYPE VERSION OS_ARCH`. */
+export function formatWanted(wanted: WantedPackage): string {
+  const { provider, version, platform } = wanted;
+  return `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
+}
+
+/** Brings one package into the store and holds it against the lock files. Throws only what nobody foresaw. */
+export async function prefetchPackage(
+  wanted: WantedPackage,
+  parts: PrefetchParts,
+): Promise<PrefetchedPackage> {
+  const { progress, signal } = parts;
+  let item: ProgressItem = {
+    label: formatWanted(wanted),
+    size: 0,
+    received: 0,
+  };
+  const begin = (begun: ProgressItem) => {
+    item = begun;
+    progress.begin(begun);
+  };
+  const result = await fetchAndCompare(wanted, parts, begin).catch(
+    (error: unknown): PrefetchedPackage => {
+      if (signal.aborted) return { wanted, outcome: "interrupted" };
+      if (isAbsence(error) && wanted.isOneOfMany)
+        return { wanted, outcome: "absent" };
+      if (error instanceof ProvenderError || isSystemError(error))
+        return { wanted, outcome: "failed", error };
+      throw error;
+    },
+  );
+  progress.end(item, result.outcome);
+  return result;
+}
+
+async function fetchAndCompare(
+  wanted: WantedPackage,
+  { mirror, signal, inspects }: PrefetchParts,
+  begin: (item: ProgressItem) => void,
+): Promise<PrefetchedPackage> {
+  signal.throwIfAborted();
+  const found = await recallPackage(mirror.providers, wanted, wanted.platform);
+  expectPossible(wanted, found);
+  signal.throwIfAborted();
+  const kept = inspects ? undefined : await recallArchive(mirror, found);
+  if (kept !== undefined) {
+    expectLocked(wanted, found, kept.h1);
+    return { wanted, outcome: "stored", found, ...kept };
+  }
+  const archive = await ensureArchive(mirror, wanted, found);
+  const isHere = archive.outcome === "hit";
+  if (!isHere) begin(itemOf(formatWanted(wanted), archive));
+  const h1 = await archive.done;
+  expectLocked(wanted, found, h1);
+  const outcome = isHere ? "stored" : "fetched";
+  return { wanted, outcome, found, size: archive.size, h1 };
+}
+
+/** A view of the archive that goes on changing. */
+function itemOf(
+  label: string,
+  archive: { readonly size: number | undefined; readonly received: number },
+): ProgressItem {
+  return {
+    label,
+    get size() {
+      return archive.size;
+    },
+    get received() {
+      return archive.received;
+    },
+  };
+}
+
+/** Refuses before anything is fetched what no h1 could make right. */
+function expectPossible(wanted: WantedPackage, found: ReleasePackage): void {
+  const zh = formatArchiveHash(found.sha256);
+  for (const { where, hashes } of wanted.locks)
+    if (!hashes.includes(zh) && hashes.every((hash) => hash.startsWith("zh:")))
+      throw new LockMismatch(found.filename, where, hashes, [zh]);
+}
+
+function expectLocked(
+  wanted: WantedPackage,
+  { sha256, filename }: ReleasePackage,
+  h1: string | undefined,
+): void {
+  const found = [...(h1 === undefined ? [] : [h1]), formatArchiveHash(sha256)];
+  const isListed = ({ hashes }: LockedHashes) =>
+    found.some((hash) => hashes.includes(hash));
+  for (const lock of wanted.locks)
+    if (!isListed(lock))
+      throw new LockMismatch(filename, lock.where, lock.hashes, found);
+}
+
+/** Of the disk, such as ENOSPC. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,151 @@
+import pLimit from "p-limit";
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { ProvenderError } from "../../errors.ts";
+import {
+  selectPackages,
+  type Selection,
+  type SelectionInput,
+} from "./package-selection.ts";
+import {
+  formatWanted,
+  prefetchPackage,
+  type PrefetchedPackage,
+  type PrefetchParts,
+} from "./prefetch-package.ts";
+import { formatAmount, formatTime } from "../progress/figures.ts";
+
+export interface PrefetchOptions {
+  readonly input: SelectionInput;
+  readonly json: boolean;
+}
+
+export interface PrefetchOutput {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** Milliseconds on the monotonic clock. */
+  readonly now: () => number;
+  /** Ends the downloads that are under way. */
+  readonly stopFetching: () => Promise<void>;
+}
+
+/** Packages that are looked at at once; the mirror bounds the downloads itself. */
+const atOnce = 32;
+
+/**
+ * `provender prefetch`: brings what is asked for into the store. Returns the
+ * exit status: 1 when something could not be had, each of which is named on
+ * standard error. Throws MalformedAddress and NothingAsked.
+ */
+export async function runPrefetch(
+  { input, json }: PrefetchOptions,
+  parts: PrefetchParts,
+  output: PrefetchOutput,
+): Promise<number> {
+  const { progress, signal, mirror } = parts;
+  const start = output.now();
+  const interrupted = onceAborted(signal, output.stopFetching);
+  const results: PrefetchedPackage[] = [];
+  let selection: Selection = { packages: [], problems: [] };
+  try {
+    selection = await Promise.race([
+      selectPackages(input, mirror.providers),
+      interrupted,
+    ]);
+    progress.expect(selection.packages.length);
+    await pLimit(atOnce).map(selection.packages, async (wanted) => {
+      results.push(await prefetchPackage(wanted, parts));
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    progress.close();
+  }
+  const seconds = (output.now() - start) / 1000;
+  output.stderr(formatSummary(selection, results, seconds, signal.aborted));
+  if (json) output.stdout(formatJson(selection, results, signal.aborted));
+  const isGood = results.every(({ outcome }) => outcome !== "failed");
+  return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
+}
+
+/** Rejects when the signal is aborted, and stops the downloads. */
+function onceAborted(
+  signal: AbortSignal,
+  stop: () => Promise<void>,
+): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  signal.addEventListener("abort", () => {
+    reject(signal.reason);
+    void stop();
+  });
+  return promise;
+}
+
+function formatSummary(
+  { packages, problems }: Selection,
+  results: readonly PrefetchedPackage[],
+  seconds: number,
+  isInterrupted: boolean,
+): string {
+  const of = (outcome: PrefetchedPackage["outcome"]) =>
+    results.filter((one) => one.outcome === outcome);
+  const failures = of("failed").map(
+    ({ wanted, error }) =>
+      `${formatWanted(wanted)}: ${error?.message ?? "failed"}\n`,
+  );
+  const fetched = of("fetched");
+  const bytes = fetched.reduce((sum, { size = 0 }) => sum + size, 0);
+  const absent = of("absent").length;
+  const counts = [
+    `${fetched.length} fetched (${formatAmount(bytes)} in ${formatTime(seconds)})`,
+    `${of("stored").length} stored already`,
+    ...(absent > 0 ? [`${absent} not made for the platform`] : []),
+    `${failures.length + problems.length} failed`,
+  ];
+  const left = packages.length - fetched.length - of("stored").length;
+  const rest = isInterrupted
+    ? `Interrupted with ${left} of ${packages.length} packages not stored: run the same command again to go on.\n`
+    : "";
+  const named = problems.map(({ message }) => `${message}\n`);
+  return [...named, ...failures, `${counts.join(", ")}.\n`, rest].join("");
+}
+
+function formatJson(
+  { problems }: Selection,
+  results: readonly PrefetchedPackage[],
+  interrupted: boolean,
+): string {
+  const packages = results
+    .map(({ wanted, outcome, found, size, h1, error }) => ({
+      provider: formatProviderAddress(wanted.provider),
+      version: wanted.version,
+      platform: formatPlatform(wanted.platform),
+      outcome,
+      asked: wanted.asked,
+      ...(found && { filename: found.filename, sha256: found.sha256 }),
+      size,
+      h1,
+      ...(error && { error: describeError(error) }),
+    }))
+    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const document = {
+    packages,
+    problems: problems.map(describeError),
+    interrupted,
+  };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+function keyOf(one: {
+  readonly provider: string;
+  readonly version: string;
+  readonly platform: string;
+}): string {
+  return `${one.provider} ${one.version} ${one.platform}`;
+}
+
+function describeError(error: Error) {
+  const code = error instanceof ProvenderError ? error.code : "system";
+  return { code, message: error.message };
+}

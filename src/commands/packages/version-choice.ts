@@ -1,0 +1,90 @@
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import {
+  selectVersions,
+  type VersionSelection,
+} from "../../address/provider-spec.ts";
+import {
+  formatVersionConstraint,
+  type VersionConstraint,
+} from "../../address/version-constraint.ts";
+import type { Version } from "../../address/version.ts";
+import { NoVersionMatches } from "../../errors.ts";
+import type { PackageRequest } from "./package-requests.ts";
+
+/** Which versions a request means: one by name, all that a SPEC selects, or the newest that a configuration allows. */
+export type VersionChoice =
+  | { readonly kind: "exact"; readonly version: Version }
+  | { readonly kind: "every"; readonly selection: VersionSelection }
+  | { readonly kind: "newest"; readonly constraint: VersionConstraint };
+
+/** Asks for the list of versions only when the choice needs one. Throws NoVersionMatches and what listing throws. */
+export async function chooseVersions(
+  {
+    provider,
+    choice,
+    where,
+  }: Pick<PackageRequest, "provider" | "choice" | "where">,
+  listVersions: (provider: ProviderAddress) => Promise<readonly Version[]>,
+): Promise<readonly Version[]> {
+  if (choice.kind === "exact") return [choice.version];
+  const versions = await listVersions(provider);
+  const selection = selectionOf(choice);
+  const matching = selectVersions(selection, versions);
+  if (matching.length === 0)
+    throw new NoVersionMatches(
+      formatProviderAddress(provider),
+      describeSelection(selection),
+      where,
+    );
+  return choice.kind === "newest" ? matching.slice(0, 1) : matching;
+}
+
+/** A constraint that names one version alone needs no list. */
+export function choiceOf(selection: VersionSelection): VersionChoice {
+  const version =
+    selection.kind === "constraint"
+      ? exactVersion(selection.constraint)
+      : undefined;
+  return version === undefined
+    ? { kind: "every", selection }
+    : { kind: "exact", version };
+}
+
+/** What a client would install where nothing is locked. */
+export function newestOf(constraint: VersionConstraint): VersionChoice {
+  const version = exactVersion(constraint);
+  return version === undefined
+    ? { kind: "newest", constraint }
+    : { kind: "exact", version };
+}
+
+function exactVersion(constraint: VersionConstraint): Version | undefined {
+  const [term, ...others] = constraint;
+  return term?.operator === "=" && others.length === 0
+    ? term.boundary
+    : undefined;
+}
+
+function selectionOf(
+  choice: Exclude<VersionChoice, { kind: "exact" }>,
+): VersionSelection {
+  if (choice.kind === "every") return choice.selection;
+  const { constraint } = choice;
+  return constraint.length === 0
+    ? { kind: "latest", count: 1 }
+    : { kind: "constraint", constraint };
+}
+
+function describeSelection(selection: VersionSelection): string {
+  switch (selection.kind) {
+    case "constraint":
+      return `"${formatVersionConstraint(selection.constraint)}"`;
+    case "all":
+      return '"all"';
+    case "latest":
+      return '"latest"; it has prereleases only';
+  }
+}

@@ -1,0 +1,253 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { formatVersionConstraint } from "../../../src/address/version-constraint.ts";
+import {
+  findRoots,
+  readRootDirectory,
+} from "../../../src/commands/inputs/configuration-directory.ts";
+import { makeDirectory } from "../storage.ts";
+
+function require(name: string, source: string, version?: string): string {
+  const constraint = version === undefined ? "" : `, version = "${version}"`;
+  return `terraform {\n  required_providers {\n    ${name} = { source = "${source}"${constraint} }\n  }\n}\n`;
+}
+
+function lockOf(...names: readonly string[]): string {
+  return names
+    .map((name) => `provider "${name}" {\n  version = "1.0.0"\n}\n`)
+    .join("");
+}
+
+/** What the one root in a directory with these files requires, and its problems. */
+async function read(files: Readonly<Record<string, string>>) {
+  const directory = makeDirectory(files);
+  const root = await readRootDirectory(directory);
+  const required = root.requirements.map(
+    ({ name, constraint, where }) =>
+      `${name} ${constraint.length === 0 ? "any" : formatVersionConstraint(constraint)} ${relative(directory, where)}`,
+  );
+  return {
+    required: required.toSorted(),
+    problems: root.problems.map(({ message }) => relative(directory, message)),
+    client: root.client,
+  };
+}
+
+const hashicorp = "registry.terraform.io/hashicorp";
+
+describe("the configuration of a directory", () => {
+  it("is read from all its files in either syntax, with lines", async () => {
+    const { required, problems } = await read({
+      "a.tf": `# first\n${require("aws", "hashicorp/aws", "~> 5.0")}`,
+      "b.tf.json": JSON.stringify(
+        {
+          terraform: [
+            {
+              "//": "ours",
+              required_providers: {
+                "//": "and this one",
+                random: { source: "hashicorp/random", version: ">= 3.1" },
+              },
+            },
+          ],
+        },
+        null,
+        2,
+      ),
+      "c.tf": `terraform {\n  required_version = ">= 1.0"\n}\n\nterraform {\n  required_providers {\n    own = {\n      source  = "example.com/Corp/own"\n      version = "1.2.3"\n      configuration_aliases = [own.a, own.b]\n    }\n    bare = {}\n  }\n}\n`,
+      "notes.txt": "not { ours",
+      ".hidden.tf": "not { ours",
+      "x.tf~": "not { ours",
+    });
+    expect(problems).toEqual([]);
+    expect(required).toEqual([
+      "example.com/corp/own 1.2.3 c.tf:7",
+      `${hashicorp}/aws ~> 5.0 a.tf:4`,
+      `${hashicorp}/bare any c.tf:12`,
+      `${hashicorp}/random >= 3.1.0 b.tf.json:7`,
+    ]);
+  });
+
+  it("knows the forms that are older than sources", async () => {
+    const { required, problems } = await read({
+      "main.tf": `terraform {\r\n  required_providers {\r\n    google = "~> 3.1"\r\n  }\r\n}\r\n\r\nprovider "aws" {\r\n  version = ">= 2.0"\r\n  region  = var.region\r\n}\r\n`,
+    });
+    expect(problems).toEqual([]);
+    expect(required).toEqual([
+      `${hashicorp}/aws >= 2.0.0 main.tf:7`,
+      `${hashicorp}/google ~> 3.1 main.tf:3`,
+    ]);
+  });
+
+  it("knows providers that resources imply, but not those that the client has built in", async () => {
+    const { required } = await read({
+      "main.tf": `resource "null_resource" "x" {}\n\ndata "http" "y" {\n  url = "https://a.example"\n}\nresource "aws_instance" "z" {\n  provider = mine.west\n}\nresource "terraform_data" "d" {}\nterraform {\n  required_providers {\n    terraform = { source = "terraform.io/builtin/terraform" }\n  }\n}\n`,
+    });
+    expect(required).toEqual([
+      `${hashicorp}/http any main.tf:3`,
+      `${hashicorp}/mine any main.tf:7`,
+      `${hashicorp}/null any main.tf:1`,
+    ]);
+  });
+
+  it("joins what the local modules want that it calls, also in a circle", async () => {
+    const { required } = await read({
+      "main.tf": `${require("aws", "hashicorp/aws", ">= 4.0")}module "a" {\n  source = "./modules/a"\n}\nmodule "far" {\n  source = "corp/far/aws"\n}\n`,
+      "modules/a/main.tf": `${require("amazon", "hashicorp/aws", "< 6.0, >= 4.0")}module "b" {\n  source = "../b"\n}\n`,
+      "modules/b/main.tf": `${require("null", "hashicorp/null")}module "a" {\n  source = "../a"\n}\nmodule "gone" {\n  source = "./gone"\n}\n`,
+    });
+    expect(required).toEqual([
+      `${hashicorp}/aws >= 4.0.0, < 6.0.0 main.tf:3`,
+      expect.stringContaining(`${hashicorp}/null any`),
+    ]);
+  });
+
+  it("lets override files stand for what they name", async () => {
+    const { required } = await read({
+      "main.tf": require("aws", "hashicorp/aws", "~> 5.0"),
+      "aws_override.tf": require("aws", "corp/aws", "1.0.0"),
+    });
+    expect(required).toEqual([
+      "registry.terraform.io/corp/aws 1.0.0 aws_override.tf:3",
+    ]);
+  });
+
+  it("takes a .tofu file instead of the .tf file of the same name, and then OpenTofu's registry", async () => {
+    const { required, client } = await read({
+      "main.tf": require("aws", "hashicorp/aws"),
+      "main.tofu": require("null", "hashicorp/null"),
+    });
+    expect(required).toEqual([
+      "registry.opentofu.org/hashicorp/null any main.tofu:3",
+    ]);
+    expect(client).toBe("tofu");
+  });
+
+  it("takes the registry from the lock file for a source without hostname", async () => {
+    const files = {
+      "main.tf":
+        require("aws", "hashicorp/aws") + require("null", "hashicorp/null"),
+    };
+    const theirs = await read({
+      ...files,
+      ".terraform.lock.hcl": lockOf("registry.opentofu.org/hashicorp/aws"),
+    });
+    expect(theirs.required.map((one) => one.split(" ")[0])).toEqual([
+      "registry.opentofu.org/hashicorp/aws",
+      "registry.opentofu.org/hashicorp/null",
+    ]);
+    const ours = await read({
+      ...files,
+      ".terraform.lock.hcl": lockOf(`${hashicorp}/aws`, "a.example/b/c"),
+    });
+    expect(ours.required.map((one) => one.split(" ")[0])).toEqual([
+      `${hashicorp}/aws`,
+      `${hashicorp}/null`,
+    ]);
+  });
+
+  it.each([
+    [
+      "a.tf",
+      "terraform {\n  required_providers {\n    aws = {\n  }\n}\n",
+      /^a\.tf:\d: /,
+    ],
+    ["a.tf", "resource = = 1\n", /^a\.tf:1: .*[Ee]xpression/],
+    ["a.tf", 'x = "\n', /^a\.tf:1: /],
+    ["a.tf", "\n<<<<<<< HEAD\n", /^a\.tf:2: /],
+    ["a.tf.json", '{\n "a": 1,\n}', /^a\.tf\.json:3: it is not JSON/],
+    ["a.tf.json", "terraform {\n}", /^a\.tf\.json:1: it is not JSON/],
+    ["a.tf.json", '{\n"a":\n', /^a\.tf\.json:3: it is not JSON/],
+    ["a.tf", "a = 1\na = 2\nb = = 1\n", /^a\.tf:\d: [^]*line \d|^a\.tf:\d: /],
+    ["a.tf", "\u0000\u0001", /^a\.tf:1: /],
+    ["a.tf", `a = ${"[".repeat(20_000)}\n`, /^a\.tf: it cannot be parsed/],
+    [
+      "a.tf",
+      'terraform {\n  required_providers {\n    aws = { source = "a/b/c/d" }\n  }\n}\n',
+      /^a\.tf:3: "a\/b\/c\/d" is not a provider address/,
+    ],
+    [
+      "a.tf",
+      'terraform {\n  required_providers {\n\n    aws = { source = "a/b", version = "v1" }\n  }\n}\n',
+      /^a\.tf:4: aws: "v1" is not a version constraint/,
+    ],
+    [
+      "a.tf",
+      "terraform {\n  required_providers {\n    aws = { source = var.x }\n  }\n}\n",
+      /^a\.tf:3: The source of aws is not a plain string/,
+    ],
+    [
+      "a.tf",
+      "terraform {\n  required_providers {\n    aws = 1\n  }\n}\n",
+      /^a\.tf:3: aws of required_providers is neither/,
+    ],
+  ])(
+    "names what is wrong with %s: %j, and reads the rest",
+    async (name, text, problem) => {
+      const { required, problems } = await read({
+        [name]: text,
+        "other.tf": require("null", "hashicorp/null"),
+      });
+      expect(problems).toEqual([expect.stringMatching(problem)]);
+      expect(required).toContain(`${hashicorp}/null any other.tf:3`);
+    },
+  );
+});
+
+describe("searching a directory", () => {
+  it("finds roots, and no modules that roots call, below it", async () => {
+    const directory = makeDirectory({
+      "prod/main.tf": 'module "a" {\n  source = "../modules/a"\n}\n',
+      "prod/.terraform/providers/x/main.tf": require("no", "no/no"),
+      "prod/.terraform.lock.hcl": lockOf(`${hashicorp}/aws`),
+      "modules/a/main.tf": require("aws", "hashicorp/aws"),
+      "modules/unused/main.tf": require("null", "hashicorp/null"),
+      ".git/main.tf": require("no", "no/no"),
+      "locked-only/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),
+      "docs/readme.md": "",
+    });
+    const { roots, problems } = await findRoots(directory);
+    expect(problems).toEqual([]);
+    expect(
+      roots.map((root) => relative(directory, root.directory)).toSorted(),
+    ).toEqual(["locked-only", "modules/unused", "prod"]);
+    const prod = roots.find((root) => root.directory.endsWith("prod"));
+    expect(prod?.requirements.map(({ name }) => name)).toEqual([
+      `${hashicorp}/aws`,
+    ]);
+  });
+
+  it("enters every directory once, whatever links lead there", async () => {
+    const directory = makeDirectory({
+      "a/main.tf": require("null", "hashicorp/null"),
+    });
+    symlinkSync("..", join(directory, "a", "loop"));
+    symlinkSync(directory, join(directory, "self"));
+    symlinkSync("nowhere", join(directory, "broken"));
+    mkdirSync(join(directory, "z"));
+    symlinkSync("../a", join(directory, "z", "again"));
+    const { roots, problems } = await findRoots(directory);
+    expect(problems).toEqual([]);
+    expect(roots).toHaveLength(1);
+  });
+
+  it("says when there is nothing, or no directory", async () => {
+    const directory = makeDirectory({ "readme.md": "" });
+    const empty = await findRoots(directory);
+    expect(empty.problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining(
+        "neither a .terraform.lock.hcl nor a configuration",
+      ),
+    ]);
+    const gone = await findRoots(join(directory, "gone"));
+    expect(gone.problems.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/gone: it cannot be read \(ENOENT\)/),
+    ]);
+    writeFileSync(join(directory, "file"), "");
+    const file = await findRoots(join(directory, "file"));
+    expect(file.problems.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/file: it cannot be read \(ENOTDIR\)/),
+    ]);
+  });
+});

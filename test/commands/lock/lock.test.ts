@@ -1,0 +1,228 @@
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { replaceLockFile } from "../../../src/commands/lock/file-write.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { status } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand } from "../../running-command.ts";
+import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+let release: Release;
+let storage: CommandStorage;
+
+const widget = "registry.terraform.io/acme/widget";
+const name = ".terraform.lock.hcl";
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    version: "1.2.3",
+    platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
+  });
+  await registry.publish({ type: "gadget", version: "2.0.0" });
+  config = originsOf(authority, registry);
+});
+
+afterAll(() => registry.stop());
+
+beforeEach(() => {
+  registry.heal();
+  registry.requests.clear();
+  storage = makeStorage(config);
+});
+
+const flags = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
+
+function lock(...args: readonly string[]) {
+  const command = ["lock", "--config", storage.configFile, ...flags];
+  return runCommand([...command, ...args]);
+}
+
+function entry(hashes: readonly string[], version = "1.2.3"): string {
+  const list = hashes.map((hash) => `    "${hash}",\n`).join("");
+  return `provider "${widget}" {\n  version = "${version}"\n  hashes = [\n${list}  ]\n}\n`;
+}
+
+/** All that may be locked for the platforms of the flags. */
+function complete(): readonly string[] {
+  return [
+    release.archive("linux_amd64").h1,
+    release.archive("darwin_arm64").h1,
+    ...release.archives.map(({ sha256 }) => `zh:${sha256}`),
+  ].toSorted();
+}
+
+describe("provender lock", () => {
+  it("adds what is missing and leaves comments, foreign entries, mode and links", async () => {
+    const before = `# ours\n${entry([release.archive("linux_amd64").h1])}\nmodule "x" { # foreign\n}\n`;
+    const directory = makeDirectory({ "elsewhere/lock": before });
+    chmodSync(join(directory, "elsewhere/lock"), 0o640);
+    symlinkSync("elsewhere/lock", join(directory, name));
+    const run = await lock(directory);
+    expect(run.stderr).toBe(
+      `${join(directory, name)}: 4 hashes added to ${widget} 1.2.3\n`,
+    );
+    expect(run.status).toBe(0);
+    expect(readFileSync(join(directory, name), "utf8")).toBe(
+      `# ours\n${entry(complete())}\nmodule "x" { # foreign\n}\n`,
+    );
+    expect(lstatSync(join(directory, name)).isSymbolicLink()).toBe(true);
+    const written = join(directory, "elsewhere");
+    expect(statSync(join(written, "lock")).mode & 0o777).toBe(0o640);
+    expect(readdirSync(written)).toEqual(["lock"]);
+
+    registry.requests.clear();
+    const again = await lock(directory);
+    expect(again.stderr).toBe(`${join(directory, name)} is complete.\n`);
+    expect(registry.requests.count()).toBe(0);
+  });
+
+  it("works here by default, offline with what is stored, and in several directories", async () => {
+    const directory = makeDirectory({
+      "a/.terraform.lock.hcl": entry([]).replace(/ {2}hashes[^]*\]\n/, ""),
+      "b/main.tf": `terraform {\n  required_providers {\n    w = { source = "acme/widget" }\n  }\n}\n`,
+    });
+    await lock(join(directory, "b"));
+    const offline = makeStorage(
+      { ...config, offline: true },
+      storage.directory,
+    );
+    const args = ["lock", "--config", offline.configFile, ...flags];
+    const run = await runCommand(args, { cwd: join(directory, "a") });
+    expect(run.status).toBe(0);
+    expect(readFileSync(join(directory, "a", name), "utf8")).toBe(
+      entry(complete()),
+    );
+    const both = await runCommand([
+      ...args,
+      "--check",
+      join(directory, "a"),
+      join(directory, "b"),
+    ]);
+    expect(both.stderr.match(/is complete/g)).toHaveLength(2);
+  });
+
+  it("does not complete what is another release than the one that was locked", async () => {
+    const files = ["h1:other=", "zh:0000"].map((hash) =>
+      makeDirectory({ [name]: entry([hash]) }),
+    );
+    for (const directory of files) {
+      const before = readFileSync(join(directory, name), "utf8");
+      const run = await lock(directory);
+      expect(run.stderr).toMatch(/widget 1\.2\.3 is not what .*:1 locks/);
+      expect(run.status).toBe(1);
+      expect(readFileSync(join(directory, name), "utf8")).toBe(before);
+    }
+  });
+
+  it("knows a release by the h1 of a platform that was not asked for", async () => {
+    const { h1 } = release.archive("windows_amd64");
+    const directory = makeDirectory({ [name]: entry([h1]) });
+    expect((await lock(directory)).status).toBe(0);
+    expect(readFileSync(join(directory, name), "utf8")).toBe(
+      entry([...complete(), h1].toSorted()),
+    );
+  });
+
+  it("writes no hash that only the registry reports", async () => {
+    const reporting = await registry.publish({
+      type: "reported",
+      version: "1.0.0",
+      platforms: ["linux_amd64", "darwin_arm64"],
+      packages: true,
+    });
+    registry.script("archive", status(500));
+    const directory = makeDirectory({
+      "main.tf": `terraform {\n  required_providers {\n    r = { source = "acme/reported" }\n  }\n}\n`,
+    });
+    const run = await lock(directory);
+    expect(run.status).toBe(1);
+    expect(readFileSync(join(directory, name), "utf8")).not.toContain(
+      reporting.archive("linux_amd64").h1,
+    );
+  });
+
+  it("names what it cannot do and does the rest", async () => {
+    const directory = makeDirectory({
+      [name]:
+        `${entry([])}provider "registry.terraform.io/acme/gone" {\n  version = "1.0.0"\n}\nprovider "registry.terraform.io/-/old" {\n  version = "1.0.0"\n}\n`.replace(
+          /hashes = \[\n {2}\]/,
+          "",
+        ),
+      "main.tf": `terraform {\n  required_providers {\n    widget = { source = "acme/widget", version = "~> 2.0" }\n    gadget = { source = "acme/gadget" }\n  }\n}\n`,
+      "broken.tf": "x = = 1\n",
+    });
+    const run = await lock(directory);
+    expect(run.stderr).toMatch(/acme\/gone.* does not exist/);
+    expect(run.stderr).toMatch(/:\d: registry\.terraform\.io\/-\/old is a/);
+    expect(run.stderr).toMatch(/broken\.tf:1: /);
+    expect(run.stderr).toMatch(
+      /widget is locked at 1\.2\.3, but the configuration asks for ~> 2\.0/,
+    );
+    expect(run.stderr).toMatch(
+      /gadget 2\.0\.0 for darwin_arm64 does not exist/,
+    );
+    expect(run.status).toBe(1);
+    const text = readFileSync(join(directory, name), "utf8");
+    for (const hash of complete()) expect(text).toContain(hash);
+    expect(text).toContain('provider "registry.terraform.io/acme/gadget"');
+  });
+
+  it.each([
+    ["", /no provider is locked or required/],
+    ["<<<<", /:1: .* is not the syntax/],
+  ])("leaves a file with %j alone", async (text, problem) => {
+    const directory = makeDirectory({ [name]: text });
+    const run = await lock(directory);
+    expect(run.stderr).toMatch(problem);
+    expect(run.status).toBe(1);
+    expect(readFileSync(join(directory, name), "utf8")).toBe(text);
+  });
+
+  it.each([
+    [["--mirror", "http://a.example"], /--mirror.* is not a URL/],
+    [["--ca", "x.pem"], /--ca: it is for --mirror only/],
+    [["--mirror", "https://a.example", "--ca", "/nowhere"], /--ca: .*ENOENT/],
+    [["--platform", "linux"], /"linux" is not a platform/],
+  ])("refuses %j with status 2", async (args, problem) => {
+    const run = await lock(...args);
+    expect(run.stderr).toMatch(problem);
+    expect(run.status).toBe(2);
+  });
+
+  it("says that a directory is none", async () => {
+    const run = await lock("/nowhere");
+    expect(run.stderr).toBe("/nowhere: it cannot be read (ENOENT).\n");
+    expect(run.status).toBe(1);
+  });
+});
+
+describe("replacing a lock file", () => {
+  it("leaves a file that was changed meanwhile, and nothing beside it", async () => {
+    const directory = makeDirectory({ [name]: "new" });
+    const path = join(directory, name);
+    await expect(replaceLockFile(path, "old", "ours")).rejects.toThrow(
+      /changed meanwhile/,
+    );
+    await expect(replaceLockFile(path, undefined, "ours")).rejects.toThrow(
+      /changed meanwhile/,
+    );
+    writeFileSync(path, "new");
+    expect(readdirSync(directory)).toEqual([name]);
+    expect(readFileSync(path, "utf8")).toBe("new");
+  });
+});

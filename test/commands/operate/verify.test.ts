@@ -1,0 +1,261 @@
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
+import { startMirror } from "../../running-mirror.ts";
+import { sha256Of } from "../../scenes/failing-origin.ts";
+import { damages } from "../../store/damage.ts";
+
+let authority: Authority;
+let registry: Registry;
+const releases: Release[] = [];
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (let n = 0; n <= damages.length; n++)
+    releases.push(
+      await registry.publish({
+        type: `demo${n}`,
+        version: "1.0.0",
+        size: 100_000,
+      }),
+    );
+});
+afterAll(() => registry.stop());
+
+const specs = () => releases.map(({ type }) => `acme/${type}`);
+
+/** A store with everything in it. */
+async function fill(config: Readonly<Record<string, unknown>> = {}) {
+  const site = connectedSite(authority, registry, { config });
+  const run = await site.run(
+    "prefetch",
+    "--platform",
+    "linux_amd64",
+    ...specs(),
+  );
+  expect([run.status, run.stderr]).toEqual([0, expect.anything()]);
+  return site;
+}
+
+function blobOf({ directory }: Site, sha256: string): string {
+  const blobs = join(directory, "blobs", "v1", "sha256");
+  return join(blobs, sha256.slice(0, 2), sha256);
+}
+
+function recordOf({ directory }: Site, { type }: Release): string {
+  const provider = join("registry.terraform.io", "acme", type);
+  const folder = join(directory, "records", "v1", "providers", provider);
+  return join(folder, "releases", "1.0.0.json");
+}
+
+interface Found {
+  readonly archives: number;
+  readonly findings: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly problem: string;
+    readonly dropped: boolean;
+  }[];
+  readonly orphans: readonly { readonly sha256: string }[];
+}
+
+async function verify(site: Site, ...flags: readonly string[]) {
+  const { status, stdout, stderr } = await site.run(
+    "verify",
+    "--json",
+    ...flags,
+  );
+  return { status, stderr, ...(JSON.parse(stdout) as Found) };
+}
+
+/** An archive that nothing names. */
+function plantOrphan(site: Site, content: string): string {
+  const bytes = Buffer.from(content);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const path = blobOf(site, sha256);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, bytes);
+  return sha256;
+}
+
+describe("provender verify", () => {
+  it("finds nothing in a store that is good, says so in a table too, and shows what it hashes", async () => {
+    const site = await fill();
+    const found = await verify(site);
+    expect([
+      found.status,
+      found.archives,
+      found.findings,
+      found.orphans,
+    ]).toEqual([0, releases.length, [], []]);
+    const { stdout, stderr, status } = await site.run("verify");
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      /^14 archives \(.* MiB\) and \d+ records: 0 bad, 0 of them dropped, 0 orphans\.\n$/,
+    );
+    expect(stderr).toContain("1/1 archives: hashed, ");
+  });
+
+  it(`names all of ${damages.length} damaged archives and as many records, drops them with --repair, and all is fetched again`, async () => {
+    const site = await fill();
+    const [spare, ...others] = releases;
+    if (spare === undefined) throw new Error("there are many");
+    const damaged = damages.map((damage, n) => {
+      const release = others[n];
+      if (release === undefined) throw new Error("one for each kind");
+      damage.apply(
+        blobOf(site, sha256Of(release)),
+        blobOf(site, sha256Of(spare)),
+      );
+      return { damage, release };
+    });
+    const orphan = plantOrphan(site, "nobody's");
+    writeFileSync(join(site.directory, "blobs", "v1", "sha256", "notes"), "");
+    const found = await verify(site);
+    expect(found.status).toBe(1);
+    expect(found.orphans).toEqual([{ sha256: orphan, size: 8 }]);
+    const expected = damaged
+      .filter(({ damage }) => damage.kind !== "missing")
+      .map(({ release }) => sha256Of(release));
+    const archives = found.findings.filter(({ kind }) => kind === "archive");
+    expect(archives.map(({ name }) => name).toSorted()).toEqual(
+      expected.toSorted(),
+    );
+    expect(found.findings.filter(({ kind }) => kind === "file")).toHaveLength(
+      1,
+    );
+    for (const { damage, release } of damaged)
+      damage.apply(recordOf(site, release), recordOf(site, spare));
+    const repaired = await verify(site, "--repair");
+    expect(repaired.status).toBe(0);
+    expect(repaired.findings.every(({ dropped }) => dropped)).toBe(true);
+    const records = repaired.findings.filter(({ kind }) => kind === "record");
+    expect(records).toHaveLength(damages.length - 1);
+    const again = await verify(site);
+    expect([again.status, again.findings]).toEqual([0, []]);
+    const refilled = await site.run(
+      "prefetch",
+      "--platform",
+      "linux_amd64",
+      ...specs(),
+    );
+    expect(refilled.status).toBe(0);
+    const last = await verify(site);
+    expect([last.status, last.findings]).toEqual([0, []]);
+    expect(last.archives).toBe(releases.length + 1);
+    console.log(
+      `damaged: ${archives.length} archives and ${records.length} records, found: all, good ones called bad: 0`,
+    );
+  });
+
+  it("judges proofs again: a record with a whole seal and another signature is bad", async () => {
+    const site = await fill();
+    const [forged] = releases;
+    if (forged === undefined) throw new Error("there are many");
+    const path = recordOf(site, forged);
+    const [head = "", body = ""] = readFileSync(path, "utf8").split("\n");
+    const record = JSON.parse(body) as { proof: { signature: string } };
+    const signature = Buffer.from(record.proof.signature, "base64");
+    signature[signature.length - 5] = (signature.at(-5) ?? 0) ^ 1;
+    record.proof.signature = signature.toString("base64");
+    const text = JSON.stringify(record);
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    const seal = { ...(JSON.parse(head) as object), sha256 };
+    writeFileSync(path, `${JSON.stringify(seal)}\n${text}\n`);
+    const found = await verify(site);
+    expect(found.status).toBe(1);
+    expect(found.findings).toHaveLength(1);
+    expect(found.findings[0]?.name).toContain(`${forged.type}/releases/1.0.0`);
+    expect(found.findings[0]?.problem).toContain("signature");
+  });
+
+  it("works beside a daemon, which fetches again what was dropped", async () => {
+    const site = await fill();
+    const mirror = await startMirror({
+      directory: site.directory,
+      config: { ...site.config, storage: { directory: site.directory } },
+    });
+    const [release] = releases;
+    if (release === undefined) throw new Error("there are many");
+    const path = blobOf(site, sha256Of(release));
+    writeFileSync(path, "damaged");
+    expect((await verify(site, "--repair")).findings).toHaveLength(1);
+    expect(existsSync(path)).toBe(false);
+    const { filename } = release.archive("linux_amd64");
+    const answer = await mirror.get(
+      `/providers/registry.terraform.io/acme/${release.type}/${filename}`,
+    );
+    expect([answer.status, answer.complete]).toEqual([200, true]);
+    await mirror.stop();
+    expect((await verify(site)).status).toBe(0);
+  });
+});
+
+describe("provender prune", () => {
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+
+  /** Used in the order of the releases, an hour apart. */
+  async function filled(maxSize: string) {
+    const site = await fill({});
+    const config = {
+      ...site.config,
+      storage: { directory: site.directory, maxSize },
+    };
+    for (const [n, release] of releases.entries()) {
+      const at = hoursAgo(100 - n);
+      utimesSync(blobOf(site, sha256Of(release)), at, at);
+    }
+    writeFileSync(join(site.directory, "last-use.v1.log"), "");
+    writeFileSync(site.configFile, JSON.stringify(config));
+    return site;
+  }
+
+  const storedOf = (site: Site) =>
+    releases.map((release) => existsSync(blobOf(site, sha256Of(release))));
+
+  it("removes the least recently used above storage.maxSize, and with --dry-run only names them", async () => {
+    const site = await filled("1150KiB");
+    const dry = await site.run("prune", "--dry-run");
+    expect(dry.status).toBe(0);
+    expect(dry.stdout).toContain("terraform-provider-demo0_1.0.0");
+    expect(dry.stdout).toMatch(/ archives would leave, /);
+    expect(storedOf(site)).not.toContain(false);
+    const json = await site.run("prune", "--json");
+    const { removed, dryRun } = JSON.parse(json.stdout) as {
+      removed: { sha256: string; because: string }[];
+      dryRun: boolean;
+    };
+    expect(dryRun).toBe(false);
+    const gone = storedOf(site).filter((stored) => !stored).length;
+    expect(gone).toBeGreaterThan(0);
+    expect(removed.map(({ sha256 }) => sha256)).toEqual(
+      releases.slice(0, gone).map(sha256Of),
+    );
+    expect(storedOf(site).slice(gone)).not.toContain(false);
+    const again = await site.run("prune");
+    expect(again.stdout).toContain("0 of ");
+  });
+
+  it("removes orphans, but not what an import may just have brought", async () => {
+    const site = await filled("1GiB");
+    const old = plantOrphan(site, "old");
+    utimesSync(blobOf(site, old), hoursAgo(2), hoursAgo(2));
+    const young = plantOrphan(site, "young");
+    expect((await site.run("prune")).status).toBe(0);
+    expect(existsSync(blobOf(site, old))).toBe(false);
+    expect(existsSync(blobOf(site, young))).toBe(true);
+    expect(storedOf(site)).not.toContain(false);
+  });
+});

@@ -1,0 +1,230 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
+import { scratch } from "../../running-mirror.ts";
+
+// Each test runs several commands, each a process of its own.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const linux = "linux_amd64";
+const darwin = "darwin_arm64";
+const address = "registry.terraform.io/acme/widget";
+
+const otherDisk = findOtherDisk();
+
+let registry: Registry;
+let first: Release;
+let second: Release;
+let site: Site;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  const platforms = [linux, darwin];
+  first = await registry.publish({ version: "1.0.0", platforms, size: 9000 });
+  second = await registry.publish({ version: "1.1.0", platforms });
+  site = connectedSite(authority, registry);
+});
+afterAll(() => registry.stop());
+
+/** A file system in memory that Linux machines have. */
+function findOtherDisk(): string | undefined {
+  const candidate = "/dev/shm";
+  const device = statSync(candidate, { throwIfNoEntry: false })?.dev;
+  if (device !== undefined && device !== statSync(tmpdir()).dev)
+    return candidate;
+  console.error("NOT TESTED across file systems: there is no second one.");
+  return undefined;
+}
+
+function newTree(): string {
+  return join(scratch("tree"), "tree");
+}
+
+function exportTo(tree: string, ...args: readonly string[]) {
+  return site.run("export", "--to", tree, ...args);
+}
+
+function read(tree: string, name: string): unknown {
+  return JSON.parse(readFileSync(join(tree, address, name), "utf8"));
+}
+
+describe("export --to", () => {
+  it("writes archives and both documents, indented by two and sorted, and nothing else", async () => {
+    const tree = newTree();
+    const { status } = await exportTo(tree, "acme/widget@1.0.0");
+    expect(status).toBe(0);
+    const { filename, bytes, h1, sha256 } = first.archive(linux);
+    expect(readdirSync(join(tree, address))).toEqual([
+      "1.0.0.json",
+      "index.json",
+      filename,
+    ]);
+    expect(readFileSync(join(tree, address, filename)).equals(bytes)).toBe(
+      true,
+    );
+    expect(readFileSync(join(tree, address, "index.json"), "utf8")).toBe(
+      '{\n  "versions": {\n    "1.0.0": {}\n  }\n}',
+    );
+    const hashes = [h1, `zh:${sha256}`];
+    const archives = { [linux]: { hashes, url: filename } };
+    expect(readFileSync(join(tree, address, "1.0.0.json"), "utf8")).toBe(
+      JSON.stringify({ archives }, null, 2),
+    );
+  });
+
+  it("joins versions and platforms to what is there, also to what terraform wrote", async () => {
+    const tree = newTree();
+    const folder = join(tree, address);
+    mkdirSync(folder, { recursive: true });
+    const theirs = { hashes: [first.archive(darwin).h1], url: "theirs.zip" };
+    writeFileSync(
+      join(folder, "1.0.0.json"),
+      JSON.stringify({ archives: { [darwin]: theirs } }),
+    );
+    writeFileSync(
+      join(folder, "index.json"),
+      JSON.stringify({ versions: { "0.9.0": {}, "1.0.0": {} } }),
+    );
+    await exportTo(tree, "acme/widget@1.0.0");
+    await exportTo(tree, "--platform", darwin, "acme/widget@1.1.0");
+    expect(read(tree, "index.json")).toEqual({
+      versions: { "0.9.0": {}, "1.0.0": {}, "1.1.0": {} },
+    });
+    expect(read(tree, "1.0.0.json")).toMatchObject({
+      archives: { [darwin]: theirs, [linux]: { url: /linux/ } },
+    });
+    expect(read(tree, "1.1.0.json")).toMatchObject({
+      archives: { [darwin]: { url: second.archive(darwin).filename } },
+    });
+  });
+
+  it("links the stored archives, readable by all and not writable, and changes nothing the second time", async () => {
+    const tree = newTree();
+    await exportTo(tree, "acme/widget@1.0.0");
+    const describe = () =>
+      readdirSync(join(tree, address)).map((name) => {
+        const stat = statSync(join(tree, address, name));
+        return [name, stat.ino, stat.mtimeMs];
+      });
+    const before = describe();
+    const { filename } = first.archive(linux);
+    const { mode, nlink } = statSync(join(tree, address, filename));
+    expect(mode & 0o777).toBe(0o444);
+    expect(nlink).toBeGreaterThan(1);
+    expect((await exportTo(tree, "acme/widget@1.0.0")).status).toBe(0);
+    expect(describe()).toEqual(before);
+  });
+
+  it("puts an archive right that was changed, and keeps one that was copied", async () => {
+    const tree = newTree();
+    const folder = join(tree, address);
+    mkdirSync(folder, { recursive: true });
+    const { filename, bytes } = first.archive(linux);
+    const path = join(folder, filename);
+    writeFileSync(path, bytes);
+    const { ino } = statSync(path);
+    await exportTo(tree, "acme/widget@1.0.0");
+    expect(statSync(path).ino).toBe(ino);
+    const changed = Buffer.from(bytes);
+    changed[100] = (changed[100] ?? 0) ^ 1;
+    writeFileSync(path, changed);
+    await exportTo(tree, "acme/widget@1.0.0");
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+  });
+
+  it.skipIf(otherDisk === undefined)(
+    "copies where the file system of the store ends, and not again",
+    async () => {
+      const tree = mkdtempSync(join(otherDisk ?? "", "provender-tree-"));
+      onTestFinished(() => rmSync(tree, { recursive: true }));
+      await exportTo(tree, "acme/widget@1.0.0");
+      const { filename, bytes } = first.archive(linux);
+      const path = join(tree, address, filename);
+      const { nlink, ino } = statSync(path);
+      expect(nlink).toBe(1);
+      expect(readFileSync(path).equals(bytes)).toBe(true);
+      await exportTo(tree, "acme/widget@1.0.0");
+      expect(statSync(path).ino).toBe(ino);
+    },
+  );
+
+  it("never follows a link out of the folder", async () => {
+    const outside = scratch("outside");
+    writeFileSync(join(outside, "index.json"), '{"versions": {"6.6.6": {}}}');
+    const tree = newTree();
+    mkdirSync(join(tree, "registry.terraform.io"), { recursive: true });
+    symlinkSync(outside, join(tree, "registry.terraform.io", "acme"));
+    const linked = await exportTo(tree, "acme/widget@1.0.0");
+    expect(linked.stderr).toMatch(/acme could not be written: .* not a folder/);
+    expect(linked.status).toBe(1);
+
+    const other = newTree();
+    const folder = join(other, address);
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(join(outside, "index.json"), join(folder, "index.json"));
+    const target = join(outside, "target.zip");
+    symlinkSync(target, join(folder, first.archive(linux).filename));
+    const file = await exportTo(other, "acme/widget@1.0.0");
+    expect(file.stderr).toMatch(/index\.json could not be written: .* a link/);
+    expect(existsSync(target)).toBe(false);
+    expect(readdirSync(outside)).toEqual(["index.json"]);
+  });
+
+  it("leaves alone what is no document of a mirror, and says so", async () => {
+    const tree = newTree();
+    const path = join(tree, address, "index.json");
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, "<html>");
+    const { status, stderr } = await exportTo(tree, "acme/widget@1.0.0");
+    expect(stderr).toMatch(/index\.json could not be written: .*move it away/);
+    expect(status).toBe(1);
+    expect(readFileSync(path, "utf8")).toBe("<html>");
+  });
+
+  it("writes what could be had and names the rest", async () => {
+    const tree = newTree();
+    const specs = ["acme/widget@1.0.0", "acme/widget@7.7.7", "acme/none"];
+    const { status, stderr } = await exportTo(tree, ...specs);
+    expect(stderr).toContain("acme/widget 7.7.7");
+    expect(stderr).toContain("acme/none");
+    expect(status).toBe(1);
+    expect(read(tree, "index.json")).toEqual({ versions: { "1.0.0": {} } });
+  });
+
+  it("wants to know what and where to", async () => {
+    const nowhere = await site.run("export", "acme/widget@1.0.0");
+    expect(nowhere.stderr).toMatch(/--to DIR or --bundle FILE/);
+    expect(nowhere.status).toBe(2);
+    const nothing = await site.run("export", "--to", newTree());
+    expect(nothing.status).toBe(2);
+    const file = join(scratch("bundle"), "missing", "a.tar");
+    const spec = "acme/widget@1.0.0";
+    const unwritable = await site.run("export", "--bundle", file, spec);
+    expect(unwritable.stderr).toMatch(/a\.tar could not be written: ENOENT/);
+    expect(unwritable.status).toBe(1);
+  });
+});

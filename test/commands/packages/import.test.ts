@@ -1,0 +1,291 @@
+import { readFileSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { createSigner } from "../../fakes/signing.ts";
+import {
+  connectedSite,
+  exportBundle,
+  offlineSite,
+  takeApart,
+  type Site,
+} from "../../mirror/bundles/bundles.ts";
+import { runCommand } from "../../running-command.ts";
+
+// Each test runs several commands, each a process of its own.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const linux = "linux_amd64";
+const darwin = "darwin_arm64";
+const both = ["--platform", linux, "--platform", darwin];
+const widget = "registry.terraform.io/acme/widget";
+
+let authority: Authority;
+let registry: Registry;
+let release: Release;
+let here: Site;
+let bundle: string;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    version: "1.2.3",
+    platforms: [linux, darwin, "windows_amd64"],
+    size: 30_000,
+  });
+  here = connectedSite(authority, registry);
+  bundle = await exportBundle(here, ...both, "acme/widget@1.2.3");
+});
+afterAll(() => registry.stop());
+
+function blobOf(site: Site, sha256: string): string {
+  const folder = join(site.directory, "blobs", "v1", "sha256");
+  return join(folder, sha256.slice(0, 2), sha256);
+}
+
+function decide(site: Site, ...args: readonly string[]) {
+  const [action = "", ...rest] = args;
+  const flags = ["--config", site.configFile];
+  return runCommand(["trust", action, ...flags, ...rest]);
+}
+
+describe("a bundle", () => {
+  it("has equal bytes for equal content, whichever store it comes from", async () => {
+    const other = connectedSite(authority, registry);
+    const again = await exportBundle(other, ...both, "acme/widget@1.2.3");
+    expect(readFileSync(again).equals(readFileSync(bundle))).toBe(true);
+  });
+
+  it("carries the manifest first, then proofs, then archives by digest", () => {
+    const { manifest, members } = takeApart(readFileSync(bundle));
+    const digests = [linux, darwin]
+      .map((platform) => release.archive(platform).sha256)
+      .toSorted();
+    expect(members.map(({ name }) => name)).toEqual([
+      `proofs/${manifest.releases[0]?.proof ?? ""}.json`,
+      ...digests.map((sha256) => `archives/${sha256}.zip`),
+    ]);
+    expect(manifest.releases[0]?.platforms).toEqual([
+      darwin,
+      linux,
+      "windows_amd64",
+    ]);
+  });
+
+  it("is not written over a damaged archive, and the old one stays", async () => {
+    const site = connectedSite(authority, registry);
+    const file = await exportBundle(site, "acme/widget@1.2.3");
+    const before = readFileSync(file);
+    truncateSync(blobOf(site, release.archive(linux).sha256), 100);
+    const again = ["export", "--bundle", file, "acme/widget@1.2.3"] as const;
+    await registry.stop();
+    const ran = await site.run(...again);
+    await registry.restart();
+    expect(ran.stderr).toMatch(/linux_amd64: .*could not be reached/);
+    expect(ran.status).toBe(1);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect((await site.run(...again)).status).toBe(0);
+  });
+});
+
+describe("import", () => {
+  it("fills an empty store and writes nothing the second time", async () => {
+    const site = offlineSite();
+    const first = await site.run("import", bundle);
+    expect(first.stderr).toContain(`${widget} 1.2.3: 2 archives imported`);
+    expect(first.status).toBe(0);
+    const stored = readFileSync(blobOf(site, release.archive(linux).sha256));
+    expect(stored.equals(release.archive(linux).bytes)).toBe(true);
+
+    const before = site.snapshot();
+    const second = await site.run("import", bundle);
+    expect(second.stderr).toContain(
+      `${widget} 1.2.3: 2 archives already there`,
+    );
+    expect(second.status).toBe(0);
+    expect(site.snapshot()).toEqual(before);
+  });
+
+  it("replaces a stored archive that was cut short", async () => {
+    const site = offlineSite();
+    await site.run("import", bundle);
+    const path = blobOf(site, release.archive(linux).sha256);
+    truncateSync(path, 10);
+    const { stderr } = await site.run("import", bundle);
+    expect(stderr).toContain("1 archives imported, 1 already there");
+    expect(readFileSync(path).equals(release.archive(linux).bytes)).toBe(true);
+  });
+
+  it("takes what rules and keys allow and names what they do not, with the reason", async () => {
+    const gadget = await registry.publish({ type: "gadget", version: "1.0.0" });
+    const two = await exportBundle(here, "acme/widget@1.2.3", "acme/gadget");
+    const deny = { match: "*/acme/widget", action: "deny" };
+    const site = offlineSite({ config: { policy: { rules: [deny] } } });
+    const { status, stderr } = await site.run("import", two);
+    expect(stderr).toMatch(/widget 1\.2\.3: .*denied by "policy.rules\[0\]"/);
+    expect(stderr).toContain("acme/gadget 1.0.0: 1 archives imported");
+    expect(status).toBe(1);
+    const stored = [...site.snapshot().keys()];
+    const blobs = stored.filter((path) => path.startsWith("blobs/"));
+    expect(blobs).toHaveLength(1);
+    expect(blobs[0]).toContain(gadget.archive(linux).sha256);
+  });
+
+  it("holds back what is too young by its signature", async () => {
+    const yesterday = new Date(Date.now() - 86_400_000);
+    await registry.publish({
+      type: "young",
+      version: "1.0.0",
+      signedAt: yesterday,
+    });
+    const young = await exportBundle(here, "acme/young@1.0.0");
+    const site = offlineSite({ config: { policy: { minimumAge: "7d" } } });
+    const { status, stderr } = await site.run("import", young);
+    expect(stderr).toMatch(/held back by "policy.minimumAge".* until 20/);
+    expect(status).toBe(1);
+    const older = offlineSite({ config: { policy: { minimumAge: "1h" } } });
+    expect((await older.run("import", young)).status).toBe(0);
+  });
+
+  it("refuses a hostname that is not served and a release without a signature", async () => {
+    const origins = { "registry.opentofu.org": {} };
+    const elsewhere = offlineSite({ config: { origins } });
+    const { stderr } = await elsewhere.run("import", bundle);
+    expect(stderr).toContain("does not serve registry.terraform.io");
+    expect(elsewhere.snapshot().size).toBe(0);
+
+    await registry.publish({
+      type: "unsigned",
+      version: "1.0.0",
+      signature: "unlisted",
+      signingKeys: [],
+    });
+    const lax = { origin: { signatures: "when-published" } };
+    const from = connectedSite(authority, registry, lax);
+    const unsigned = await exportBundle(from, "acme/unsigned@1.0.0");
+    const strict = offlineSite();
+    const refused = await strict.run("import", unsigned);
+    expect(refused.stderr).toContain("publishes no signing key");
+    expect(strict.snapshot().size).toBe(0);
+    expect((await offlineSite(lax).run("import", unsigned)).status).toBe(0);
+  });
+
+  it("says what is missing of an incremental bundle, and completes what the first one brought", async () => {
+    const next = await registry.publish({
+      version: "1.3.0",
+      platforms: [linux],
+    });
+    const specs = [
+      "--platform",
+      linux,
+      "acme/widget@1.2.3",
+      "acme/widget@1.3.0",
+    ];
+    const from = connectedSite(authority, registry);
+    const small = await exportBundle(from, "--since", bundle, ...specs);
+    const { members } = takeApart(readFileSync(small));
+    const { sha256 } = next.archive(linux);
+    expect(members.map(({ name }) => name.replace(/\/.*/, ""))).toEqual([
+      "proofs",
+      "archives",
+    ]);
+    expect(members[1]?.name).toBe(`archives/${sha256}.zip`);
+
+    const empty = offlineSite();
+    const alone = await empty.run("import", small);
+    expect(alone.stderr).toMatch(/widget 1\.2\.3 is neither in the bundle nor/);
+    expect(alone.stderr).toContain(`${widget} 1.3.0: 1 archives imported`);
+    expect(alone.status).toBe(1);
+
+    const site = offlineSite();
+    await site.run("import", bundle);
+    expect((await site.run("import", small)).status).toBe(0);
+  });
+
+  it("brings another platform of a release that is stored", async () => {
+    const first = await exportBundle(
+      here,
+      "--platform",
+      linux,
+      "acme/widget@1.2.3",
+    );
+    const site = offlineSite();
+    await site.run("import", first);
+    const more = await exportBundle(
+      here,
+      "--since",
+      first,
+      ...both,
+      "acme/widget@1.2.3",
+    );
+    const { stderr } = await site.run("import", more);
+    expect(stderr).toContain("1 archives imported, 1 already there");
+  });
+
+  it("can be asked for a file that is none", async () => {
+    const site = offlineSite();
+    const { status, stderr } = await site.run("import", "/nowhere/a.tar");
+    expect(stderr).toMatch(/a\.tar is refused as a bundle .*ENOENT/);
+    expect(status).toBe(1);
+    expect((await site.run("import", site.directory)).status).toBe(1);
+  });
+});
+
+describe("trust across the gap", () => {
+  it("takes every key of the first bundle of a namespace, and later ones only when approved", async () => {
+    const [old, current, late] = await Promise.all(
+      ["old", "current", "late"].map((name) => createSigner({ name })),
+    );
+    if (!old || !current || !late) throw new Error("no signers");
+    const namespace = "keys";
+    await registry.publish({ namespace, version: "1.0.0", signer: old });
+    await registry.publish({ namespace, version: "2.0.0", signer: current });
+    const first = await exportBundle(here, "keys/widget@all");
+    await registry.publish({ namespace, version: "3.0.0", signer: late });
+    const from = connectedSite(authority, registry);
+    const second = await exportBundle(from, "keys/widget@all");
+
+    const site = offlineSite();
+    expect((await site.run("import", first)).stderr).toContain("2 archives");
+    const before = site.snapshot();
+    const refused = await site.run("import", second);
+    expect(refused.stderr).toMatch(/keys\/widget 3\.0\.0: .*held back because/);
+    expect(refused.status).toBe(1);
+    expect(site.snapshot()).toEqual(before);
+
+    await decide(site, "approve", "keys/widget@3.0.0");
+    expect((await site.run("import", second)).status).toBe(0);
+  });
+
+  it("keeps what was seen first, says so, and takes the other after approval", async () => {
+    const registry = await startRegistry({ authority });
+    const first = await registry.publish({ version: "5.0.0", size: 1000 });
+    const one = await exportBundle(
+      connectedSite(authority, registry),
+      "acme/widget@5.0.0",
+    );
+    const second = await registry.republish(first);
+    const two = await exportBundle(
+      connectedSite(authority, registry),
+      "acme/widget@5.0.0",
+    );
+    await registry.stop();
+    const site = offlineSite();
+    await site.run("import", one);
+    const refused = await site.run("import", two);
+    expect(refused.stderr).toMatch(/has other content in the bundle/);
+    expect(refused.status).toBe(1);
+    const has = (sha256: string) =>
+      [...site.snapshot().keys()].some((path) => path.endsWith(sha256));
+    expect(has(first.archive(linux).sha256)).toBe(true);
+    expect(has(second.archive(linux).sha256)).toBe(false);
+
+    await decide(site, "approve", "acme/widget@5.0.0");
+    expect((await site.run("import", two)).status).toBe(0);
+    expect(has(second.archive(linux).sha256)).toBe(true);
+    rmSync(site.directory, { recursive: true });
+  });
+});

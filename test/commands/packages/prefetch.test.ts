@@ -1,0 +1,284 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { alteredByte, onlyFor, status } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand, type CommandOptions } from "../../running-command.ts";
+import { scratch } from "../../running-mirror.ts";
+import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+let release: Release;
+
+const linux = ["--platform", "linux_amd64"];
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (const version of ["1.0.0", "1.1.0", "2.0.0", "2.1.0-rc1"])
+    await registry.publish({ version, platforms: ["linux_amd64"] });
+  release = await registry.publish({
+    type: "gadget",
+    version: "1.2.3",
+    platforms: ["linux_amd64", "darwin_arm64"],
+    size: 400_000,
+  });
+  await registry.publish({ type: "wheel", version: "3.0.0", size: 400_000 });
+  config = originsOf(authority, registry);
+});
+
+afterAll(() => registry.stop());
+
+beforeEach(() => {
+  registry.heal();
+  registry.requests.clear();
+});
+
+interface Printed {
+  readonly packages: readonly {
+    readonly provider: string;
+    readonly version: string;
+    readonly platform: string;
+    readonly outcome: string;
+    readonly h1?: string;
+    readonly sha256?: string;
+    readonly error?: { readonly code: string; readonly message: string };
+  }[];
+  readonly problems: readonly { readonly message: string }[];
+  readonly interrupted: boolean;
+}
+
+async function prefetch(
+  args: readonly string[],
+  {
+    storage = makeStorage(config),
+    ...options
+  }: CommandOptions & { readonly storage?: CommandStorage } = {},
+) {
+  const command = ["prefetch", "--json", "--config", storage.configFile];
+  const run = await runCommand([...command, ...args], options);
+  const printed = JSON.parse(run.stdout === "" ? "{}" : run.stdout) as Printed;
+  return { ...run, storage, printed };
+}
+
+function outcomes({ packages }: Printed): readonly string[] {
+  return packages.map(
+    ({ provider, version, platform, outcome }) =>
+      `${provider.replace("registry.terraform.io/acme/", "")} ${version} ${platform} ${outcome}`,
+  );
+}
+
+function lockFile(version: string, ...hashes: readonly string[]): string {
+  const list = hashes.map((hash) => `    "${hash}",\n`).join("");
+  const text = `\nprovider "registry.terraform.io/acme/gadget" {\n  version = "${version}"\n  hashes = [\n${list}  ]\n}\n`;
+  return join(
+    makeDirectory({ ".terraform.lock.hcl": text }),
+    ".terraform.lock.hcl",
+  );
+}
+
+describe("prefetch by SPEC", () => {
+  it.each([
+    ["acme/widget", ["widget 2.0.0"]],
+    ["acme/widget@latest:2", ["widget 1.1.0", "widget 2.0.0"]],
+    ["acme/widget@~> 1.0", ["widget 1.0.0", "widget 1.1.0"]],
+    ["acme/widget@>= 1.1, != 2.0.0", ["widget 1.1.0"]],
+    ["acme/widget@2.1.0-rc1", ["widget 2.1.0-rc1"]],
+    [
+      "registry.terraform.io/acme/widget@all",
+      ["widget 1.0.0", "widget 1.1.0", "widget 2.0.0"],
+    ],
+  ])("fetches %s", async (spec, expected) => {
+    const { status: exit, printed } = await prefetch([...linux, spec]);
+    expect(outcomes(printed)).toEqual(
+      expected.map((one) => `${one} linux_amd64 fetched`),
+    );
+    expect(exit).toBe(0);
+  });
+
+  it("passes over platforms that one of many versions is not made for, but not those of the one that was named", async () => {
+    const flags = [...linux, "--platform", "windows_386"];
+    const many = await prefetch([...flags, "acme/widget@~> 1.0"]);
+    expect(outcomes(many.printed)).toContain("widget 1.0.0 windows_386 absent");
+    expect(many.status).toBe(0);
+    const named = await prefetch([...flags, "acme/widget@1.0.0"]);
+    expect(named.stderr).toMatch(
+      /widget 1\.0\.0 windows_386: .* does not exist/,
+    );
+    expect(named.status).toBe(1);
+  });
+
+  it.each([
+    [["acme"], /"acme" is not a provider address/],
+    [["acme/widget@1.x"], /"1\.x" is not a version constraint/],
+    [["--platform", "linux", "acme/widget"], /"linux" is not a platform/],
+    [[], /give SPECs, --list, --lock-file or --directory/],
+  ])("refuses %j with status 2", async (args, problem) => {
+    const { status: exit, stderr } = await prefetch(args);
+    expect(stderr).toMatch(problem);
+    expect(exit).toBe(2);
+    expect(registry.requests.count()).toBe(0);
+  });
+
+  it("takes SPECs from a file and from standard input, and goes on after a bad line", async () => {
+    const file = join(scratch("list"), "specs");
+    writeFileSync(
+      file,
+      "# ours\n\n acme/widget@1.0.0 # pinned\r\nnonsense\nacme/gadget\n",
+    );
+    const {
+      status: exit,
+      stderr,
+      printed,
+    } = await prefetch([...linux, "--list", file, "--list", "-"], {
+      input: "acme/wheel@3.0.0\n",
+    });
+    expect(outcomes(printed)).toEqual([
+      "gadget 1.2.3 linux_amd64 fetched",
+      "wheel 3.0.0 linux_amd64 fetched",
+      "widget 1.0.0 linux_amd64 fetched",
+    ]);
+    expect(stderr).toContain(`${file}:4: "nonsense" is not a provider address`);
+    expect(exit).toBe(1);
+  });
+});
+
+describe("prefetch by lock file", () => {
+  const both = [...linux, "--platform", "darwin_arm64"];
+
+  it("is content when one hash matches, whichever it is", async () => {
+    const [linuxArchive, darwin] = release.archives;
+    const file = lockFile(
+      "1.2.3",
+      linuxArchive?.h1 ?? "",
+      `zh:${darwin?.sha256 ?? ""}`,
+      "zh:0000",
+    );
+    const { status: exit, printed } = await prefetch([
+      ...both,
+      "--lock-file",
+      file,
+    ]);
+    expect(printed.packages.map(({ h1 }) => h1)).toEqual([
+      darwin?.h1,
+      linuxArchive?.h1,
+    ]);
+    expect(exit).toBe(0);
+  });
+
+  it("fails a package that the file does not list, and says what it lists and what was found", async () => {
+    const [linuxArchive] = release.archives;
+    const file = lockFile("1.2.3", "h1:other=", `zh:${linuxArchive?.sha256}`);
+    const run = await prefetch([...both, "--lock-file", file]);
+    expect(outcomes(run.printed)).toEqual([
+      "gadget 1.2.3 darwin_arm64 failed",
+      "gadget 1.2.3 linux_amd64 fetched",
+    ]);
+    const darwin = release.archive("darwin_arm64");
+    expect(run.stderr).toContain(`${file}:2 locks: it lists h1:other=, zh:`);
+    expect(run.stderr).toContain(`${darwin.h1}, zh:${darwin.sha256}`);
+    expect(run.status).toBe(1);
+  });
+
+  it("fetches nothing when the file's hashes of archives tell already", async () => {
+    const file = lockFile("1.2.3", "zh:0000");
+    const run = await prefetch([...linux, "--lock-file", file]);
+    expect(run.printed.packages[0]?.error?.code).toBe("lock-mismatch");
+    expect(registry.requests.count("archive")).toBe(0);
+    expect(run.status).toBe(1);
+  });
+
+  it("holds a package against every file that locks it", async () => {
+    const good = lockFile("1.2.3", release.archive("linux_amd64").h1);
+    const bad = lockFile("1.2.3", "h1:other=");
+    const files = ["--lock-file", good, "--lock-file", bad];
+    const run = await prefetch([...linux, ...files]);
+    expect(run.stderr).toContain(`${bad}:2 locks`);
+    expect(run.stderr).not.toContain(`${good}:2 locks`);
+  });
+
+  it("searches directories for lock files and for what is only required", async () => {
+    const h1 = release.archive("linux_amd64").h1;
+    const directory = makeDirectory({
+      "a/.terraform.lock.hcl": `provider "registry.terraform.io/acme/gadget" {\n  version = "1.2.3"\n  hashes = ["${h1}"]\n}\n`,
+      "a/main.tf":
+        'terraform {\n  required_providers {\n    gadget = { source = "acme/gadget" }\n    widget = { source = "acme/widget", version = "~> 1.0" }\n  }\n}\n',
+      "b/main.tf": "terraform {\n",
+      "c/main.tf":
+        'terraform {\n  required_providers {\n    widget = { source = "acme/widget", version = "> 9" }\n  }\n}\n',
+    });
+    const run = await prefetch([...linux, "--directory", directory]);
+    expect(outcomes(run.printed)).toEqual([
+      "gadget 1.2.3 linux_amd64 fetched",
+      "widget 1.1.0 linux_amd64 fetched",
+    ]);
+    expect(run.stderr).toMatch(/b\/main\.tf:\d: /);
+    expect(run.stderr).toMatch(
+      /No version of registry\.terraform\.io\/acme\/widget matches "> 9\.0\.0" \(.*c\/main\.tf:3\)/,
+    );
+    expect(run.status).toBe(1);
+  });
+});
+
+describe("prefetch when something is wrong", () => {
+  it("names each bad package and fetches the others", async () => {
+    registry.script("archive", onlyFor(/gadget/, alteredByte(1000)));
+    registry.script("package", onlyFor(/wheel/, status(404)));
+    const run = await prefetch([
+      ...linux,
+      "acme/gadget",
+      "acme/wheel",
+      "acme/widget",
+      "acme/nothing",
+    ]);
+    expect(outcomes(run.printed)).toEqual([
+      "gadget 1.2.3 linux_amd64 failed",
+      "wheel 3.0.0 linux_amd64 failed",
+      "widget 2.0.0 linux_amd64 fetched",
+    ]);
+    expect(run.stderr).toMatch(/gadget.* is refused: expected SHA-256/);
+    expect(run.stderr).toMatch(/wheel 3\.0\.0.* does not exist/);
+    expect(run.stderr).toMatch(/acme\/nothing does not exist/);
+    expect(run.stderr).toMatch(/1 fetched .*, 3 failed\.$/m);
+    expect(run.stderr).not.toMatch(/^\s+at /m);
+    expect(run.status).toBe(1);
+    expect(readdirSync(join(run.storage.directory, "staging"))).toEqual([]);
+  });
+
+  it("ends in order on Ctrl-C, and goes on where it was", async () => {
+    const stopping = barrier();
+    registry.script("archive", onlyFor(/gadget/, stopping.afterBytes(200_000)));
+    const wheel = registry.requests.reach("archive", 3);
+    const args = [...linux, "acme/gadget", "acme/wheel", "acme/widget"];
+    const storage = makeStorage(config);
+    const first = await prefetch(args, {
+      storage,
+      interruptAfter: Promise.all([wheel, stopping.reached]),
+    });
+    stopping.release();
+    expect(first.stderr).toMatch(
+      /^Interrupted with \d of 3 packages not stored: run the same command again/m,
+    );
+    expect(first.stderr).not.toMatch(/^\s+at |^\{/m);
+    expect(first.printed.interrupted).toBe(true);
+    expect(outcomes(first.printed)).toContain(
+      "gadget 1.2.3 linux_amd64 interrupted",
+    );
+    expect(first.status).toBe(1);
+    expect(readdirSync(join(storage.directory, "staging"))).toEqual([]);
+
+    registry.heal();
+    registry.requests.clear();
+    const second = await prefetch(args, { storage });
+    expect(second.status).toBe(0);
+    const stored = outcomes(first.printed).filter((one) =>
+      one.endsWith("fetched"),
+    );
+    expect(registry.requests.count("archive")).toBe(3 - stored.length);
+  });
+});
