@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { keepCompiledCode } from "./config/compiled-code.ts";
+import { keepCompiledCode } from "./main/compiled-code.ts";
 
 // Before anything else is loaded.
 keepCompiledCode();

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { loadConfiguration } from "../../src/config.ts";
+import { loadConfiguration } from "../../src/config/load.ts";
 import { PackageHashThreads } from "../../src/verification/archives/package-hash-threads.ts";
 import { zipLimits } from "../../src/wiring/threads.ts";
 import { makeArchive } from "../../test/fakes/archive.ts";

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 import { formatPlatform, parsePlatform, type Platform } from "./platform.ts";
 import type { ProviderAddress } from "./provider-address.ts";
 import { isVersion, type Version } from "./version.ts";

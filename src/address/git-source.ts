@@ -1,4 +1,4 @@
-import { ModuleSourceRefused } from "../errors.ts";
+import { ModuleSourceRefused } from "../errors/index.ts";
 
 /**
  * A narrower form than git's own (git-check-ref-format): nothing that a command line, a refspec or the syntax of revisions

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 
 /** A SHA-256 digest as 64 lower-case hexadecimal digits; nothing is known about who vouches for it. */
 export type Sha256 = string & { readonly __brand: "sha256" };

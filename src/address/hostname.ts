@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 
 /** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
 export type Hostname = string & { readonly __brand: "hostname" };

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /** HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block. */

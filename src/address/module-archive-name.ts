@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 
 /** How a module's files are packed. */
 export type ArchiveFormat = "tar.gz" | "tar.bz2" | "tar.xz" | "zip";

@@ -1,4 +1,4 @@
-import { ModuleSourceRefused } from "../errors.ts";
+import { ModuleSourceRefused } from "../errors/index.ts";
 import {
   findArchiveFormat,
   findFormatOfPath,

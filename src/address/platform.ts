@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 
 /** An operating system and an architecture in Go's words, such as linux_amd64. */
 export interface Platform {

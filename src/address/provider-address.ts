@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /** HOSTNAME/NAMESPACE/TYPE, as in a `source` of required_providers. */

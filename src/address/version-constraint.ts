@@ -1,5 +1,5 @@
 import semver from "semver";
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 import { compareVersions, isVersion, type Version } from "./version.ts";
 
 const operators = [">", ">=", "=", "~>", "<=", "<", "!="] as const;

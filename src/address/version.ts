@@ -1,5 +1,5 @@
 import semver from "semver";
-import { MalformedAddress } from "../errors.ts";
+import { MalformedAddress } from "../errors/index.ts";
 
 /** A strict semantic version without a leading `v`, at most 128 characters. */
 export type Version = string & { readonly __brand: "version" };

@@ -1,5 +1,5 @@
 import { isAbsolute, join, resolve } from "node:path";
-import { ConfigurationInvalid } from "../errors.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** What surrounds the process, handed in so that nothing below reads it again. */

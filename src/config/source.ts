@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { ConfigurationInvalid } from "../errors.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
 import type { Surroundings } from "./environment.ts";
 import { readTextFile, reasonOf } from "./text-file.ts";
 

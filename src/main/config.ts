@@ -1,5 +1,5 @@
 import { formatExplanation } from "../commands/operate/policy-explanation.ts";
-import { formatConfiguration, loadConfiguration } from "../config.ts";
+import { formatConfiguration, loadConfiguration } from "../config/load.ts";
 import { wireRules } from "../wiring/rules.ts";
 
 export interface CheckFlags {

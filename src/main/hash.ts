@@ -1,5 +1,5 @@
 import { runHash } from "../commands/operate/hash.ts";
-import { loadConfiguration } from "../config.ts";
+import { loadConfiguration } from "../config/load.ts";
 import { zipLimits } from "../wiring/threads.ts";
 
 export async function hash(

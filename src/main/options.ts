@@ -1,6 +1,6 @@
 import { parsePlatform, type Platform } from "../address/platform.ts";
 import { machinePlatform } from "../commands/operate/machine-platform.ts";
-import type { Configuration } from "../config.ts";
+import type { Configuration } from "../config/load.ts";
 
 /** The flags that choose packages. */
 export interface SelectionFlags {

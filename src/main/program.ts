@@ -6,7 +6,7 @@ import {
   MalformedAddress,
   NothingAsked,
   ProvenderError,
-} from "../errors.ts";
+} from "../errors/index.ts";
 import type { ExportFlags } from "./air-gap.ts";
 import { collect } from "./collect.ts";
 import type { CheckFlags } from "./config.ts";

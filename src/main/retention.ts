@@ -1,8 +1,8 @@
 import { runPrune } from "../commands/operate/prune.ts";
 import { makeProgress } from "../commands/progress/progress.ts";
 import { runVerify } from "../commands/operate/verify.ts";
-import { loadConfiguration } from "../config.ts";
-import { wireMirror } from "../wiring.ts";
+import { loadConfiguration } from "../config/load.ts";
+import { wireMirror } from "../wiring/command.ts";
 import { untilStopped } from "./options.ts";
 
 export interface PruneFlags {

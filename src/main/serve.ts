@@ -1,5 +1,5 @@
 import { runServe } from "../commands/operate/serve.ts";
-import { loadConfiguration } from "../config.ts";
+import { loadConfiguration } from "../config/load.ts";
 import { wireDaemon } from "../wiring/daemon.ts";
 
 export async function serve({

@@ -5,8 +5,8 @@ import {
   withdrawApproval,
   type TrustParts,
 } from "../commands/operate/trust.ts";
-import { loadConfiguration } from "../config.ts";
-import { wireLedger } from "../wiring.ts";
+import { loadConfiguration } from "../config/load.ts";
+import { wireLedger } from "../wiring/command.ts";
 
 export interface TrustFlags {
   readonly config?: string;

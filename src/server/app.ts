@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import { ProvenderError } from "../errors.ts";
+import { ProvenderError } from "../errors/index.ts";
 import { onBehalfOf, type Asker } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";

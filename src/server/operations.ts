@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { NotReady } from "../errors.ts";
+import { NotReady } from "../errors/index.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 /** What `/readyz` and the service manager are told. */

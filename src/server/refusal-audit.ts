@@ -1,4 +1,4 @@
-import type { ProvenderError } from "../errors.ts";
+import type { ProvenderError } from "../errors/index.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import {
   findRegistryPath,

@@ -1,4 +1,4 @@
-import { ProvenderError } from "../errors.ts";
+import { ProvenderError } from "../errors/index.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { pathOf } from "./http/raw-request.ts";

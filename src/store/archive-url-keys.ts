@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { open } from "node:fs/promises";
 import { z } from "zod";
-import { StoreUnusable } from "../errors.ts";
+import { StoreUnusable } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { StoreInUse, StoreUnusable } from "../errors.ts";
+import { StoreInUse, StoreUnusable } from "../errors/index.ts";
 import type { StoreLayout } from "./layout.ts";
 
 /** Makes the folders of a store; throws StoreUnusable when they cannot be made or written. */

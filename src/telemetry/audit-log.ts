@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { StoreUnusable, TooBusy } from "../errors.ts";
+import { StoreUnusable, TooBusy } from "../errors/index.ts";
 import { currentAsker } from "./asker.ts";
 import { formatAuditEntry, type AuditEntry } from "./audit-entry.ts";
 import { AuditFile } from "./audit-file.ts";

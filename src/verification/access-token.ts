@@ -7,7 +7,7 @@ import {
   type JWK,
   type JWTPayload,
 } from "jose";
-import { TokenRefused } from "../errors.ts";
+import { TokenRefused } from "../errors/index.ts";
 
 /** Whose tokens are taken, and for whom they have to be. */
 export interface TokenExpectation {

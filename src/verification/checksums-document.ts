@@ -1,5 +1,5 @@
 import type { Sha256 } from "../address/hash.ts";
-import { ChecksumsMalformed } from "../errors.ts";
+import { ChecksumsMalformed } from "../errors/index.ts";
 
 const line = /^([0-9a-fA-F]{64})[ \t]+([^\s*]\S*)$/;
 

@@ -3,7 +3,7 @@ import {
   ArchiveNotSigned,
   ChecksumConflict,
   SignatureRefused,
-} from "../errors.ts";
+} from "../errors/index.ts";
 import { parseChecksumsDocument } from "./checksums-document.ts";
 import type {
   Fingerprint,

@@ -1,4 +1,4 @@
-import type { Configuration } from "../config.ts";
+import type { Configuration } from "../config/load.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { ConnectionCaps } from "../server/http/connection-caps.ts";
 import { MetadataCaps } from "../server/http/metadata-caps.ts";

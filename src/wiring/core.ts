@@ -1,6 +1,6 @@
 import type { Sha256 } from "../address/hash.ts";
-import { type Configuration } from "../config.ts";
-import { StoreFull } from "../errors.ts";
+import { type Configuration } from "../config/load.ts";
+import { StoreFull } from "../errors/index.ts";
 import { Admission, type AdmissionRules } from "../mirror/trust/admission.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";

@@ -1,6 +1,6 @@
 import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
-import { type Configuration } from "../config.ts";
+import { type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";

@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import { type Configuration } from "../config.ts";
+import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import { FrontPage } from "../server/web/front-page.ts";
 import { ModuleRegistryFace } from "../server/protocols/module-registry.ts";

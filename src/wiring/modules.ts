@@ -1,4 +1,4 @@
-import { type Configuration, type Limits } from "../config.ts";
+import { type Configuration, type Limits } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Configuration } from "../config.ts";
+import { type Configuration } from "../config/load.ts";
 import { systemClock } from "../mirror/cache/clock.ts";
 import { OpenIdProvider } from "../origin/registries/openid-provider.ts";
 import { AccessTokens } from "../server/access/access-tokens.ts";

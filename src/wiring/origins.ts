@@ -1,4 +1,7 @@
-import { type Configuration, type OriginConfiguration } from "../config.ts";
+import {
+  type Configuration,
+  type OriginConfiguration,
+} from "../config/load.ts";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import type { LearntDigests } from "../mirror/releases/learnt-digests.ts";

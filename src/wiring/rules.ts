@@ -1,5 +1,5 @@
-import { type Configuration } from "../config.ts";
-import { ConfigurationInvalid, MalformedAddress } from "../errors.ts";
+import { type Configuration } from "../config/load.ts";
+import { ConfigurationInvalid, MalformedAddress } from "../errors/index.ts";
 import { type AdmissionRules } from "../mirror/trust/admission.ts";
 import { parseProviderPattern } from "../mirror/trust/policy-pattern.ts";
 import { parsePolicy } from "../mirror/trust/policy.ts";

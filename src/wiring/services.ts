@@ -1,4 +1,4 @@
-import { type Configuration } from "../config.ts";
+import { type Configuration } from "../config/load.ts";
 import { type Services } from "../server/protocols/service-discovery.ts";
 
 /** Every service that the daemon offers under its own hostname; those of registries are of one origin. */

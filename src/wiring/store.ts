@@ -1,4 +1,4 @@
-import { type Configuration } from "../config.ts";
+import { type Configuration } from "../config/load.ts";
 import {
   listIrreplaceable,
   type KeptReleases,

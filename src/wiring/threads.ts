@@ -1,5 +1,5 @@
-import { type Configuration, type Limits } from "../config.ts";
-import { SignatureUndecided } from "../errors.ts";
+import { type Configuration, type Limits } from "../config/load.ts";
+import { SignatureUndecided } from "../errors/index.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
 import { type PackageLimits } from "../verification/archives/zip-directory.ts";

@@ -1,4 +1,4 @@
-import { type Configuration } from "../config.ts";
+import { type Configuration } from "../config/load.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog } from "../telemetry/audit-log.ts";

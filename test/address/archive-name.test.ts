@@ -6,7 +6,7 @@ import {
 import { parsePlatform } from "../../src/address/platform.ts";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 
 const address = parseProviderAddress("hashicorp/null");
 

@@ -5,7 +5,7 @@ import {
   parsePackageHash,
   parseSha256,
 } from "../../src/address/hash.ts";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 
 const digest = createHash("sha256").update("provender");
 const hex = digest.copy().digest("hex");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseHostname } from "../../src/address/hostname.ts";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 
 const label = "a".repeat(63);
 const longest = `${label}.${label}.${label}.${"a".repeat(61)}`;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatPlatform, parsePlatform } from "../../src/address/platform.ts";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 
 test.each(["linux_amd64", "windows_386", "arbitrary_os", "darwin_arm64"])(
   "reads the platform %s and writes it again",

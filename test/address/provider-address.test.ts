@@ -3,7 +3,7 @@ import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../src/address/provider-address.ts";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 
 const longest = "a".repeat(64);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 import { formatProviderAddress } from "../../src/address/provider-address.ts";
 import {
   parseProviderSpec,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import {
   formatVersionConstraint,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MalformedAddress } from "../../src/errors.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 import { compareVersions, parseVersion } from "../../src/address/version.ts";
 
 test.each([

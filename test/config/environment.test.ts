@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadHostToken } from "../../src/config.ts";
+import { loadHostToken } from "../../src/config/load.ts";
 import { load, refusal } from "./written.ts";
 
 describe("the environment", () => {

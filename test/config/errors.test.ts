@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationInvalid } from "../../src/errors.ts";
+import { ConfigurationInvalid } from "../../src/errors/index.ts";
 import { load, refusal } from "./written.ts";
 
 describe("an unknown key", () => {

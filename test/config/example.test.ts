@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { formatConfiguration, loadConfiguration } from "../../src/config.ts";
+import {
+  formatConfiguration,
+  loadConfiguration,
+} from "../../src/config/load.ts";
 import { listKeys } from "../../src/config/explain.ts";
 import { configurationSchema } from "../../src/config/schema.ts";
 import { load } from "./written.ts";

@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { formatConfiguration, type Configuration } from "../../src/config.ts";
+import {
+  formatConfiguration,
+  type Configuration,
+} from "../../src/config/load.ts";
 import { configurationSchema } from "../../src/config/schema.ts";
 import { load, temporaryFolder, writeInto } from "./written.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { parseHostname } from "../../src/address/hostname.ts";
-import type { OriginConfiguration } from "../../src/config.ts";
+import type { OriginConfiguration } from "../../src/config/load.ts";
 import { load, refusal, temporaryFolder, writeInto } from "./written.ts";
 
 function origin(

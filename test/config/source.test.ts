@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfiguration } from "../../src/config.ts";
+import { loadConfiguration } from "../../src/config/load.ts";
 import { readSource } from "../../src/config/source.ts";
 import { temporaryFolder, writeInto } from "./written.ts";
 

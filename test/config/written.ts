@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { loadConfiguration, type Configuration } from "../../src/config.ts";
+import {
+  loadConfiguration,
+  type Configuration,
+} from "../../src/config/load.ts";
 
 /** A folder that lives as long as the test. */
 export function temporaryFolder(): string {

@@ -5,7 +5,7 @@ import {
   ArchiveUnhashable,
   ChecksumsMalformed,
   OriginAnswerUnusable,
-} from "../../src/errors.ts";
+} from "../../src/errors/index.ts";
 import {
   parsePackage,
   parseVersions,

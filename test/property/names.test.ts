@@ -10,7 +10,10 @@ import {
 } from "../../src/address/provider-address.ts";
 import { formatPlatform, parsePlatform } from "../../src/address/platform.ts";
 import { compareVersions, parseVersion } from "../../src/address/version.ts";
-import { MalformedAddress, RangeNotSatisfiable } from "../../src/errors.ts";
+import {
+  MalformedAddress,
+  RangeNotSatisfiable,
+} from "../../src/errors/index.ts";
 import { parseByteRange } from "../../src/server/http/byte-range.ts";
 import { holds, nearly, timeout } from "./holds.ts";
 

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Platform } from "../../src/address/platform.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { loadConfiguration } from "../../src/config.ts";
+import { loadConfiguration } from "../../src/config/load.ts";
 import type { Answer } from "../../src/mirror/cache/answer.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
 import { layOutStore } from "../../src/store/layout.ts";

@@ -4,7 +4,7 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { StoreInUse, StoreUnusable } from "../../src/errors.ts";
+import { StoreInUse, StoreUnusable } from "../../src/errors/index.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import {
   lockStorageDirectory,

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, type FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { StoreUnusable, TooBusy } from "../../src/errors.ts";
+import { StoreUnusable, TooBusy } from "../../src/errors/index.ts";
 import { AuditDirectory, durable, entry, numbers } from "./audit-directory.ts";
 
 let audit: AuditDirectory;

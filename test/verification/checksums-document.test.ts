@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ChecksumsMalformed, SignatureRefused } from "../../src/errors.ts";
+import {
+  ChecksumsMalformed,
+  SignatureRefused,
+} from "../../src/errors/index.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/openpgp/signature.ts";
 import {

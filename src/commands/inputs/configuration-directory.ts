@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 import {
   readModule,
   type DefaultHostname,

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 import { readInputFile } from "./input-file.ts";
 import {
   readDeclarations,

@@ -6,7 +6,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { InputInvalid, MalformedAddress } from "../../errors.ts";
+import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ProviderDeclaration } from "./required-providers.ts";
 

@@ -1,4 +1,4 @@
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 import { lineOf, tokenize, type Token } from "./dependency-lock-file-tokens.ts";
 
 /** `NAME = EXPRESSION`; the expression's tokens without its comments and line ends are in `value`. */

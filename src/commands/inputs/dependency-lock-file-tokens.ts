@@ -1,4 +1,4 @@
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 
 /** A piece of a lock file; `start` and `end` are offsets into its text. */
 export interface Token {

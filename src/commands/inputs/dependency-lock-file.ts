@@ -4,7 +4,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
-import { InputInvalid, MalformedAddress } from "../../errors.ts";
+import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 import {
   parseLockFileSyntax,
   type Attribute,

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 
 /** Bytes of a lock file, configuration file or list; generated ones are far smaller. */
 const most = 8 * 1024 * 1024;

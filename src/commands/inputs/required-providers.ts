@@ -2,7 +2,7 @@ import {
   parseVersionConstraint,
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
-import { InputInvalid, MalformedAddress } from "../../errors.ts";
+import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 
 /** What one configuration file says of a provider, by the name that it has in its module. */
 export interface ProviderDeclaration {

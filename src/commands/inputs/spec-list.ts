@@ -3,7 +3,7 @@ import {
   parseProviderSpec,
   type ProviderSpec,
 } from "../../address/provider-spec.ts";
-import { InputInvalid, MalformedAddress } from "../../errors.ts";
+import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 import { readInputFile } from "./input-file.ts";
 
 /** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */

@@ -6,7 +6,11 @@ import {
   isAllowed,
 } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import { LockMismatch, LockOutdated, ProvenderError } from "../../errors.ts";
+import {
+  LockMismatch,
+  LockOutdated,
+  ProvenderError,
+} from "../../errors/index.ts";
 import type { ConfigurationRoot } from "../inputs/configuration-directory.ts";
 import type { Requirement } from "../inputs/configuration-module.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";

@@ -1,5 +1,5 @@
 import { chmod, open, realpath, rm, stat } from "node:fs/promises";
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 import { commitFile } from "../../store/durable-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
 

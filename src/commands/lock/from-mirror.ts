@@ -14,7 +14,7 @@ import {
   NotFound,
   OriginAnswerUnusable,
   OriginRejectsCredentials,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import {
   formatRelease,

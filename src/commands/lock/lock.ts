@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Platform } from "../../address/platform.ts";
-import { InputInvalid, ProvenderError } from "../../errors.ts";
+import { InputInvalid, ProvenderError } from "../../errors/index.ts";
 import {
   readRootDirectory,
   type ConfigurationRoot,

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { formatArchiveHash, parseSha256 } from "../../address/hash.ts";
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
 import type { PackageLimits } from "../../verification/archives/zip-directory.ts";

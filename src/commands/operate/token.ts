@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { InputInvalid } from "../../errors.ts";
+import { InputInvalid } from "../../errors/index.ts";
 
 /** `provender token new`: a token for a client, and what the configuration has to have of it. Throws InputInvalid. */
 export function formatNewToken(

@@ -5,7 +5,7 @@ import {
 } from "../../address/provider-address.ts";
 import { parseHostname } from "../../address/hostname.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
-import { MalformedAddress } from "../../errors.ts";
+import { MalformedAddress } from "../../errors/index.ts";
 import {
   isSameRelease,
   type NamespaceTrust,

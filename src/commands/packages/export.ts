@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import { NothingAsked, ProvenderError } from "../../errors.ts";
+import { NothingAsked, ProvenderError } from "../../errors/index.ts";
 import {
   BundleFile,
   type BundleLimits,

@@ -1,6 +1,6 @@
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { parseProviderSpec } from "../../address/provider-spec.ts";
-import { NothingAsked, type ProvenderError } from "../../errors.ts";
+import { NothingAsked, type ProvenderError } from "../../errors/index.ts";
 import {
   findRoots,
   type ConfigurationRoot,

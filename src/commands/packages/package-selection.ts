@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { ProvenderError } from "../../errors.ts";
+import { ProvenderError } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import { readRequests, type PackageRequest } from "./package-requests.ts";
 import { chooseVersions } from "./version-choice.ts";

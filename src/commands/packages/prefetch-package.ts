@@ -1,7 +1,7 @@
 import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { isAbsence, LockMismatch, ProvenderError } from "../../errors.ts";
+import { isAbsence, LockMismatch, ProvenderError } from "../../errors/index.ts";
 import {
   ensureArchive,
   recallArchive,

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { ProvenderError } from "../../errors.ts";
+import { ProvenderError } from "../../errors/index.ts";
 import {
   selectPackages,
   type Selection,

@@ -11,7 +11,7 @@ import {
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import { NoVersionMatches } from "../../errors.ts";
+import { NoVersionMatches } from "../../errors/index.ts";
 import type { PackageRequest } from "./package-requests.ts";
 
 /** Which versions a request means: one by name, all that a SPEC selects, or the newest that a configuration allows. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import { BundleRefused } from "../../errors.ts";
+import { BundleRefused } from "../../errors/index.ts";
 import {
   listMembers,
   manifestName,

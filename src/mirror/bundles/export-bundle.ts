@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Sha256 } from "../../address/hash.ts";
-import { ExportFailed, StoredArchiveDamaged } from "../../errors.ts";
+import { ExportFailed, StoredArchiveDamaged } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { formatManifest, listMembers, manifestName } from "./manifest.ts";
 import {

@@ -10,7 +10,7 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { ExportFailed } from "../../errors.ts";
+import { ExportFailed } from "../../errors/index.ts";
 
 /** Bytes of a JSON document of a tree. */
 const largestDocument = 64 * 1024 * 1024;

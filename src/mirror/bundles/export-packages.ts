@@ -1,4 +1,4 @@
-import { ExportFailed, type ProvenderError } from "../../errors.ts";
+import { ExportFailed, type ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
 import type {

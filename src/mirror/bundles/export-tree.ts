@@ -3,7 +3,7 @@ import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { ExportFailed, ProvenderError } from "../../errors.ts";
+import { ExportFailed, ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   describeFile,

@@ -3,7 +3,7 @@ import {
   BundleRefused,
   ProvenderError,
   ReleaseConflict,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import {

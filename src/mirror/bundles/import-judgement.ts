@@ -6,7 +6,7 @@ import {
   BundleRefused,
   ChecksumConflict,
   KeyRefused,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { KeyVerdict } from "../../verification/trust-policy.ts";

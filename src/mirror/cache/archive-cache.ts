@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
-import { ProvenderError, StoreFull, TooBusy } from "../../errors.ts";
+import { ProvenderError, StoreFull, TooBusy } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";

@@ -1,5 +1,8 @@
 import type { Sha256 } from "../../address/hash.ts";
-import { ArchiveDigestWrong, OriginAnswerUnusable } from "../../errors.ts";
+import {
+  ArchiveDigestWrong,
+  OriginAnswerUnusable,
+} from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { classifyFileFailure } from "../../store/file-failure.ts";

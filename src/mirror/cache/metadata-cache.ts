@@ -5,7 +5,7 @@ import {
   NotStored,
   ProvenderError,
   TooBusy,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { Answer } from "./answer.ts";
 import { ageOf, readMoment, type Clock, type Moment } from "./clock.ts";
 

@@ -3,7 +3,7 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { compareVersions, type Version } from "../../address/version.ts";
-import { NothingAdmitted, PolicyDenied, TooYoung } from "../../errors.ts";
+import { NothingAdmitted, PolicyDenied, TooYoung } from "../../errors/index.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleReleaseAddress } from "./release.ts";

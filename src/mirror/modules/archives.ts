@@ -7,7 +7,7 @@ import {
   ModuleReplaced,
   OriginAnswerUnusable,
   TooBusy,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";

@@ -4,7 +4,7 @@ import {
   type GitSource,
   type ModuleSource,
 } from "../../address/module-source.ts";
-import { ModuleSourceRefused, NotFound } from "../../errors.ts";
+import { ModuleSourceRefused, NotFound } from "../../errors/index.ts";
 import type { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import type { ModuleSources } from "../../origin/registries/module-sources.ts";
 import type { Clock } from "../cache/clock.ts";

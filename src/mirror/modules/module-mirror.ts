@@ -10,7 +10,7 @@ import {
   type GitSource,
 } from "../../address/module-source.ts";
 import { compareVersions, type Version } from "../../address/version.ts";
-import { NotFound, NotStored, OriginNotServed } from "../../errors.ts";
+import { NotFound, NotStored, OriginNotServed } from "../../errors/index.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import { ModuleArchiveRefused } from "../../errors.ts";
+import { ModuleArchiveRefused } from "../../errors/index.ts";
 import type { GitTree } from "../../origin/git/tree.ts";
 import { findEscape } from "../../verification/archives/members.ts";
 import { ByteReader } from "../../verification/archives/byte-reader.ts";

@@ -1,7 +1,11 @@
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { isPrerelease } from "../../address/version-constraint.ts";
 import { compareVersions, type Version } from "../../address/version.ts";
-import { isOriginFailure, ProvenderError, TooYoung } from "../../errors.ts";
+import {
+  isOriginFailure,
+  ProvenderError,
+  TooYoung,
+} from "../../errors/index.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import type { ReleaseAddress } from "../releases/release.ts";

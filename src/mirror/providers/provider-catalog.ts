@@ -12,7 +12,7 @@ import {
   NotFound,
   OriginNotServed,
   ProvenderError,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { FetchValue, MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseHistory } from "../trust/release-history.ts";

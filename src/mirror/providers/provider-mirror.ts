@@ -5,7 +5,11 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { compareVersions, type Version } from "../../address/version.ts";
-import { NothingAdmitted, NotStored, ProvenderError } from "../../errors.ts";
+import {
+  NothingAdmitted,
+  NotStored,
+  ProvenderError,
+} from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Answer } from "../cache/answer.ts";

@@ -1,5 +1,5 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { NothingToVerify } from "../../errors.ts";
+import { NothingToVerify } from "../../errors/index.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { MirroredPackage, ProviderMirror } from "./provider-mirror.ts";

@@ -1,4 +1,4 @@
-import type { ProvenderError } from "../../errors.ts";
+import type { ProvenderError } from "../../errors/index.ts";
 import type { Release, ReleaseAddress } from "../releases/release.ts";
 
 /** How releases are looked up for a listing. */

@@ -10,7 +10,7 @@ import {
   NothingAdmitted,
   ProvenderError,
   TooBusy,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { Admission, AdmissionRules } from "../trust/admission.ts";
 import {
   isSameRelease,

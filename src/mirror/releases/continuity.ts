@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { SignatureRefused, type ProvenderError } from "../../errors.ts";
+import { SignatureRefused, type ProvenderError } from "../../errors/index.ts";
 import { judgeProof, type SignatureJudge } from "./verdict.ts";
 import type { Release, ReleaseAddress } from "./release.ts";
 

@@ -1,5 +1,5 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { isOriginFailure, ProvenderError } from "../../errors.ts";
+import { isOriginFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";

@@ -7,7 +7,7 @@ import {
   type Sha256,
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { PackageHashWrong, StoreFull } from "../../errors.ts";
+import { PackageHashWrong, StoreFull } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";

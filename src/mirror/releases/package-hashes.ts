@@ -5,7 +5,7 @@ import {
   type PackageHash,
   type Sha256,
 } from "../../address/hash.ts";
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { PackageHash } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
-import { NotFound } from "../../errors.ts";
+import { NotFound } from "../../errors/index.ts";
 import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type {
   KeyLabel,

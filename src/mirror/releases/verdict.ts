@@ -1,4 +1,4 @@
-import { NetworkMirrorUnsigned, SignatureMissing } from "../../errors.ts";
+import { NetworkMirrorUnsigned, SignatureMissing } from "../../errors/index.ts";
 import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
 import type {
   SignatureDecision,

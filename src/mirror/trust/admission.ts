@@ -6,7 +6,7 @@ import {
   PolicyDenied,
   SignatureRefused,
   TooYoung,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import {

@@ -1,6 +1,6 @@
 import type { ModuleAddress } from "../../address/module-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
-import { MalformedAddress } from "../../errors.ts";
+import { MalformedAddress } from "../../errors/index.ts";
 
 /** Which providers a rule speaks of. */
 export interface ProviderPattern {

@@ -1,5 +1,5 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import type { SignatureRefused } from "../../errors.ts";
+import type { SignatureRefused } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import type { Clock } from "../cache/clock.ts";

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
-import { OriginAddressRefused, OriginUnreachable } from "../../errors.ts";
+import { OriginAddressRefused, OriginUnreachable } from "../../errors/index.ts";
 import {
   checkUrl,
   hostAndPort,

@@ -6,7 +6,7 @@ import {
   OriginAnswerUnusable,
   OriginTimedOut,
   OriginUnreachable,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import { trustedCertificates } from "../http/dispatchers.ts";
 import { approachByHttps, approachBySsh } from "./approach.ts";
 import {

@@ -2,7 +2,7 @@ import { lookup as resolve } from "node:dns";
 import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { OriginAddressRefused } from "../../errors.ts";
+import { OriginAddressRefused } from "../../errors/index.ts";
 import { formatPublicUrl } from "./public-url.ts";
 
 /** What one origin's requests may reach beyond public addresses on port 443. */

@@ -4,7 +4,7 @@ import {
   OriginSuspended,
   OriginTimedOut,
   OriginUnreachable,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import { Breaker, type BreakerTimes, type Probe } from "./breaker.ts";
 
 /** A host, or one subject on it, that is not asked for a while. */

@@ -2,7 +2,7 @@ import {
   OriginAnswerCut,
   OriginTimedOut,
   type OriginAnswerUnusable,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import {
   announcedSize,
   discard,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { OriginAnswerUnusable } from "../../errors.ts";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import { describeFailure, describeStatus } from "./http-failure.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 

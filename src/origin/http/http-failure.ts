@@ -7,7 +7,7 @@ import {
   OriginTimedOut,
   OriginUnreachable,
   ProvenderError,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 

@@ -1,4 +1,4 @@
-import { OriginAnswerUnusable } from "../../errors.ts";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** Registries' documents are six deep. */

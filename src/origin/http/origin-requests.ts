@@ -1,5 +1,5 @@
 import { request, type Dispatcher } from "undici";
-import { OriginAddressRefused } from "../../errors.ts";
+import { OriginAddressRefused } from "../../errors/index.ts";
 import {
   checkUrl,
   isConfigured,

@@ -5,7 +5,7 @@ import {
   OriginSuspended,
   OriginTimedOut,
   OriginUnreachable,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 
 /** Of the same request, the first one included. */
 const tries = 3;

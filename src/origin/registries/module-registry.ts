@@ -4,7 +4,7 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { OriginAnswerUnusable } from "../../errors.ts";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";

@@ -6,7 +6,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
-import { NotFound } from "../../errors.ts";
+import { NotFound } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import {
   parseMirrorIndex,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OriginAnswerUnusable } from "../../errors.ts";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 

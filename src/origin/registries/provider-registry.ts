@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { isAbsence, NotFound, OriginStatus } from "../../errors.ts";
+import { isAbsence, NotFound, OriginStatus } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";

@@ -11,7 +11,7 @@ import {
   type Platform,
 } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { OriginAnswerUnusable } from "../../errors.ts";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** One version in a registry's list; `platforms` is undefined when the registry does not say. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NotFound, OriginAnswerUnusable } from "../../errors.ts";
+import { NotFound, OriginAnswerUnusable } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import { describeFailure } from "../http/http-failure.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { TokenRefused } from "../../errors.ts";
+import { TokenRefused } from "../../errors/index.ts";
 import type {
   OpenIdConfiguration,
   OpenIdProvider,

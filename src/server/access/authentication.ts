@@ -1,5 +1,9 @@
 import { hash } from "node:crypto";
-import { ArchiveUrlRefused, TokenNeeded, TokenRefused } from "../../errors.ts";
+import {
+  ArchiveUrlRefused,
+  TokenNeeded,
+  TokenRefused,
+} from "../../errors/index.ts";
 import { isJsonWebToken } from "../../verification/access-token.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import {

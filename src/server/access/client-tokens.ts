@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { TokenRefused } from "../../errors.ts";
+import { TokenRefused } from "../../errors/index.ts";
 
 /** A token of the configuration; only its SHA-256 is known. */
 export interface ClientToken {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
-import { OriginTimedOut } from "../../errors.ts";
+import { OriginTimedOut } from "../../errors/index.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
 import { writeHead, type Exchange } from "./request-note.ts";
 import { writePaced, type ClientPace } from "./paced-write.ts";

@@ -1,4 +1,4 @@
-import { RangeNotSatisfiable } from "../../errors.ts";
+import { RangeNotSatisfiable } from "../../errors/index.ts";
 import type { ByteRange } from "../../mirror/cache/archive-download.ts";
 
 /** A range within a body of known size; `end` is exclusive. */

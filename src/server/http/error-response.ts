@@ -6,7 +6,7 @@ import {
   TooBusy,
   TokenRefused,
   type ErrorCode,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import { cut } from "./cut-answer.ts";
 import { writeHead, type Exchange } from "./request-note.ts";
 

@@ -16,7 +16,7 @@ import {
   MalformedRequest,
   MethodNotAllowed,
   type ProvenderError,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 import type { ConnectionCaps } from "./connection-caps.ts";
 import { formatErrorBody } from "./error-response.ts";
 import type { ClientPace } from "./paced-write.ts";

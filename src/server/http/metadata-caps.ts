@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { TooManyRequests } from "../../errors.ts";
+import { TooManyRequests } from "../../errors/index.ts";
 import type { Client } from "./client-address.ts";
 import type { RequestNote } from "./request-note.ts";
 

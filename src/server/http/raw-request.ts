@@ -4,7 +4,7 @@ import {
   MethodNotAllowed,
   UriTooLong,
   type ProvenderError,
-} from "../../errors.ts";
+} from "../../errors/index.ts";
 
 /**
  * What is refused before any route looks at a request, on the URL as it came:

@@ -6,7 +6,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { MalformedAddress } from "../../errors.ts";
+import { MalformedAddress } from "../../errors/index.ts";
 import {
   renderIndex,
   renderVersion,

@@ -6,7 +6,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { NoSuchPage, NothingToVerify } from "../../errors.ts";
+import { NoSuchPage, NothingToVerify } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
   findPublishedPackage,

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import { ConfigurationInvalid } from "../../errors.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
 
 /** What a TLS server presents, as PEM; `expires` is the end of the first certificate. */
 export interface ServerCertificate {

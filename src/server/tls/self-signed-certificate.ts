@@ -7,7 +7,7 @@ import {
 import { mkdir, readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { basename } from "node:path";
-import { ProvenderError, StoreUnusable } from "../../errors.ts";
+import { ProvenderError, StoreUnusable } from "../../errors/index.ts";
 import { writeDurably } from "../../store/durable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import {

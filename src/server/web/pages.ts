@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import Koa from "koa";
-import { NoSuchPage } from "../../errors.ts";
+import { NoSuchPage } from "../../errors/index.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { FrontPage } from "./front-page.ts";
 import {

@@ -15,7 +15,10 @@ import {
 import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import { StoredArchiveDamaged, StoredArchiveUnreadable } from "../../errors.ts";
+import {
+  StoredArchiveDamaged,
+  StoredArchiveUnreadable,
+} from "../../errors/index.ts";
 import { readBlobState } from "./identity.ts";
 import { listBlobs, type ListedBlob } from "./listing.ts";
 import { inspectBlob, openFlags } from "./inspection.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import { StoreFull } from "../../errors.ts";
+import { StoreFull } from "../../errors/index.ts";
 import { PassingWindow, type WindowFollower } from "./passing-window.ts";
 
 /** One who reads while the spool is written; close it when done. */

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
-import { StoredArchiveDamaged } from "../../errors.ts";
+import { StoredArchiveDamaged } from "../../errors/index.ts";
 import { readBlobState, type BlobIdentity } from "./identity.ts";
 
 /** Blobs that are remembered, at about 300 bytes each. */

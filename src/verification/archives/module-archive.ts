@@ -1,7 +1,7 @@
 import { createGunzip } from "node:zlib";
 import { fromFdPromise, type Entry, type ZipFile } from "yauzl";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
-import { ModuleArchiveRefused } from "../../errors.ts";
+import { ModuleArchiveRefused } from "../../errors/index.ts";
 import { findEscape, type ArchiveMember } from "./members.ts";
 import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
 import { listTarMembers } from "./tar-members.ts";

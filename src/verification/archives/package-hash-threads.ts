@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import { Piscina } from "piscina";
 import type { PackageHash } from "../../address/hash.ts";
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import type { OpenArchive } from "./open-archive.ts";
 import type { HashAnswer, HashTask } from "./package-hash-worker.ts";
 import type { PackageLimits } from "./zip-directory.ts";

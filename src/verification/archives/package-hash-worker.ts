@@ -1,4 +1,4 @@
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import type { PackageHash } from "../../address/hash.ts";
 import type { OpenArchive } from "./open-archive.ts";
 import { hashPackage } from "./package-hash.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import { crc32, createInflateRaw } from "node:zlib";
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
 import {

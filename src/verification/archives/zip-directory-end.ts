@@ -1,4 +1,4 @@
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
 
 /** Where the central directory lies, in bytes from the archive's start. */

@@ -4,7 +4,7 @@ import {
   type Entry,
   type ZipFile,
 } from "yauzl";
-import { ArchiveUnhashable } from "../../errors.ts";
+import { ArchiveUnhashable } from "../../errors/index.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
 import { locateDirectory, type DirectoryPlace } from "./zip-directory-end.ts";
 

@@ -1,7 +1,7 @@
 import { MessageChannel } from "node:worker_threads";
 import pLimit, { type LimitFunction } from "p-limit";
 import { Piscina } from "piscina";
-import { TooBusy } from "../../errors.ts";
+import { TooBusy } from "../../errors/index.ts";
 import { checkQuestionSize } from "./packets/limits.ts";
 import { formatRefusal } from "./packets/refusal.ts";
 import type { SignatureTask } from "./worker.ts";

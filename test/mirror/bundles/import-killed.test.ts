@@ -16,12 +16,12 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { loadConfiguration } from "../../../src/config.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
 import {
   ensureArchive,
   recallPackage,
 } from "../../../src/mirror/providers/ensured-archive.ts";
-import { wireMirror } from "../../../src/wiring.ts";
+import { wireMirror } from "../../../src/wiring/command.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { scratch } from "../../running-mirror.ts";

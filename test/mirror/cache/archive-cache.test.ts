@@ -1,6 +1,6 @@
 import { mkdir, rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { OriginAnswerUnusable, TooBusy } from "../../../src/errors.ts";
+import { OriginAnswerUnusable, TooBusy } from "../../../src/errors/index.ts";
 import {
   ArchiveCache,
   type ArchiveStart,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   ArchiveDigestWrong,
   OriginAnswerUnusable,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import {
   ArchiveDownload,
   heldBack,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NotStored } from "../../../src/errors.ts";
+import { NotStored } from "../../../src/errors/index.ts";
 import {
   absence,
   failure,

@@ -6,7 +6,7 @@ import {
   OriginTimedOut,
   SignatureRefused,
   TooBusy,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import type { VersionList } from "../../../src/mirror/releases/version-list.ts";
 import { failure, limits, listOf, minute, prepare } from "./metadata.ts";
 

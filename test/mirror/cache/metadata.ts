@@ -1,6 +1,6 @@
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { NotFound, OriginUnreachable } from "../../../src/errors.ts";
+import { NotFound, OriginUnreachable } from "../../../src/errors/index.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
 import type { VersionList } from "../../../src/mirror/releases/version-list.ts";

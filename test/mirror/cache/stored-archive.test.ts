@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   StoredArchiveDamaged,
   StoredArchiveUnreadable,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import {
   heldBack,
   type ByteRange,

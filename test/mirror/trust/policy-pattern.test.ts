@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
-import { MalformedAddress } from "../../../src/errors.ts";
+import { MalformedAddress } from "../../../src/errors/index.ts";
 import {
   isMatch,
   parseProviderPattern,

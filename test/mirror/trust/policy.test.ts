@@ -6,7 +6,7 @@ import {
   MalformedAddress,
   PolicyDenied,
   TooYoung,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import {
   decideByRules,
   findProviderDenial,

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { OriginAddressRefused } from "../../../src/errors.ts";
+import { OriginAddressRefused } from "../../../src/errors/index.ts";
 import {
   checkUrl,
   guardedLookup,

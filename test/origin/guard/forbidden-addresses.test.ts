@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { ProvenderError } from "../../../src/errors.ts";
+import { ProvenderError } from "../../../src/errors/index.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";

@@ -6,7 +6,7 @@ import {
   OriginSuspended,
   OriginTimedOut,
   OriginUnreachable,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import type { Suspension } from "../../../src/origin/health/host-health.ts";
 import { OriginHealth } from "../../../src/origin/health/origin-health.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { OriginAnswerUnusable } from "../../../src/errors.ts";
+import { OriginAnswerUnusable } from "../../../src/errors/index.ts";
 import { parseJsonText } from "../../../src/origin/http/json-text.ts";
 import {
   parsePackage,

@@ -3,7 +3,7 @@ import {
   OriginAnswerUnusable,
   OriginTimedOut,
   OriginUnreachable,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";

@@ -9,7 +9,7 @@ import {
 import {
   OriginAddressRefused,
   OriginUnreachable,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";

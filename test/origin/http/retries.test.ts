@@ -4,7 +4,7 @@ import {
   OriginSuspended,
   OriginUnreachable,
   ProvenderError,
-} from "../../../src/errors.ts";
+} from "../../../src/errors/index.ts";
 import { withRetries } from "../../../src/origin/http/retries.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";

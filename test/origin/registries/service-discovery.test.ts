@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { OriginAnswerUnusable, OriginStatus } from "../../../src/errors.ts";
+import {
+  OriginAnswerUnusable,
+  OriginStatus,
+} from "../../../src/errors/index.ts";
 import { ServiceDiscovery } from "../../../src/origin/registries/service-discovery.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";

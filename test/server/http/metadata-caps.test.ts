@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TooManyRequests } from "../../../src/errors.ts";
+import { TooManyRequests } from "../../../src/errors/index.ts";
 import {
   charge,
   isMetadata,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { ConfigurationInvalid } from "../../../src/errors.ts";
+import { ConfigurationInvalid } from "../../../src/errors/index.ts";
 import {
   issueCertificate,
   makeAuthority,

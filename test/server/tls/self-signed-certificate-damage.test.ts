@@ -10,7 +10,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ConfigurationInvalid, StoreUnusable } from "../../../src/errors.ts";
+import {
+  ConfigurationInvalid,
+  StoreUnusable,
+} from "../../../src/errors/index.ts";
 import { loadSelfSigned } from "../../../src/server/tls/self-signed-certificate.ts";
 import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 

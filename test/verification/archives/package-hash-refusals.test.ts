@@ -1,7 +1,7 @@
 import { constants, deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ArchiveUnhashable } from "../../../src/errors.ts";
+import { ArchiveUnhashable } from "../../../src/errors/index.ts";
 import { executable, hashBytes, limits, text } from "./hash-bytes.ts";
 import {
   zip64Bytes,

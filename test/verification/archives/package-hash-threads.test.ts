@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ArchiveUnhashable } from "../../../src/errors.ts";
+import { ArchiveUnhashable } from "../../../src/errors/index.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { PackageHashThreads } from "../../../src/verification/archives/package-hash-threads.ts";
 import { zipBytes, type ZipPart } from "./zip-bytes.ts";

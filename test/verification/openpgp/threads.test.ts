@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TooBusy } from "../../../src/errors.ts";
+import { TooBusy } from "../../../src/errors/index.ts";
 import {
   SignatureDeadlinePassed,
   SignatureThreadCrashed,

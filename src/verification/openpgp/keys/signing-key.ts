@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../../../errors.ts";
+import { MalformedAddress } from "../../../errors/index.ts";
 import type { PublicKey } from "../packets/key-packet.ts";
 import type { SignaturePacket } from "../packets/signature-packet.ts";
 

@@ -1,6 +1,6 @@
 import { createECDH } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { MalformedAddress } from "../../../../src/errors.ts";
+import { MalformedAddress } from "../../../../src/errors/index.ts";
 import { parseFingerprint } from "../../../../src/verification/openpgp/keys/signing-key.ts";
 import {
   Certificate,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { load, temporaryFolder } from "./config/written.ts";
+import { load, temporaryFolder } from "./written.ts";
 
 describe("the configuration", () => {
   it("has the contract's defaults when the file is empty", () => {

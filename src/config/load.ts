@@ -1,27 +1,23 @@
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import type { z } from "zod";
-import type { Configuration } from "./config/configuration.ts";
+import type { Configuration } from "./configuration.ts";
 import {
   findHostToken,
   defaultSearchPath,
   parseNotify,
   parseProxy,
   type Surroundings,
-} from "./config/environment.ts";
-import { explainIssues } from "./config/explain.ts";
-import { configurationSchema } from "./config/schema.ts";
-import { readSource } from "./config/source.ts";
-import {
-  parseYaml,
-  type Problem,
-  type YamlDocument,
-} from "./config/yaml-document.ts";
-import { ConfigurationInvalid } from "./errors.ts";
+} from "./environment.ts";
+import { explainIssues } from "./explain.ts";
+import { configurationSchema } from "./schema.ts";
+import { readSource } from "./source.ts";
+import { parseYaml, type Problem, type YamlDocument } from "./yaml-document.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
 
-export type * from "./config/configuration.ts";
-export type { Limits } from "./config/limits.ts";
-export { formatConfiguration } from "./config/format.ts";
+export type * from "./configuration.ts";
+export type { Limits } from "./limits.ts";
+export { formatConfiguration } from "./format.ts";
 
 /** The token that clients have in the environment for the host of `url`. */
 export function loadHostToken(

@@ -4,13 +4,13 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { makeArchive } from "./fakes/archive.ts";
-import { runCommand, type CommandRun } from "./running-command.ts";
-import { scratch, startMirror } from "./running-mirror.ts";
+import { makeArchive } from "../fakes/archive.ts";
+import { runCommand, type CommandRun } from "../running-command.ts";
+import { scratch, startMirror } from "../running-mirror.ts";
 
 const thisFile = import.meta.filename;
 const manifest = JSON.parse(
-  readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
+  readFileSync(join(import.meta.dirname, "..", "..", "package.json"), "utf8"),
 ) as { version: string };
 
 function write(yaml: string): string {

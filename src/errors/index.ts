@@ -1,4 +1,4 @@
-import { NotFound, NotStored } from "./errors/request.ts";
+import { NotFound, NotStored } from "./request.ts";
 import {
   OriginAddressRefused,
   OriginAnswerUnusable,
@@ -8,20 +8,20 @@ import {
   OriginSuspended,
   OriginTimedOut,
   OriginUnreachable,
-} from "./errors/origin.ts";
-import { SignatureUndecided } from "./errors/verification.ts";
+} from "./origin.ts";
+import { SignatureUndecided } from "./verification.ts";
 
-export * from "./errors/provender-error.ts";
-export * from "./errors/authentication.ts";
-export * from "./errors/bundle.ts";
-export * from "./errors/commands.ts";
-export * from "./errors/host.ts";
-export * from "./errors/module.ts";
-export * from "./errors/origin.ts";
-export * from "./errors/policy.ts";
-export * from "./errors/request.ts";
-export * from "./errors/trust.ts";
-export * from "./errors/verification.ts";
+export * from "./provender-error.ts";
+export * from "./authentication.ts";
+export * from "./bundle.ts";
+export * from "./commands.ts";
+export * from "./host.ts";
+export * from "./module.ts";
+export * from "./origin.ts";
+export * from "./policy.ts";
+export * from "./request.ts";
+export * from "./trust.ts";
+export * from "./verification.ts";
 
 /** True only when somebody who knows said that the thing does not exist; never for "could not tell". */
 export function isAbsence(error: unknown): error is NotFound | NotStored {

@@ -1,15 +1,15 @@
-import { type Configuration } from "./config.ts";
-import type { BundleLimits } from "./mirror/bundles/bundle-file.ts";
-import { largestProof } from "./mirror/bundles/proof.ts";
-import { TrustLedger } from "./mirror/trust/ledger.ts";
-import { layOutStore, type StoreLayout } from "./store/layout.ts";
-import { prepareStorageDirectory } from "./store/storage-directory.ts";
-import type { AuditLog } from "./telemetry/audit-log.ts";
-import { wireCore, wireRecords, type Core } from "./wiring/core.ts";
-import { wireRules } from "./wiring/rules.ts";
-import { wireWatch, type Watch } from "./wiring/watch.ts";
+import { type Configuration } from "../config/load.ts";
+import type { BundleLimits } from "../mirror/bundles/bundle-file.ts";
+import { largestProof } from "../mirror/bundles/proof.ts";
+import { TrustLedger } from "../mirror/trust/ledger.ts";
+import { layOutStore, type StoreLayout } from "../store/layout.ts";
+import { prepareStorageDirectory } from "../store/storage-directory.ts";
+import type { AuditLog } from "../telemetry/audit-log.ts";
+import { wireCore, wireRecords, type Core } from "./core.ts";
+import { wireRules } from "./rules.ts";
+import { wireWatch, type Watch } from "./watch.ts";
 
-export { wireNamedHost } from "./wiring/origins.ts";
+export { wireNamedHost } from "./origins.ts";
 
 /** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
 export async function wireMirror(configuration: Configuration): Promise<Core> {
