@@ -1,9 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
-const root = join(import.meta.dirname, "..");
-const source = join(root, "src");
+const tests = import.meta.dirname;
+const source = join(tests, "..", "src");
+
+/** Tests of no one room: what a user has, the fakes, properties of many rooms. */
+const apart = new Set([".", "acceptance", "fakes", "property"]);
 
 /** Lower imports nothing above it; rooms of one layer are siblings and never import one another. */
 const layers: Readonly<Record<string, number>> = {
@@ -45,9 +48,65 @@ const imports: readonly Import[] = files.flatMap(({ path, text }) =>
   })),
 );
 
-/** A folder, or the file beside it that opens it: `config.ts` and `config/`. */
+/** The first folder of a path; `main.ts` stands for `main/`. */
 function roomOf(path: string): string {
   return (path.split("/")[0] ?? "").replace(/\.ts$/, "");
+}
+
+/** The folders of a room from the lowest up: each imports only those before it. */
+const storeys: Readonly<Record<string, readonly string[]>> = {
+  origin: ["guard", "health", "http", "git", "registries"],
+  verification: ["archives", "openpgp/packets", "openpgp/keys", "openpgp", ""],
+  store: ["", "records", "blobs"],
+  mirror: [
+    "cache",
+    "releases",
+    "trust",
+    "providers",
+    "modules",
+    "bundles",
+    "upkeep",
+  ],
+  server: ["http", "tls", "access", "protocols", "web", ""],
+  commands: ["inputs", "progress", "packages", "lock", "operate"],
+};
+
+/** Folders of `storeys` that stand side by side and never import one another. */
+const sideBySide: readonly (readonly [string, string])[] = [
+  ["verification/archives", "verification/openpgp"],
+  ["store/records", "store/blobs"],
+  ["mirror/providers", "mirror/modules"],
+  ["mirror/bundles", "mirror/upkeep"],
+  ["server/http", "server/tls"],
+];
+
+/** No story needs more files than this; a folder over it holds two. */
+const mostFiles = 16;
+
+function storeyOf(path: string): number {
+  const [room = "", ...below] = dirname(path).split("/");
+  return storeys[room]?.indexOf(below.join("/")) ?? 0;
+}
+
+function climbs({ from, to }: Import): boolean {
+  return roomOf(from) === roomOf(to) && storeyOf(to) > storeyOf(from);
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}/`);
+}
+
+/** The files that a file leads back to itself through, types included. */
+function circleFrom(start: string): readonly string[] {
+  const ways: string[][] = [[start]];
+  const met = new Set<string>();
+  for (const way of ways)
+    for (const { to } of imports.filter(({ from }) => from === way.at(-1))) {
+      if (to === start) return way;
+      if (!met.has(to)) ways.push([...way, to]);
+      met.add(to);
+    }
+  return [];
 }
 
 function layerOf(path: string): number {
@@ -71,6 +130,51 @@ describe("the house", () => {
     expect(imports.filter(isForbidden)).toEqual([]);
   });
 
+  it("lets a file import only from below inside its own room", () => {
+    const homeless = files.filter(({ path }) => storeyOf(path) < 0);
+    expect(homeless.map(({ path }) => path)).toEqual([]);
+    expect(imports.filter(climbs)).toEqual([]);
+  });
+
+  it.each(sideBySide)("keeps %s and %s apart", (one, other) => {
+    const between = imports.filter(
+      ({ from, to }) =>
+        (isBelow(from, one) && isBelow(to, other)) ||
+        (isBelow(from, other) && isBelow(to, one)),
+    );
+    expect(between).toEqual([]);
+  });
+
+  it("has no circle of imports, types included", () => {
+    const circles = files
+      .map(({ path }) => circleFrom(path))
+      .filter((circle) => circle.length > 0);
+    expect(circles).toEqual([]);
+  });
+
+  it("has no folder with more files than one story needs", () => {
+    const folders = Map.groupBy(files, ({ path }) => dirname(path));
+    const crowded = [...folders].filter(([, own]) => own.length > mostFiles);
+    expect(crowded.map(([folder]) => folder)).toEqual([]);
+  });
+
+  it("has no file beside the folder of its own name", () => {
+    const folders = new Set(files.map(({ path }) => dirname(path)));
+    const doubled = files.filter(
+      ({ path }) =>
+        path !== "main.ts" && folders.has(path.replace(/\.ts$/, "")),
+    );
+    expect(doubled.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("keeps every test in the room of what it tests", () => {
+    const rooms = new Set(files.map(({ path }) => dirname(path)));
+    const strays = globSync("**/*.test.ts", { cwd: tests }).filter(
+      (path) => !rooms.has(dirname(path)) && !apart.has(dirname(path)),
+    );
+    expect(strays).toEqual([]);
+  });
+
   it("lets only main and wiring import the configuration", () => {
     const readers = imports.filter(
       ({ from, to }) =>
@@ -90,10 +194,12 @@ describe("the house", () => {
     expect(users).toEqual([]);
   });
 
-  it("reads the environment in the configuration only", () => {
+  it("reads the environment in the configuration only, and before it where code is compiled", () => {
     const readers = files.filter(
       ({ path, text }) =>
-        roomOf(path) !== "config" && text.includes("process.env"),
+        roomOf(path) !== "config" &&
+        path !== "main/compiled-code.ts" &&
+        text.includes("process.env"),
     );
     expect(readers.map(({ path }) => path)).toEqual([]);
   });

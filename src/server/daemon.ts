@@ -8,7 +8,7 @@ import {
 } from "./web/client-instructions.ts";
 import type { FrontPage } from "./web/front-page.ts";
 import { Listener, type ListenerLimits } from "./http/listener.ts";
-import type { Readiness } from "./operations.ts";
+import type { Readiness } from "./web/operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 export interface DaemonParts {

@@ -5,7 +5,7 @@ import { FrontPage } from "../server/web/front-page.ts";
 import { ModuleRegistryFace } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorFace } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryFace } from "../server/protocols/provider-registry.ts";
-import { Readiness } from "../server/operations.ts";
+import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";
 import { wireServices } from "./services.ts";

@@ -13,7 +13,7 @@ import {
 import type { Namespace, TrustLedger } from "../../mirror/trust/ledger.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import { parseFingerprint } from "../../verification/openpgp/keys/signing-key.ts";
-import { formatTrust } from "./trust-table.ts";
+import { formatTable } from "../progress/table.ts";
 
 export interface TrustParts {
   readonly ledger: TrustLedger;
@@ -190,4 +190,68 @@ function parseNamespace(text: string): Namespace {
   if (rest.length > 0 || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(namespace))
     throw new MalformedAddress("namespace", text, "HOSTNAME/NAMESPACE");
   return { hostname: parseHostname(hostname), namespace };
+}
+
+/** The trust ledger for people: a table a namespace. */
+function formatTrust(listed: readonly ListedNamespace[]): string {
+  if (listed.length === 0) return "Nothing has been seen yet.\n";
+  return listed.map(formatNamespace).join("\n");
+}
+
+function formatNamespace(listed: ListedNamespace): string {
+  const { namespace, seen } = listed;
+  const sections = [
+    [["KEY", "STATE", "SINCE", "FIRST FOR"], ...keyRows(listed)],
+    [
+      ["HELD BACK", "KEY", "SINCE", "BECAUSE"],
+      ...seen.quarantined.map((held) => [
+        `${held.type} ${held.version}`,
+        held.fingerprint,
+        day(held.since),
+        held.reason,
+      ]),
+    ],
+    [
+      ["RE-CREATED", "OFFERED SHA256SUMS", "SINCE", "KEY"],
+      ...seen.replaced.map((entry) => [
+        `${entry.type} ${entry.version}`,
+        entry.offered,
+        day(entry.since),
+        entry.fingerprint ?? "none",
+      ]),
+    ],
+    [
+      ["FALLEN", "BECAUSE", "SINCE"],
+      ...seen.fallen.map((entry) => [
+        `${entry.type} ${entry.version}`,
+        entry.reason,
+        day(entry.since),
+      ]),
+    ],
+  ];
+  const tables = sections
+    .filter((rows) => rows.length > 1)
+    .map((rows) => formatTable(rows));
+  return `${namespace}\n${tables.join("")}`;
+}
+
+function keyRows({ seen, decisions }: ListedNamespace): string[][] {
+  const decided = new Map(
+    decisions.keys.map((key) => [key.fingerprint, key.decision]),
+  );
+  const known = seen.keys.map((key) => [
+    key.fingerprint,
+    decided.get(key.fingerprint) ?? key.because,
+    day(key.since),
+    `${key.type} ${key.version}`,
+  ]);
+  const seenKeys = new Set(seen.keys.map((key) => key.fingerprint));
+  const others = decisions.keys
+    .filter((key) => !seenKeys.has(key.fingerprint))
+    .map((key) => [key.fingerprint, key.decision, day(key.at), "-"]);
+  return [...known, ...others];
+}
+
+function day(moment: string): string {
+  return moment.slice(0, 10);
 }

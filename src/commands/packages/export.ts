@@ -12,7 +12,8 @@ import {
   type ExportParts,
 } from "../../mirror/bundles/export-packages.ts";
 import { writeTree } from "../../mirror/bundles/export-tree.ts";
-import { selectPackages, type SelectionInput } from "./package-selection.ts";
+import { selectPackages } from "./package-selection.ts";
+import type { SelectionInput } from "./request.ts";
 import {
   formatWanted,
   prefetchPackage,

@@ -1,4 +1,3 @@
-import type { ProviderAddress } from "../../address/provider-address.ts";
 import { parseProviderSpec } from "../../address/provider-spec.ts";
 import { NothingAsked, type ProvenderError } from "../../errors/index.ts";
 import {
@@ -9,18 +8,9 @@ import {
   readDependencyLockFile,
   type DependencyLockFile,
 } from "../inputs/dependency-lock-file.ts";
-import type { SelectionInput } from "./package-selection.ts";
+import type { PackageRequest, SelectionInput } from "./request.ts";
 import { readSpecList } from "../inputs/spec-list.ts";
-import { choiceOf, newestOf, type VersionChoice } from "./version-choice.ts";
-
-/** A provider that somebody asks for; `where` is the SPEC or FILE:LINE. */
-export interface PackageRequest {
-  readonly provider: ProviderAddress;
-  readonly choice: VersionChoice;
-  readonly where: string;
-  /** Of a dependency lock file. */
-  readonly hashes?: readonly string[];
-}
+import { choiceOf, newestOf } from "./version-choice.ts";
 
 /** What was read and what could not be. */
 export interface Requests {

@@ -7,18 +7,9 @@ import {
 import type { Version } from "../../address/version.ts";
 import { ProvenderError } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
-import { readRequests, type PackageRequest } from "./package-requests.ts";
+import { readRequests } from "./package-requests.ts";
+import type { PackageRequest, SelectionInput } from "./request.ts";
 import { chooseVersions } from "./version-choice.ts";
-
-/** What packages are asked for by: SPECs, files of SPECs, dependency lock files, directories that are searched. */
-export interface SelectionInput {
-  readonly specs: readonly string[];
-  /** Paths, or `-` for standard input. */
-  readonly lists: readonly string[];
-  readonly lockFiles: readonly string[];
-  readonly directories: readonly string[];
-  readonly platforms: readonly Platform[];
-}
 
 /** The hashes that a dependency lock file has for a version; `where` is FILE:LINE. */
 export interface LockedHashes {

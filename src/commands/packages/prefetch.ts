@@ -2,11 +2,8 @@ import pLimit from "p-limit";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { ProvenderError } from "../../errors/index.ts";
-import {
-  selectPackages,
-  type Selection,
-  type SelectionInput,
-} from "./package-selection.ts";
+import { selectPackages, type Selection } from "./package-selection.ts";
+import type { SelectionInput } from "./request.ts";
 import {
   formatWanted,
   prefetchPackage,

@@ -12,13 +12,7 @@ import {
 } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 import { NoVersionMatches } from "../../errors/index.ts";
-import type { PackageRequest } from "./package-requests.ts";
-
-/** Which versions a request means: one by name, all that a SPEC selects, or the newest that a configuration allows. */
-export type VersionChoice =
-  | { readonly kind: "exact"; readonly version: Version }
-  | { readonly kind: "every"; readonly selection: VersionSelection }
-  | { readonly kind: "newest"; readonly constraint: VersionConstraint };
+import type { PackageRequest, VersionChoice } from "./request.ts";
 
 /** Asks for the list of versions only when the choice needs one. Throws NoVersionMatches and what listing throws. */
 export async function chooseVersions(

@@ -8,7 +8,7 @@ import {
   answerMetrics,
   answerReadiness,
   type Readiness,
-} from "../operations.ts";
+} from "./operations.ts";
 import type { Exchange } from "../http/request-note.ts";
 import {
   answerDiscovery,

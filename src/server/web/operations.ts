@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import { NotReady } from "../errors/index.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import { NotReady } from "../../errors/index.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
 
 /** What `/readyz` and the service manager are told. */
 export class Readiness {

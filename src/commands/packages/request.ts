@@ -1,0 +1,30 @@
+import type { Platform } from "../../address/platform.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { VersionSelection } from "../../address/provider-spec.ts";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { Version } from "../../address/version.ts";
+
+/** What packages are asked for by: SPECs, files of SPECs, dependency lock files, directories that are searched. */
+export interface SelectionInput {
+  readonly specs: readonly string[];
+  /** Paths, or `-` for standard input. */
+  readonly lists: readonly string[];
+  readonly lockFiles: readonly string[];
+  readonly directories: readonly string[];
+  readonly platforms: readonly Platform[];
+}
+
+/** Which versions a request means: one by name, all that a SPEC selects, or the newest that a configuration allows. */
+export type VersionChoice =
+  | { readonly kind: "exact"; readonly version: Version }
+  | { readonly kind: "every"; readonly selection: VersionSelection }
+  | { readonly kind: "newest"; readonly constraint: VersionConstraint };
+
+/** A provider that somebody asks for; `where` is the SPEC or FILE:LINE. */
+export interface PackageRequest {
+  readonly provider: ProviderAddress;
+  readonly choice: VersionChoice;
+  readonly where: string;
+  /** Of a dependency lock file. */
+  readonly hashes?: readonly string[];
+}
