@@ -142,7 +142,7 @@ describe("provender config", () => {
     [
       "a CA that is none",
       `origins: { a.example: { ca: ${thisFile} } }\n`,
-      /main\.test\.ts/,
+      /program\.test\.ts/,
     ],
     [
       "a token that is not set",
