@@ -41,7 +41,7 @@ import {
 } from "./scalars.ts";
 import { parseDuration, parseSize } from "./units.ts";
 
-/** Every key of the YAML, in the contract's order, with its default; relative paths start from `folder`. */
+/** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {
   const path = leaf("a path", (name) =>
     resolve(folder, required(/^[^\0]+$/.exec(name)?.[0])),

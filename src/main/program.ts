@@ -15,7 +15,7 @@ import type { PrefetchFlags } from "./prefetch.ts";
 import type { PruneFlags, VerifyFlags } from "./retention.ts";
 import type { TrustFlags } from "./trust.ts";
 
-/** Exit statuses of the contract: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
+/** Exit statuses of docs/contract.md: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
 const failed = 1;
 const misused = 2;
 

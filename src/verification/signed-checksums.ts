@@ -43,7 +43,7 @@ export interface ChecksumsClaim {
 }
 
 /**
- * Steps 2 and 4 of the chain: the signature first, then the strict parse.
+ * The signature first, then the strict parse.
  * `decide` is where the arithmetic runs (a worker thread with a deadline).
  * Throws SignatureRefused or ChecksumsMalformed.
  */

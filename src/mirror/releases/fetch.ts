@@ -73,7 +73,10 @@ export async function fetchRelease(
   return reconcile(address, known, offer, found.signingKeys, context);
 }
 
-/** Steps 1, 2, 4 and 5 of the chain for what the origin offers now. */
+/**
+ * What the origin offers now: its SHA256SUMS, verified by their signature,
+ * with the archive's line held against the digest that the registry names.
+ */
 async function believeOffer(
   { registry, policy, judge, clock }: ReleaseOrigin,
   address: ReleaseAddress,

@@ -90,7 +90,7 @@ function nameError(error: unknown): ProvenderError | undefined {
     : undefined;
 }
 
-/** The error body of the contract instead of whatever was prepared; a body that has begun is cut. */
+/** The error body of docs/contract.md instead of whatever was prepared; a body that has begun is cut. */
 export function respondWithError(exchange: Exchange, error: unknown): void {
   const { res, note } = exchange;
   if (res.headersSent) {
