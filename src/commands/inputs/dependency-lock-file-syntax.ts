@@ -1,5 +1,5 @@
 import { InputInvalid } from "../../errors/index.ts";
-import { lineOf, tokenize, type Token } from "./dependency-lock-file-tokens.ts";
+import { tokenize, type Token } from "./dependency-lock-file-tokens.ts";
 
 /** `NAME = EXPRESSION`; the expression's tokens without its comments and line ends are in `value`. */
 export interface Attribute {
@@ -37,13 +37,11 @@ export function parseLockFileSyntax(file: string, text: string): Body {
 
 class Reader {
   readonly #file: string;
-  readonly #text: string;
   readonly #tokens: readonly Token[];
   #at = 0;
 
   constructor(file: string, text: string) {
     this.#file = file;
-    this.#text = text;
     this.#tokens = tokenize(file, text);
   }
 
@@ -75,16 +73,16 @@ class Reader {
   }
 
   unexpected(expected: string): InputInvalid {
-    const { start, kind, text } = this.token;
+    const { line, kind, text } = this.token;
     const found = kind === "word" || kind === "mark" ? `"${text}"` : kind;
     return new InputInvalid(
-      `${this.#file}:${lineOf(this.#text, start)}`,
+      `${this.#file}:${line}`,
       `expected ${expected}, got ${found}.`,
     );
   }
 }
 
-const endToken: Token = { kind: "end", start: 0, end: 0, text: "" };
+const endToken: Token = { kind: "end", start: 0, end: 0, line: 1, text: "" };
 
 function parseBody(reader: Reader, depth: number): Body {
   const attributes: Attribute[] = [];

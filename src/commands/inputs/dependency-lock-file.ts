@@ -11,7 +11,7 @@ import {
   type Block,
   type Body,
 } from "./dependency-lock-file-syntax.ts";
-import { lineOf, type Token } from "./dependency-lock-file-tokens.ts";
+import type { Token } from "./dependency-lock-file-tokens.ts";
 import { readInputFile } from "./input-file.ts";
 
 /** The name that clients give to the file. */
@@ -61,7 +61,7 @@ export function parseDependencyLockFile(
 ): DependencyLockFile {
   try {
     const body = parseLockFileSyntax(file, text);
-    const found = readLocks(file, text, body);
+    const found = readLocks(file, body);
     return { file, text, body, ...found };
   } catch (error) {
     if (!(error instanceof InputInvalid)) throw error;
@@ -77,14 +77,14 @@ function emptyLockFile(
   return { file, text, locks: [], problems, body: undefined };
 }
 
-function readLocks(file: string, text: string, body: Body) {
+function readLocks(file: string, body: Body) {
   const locks = new Map<string, ProviderLock>();
   const problems: InputInvalid[] = [];
   for (const block of body.blocks.filter(
     ({ type }) => type.text === "provider",
   ))
     try {
-      const where = `${file}:${lineOf(text, block.type.start)}`;
+      const where = `${file}:${block.type.line}`;
       const lock = readLock(where, block);
       const earlier = locks.get(lock.name);
       if (earlier !== undefined)
