@@ -1,10 +1,10 @@
-import type { RequestListener } from "node:http";
 import { ProvenderError } from "../errors/index.ts";
 import { onBehalfOf, type Asker } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
+import type { Handle } from "./http/listener.ts";
 import { takeTicket, type Authentication } from "./access/authentication.ts";
 import { respondWithError, statusOf } from "./http/error-response.ts";
 import { charge, isMetadata, type MetadataCaps } from "./http/metadata-caps.ts";
@@ -41,7 +41,7 @@ export interface AppParts extends PageParts {
 }
 
 /** Every URL of the contract: what clients fetch straight on Node's server, the pages on Koa. */
-export function makeApp(parts: AppParts): RequestListener {
+export function makeApp(parts: AppParts): Handle {
   const pages = makePages(parts);
   return (req, res) => {
     const exchange = openExchange(req, res, parts.clients.of(req));
@@ -51,7 +51,7 @@ export function makeApp(parts: AppParts): RequestListener {
       requestId: note.requestId,
       client: client.address,
     };
-    void onBehalfOf(asker, () => answer(exchange, asker, parts, pages));
+    return onBehalfOf(asker, () => answer(exchange, asker, parts, pages));
   };
 }
 

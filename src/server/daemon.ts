@@ -1,4 +1,4 @@
-import type { RequestListener } from "node:http";
+import type { Alarms } from "../telemetry/alarms.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { CertificateSource } from "./tls/certificate-source.ts";
 import type { ConnectionCaps } from "./http/connection-caps.ts";
@@ -7,12 +7,12 @@ import {
   formatMirrorUrl,
 } from "./web/client-instructions.ts";
 import type { FrontPage } from "./web/front-page.ts";
-import { Listener, type ListenerLimits } from "./http/listener.ts";
+import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 export interface DaemonParts {
-  readonly app: RequestListener;
+  readonly app: Handle;
   readonly frontPage: FrontPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
@@ -29,6 +29,7 @@ export interface DaemonParts {
   /** Looks after the store, in the background: at the start and once an hour. */
   readonly tend: () => Promise<void>;
   readonly logger: Logger;
+  readonly alarms: Alarms;
   /** Reads the configuration again and applies what can change while serving; throws what is wrong with it. */
   readonly reload: () => void;
   /** Releases everything below the faces. */
@@ -94,6 +95,16 @@ export class Daemon {
     }
   }
 
+  /** Milliseconds that answers under way have to finish when it stops. */
+  get grace(): number {
+    return this.#parts.limits.stop;
+  }
+
+  /** Something happened that no code foresaw; `where` is what it ended. */
+  alarm(error: unknown, where: string): void {
+    this.#parts.alarms.raise("unexpected-error", { where, err: error });
+  }
+
   /** Not ready at once; answers under way have `limits.stop` to finish, the rest is cut. */
   async stop(): Promise<void> {
     const { readiness, notification, limits, logger } = this.#parts;
@@ -113,7 +124,13 @@ export class Daemon {
     const { app, limits, listen, machineName, hostnames, connectionCaps } =
       this.#parts;
     const tls = await this.#parts.certificates(new Date());
-    this.#listener = new Listener(app, tls, limits, connectionCaps);
+    this.#listener = new Listener(
+      app,
+      tls,
+      limits,
+      connectionCaps,
+      (error, where) => this.alarm(error, where),
+    );
     const port = await this.#listener.listen(listen.host, listen.port);
     const secure = tls !== undefined;
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);

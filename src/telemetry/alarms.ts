@@ -6,6 +6,12 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the origin offers other content for a release than it did at first; clients keep getting the first",
   "key-new": "a namespace has a new signing key",
   "key-refused": "a release is held back because of its signing key",
+  "signature-refused":
+    "an origin offers a release whose signature does not hold",
+  "archive-tampered":
+    "an origin sent an archive that is not the one that was signed, or seen first",
+  "unexpected-error":
+    "something happened that no code foresaw; what it was about was ended",
   "versions-vanished": "the origin lists versions no more that it had listed",
   "package-hash-conflict":
     "the registry reports another h1 than its archive has",

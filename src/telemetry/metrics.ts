@@ -1,15 +1,21 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 
 /** What happened that an operator should look at. */
-export type AlarmKind =
-  | "release-replaced"
-  | "key-new"
-  | "key-refused"
-  | "versions-vanished"
-  | "package-hash-conflict"
-  | "archive-damaged"
-  | "audit-lost"
-  | "module-replaced";
+export const alarmKinds = [
+  "release-replaced",
+  "key-new",
+  "key-refused",
+  "signature-refused",
+  "versions-vanished",
+  "package-hash-conflict",
+  "archive-tampered",
+  "archive-damaged",
+  "audit-lost",
+  "module-replaced",
+  "unexpected-error",
+] as const;
+
+export type AlarmKind = (typeof alarmKinds)[number];
 
 /** What is stored, and what the disk has left in bytes. */
 export interface StoreUse {
@@ -39,6 +45,9 @@ const storeGauges: readonly {
     of: ({ freeBytes }) => freeBytes,
   },
 ];
+
+/** What modules come by that the mirror cannot fetch from. */
+const knownGetters = new Set(["s3", "gcs", "hg", "git", "http"]);
 
 /** The numbers of one process, in the text format of Prometheus. */
 export class Metrics {
@@ -121,6 +130,14 @@ export class Metrics {
 
   constructor(startedAt: Date) {
     this.#up.set(startedAt.getTime() / 1000);
+    // A series that begins with its first event shows no increase by it.
+    for (const kind of alarmKinds) this.#alarms.inc({ kind }, 0);
+    for (const reason of ["busy", "failing"])
+      this.#suspensions.inc({ reason }, 0);
+    for (const outcome of ["evicted", "passed"])
+      this.#archives.inc({ outcome }, 0);
+    for (const getter of [...knownGetters, "other"])
+      this.#passedThrough.inc({ getter }, 0);
   }
 
   countRequest(
@@ -141,7 +158,8 @@ export class Metrics {
 
   /** `getter` is what a registry wrote, so that only known words become labels. */
   countPassedThrough(getter: string): void {
-    const known = /^(?:s3|gcs|hg|git|http)\b/.exec(getter)?.[0] ?? "other";
+    const [word = ""] = /^\w*/.exec(getter) ?? [];
+    const known = knownGetters.has(word) ? word : "other";
     this.#passedThrough.inc({ getter: known });
   }
 

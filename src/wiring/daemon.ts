@@ -28,7 +28,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
   const watch = wireWatch(configuration, layout);
-  const { logger, audit } = watch;
+  const { logger, alarms, audit } = watch;
   const access = await wireAuthentication(configuration, layout, logger);
   const core = wireCore(configuration, rules, layout, watch);
   // Takes 0.2 s the first time, which no client should wait for.
@@ -49,6 +49,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     sweep: (before) => core.blobs.sweepStaging(before),
     tend: () => core.retention.tend(),
     logger,
+    alarms,
     reload: () => {
       const next = load();
       core.admission.replaceRules(wireRules(next));

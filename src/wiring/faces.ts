@@ -1,6 +1,6 @@
-import type { RequestListener } from "node:http";
 import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
+import type { Handle } from "../server/http/listener.ts";
 import { FrontPage } from "../server/web/front-page.ts";
 import { ModuleRegistryFace } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorFace } from "../server/protocols/network-mirror.ts";
@@ -16,7 +16,7 @@ const keptOnPage = 200;
 
 /** Every URL that the daemon answers. */
 export interface Faces {
-  readonly app: RequestListener;
+  readonly app: Handle;
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
 }

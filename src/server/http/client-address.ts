@@ -31,7 +31,7 @@ export class ClientAddresses {
     // A connection that is gone does not know it.
     const { remoteAddress } = socket;
     if (remoteAddress === undefined) return unknown;
-    const client = this.#describe(remoteAddress);
+    const client = this.#describe(remoteAddress) ?? unknown;
     this.#connected.set(socket, client);
     return client;
   }
@@ -47,22 +47,32 @@ export class ClientAddresses {
   #forwarded(header: string | string[] | undefined): Client | undefined {
     const hops = String(header ?? "").split(",");
     for (const hop of hops.toReversed()) {
-      // What stands before a hop that says nothing cannot be believed.
-      if (isIP(hop.trim()) === 0) return undefined;
       const client = this.#describe(hop.trim());
-      if (client.counted !== undefined) return client;
+      // What stands before a hop that says nothing cannot be believed.
+      if (client === undefined || client.counted !== undefined) return client;
     }
     return undefined;
   }
 
-  #describe(text: string): Client {
-    const address = ipaddr.process(text);
+  /** Undefined for what is no address. */
+  #describe(text: string): Client | undefined {
+    const address = parseAddress(text);
+    if (address === undefined) return undefined;
     const trusted = this.#trusted.some((network) => isIn(address, network));
     return {
       address: address.toString(),
       counted: trusted ? undefined : countedAs(address),
     };
   }
+}
+
+/** Without the zone of a link-local address (RFC 4007, 11), which is a name of this or another machine's own; undefined for what is no address. */
+function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  const [bare = ""] = text.split("%", 1);
+  // Each of the two takes some texts for addresses that the other does not.
+  return isIP(bare) !== 0 && ipaddr.isValid(bare)
+    ? ipaddr.process(bare)
+    : undefined;
 }
 
 /** One subscriber has a whole /64 (RFC 6177). */

@@ -1,10 +1,5 @@
 import { createServer as createHttpServer, type Server } from "node:http";
-import type {
-  IncomingMessage,
-  RequestListener,
-  ServerOptions,
-  ServerResponse,
-} from "node:http";
+import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import {
   createServer as createHttpsServer,
   Server as HttpsServer,
@@ -19,6 +14,7 @@ import {
 } from "../../errors/index.ts";
 import type { ConnectionCaps } from "./connection-caps.ts";
 import { formatErrorBody } from "./error-response.ts";
+import { guarded, type OnUnexpected } from "./guarded.ts";
 import type { ClientPace } from "./paced-write.ts";
 import { UntakenAnswers } from "./untaken-answers.ts";
 
@@ -35,63 +31,43 @@ export interface ListenerLimits extends ClientPace {
   readonly clientHeaders: number;
 }
 
+/** What answers requests; the promise, if there is one, is for what it throws later. */
+export type Handle = (
+  req: IncomingMessage,
+  res: ServerResponse,
+) => Promise<void> | void;
+
 const keepAlive = 65_000;
 /** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
 const mostPipelined = 1_000;
 
-/** The HTTP server on its socket; HTTP/2 is not offered. */
+/**
+ * The HTTP server on its socket; HTTP/2 is not offered. Whatever a handler
+ * throws ends its request with 400 or its connection, and never the process.
+ */
 export class Listener {
   readonly #server: Server | HttpsServer;
+  readonly #onUnexpected: OnUnexpected;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
   readonly #untaken: UntakenAnswers;
 
   constructor(
-    handle: RequestListener,
+    handle: Handle,
     tls: TlsMaterial | undefined,
     limits: ListenerLimits,
     caps: ConnectionCaps,
+    onUnexpected: OnUnexpected,
   ) {
-    const options: ServerOptions = {
-      maxHeaderSize: limits.requestHeaders,
-      headersTimeout: limits.clientHeaders,
-      requestTimeout: limits.clientHeaders,
-      connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),
-      keepAliveTimeout: keepAlive,
-      // What it would refuse is refused by the application, in the contract's form.
-      requireHostHeader: false,
-    };
+    this.#onUnexpected = onUnexpected;
     this.#untaken = new UntakenAnswers(limits);
-    const answer: RequestListener = (req, res) => {
-      // What was read with the request for which the connection was cut.
-      if (req.socket.destroyed) return;
-      if (this.#note(req.socket, res) > mostPipelined) req.socket.destroy();
-      else handle(req, res);
-    };
-    this.#server =
-      tls === undefined
-        ? createHttpServer(options, answer)
-        : createHttpsServer(
-            {
-              ...options,
-              ...secureContext(tls),
-              handshakeTimeout: limits.clientHeaders,
-              ALPNProtocols: ["http/1.1"],
-            },
-            answer,
-          );
-    this.#server.on("connection", (socket: Socket) =>
-      caps.admit(socket) ? this.#track(socket) : socket.destroy(),
-    );
-    this.#server.on("clientError", (error, socket) =>
-      // This answer must not end up within another one's body.
-      this.#isAnswering(socket)
-        ? socket.destroy()
-        : answerClientError(error, socket),
-    );
-    // Node would answer these itself, or not at all.
-    this.#server.on("checkContinue", answer).on("checkExpectation", answer);
-    this.#server.on("connect", refuseTunnel);
+    this.#server = makeServer(tls, limits);
+    this.#listenForRequests(handle);
+    this.#listenForConnections(caps);
+    // Of accepting a connection, long after it began to listen: the next one may succeed.
+    this.#server.on("error", (error) => {
+      if (this.#server.listening) onUnexpected(error, "listening socket");
+    });
   }
 
   /** Resolves with the port; throws CannotListen. */
@@ -129,6 +105,49 @@ export class Listener {
     this.#untaken.close();
   }
 
+  #listenForRequests(handle: Handle): void {
+    const answer = guarded(
+      (req: IncomingMessage, res: ServerResponse) => {
+        // What was read with the request for which the connection was cut.
+        if (req.socket.destroyed) return undefined;
+        if (this.#note(req.socket, res) <= mostPipelined)
+          return handle(req, res);
+        req.socket.destroy();
+        return undefined;
+      },
+      (error, { socket }, res) => {
+        endUnanswered(res, socket);
+        this.#onUnexpected(error, "request");
+      },
+    );
+    // Node would answer the last two itself, or not at all.
+    for (const event of ["request", "checkContinue", "checkExpectation"])
+      this.#server.on(event, answer);
+  }
+
+  #listenForConnections(caps: ConnectionCaps): void {
+    const end = (error: unknown, socket: Duplex) => {
+      socket.destroy();
+      this.#onUnexpected(error, "connection");
+    };
+    const admit = (socket: Socket) =>
+      caps.admit(socket) ? this.#track(socket) : socket.destroy();
+    const refuseUnreadable = (error: Error, socket: Duplex) =>
+      // This answer must not end up within another one's body.
+      this.#isAnswering(socket)
+        ? socket.destroy()
+        : answerClientError(error, socket);
+    this.#server.on("connection", guarded(admit, end));
+    this.#server.on(
+      "clientError",
+      guarded(refuseUnreadable, (error, _, socket) => end(error, socket)),
+    );
+    this.#server.on(
+      "connect",
+      guarded(refuseTunnel, (error, _, socket) => end(error, socket)),
+    );
+  }
+
   /** Returns how many answers the connection waits for. */
   #note(socket: Duplex, response: ServerResponse): number {
     const open = this.#answers.get(socket) ?? new Set();
@@ -155,6 +174,28 @@ export class Listener {
   }
 }
 
+function makeServer(
+  tls: TlsMaterial | undefined,
+  limits: ListenerLimits,
+): Server | HttpsServer {
+  const options: ServerOptions = {
+    maxHeaderSize: limits.requestHeaders,
+    headersTimeout: limits.clientHeaders,
+    requestTimeout: limits.clientHeaders,
+    connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),
+    keepAliveTimeout: keepAlive,
+    // What it would refuse is refused by the application, in the contract's form.
+    requireHostHeader: false,
+  };
+  if (tls === undefined) return createHttpServer(options);
+  return createHttpsServer({
+    ...options,
+    ...secureContext(tls),
+    handshakeTimeout: limits.clientHeaders,
+    ALPNProtocols: ["http/1.1"],
+  });
+}
+
 function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
 }
@@ -173,6 +214,23 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   refuse(socket, status, new MalformedRequest("could not be read", "HTTP/1.1"));
 }
 
+/** What a handler left unanswered, because it threw. */
+function endUnanswered(res: ServerResponse, socket: Duplex): void {
+  if (res.headersSent || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem = new MalformedRequest("could not be handled", "another one");
+  const body = formatErrorBody(problem, crypto.randomUUID());
+  res.writeHead(400, {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  });
+  res.end(body);
+}
+
 function refuseTunnel(_: IncomingMessage, socket: Duplex): void {
   const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
   refuse(socket, status, new MethodNotAllowed("CONNECT"));
@@ -181,6 +239,8 @@ function refuseTunnel(_: IncomingMessage, socket: Duplex): void {
 /** `status` may be followed by header lines. */
 function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
   const body = formatErrorBody(problem, crypto.randomUUID());
+  // Node listens no more on the connection of a tunnel.
+  socket.on("error", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ClientAddresses } from "../../../src/server/http/client-address.ts";
+import { effort } from "../../effort.ts";
 
 /** What is asked of a request: where it came from, and one header. */
 function requestFrom(remoteAddress: string, forwarded?: string) {
@@ -62,6 +64,53 @@ it.each([
     address: "127.0.0.1",
     counted: undefined,
   });
+});
+
+it.each([
+  ["fe80::1%a.b, 10.1.2.3", "fe80::1"],
+  ["fe80::1%br-lan", "fe80::1"],
+  ["10.0.0.9,fe80::2%eth0.10,fd00::9%-,10.1.2.3", "fe80::2"],
+  ["2001:db8::1%25x", "2001:db8::1"],
+  ["fe80::3%%", "fe80::3"],
+  ["::ffff:198.51.100.1%a b", "198.51.100.1"],
+])("cuts the zones of %s", (header, client) => {
+  const asked = proxied.of(requestFrom("127.0.0.1", header));
+  expect(asked.address).toBe(client);
+  expect(asked.counted).toBeDefined();
+});
+
+it.each(["fe80::1%br-lan", "fe80::1%eth0.10", "fe80::1%", "fe80::1%1"])(
+  "knows a connection from %s",
+  (address) => {
+    expect(direct.of(requestFrom(address))).toEqual({
+      address: "fe80::1",
+      counted: "fe80:0:0:0",
+    });
+  },
+);
+
+it("never throws, whatever a header or a connection says", () => {
+  const pieces = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("%", ",", " ", "::", "fe80::1%a.b", ":", ".", "0x7f.1"),
+  );
+  const text = fc.array(pieces, { maxLength: 6 }).map((all) => all.join(""));
+  fc.assert(
+    fc.property(text, text, (address, header) => {
+      for (const [from, said] of [
+        [address, header],
+        ["127.0.0.1", header],
+        ["fd00::1", `${address},${header}`],
+      ] as const)
+        for (const addresses of [direct, proxied])
+          expect(addresses.of(requestFrom(from, said)).address).not.toContain(
+            "%",
+          );
+    }),
+    { numRuns: 2_000 * effort },
+  );
 });
 
 it("counts no connections of a trusted proxy", () => {

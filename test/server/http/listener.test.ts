@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterEach, expect, it } from "vitest";
+import { ClientAddresses } from "../../../src/server/http/client-address.ts";
+import { ConnectionCaps } from "../../../src/server/http/connection-caps.ts";
+import { Listener, type Handle } from "../../../src/server/http/listener.ts";
+import { readToEnd } from "../../scenes/raw-connection.ts";
+
+const limits = {
+  requestHeaders: 16_384,
+  clientHeaders: 5_000,
+  rate: 0,
+  rateWindow: 60_000,
+};
+const flaw = new Error("a flaw");
+
+const open: Listener[] = [];
+afterEach(() => Promise.all(open.splice(0).map((one) => one.close(0))));
+
+/** A listener whose parts have a flaw, and what was told of it. */
+async function listenWith(
+  handle: Handle,
+  caps = new ConnectionCaps(0, new ClientAddresses([]), () => undefined),
+) {
+  const told: unknown[] = [];
+  const listener = new Listener(handle, undefined, limits, caps, (error, at) =>
+    told.push([error, at]),
+  );
+  open.push(listener);
+  const port = await listener.listen("127.0.0.1", 0);
+  return { port, told };
+}
+
+async function send(port: number, text: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(text);
+  return readToEnd(socket);
+}
+
+const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+const flawed: readonly (readonly [string, Handle])[] = [
+  [
+    "throws",
+    () => {
+      throw flaw;
+    },
+  ],
+  ["rejects", () => Promise.reject(flaw)],
+  [
+    "rejects later",
+    async (req) => {
+      await once(req.resume(), "end");
+      throw flaw;
+    },
+  ],
+];
+
+it.each(flawed)(
+  "answers 400 and goes on when a handler %s",
+  async (_, handle) => {
+    const { port, told } = await listenWith(handle);
+    for (const text of [
+      request,
+      request.replace(
+        "\r\n\r\n",
+        "\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+      ),
+      request.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"),
+      request.replace("\r\n\r\n", "\r\nExpect: more\r\n\r\n"),
+    ]) {
+      const answer = await send(port, text);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('"code":"malformed-request"');
+      expect(answer).not.toContain(flaw.message);
+    }
+    expect(told).toEqual(Array.from({ length: 4 }, () => [flaw, "request"]));
+  },
+);
+
+it("cuts an answer that had begun", async () => {
+  const { port, told } = await listenWith((_, res) => {
+    res.writeHead(200, { "Content-Length": 10 });
+    res.write("12345");
+    return Promise.reject(flaw);
+  });
+  expect(await send(port, request)).not.toContain(" 400 ");
+  expect(told).toEqual([[flaw, "request"]]);
+});
+
+it("closes a connection that could not be admitted, and goes on", async () => {
+  class Flawed extends ClientAddresses {
+    override connected(): never {
+      throw flaw;
+    }
+  }
+  const caps = new ConnectionCaps(1, new Flawed([]), () => undefined);
+  const { port, told } = await listenWith((_, res) => void res.end(), caps);
+  for (let count = 1; count <= 3; count++) {
+    expect(await send(port, request)).toBe("");
+    expect(told).toHaveLength(count);
+  }
+});
+
+it("outlives tunnels whose clients reset the connection", async () => {
+  const { port, told } = await listenWith((_, res) => void res.end());
+  const tunnel = "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n";
+  const sockets = Array.from({ length: 50 }, () => connect(port, "127.0.0.1"));
+  await Promise.all(sockets.map((socket) => reset(socket, tunnel)));
+  expect(await send(port, tunnel)).toMatch(/^HTTP\/1\.1 405 /);
+  expect(told).toEqual([]);
+});
+
+/** Sends, and is gone before the answer. */
+async function reset(socket: Socket, text: string): Promise<void> {
+  await once(socket, "connect");
+  socket.write(text, () => socket.resetAndDestroy());
+  await once(socket, "close");
+}

@@ -1,0 +1,72 @@
+import { once } from "node:events";
+import { afterEach, expect, it } from "vitest";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { awaitLine } from "../scenes/log-lines.ts";
+import { openConnection, readToEnd } from "../scenes/raw-connection.ts";
+
+const started: RunningMirror[] = [];
+afterEach(() => Promise.all(started.splice(0).map((mirror) => mirror.kill())));
+
+/** A daemon in which a flaw shows on SIGUSR2. */
+async function startFlawed(flaw: string): Promise<RunningMirror> {
+  const code = `process.on("SIGUSR2", () => { ${flaw} })`;
+  const mirror = await startMirror({
+    config: { listen: { port: 0, tls: "off" } },
+    nodeOptions: [
+      "--import",
+      `data:text/javascript,${encodeURIComponent(code)}`,
+    ],
+  });
+  started.push(mirror);
+  return mirror;
+}
+
+it.each([
+  ["an error that nobody catches", 'throw new Error("a flaw")'],
+  ["a promise that nobody waits for", 'Promise.reject(new Error("a flaw"))'],
+  [
+    "an event of error that nobody hears",
+    'new (require("node:events"))().emit("error", new Error("a flaw"))'.replace(
+      'require("node:events")',
+      'process.getBuiltinModule("node:events")',
+    ),
+  ],
+  ["a value that is no error", "setTimeout(() => { throw undefined })"],
+])(
+  "after %s it raises the alarm, finishes and ends with status 1",
+  async (_, flaw) => {
+    const mirror = await startFlawed(flaw);
+    const exit = once(mirror.process, "exit");
+    mirror.process.kill("SIGUSR2");
+    const alarm = await awaitLine(
+      mirror,
+      (line) => line.alarm === "unexpected-error",
+    );
+    expect(alarm).toMatchObject({ where: "process" });
+    expect(await exit).toEqual([1, null]);
+    expect(mirror.log.at(-1)).toMatchObject({ msg: "stopped" });
+    // A new daemon finds nothing in its way.
+    const again = await startMirror({ directory: mirror.directory });
+    started.push(again);
+    expect((await again.get("/healthz")).status).toBe(200);
+  },
+);
+
+it("finishes the answers under way before it ends", async () => {
+  const mirror = await startFlawed('throw new Error("a flaw")');
+  const socket = await openConnection(mirror);
+  const answer = readToEnd(socket);
+  socket.write("GET /healthz HTTP/1.1\r\n");
+  mirror.process.kill("SIGUSR2");
+  await awaitLine(mirror, (line) => line.msg === "stopping");
+  socket.write("Host: a\r\n\r\n");
+  expect(await answer).toMatch(/^HTTP\/1\.1 (200|503) /);
+});
+
+it("shows the alarm in the metrics from the start", async () => {
+  const mirror = await startFlawed("");
+  const { body } = await mirror.get("/metrics");
+  expect(body.toString()).toContain(
+    'provender_alarms_total{kind="unexpected-error"} 0',
+  );
+});
