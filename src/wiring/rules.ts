@@ -8,10 +8,12 @@ import { parsePolicy } from "../mirror/trust/policy.ts";
 export function wireRules({
   policy,
   trust,
+  offline,
   source,
 }: Configuration): AdmissionRules {
   try {
     return {
+      offline,
       policy: parsePolicy(policy),
       newKeys: trust.newKeys,
       pins: trust.keys.map(({ match, fingerprints }) => ({

@@ -7,6 +7,7 @@ import {
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import {
+  admitBundledAge,
   judgeRelease,
   type JudgedRelease,
   type JudgingParts,
@@ -106,7 +107,8 @@ async function importRelease(
 ): Promise<ImportedRelease> {
   const { address, release, packages, list } = judged;
   await continueKnown(parts, judged);
-  await parts.admission.admitRelease(address, release, list);
+  await parts.admission.admitKey(address, release, list);
+  admitBundledAge(parts.admission, address, release, list);
   const added: Sha256[] = [];
   for (const { sha256 } of packages) {
     signal.throwIfAborted();
@@ -141,12 +143,11 @@ async function continueKnown(
   if (known === undefined)
     return { known, continuity: { release, change: { kind: "none" } } };
   const { judge, clock } = catalog.originOf(address.provider);
-  // The carried keys are not what the registry publishes now: they can undo nothing.
-  const keys = known.proof.keys;
-  const continuity = await reconcile(address, known, { release }, keys, {
+  // The carried keys are not what the registry publishes now: they can undo and restore nothing.
+  const continuity = await reconcile(address, known, { release }, undefined, {
     judge,
     now: clock.now(),
-    isApproved: await history.approvalsOf(address),
+    standing: await history.recall(address),
   });
   const isConflict = continuity.change.kind === "replaced";
   const names = [...continuity.release.packages.values()];

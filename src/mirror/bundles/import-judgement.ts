@@ -28,7 +28,7 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import type { VersionList } from "../releases/version-list.ts";
+import { limitVersions, type VersionList } from "../releases/version-list.ts";
 
 export interface JudgingParts {
   readonly catalog: ProviderCatalog;
@@ -68,7 +68,7 @@ export async function judgeRelease(
   await expectAtHand(parts, bundle, packages);
   const list = await catalog.peekVersions(address.provider);
   const because = await decideKey(admission, address, release, list);
-  admission.admitAge(address, release, list);
+  admitBundledAge(admission, address, release, list);
   return { address, release, packages, list, because };
 }
 
@@ -148,6 +148,18 @@ async function expectAtHand(
   for (const { filename, sha256 } of packages)
     if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
       throw new BundleIncomplete(filename);
+}
+
+/** The bundle stands for the list that its sender had, so the signature dates what the list here does not have. Throws TooYoung. */
+export function admitBundledAge(
+  admission: Admission,
+  address: ReleaseAddress,
+  release: Release,
+  list: VersionList | undefined,
+): void {
+  const { version } = address;
+  const present = new Set([version]);
+  admission.admitAge(address, release, limitVersions(list, present));
 }
 
 async function decideKey(

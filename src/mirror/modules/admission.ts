@@ -86,7 +86,13 @@ export class ModuleAdmission {
     const entry = list?.versions.get(version);
     const seenAt = entry && (entry.appeared ?? list?.firstContact);
     const now = this.#clock.now();
-    return decideByAge({ minimumAge, signedAt: undefined, seenAt, now });
+    const question = {
+      minimumAge,
+      isUnlisted: entry === undefined,
+      seenAt,
+      now,
+    };
+    return decideByAge({ ...question, signedAt: undefined });
   }
 
   get #policy(): Policy {

@@ -16,7 +16,11 @@ import {
 import type { Answer } from "../cache/answer.ts";
 import type { FetchValue, MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseHistory } from "../trust/release-history.ts";
-import { documentDigest, type Continuity } from "../releases/continuity.ts";
+import {
+  documentDigest,
+  type Continuity,
+  type Standing,
+} from "../releases/continuity.ts";
 import { fetchRelease, type ReleaseOrigin } from "../releases/fetch.ts";
 import {
   formatRelease,
@@ -94,17 +98,17 @@ export class ProviderCatalog {
     const askNow = anew || (await history.awaitsReplacement(address));
     const ask: FetchValue<Release> = async (known, signal) => {
       const offered = await this.#offeredPlatforms(address);
-      const isApproved = await history.approvalsOf(address);
+      const standing = await history.recall(address);
       const continuity = await fetchRelease(
         origin,
         address,
         offered,
         known,
-        isApproved,
+        standing,
         signal,
       ).catch((error: unknown) => keepIfGone(known, error));
       if (known === undefined)
-        await this.#expectFirst(address, continuity, isApproved);
+        await this.#expectFirst(address, continuity, standing);
       await history.note(address, known, continuity);
       if (continuity.fallen !== undefined) throw continuity.fallen;
       return continuity.release;
@@ -116,7 +120,7 @@ export class ProviderCatalog {
   async #expectFirst(
     address: ReleaseAddress,
     { release }: Continuity,
-    isApproved: (offered: string) => boolean,
+    { isApproved }: Standing,
   ): Promise<void> {
     const { history, readFirstDigests } = this.#parts;
     const first = await readFirstDigests(address);

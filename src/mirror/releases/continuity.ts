@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
-import { SignatureRefused, type ProvenderError } from "../../errors/index.ts";
+import {
+  SignatureRefused,
+  SignatureUndecided,
+  type ProvenderError,
+} from "../../errors/index.ts";
 import { judgeProof, type SignatureJudge } from "./verdict.ts";
 import type { Release, ReleaseAddress } from "./release.ts";
 
@@ -13,6 +17,26 @@ export interface Continuity {
   readonly change: Change;
   /** Why a release that was believed is to be believed no more. */
   readonly fallen?: SignatureRefused | undefined;
+}
+
+/** Verdicts that take back what was believed; a key block that cannot be read, or that has other keys, says nothing. */
+const falls: ReadonlySet<string> = new Set([
+  "revoked",
+  "key-expired",
+  "signature-expired",
+]);
+
+/** True for the reasons of refusal that undo a signature that was good. */
+export function isFall(reason: string): boolean {
+  return falls.has(reason);
+}
+
+/** What was decided on a release before it is asked for again. */
+export interface Standing {
+  /** Tells whether an operator approved a given SHA256SUMS in place of the first. */
+  readonly isApproved: (offered: string) => boolean;
+  /** Why the release that was seen first is believed no more. */
+  readonly fallen: SignatureRefused | undefined;
 }
 
 export type Change =
@@ -34,20 +58,22 @@ export type Change =
  * First seen wins. The first verified digest of a version and platform stays,
  * whatever the origin offers later, until an operator approves exactly the new
  * checksums; what the same signer only adds is taken. A known release falls when
- * its own signature is refused under the keys that the registry publishes now,
- * unless the same digests are signed anew.
+ * its own signature is revoked or has expired under the keys that the registry
+ * publishes now, and stands again only when they say so, or when the same digests
+ * are signed anew. With `keys` undefined nobody published any.
  */
 export async function reconcile(
   address: ReleaseAddress,
   known: Release,
   offer: Offer,
-  keys: readonly string[],
+  keys: readonly string[] | undefined,
   context: {
     readonly judge: SignatureJudge;
     readonly now: Date;
-    readonly isApproved: (offered: string) => boolean;
+    readonly standing: Standing;
   },
 ): Promise<Continuity> {
+  const { isApproved } = context.standing;
   const fallen = await findFall(address, known, keys, context);
   if ("refused" in offer) {
     const change = replaced(offer.refused.code, undefined);
@@ -60,7 +86,7 @@ export async function reconcile(
   const isSameWord = before === undefined || before === signedBy;
   if (isConflict(known, release) || (!isSameWord && isWider(known, release))) {
     const offered = documentDigest(release);
-    return context.isApproved(offered)
+    return isApproved(offered)
       ? { release: continued, change: { kind: "approved" } }
       : { release: known, change: replaced(offered, signedBy), fallen };
   }
@@ -80,22 +106,33 @@ export function documentDigest({ proof }: Release): string {
 }
 
 /**
- * The refusal of the known signature under changed keys, if there is one. A key
- * that is merely no longer published does not undo what it signed.
+ * The refusal of the known signature under changed keys, or the one from before
+ * when these keys do not tell: a key that is merely no longer published does not
+ * undo what it signed, nor does it restore what was undone.
  */
 async function findFall(
   address: ReleaseAddress,
   { proof }: Release,
-  keys: readonly string[],
-  { judge, now }: { readonly judge: SignatureJudge; readonly now: Date },
+  keys: readonly string[] | undefined,
+  {
+    judge,
+    now,
+    standing,
+  }: {
+    readonly judge: SignatureJudge;
+    readonly now: Date;
+    readonly standing: Standing;
+  },
 ): Promise<SignatureRefused | undefined> {
+  if (keys === undefined) return standing.fallen;
   if (isSameList(keys, proof.keys)) return undefined;
   try {
     await judgeProof(address, { ...proof, keys, verifiedAt: now }, judge);
     return undefined;
   } catch (error) {
+    if (error instanceof SignatureUndecided) return standing.fallen;
     if (!(error instanceof SignatureRefused)) throw error;
-    return error.reason === "unknown-issuer" ? undefined : error;
+    return isFall(error.reason) ? error : standing.fallen;
   }
 }
 

@@ -13,6 +13,7 @@ import {
   reconcile,
   type Continuity,
   type Offer,
+  type Standing,
 } from "./continuity.ts";
 import {
   judgeProof,
@@ -45,7 +46,7 @@ export async function fetchRelease(
   address: ReleaseAddress,
   offered: readonly Platform[] | undefined,
   known: Release | undefined,
-  isApproved: (offered: string) => boolean,
+  standing: Standing,
   signal: AbortSignal,
 ): Promise<Continuity> {
   const { provider, version } = address;
@@ -67,7 +68,7 @@ export async function fetchRelease(
   const context = {
     judge: origin.judge,
     now: origin.clock.now(),
-    isApproved,
+    standing,
   };
   const offer = await asOffer(believe);
   return reconcile(address, known, offer, found.signingKeys, context);

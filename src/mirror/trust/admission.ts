@@ -1,12 +1,7 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  KeyRefused,
-  PolicyDenied,
-  SignatureRefused,
-  TooYoung,
-} from "../../errors/index.ts";
+import { KeyRefused, PolicyDenied, TooYoung } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import {
@@ -17,6 +12,7 @@ import {
 import type { Clock } from "../cache/clock.ts";
 import { noteAcceptedKey, noteRefusedKey } from "./key-notes.ts";
 import {
+  findFall,
   isApproved,
   isSameRelease,
   knownKeys,
@@ -32,10 +28,13 @@ import {
   type ReleaseAddress,
 } from "../releases/release.ts";
 import type { TrustLedger } from "./ledger.ts";
+import { fallenError } from "./release-history.ts";
 import type { VersionList } from "../releases/version-list.ts";
 
 /** `policy` and `trust` of the configuration, ready to be asked. */
 export interface AdmissionRules {
+  /** No list will ever be had, so that the signature alone dates what was imported. */
+  readonly offline: boolean;
   readonly policy: Policy;
   readonly newKeys: NewKeys;
   readonly pins: readonly {
@@ -223,10 +222,12 @@ export class Admission {
       provider,
       version,
     );
+    const entry = list?.versions.get(version);
     const decision = decideByAge({
       minimumAge,
+      isUnlisted: entry === undefined && !this.#rules.offline,
       signedAt: checksums.signedAt,
-      seenAt: list?.versions.get(version)?.appeared,
+      seenAt: entry?.appeared,
       now: this.parts.clock.now(),
     });
     return { ...decision, rule: minimumAgeRule };
@@ -242,17 +243,8 @@ export class Admission {
   }
 }
 
-function expectStanding(
-  address: ReleaseAddress,
-  { seen }: NamespaceTrust,
-): void {
+function expectStanding(address: ReleaseAddress, trust: NamespaceTrust): void {
   const { provider, version } = address;
-  const name = { type: provider.type, version };
-  const fall = seen.fallen.find((entry) => isSameRelease(entry, name));
-  if (fall !== undefined)
-    throw new SignatureRefused(
-      formatRelease(address),
-      fall.reason,
-      `under the keys that its registry publishes now: ${fall.reason}`,
-    );
+  const fall = findFall(trust, { type: provider.type, version });
+  if (fall !== undefined) throw fallenError(address, fall.reason);
 }

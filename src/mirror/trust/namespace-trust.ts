@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isFall } from "../releases/continuity.ts";
 
 const moment = z.iso.datetime();
 const release = { type: z.string(), version: z.string() };
@@ -94,6 +95,16 @@ export interface ReleaseName {
 
 export function isSameRelease(a: ReleaseName, b: ReleaseName): boolean {
   return a.type === b.type && a.version === b.version;
+}
+
+/** Why a release is believed no more; what only a block that nobody could read said does not count. */
+export function findFall(
+  { seen }: NamespaceTrust,
+  name: ReleaseName,
+): Seen["fallen"][number] | undefined {
+  return seen.fallen.find(
+    (entry) => isSameRelease(entry, name) && isFall(entry.reason),
+  );
 }
 
 /** Keys that releases were accepted under or that were approved, less the revoked ones. */

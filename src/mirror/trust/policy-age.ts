@@ -10,6 +10,8 @@ export type AgeDecision =
 export interface AgeQuestion {
   /** Milliseconds; 0 asks for nothing. */
   readonly minimumAge: number;
+  /** No list ever showed the version, so that nothing dates it but what its publisher claims. */
+  readonly isUnlisted: boolean;
   /** The signature's creation time, as the publisher claims it. */
   readonly signedAt: Date | undefined;
   /** When the version appeared in a list that the mirror already knew; undefined when it was in the first one. */
@@ -25,8 +27,9 @@ const linesAtOnce = 8;
  * version without a date, or with one that lies ahead, is held back.
  */
 export function decideByAge(question: AgeQuestion): AgeDecision {
-  const { minimumAge, signedAt, seenAt, now } = question;
+  const { minimumAge, isUnlisted, signedAt, seenAt, now } = question;
   if (minimumAge === 0) return { old: true };
+  if (isUnlisted) return { old: false, availableAt: undefined };
   const dates = [signedAt, seenAt].flatMap((date) => date?.getTime() ?? []);
   // Of no dates, and of a date that is none, this is no date either.
   const availableAt = new Date(Math.max(...dates) + minimumAge);

@@ -1,9 +1,10 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import type { SignatureRefused } from "../../errors/index.ts";
+import { SignatureRefused } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import type { Clock } from "../cache/clock.ts";
 import {
+  findFall,
   isApprovedReplacement,
   isSameRelease,
   knownKeys,
@@ -15,8 +16,13 @@ import {
   documentDigest,
   type Change,
   type Continuity,
+  type Standing,
 } from "../releases/continuity.ts";
-import type { Release, ReleaseAddress } from "../releases/release.ts";
+import {
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+} from "../releases/release.ts";
 import type { TrustLedger } from "./ledger.ts";
 
 interface HistoryParts {
@@ -36,13 +42,15 @@ export class ReleaseHistory {
     this.#parts = parts;
   }
 
-  /** Tells whether an operator approved a given SHA256SUMS in place of the first of this release. */
-  async approvalsOf(
-    address: ReleaseAddress,
-  ): Promise<(offered: string) => boolean> {
+  /** What was decided on a release before it is asked for again. */
+  async recall(address: ReleaseAddress): Promise<Standing> {
     const trust = await this.#parts.ledger.read(address.provider);
     const name = nameOf(address);
-    return (offered) => isApprovedReplacement(trust, name, offered);
+    const fall = findFall(trust, name);
+    return {
+      isApproved: (offered) => isApprovedReplacement(trust, name, offered),
+      fallen: fall && fallenError(address, fall.reason),
+    };
   }
 
   /** True between an operator's approval of other content and its arrival. */
@@ -199,6 +207,15 @@ export class ReleaseHistory {
       { durable: true },
     );
   }
+}
+
+/** Says again why a release is believed no more. */
+export function fallenError(
+  address: ReleaseAddress,
+  reason: string,
+): SignatureRefused {
+  const detail = `under the keys that its registry publishes now: ${reason}`;
+  return new SignatureRefused(formatRelease(address), reason, detail);
 }
 
 /** What is offered instead is named by its digest, or by the code of its refusal. */

@@ -14,7 +14,7 @@ function ago(milliseconds: number): Date {
 
 describe("the age of a version", () => {
   const ask = (signedAt?: Date, seenAt?: Date, minimumAge = week) =>
-    decideByAge({ minimumAge, signedAt, seenAt, now });
+    decideByAge({ minimumAge, isUnlisted: false, signedAt, seenAt, now });
 
   test("is enough from the very moment on", () => {
     expect(ask(ago(week))).toEqual({ old: true });
@@ -43,6 +43,18 @@ describe("the age of a version", () => {
 
   test("is never enough without a date", () => {
     expect(ask()).toEqual({ old: false, availableAt: undefined });
+  });
+
+  test("is never enough for a version that no list ever showed, whatever its signature says", () => {
+    const question = { isUnlisted: true, signedAt: ago(9 * week), now };
+    for (const seenAt of [undefined, ago(9 * week)])
+      expect(decideByAge({ ...question, minimumAge: 1, seenAt })).toEqual({
+        old: false,
+        availableAt: undefined,
+      });
+    expect(
+      decideByAge({ ...question, minimumAge: 0, seenAt: undefined }),
+    ).toEqual({ old: true });
   });
 
   test("is never enough with a date that is none or too far away", () => {
