@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
@@ -10,6 +11,14 @@ const canAnalyze = analyze("--version").status === 0;
 function analyze(...args: readonly string[]) {
   return spawnSync("systemd-analyze", args, { encoding: "utf8" });
 }
+
+describe("systemd/provender.service", () => {
+  it("bounds the memory of all, and goes on when the kernel ends what it started", () => {
+    const lines = readFileSync(unit, "utf8").split("\n");
+    expect(lines).toContain("MemoryMax=4G");
+    expect(lines).toContain("OOMPolicy=continue");
+  });
+});
 
 describe.skipIf(!canAnalyze)(
   canAnalyze

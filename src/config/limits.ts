@@ -55,6 +55,7 @@ export const limitTable = {
   moduleEntries: count(20_000),
   moduleExpanded: size("1GiB"),
   gitRepository: size("1GiB"),
+  gitMemory: size("512MiB", 2 ** 26),
   gitDeadline: duration("5m"),
   redirects: count(5, 0),
   connect: duration("5s"),

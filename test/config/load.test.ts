@@ -55,6 +55,7 @@ describe("the configuration", () => {
       moduleEntries: 20_000,
       moduleExpanded: 1024 ** 3,
       gitRepository: 1024 ** 3,
+      gitMemory: 512 * 1024 ** 2,
       gitDeadline: 300_000,
       redirects: 5,
       connect: 5000,

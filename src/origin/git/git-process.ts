@@ -1,6 +1,18 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { startBounded, type BoundedProcess } from "./bounded-process.ts";
+import { outgrows } from "./folder-watch.ts";
+
+/** What git may take. */
+export interface GitBounds {
+  /** Bytes of memory of each of its processes. */
+  readonly memory: number;
+  /** Seconds of the processor, of each of its processes. */
+  readonly seconds: number;
+  /** Bytes of its folder. */
+  readonly bytes: number;
+  /** Files and folders in its folder. */
+  readonly files: number;
+}
 
 /** Where git works and what it may reach; everything else of the machine's settings is shut out. */
 export interface GitSurroundings {
@@ -15,13 +27,14 @@ export interface GitSurroundings {
   readonly proxy: URL | undefined;
   /** What git calls to reach a host by ssh. */
   readonly ssh: string;
-  /** Bytes that the folder may take. */
-  readonly mostBytes: number;
+  readonly bounds: GitBounds;
   readonly signal: AbortSignal;
 }
 
-/** Git ended with an error, or was ended; the message is the last line that it said. */
+/** Git ended with an error, or was ended; the message is why, as it said or in our words. */
 export class GitFailed extends Error {}
+
+export const notInstalled = "git is not installed on the mirror's machine";
 
 /** Nothing of the machine's or a repository's own runs, asks, or is asked beside the one remote. */
 const settings = [
@@ -30,6 +43,10 @@ const settings = [
   "core.askPass=",
   "core.symlinks=false",
   "core.bigFileThreshold=16m",
+  // Otherwise a large pack is one map of more than the memory that git may have.
+  "core.packedGitWindowSize=16m",
+  "core.packedGitLimit=128m",
+  "core.deltaBaseCacheLimit=32m",
   "core.alternateRefsCommand=",
   "credential.helper=",
   "fetch.recurseSubmodules=false",
@@ -43,29 +60,22 @@ const settings = [
   "http.sslVerify=true",
 ];
 
-/** Between looks at how much git wrote. */
-const weighEvery = 200;
-
-/** Starts git in a process group of its own, without a shell; it is killed with all that it started when the signal aborts or it writes too much. */
+/** Starts git without a shell's help in its arguments; it ends with all that it started when the signal aborts or it writes too much. */
 export function startGit(
   args: readonly string[],
   surroundings: GitSurroundings,
-): { readonly child: ChildProcess; readonly ended: Promise<void> } {
-  const { folder, signal } = surroundings;
+): { readonly child: BoundedProcess; readonly ended: Promise<void> } {
+  const { folder, bounds, signal } = surroundings;
   signal.throwIfAborted();
   const all = [...settings, ...surroundings.settings];
-  const child = spawn(
-    "git",
-    [...all.flatMap((setting) => ["-c", setting]), ...args],
-    {
-      cwd: folder,
-      env: environmentOf(surroundings),
-      stdio: ["pipe", "pipe", "pipe"],
-      detached: true,
-    },
+  const command = ["git", ...all.flatMap((one) => ["-c", one]), ...args];
+  const env = environmentOf(surroundings);
+  const fileBytes = bounds.bytes;
+  const child = startBounded(
+    command,
+    { ...bounds, fileBytes },
+    { folder, env },
   );
-  // Of a process that is gone, its pipes say so; `ended` tells why.
-  child.stdin.on("error", () => undefined);
   return { child, ended: watch(child, surroundings) };
 }
 
@@ -76,12 +86,12 @@ export async function runGit(
   mostOutput = 1 << 20,
 ): Promise<Buffer> {
   const { child, ended } = startGit(args, surroundings);
-  child.stdin?.end();
+  child.stdin.end();
   const chunks: Buffer[] = [];
   let size = 0;
-  child.stdout?.on("data", (chunk: Buffer) => {
+  child.stdout.on("data", (chunk: Buffer) => {
     size += chunk.length;
-    if (size > mostOutput) killGroup(child);
+    if (size > mostOutput) child.kill();
     else chunks.push(chunk);
   });
   await ended.catch((error: unknown) => {
@@ -90,43 +100,27 @@ export async function runGit(
   return Buffer.concat(chunks);
 }
 
-export function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
-
 async function watch(
-  child: ChildProcess,
-  { folder, mostBytes, signal }: GitSurroundings,
+  child: BoundedProcess,
+  { folder, bounds, signal }: GitSurroundings,
 ): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
   let said = "";
   let heavy = false;
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-2000);
   });
-  child.once("error", (error) => reject(notStarted(error)));
-  child.once("close", (status) => {
-    if (status === 0) resolve();
-    else reject(new GitFailed(heavy ? "it is too large" : lastLine(said)));
-  });
-  const abort = () => killGroup(child);
+  const gone = new AbortController();
+  const abort = () => child.kill();
   signal.addEventListener("abort", abort);
-  const scale = setInterval(() => {
-    void weigh(folder).then((bytes) => {
-      if (bytes <= mostBytes) return;
-      heavy = true;
-      killGroup(child);
-    });
-  }, weighEvery);
+  void outgrows(folder, bounds, gone.signal).then((outgrown) => {
+    heavy = outgrown;
+    if (outgrown) child.kill();
+  });
   try {
-    await promise;
+    const status = await child.ended.catch(refuseStart);
+    if (status !== 0) throw new GitFailed(reasonOf(status, heavy, said));
   } finally {
-    clearInterval(scale);
+    gone.abort();
     signal.removeEventListener("abort", abort);
   }
 }
@@ -162,36 +156,27 @@ function environmentOf({
   };
 }
 
-/** Bytes of the files in a folder; what goes away meanwhile weighs nothing. */
-async function weigh(folder: string): Promise<number> {
-  const entries = await readdir(folder, {
-    recursive: true,
-    withFileTypes: true,
-  }).catch(() => []);
-  const sizes = await Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) =>
-        stat(join(parentPath, name)).then(
-          ({ size }) => size,
-          () => 0,
-        ),
-      ),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
+function refuseStart(error: unknown): never {
+  throw new GitFailed((error as Error).message, { cause: error });
 }
 
-function notStarted(error: NodeJS.ErrnoException): GitFailed {
-  const reason =
-    error.code === "ENOENT"
-      ? "git is not installed on the mirror's machine"
-      : error.message;
-  return new GitFailed(reason, { cause: error });
+/** Signals that say which bound was met; the numbers are Linux's and the BSDs'. */
+const ofTime = 128 + 24;
+const ofFileSize = 128 + 25;
+
+function reasonOf(status: number, heavy: boolean, said: string): string {
+  if (heavy || status === ofFileSize) return "it is too large";
+  if (status === ofTime) return "git needs too much time for it";
+  if (status === 127) return notInstalled;
+  if (/out of memory|cannot allocate memory|mmap failed/i.test(said))
+    return "git needs more than limits.gitMemory for it";
+  return causeIn(said);
 }
 
-function lastLine(said: string): string {
+/** The first complaint is the cause, and those after it are what came of it. */
+function causeIn(said: string): string {
   const lines = said.split(/[\r\n]+/).filter((line) => line !== "");
-  const line = lines.findLast((one) => /^(?:fatal|error):/.test(one));
+  const line = lines.find((one) => /^(?:fatal|error):/.test(one));
   const text = line ?? lines.at(-1) ?? "git was ended";
   return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 300);
 }

@@ -11,7 +11,7 @@ import { trustedCertificates } from "../http/dispatchers.ts";
 import { approachByHttps, approachBySsh } from "./approach.ts";
 import {
   GitFailed,
-  killGroup,
+  notInstalled,
   runGit,
   startGit,
   type GitSurroundings,
@@ -26,6 +26,8 @@ export interface GitLimits {
   readonly gitDeadline: number;
   /** Bytes of a repository. */
   readonly gitRepository: number;
+  /** Bytes of memory of each process of git. */
+  readonly gitMemory: number;
   readonly moduleEntries: number;
   /** Least bytes a second over `idle` milliseconds. */
   readonly rate: number;
@@ -48,6 +50,12 @@ export interface GitParts {
 interface Remote extends GitSurroundings {
   readonly url: URL;
 }
+
+/** Of git's own in a repository, which has one for each branch and tag. */
+const mostFiles = 20_000;
+
+/** What a server of the smart protocol says that its references are (gitprotocol-http, "Smart Server Response"). */
+const advertisement = "application/x-git-upload-pack-advertisement";
 
 const quiet = [
   "fetch",
@@ -72,7 +80,7 @@ export class GitRepositories {
   ): Promise<string | undefined> {
     if (ref !== undefined && isCommit(ref)) return ref;
     await using folder = await this.#parts.createFolder();
-    return await told(url, signal, async () => {
+    return await translateGitFailure(url, signal, async () => {
       const remote = await this.#approach(url, folder.path, signal);
       const names = ref === undefined ? ["HEAD"] : namesOf(ref);
       const args = ["ls-remote", "--", remote.url.href, ...names];
@@ -96,7 +104,7 @@ export class GitRepositories {
     const folder = await this.#parts.createFolder();
     const close = async () => folder[Symbol.asyncDispose]();
     try {
-      return await told(url, signal, async () => {
+      return await translateGitFailure(url, signal, async () => {
         const remote = await this.#approach(url, folder.path, signal);
         const fetched = await fetchCommit(remote, commit, ref);
         const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", fetched];
@@ -144,7 +152,12 @@ export class GitRepositories {
         `http.lowSpeedLimit=${Math.max(1, limits.rate)}`,
         `http.lowSpeedTime=${Math.max(1, Math.ceil(limits.idle / 1000))}`,
       ],
-      mostBytes: limits.gitRepository,
+      bounds: {
+        memory: limits.gitMemory,
+        seconds: Math.ceil(limits.gitDeadline / 1000),
+        bytes: limits.gitRepository,
+        files: mostFiles,
+      },
       signal,
     };
   }
@@ -154,14 +167,16 @@ export class GitRepositories {
     const asked = new URL(url);
     asked.pathname = `${url.pathname.replace(/\/$/, "")}/info/refs`;
     asked.search = "?service=git-upload-pack";
-    const { url: end, body } = await this.#parts.http.openArchive(
-      asked,
-      signal,
-      formatPublicUrl(url),
-    );
+    const {
+      url: end,
+      contentType,
+      body,
+    } = await this.#parts.http.openArchive(asked, signal, formatPublicUrl(url));
     for await (const chunk of body) if (chunk.length > 0) break;
     if (!end.pathname.endsWith("/info/refs"))
       throw new GitFailed("it redirects to what is no repository");
+    if (contentType !== advertisement)
+      throw new GitFailed("its server does not speak git's smart protocol");
     const repository = new URL(end);
     repository.pathname = end.pathname.slice(0, -"/info/refs".length);
     repository.search = "";
@@ -185,7 +200,7 @@ function parseRefs(printed: Buffer): ReadonlyMap<string, string> {
   );
 }
 
-/** The one commit when the server gives it, else everything: old servers and plain files know no other way. */
+/** The one commit when the server gives it, else everything: old servers know no other way. */
 async function fetchCommit(
   remote: Remote,
   commit: string | undefined,
@@ -223,17 +238,17 @@ async function* readBlobs(
 ): AsyncGenerator<Uint8Array> {
   const { child, ended } = startGit(["cat-file", "--batch"], remote);
   ended.catch(() => undefined);
-  child.stdin?.end(ids.map((id) => `${id}\n`).join(""));
+  child.stdin.end(ids.map((id) => `${id}\n`).join(""));
   try {
-    yield* (child.stdout ?? []) as AsyncIterable<Uint8Array>;
+    yield* child.stdout as AsyncIterable<Uint8Array>;
     await ended;
   } finally {
-    killGroup(child);
+    child.kill();
   }
 }
 
 /** Git's failures in our own words; ours pass unchanged. */
-async function told<T>(
+async function translateGitFailure<T>(
   url: URL,
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -248,7 +263,7 @@ async function told<T>(
     if (error instanceof RangeError || error instanceof TypeError)
       throw new OriginAnswerUnusable(shown, error.message, options);
     if (!(error instanceof GitFailed)) throw error;
-    if (error.message.includes("not installed"))
+    if (error.message === notInstalled)
       throw new OriginUnreachable(shown, error.message, options);
     throw new OriginAnswerUnusable(shown, error.message, options);
   }

@@ -58,7 +58,8 @@ export function refusePage(answer: Answer): void {
   throw unusable(answer.url, "it is a page for people (text/html)");
 }
 
-function mediaType({ headers }: Answer): string {
+/** In lower case, without parameters; empty when there is none. */
+export function mediaType({ headers }: Answer): string {
   const [type = ""] = (single(headers["content-type"]) ?? "").split(";");
   return type.trim().toLowerCase();
 }

@@ -3,6 +3,7 @@ import { receiveArchive } from "./archive-body.ts";
 import {
   announcedSize,
   checkJsonType,
+  mediaType,
   readWhole,
   refusePage,
   tooLarge,
@@ -27,6 +28,7 @@ export interface OriginDocument {
 /** An archive that starts to arrive; iterating `body` throws when it ends early, stalls or grows too large. */
 export interface OriginArchive {
   readonly url: URL;
+  readonly contentType: string;
   readonly size: number | undefined;
   readonly body: AsyncIterable<Uint8Array>;
 }
@@ -135,7 +137,8 @@ export class HttpClient {
       const again = makeQuestion("*/*", subject, asker);
       return this.#openBody(url, { ...again, headers, statuses });
     });
-    return { url: answer.url, size, body };
+    const contentType = mediaType(answer);
+    return { url: answer.url, contentType, size, body };
   }
 
   /** True while the host is spared because it fails or asked for it. */

@@ -61,7 +61,12 @@ export class SteeredBody {
   readonly open = (): Promise<OriginArchive> => {
     this.opened += 1;
     const url = new URL("https://origin.example/archive.zip");
-    return Promise.resolve({ url, size: this.#announced, body: this.#body() });
+    return Promise.resolve({
+      url,
+      contentType: "application/zip",
+      size: this.#announced,
+      body: this.#body(),
+    });
   };
 
   /** Sends up to `position`; resolves when the reader of the body wants more. */

@@ -150,28 +150,6 @@ describe("modules from git", () => {
     });
   });
 
-  it("come from servers of plain files, which know no shallow fetches", async () => {
-    const repository = await repositoryAt("plain");
-    await repository.commit({ "main.tf": "# plain" }, "v1");
-    await repository.git("update-server-info");
-    await repository.git("repack", "-adq");
-    await repository.git("update-server-info");
-    const git = join(repository.folder, ".git");
-    for (const entry of readdirSync(git, {
-      recursive: true,
-      withFileTypes: true,
-    })) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
-      scene.origin.serve(`/plain${path.slice(git.length)}`, readFileSync(path));
-    }
-    publish("plain", `git::${scene.origin.url}plain?ref=v1`);
-    expect((await locate(mirror, "plain")).status).toBe(204);
-    expect(unpack((await getArchive(mirror, "plain")).body)).toEqual({
-      "main.tf": "# plain",
-    });
-  });
-
   it("follow a renamed repository, and are passed through when they have submodules", async () => {
     const repository = await repositoryAt("renamed");
     await repository.commit({ "main.tf": "# renamed" });

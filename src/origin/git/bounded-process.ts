@@ -1,0 +1,93 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+
+/** What each process of a program may take. */
+export interface ProcessBounds {
+  /** Bytes of address space. */
+  readonly memory: number;
+  /** Of the processor. */
+  readonly seconds: number;
+  /** Bytes of each file that it writes. */
+  readonly fileBytes: number;
+}
+
+/** A program with all that it starts. */
+export interface BoundedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves with the exit status when all of its pipes are closed; 127 says that there is no such program, more than 128 a signal. */
+  readonly ended: Promise<number>;
+  kill(): void;
+}
+
+/**
+ * Sets the bounds, runs the program, and ends the whole process group as soon as the other end of descriptor 3 is gone, also when the
+ * daemon is killed. Where the machine has no memory left, the kernel ends these processes first. A bound that the system's
+ * shell does not know is left out.
+ */
+const script = `
+ulimit -c 0
+ulimit -v "$1" 2>/dev/null
+ulimit -t "$2" 2>/dev/null
+ulimit -f "$3" 2>/dev/null
+shift 3
+{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
+{ read -r _ <&3; kill -KILL 0; } </dev/null >/dev/null 2>&1 &
+watch=$!
+"$@" 3<&-
+status=$?
+kill -KILL "$watch"
+wait "$watch"
+exit "$status"
+`;
+
+/** POSIX: ulimit -f counts in blocks. */
+const block = 512;
+
+/** The arguments reach the program as they are: the shell expands nothing in them. */
+export function startBounded(
+  command: readonly string[],
+  { memory, seconds, fileBytes }: ProcessBounds,
+  { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
+): BoundedProcess {
+  const bounds = [memory / 1024, seconds, fileBytes / block];
+  const numbers = bounds.map((bound) => String(Math.ceil(bound)));
+  const child = spawn("/bin/sh", ["-c", script, "sh", ...numbers, ...command], {
+    cwd: folder,
+    env,
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    // A group of its own, so that what it starts ends with it.
+    detached: true,
+  });
+  // Of a process that is gone, its pipes say so; `ended` tells why.
+  for (const pipe of child.stdio) pipe?.on("error", () => undefined);
+  const { stdin, stdout, stderr } = child;
+  return {
+    stdin,
+    stdout,
+    stderr,
+    ended: awaitEnd(child),
+    kill: () => killGroup(child),
+  };
+}
+
+async function awaitEnd(child: ChildProcess): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  child.once("error", reject);
+  // A shell that was killed has left its program behind.
+  child.once("exit", (_, signal) => {
+    if (signal !== null) child.stdio[3]?.destroy();
+  });
+  child.once("close", (status) => resolve(status ?? 128 + 9));
+  return promise;
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

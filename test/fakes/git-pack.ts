@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { buffer } from "node:stream/consumers";
+import { deflateSync, gunzipSync } from "node:zlib";
+import type { GitBackend } from "./module-registry.ts";
+
+/** An object of a pack, or a change of the object before it. */
+export interface PackObject {
+  readonly type: "commit" | "tree" | "blob" | "change";
+  readonly body: Buffer;
+  /** What its header says instead of the truth. */
+  readonly size?: number;
+}
+
+const types = { commit: 1, tree: 2, blob: 3, change: 6 } as const;
+
+export function gitId({ type, body }: PackObject): string {
+  const head = `${type} ${body.length}\0`;
+  return createHash("sha1").update(head).update(body).digest("hex");
+}
+
+/** Entries are `MODE NAME` with what they name, in the order given. */
+export function treeOf(
+  entries: readonly (readonly [named: string, id: string])[],
+): PackObject {
+  const parts = entries.map(([named, id]) =>
+    Buffer.concat([Buffer.from(`${named}\0`), Buffer.from(id, "hex")]),
+  );
+  return { type: "tree", body: Buffer.concat(parts) };
+}
+
+export function blobOf(text: string | Buffer): PackObject {
+  return { type: "blob", body: Buffer.from(text) };
+}
+
+export function commitOf(tree: PackObject): PackObject {
+  const who = "Test <test@example.com> 0 +0000";
+  const text = `tree ${gitId(tree)}\nauthor ${who}\ncommitter ${who}\n\nx\n`;
+  return { type: "commit", body: Buffer.from(text) };
+}
+
+/** Makes `times` copies of a beginning of `size` bytes out of `from` bytes (gitformat-pack, "Deltified representation"). */
+export function copies(from: number, size: number, times: number): PackObject {
+  const copy = Buffer.from([0xf0, size & 255, (size >> 8) & 255, size >> 16]);
+  const body = [lengthOf(from), lengthOf(size * times)];
+  for (let done = 0; done < times; done++) body.push(copy);
+  return { type: "change", body: Buffer.concat(body) };
+}
+
+/** A pack as servers send it (gitformat-pack). */
+export function packOf(objects: readonly PackObject[]): Buffer {
+  const head = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
+  head.writeUInt32BE(objects.length, 8);
+  const parts = [head];
+  let before = 0;
+  for (const { type, body, size = body.length } of objects) {
+    const header = headerOf(types[type], size);
+    const base = type === "change" ? [distanceOf(before)] : [];
+    const entry = Buffer.concat([header, ...base, deflateSync(body)]);
+    before = entry.length;
+    parts.push(entry);
+  }
+  const pack = Buffer.concat(parts);
+  return Buffer.concat([pack, createHash("sha1").update(pack).digest()]);
+}
+
+/** A server of one commit, which sends this pack to everybody. */
+export function packBackend(commit: PackObject, pack: Buffer): GitBackend {
+  const id = gitId(commit);
+  const can = "shallow allow-reachable-sha1-in-want ofs-delta";
+  return async (request, response) => {
+    const asked = await buffer(request);
+    if (request.method === "GET") {
+      const service = "application/x-git-upload-pack-advertisement";
+      response.setHeader("Content-Type", service);
+      response.write(`${line("# service=git-upload-pack\n")}0000`);
+      response.write(line(`${id} HEAD\0${can}\n`));
+      response.end(`${line(`${id} refs/heads/main\n`)}0000`);
+    } else {
+      const isPacked = request.headers["content-encoding"] === "gzip";
+      const text = (isPacked ? gunzipSync(asked) : asked).toString();
+      response.setHeader(
+        "Content-Type",
+        "application/x-git-upload-pack-result",
+      );
+      if (text.includes("deepen "))
+        response.write(`${line(`shallow ${id}`)}0000`);
+      response.write(line("NAK\n"));
+      response.end(pack);
+    }
+    await once(response, "close");
+  };
+}
+
+function line(text: string): string {
+  return (text.length + 4).toString(16).padStart(4, "0") + text;
+}
+
+function headerOf(type: number, size: number): Buffer {
+  const bytes = [(type << 4) | (size % 16)];
+  for (
+    let rest = Math.floor(size / 16);
+    rest > 0;
+    rest = Math.floor(rest / 128)
+  )
+    bytes.push(rest % 128);
+  return Buffer.from(
+    bytes.map((byte, at) => (at < bytes.length - 1 ? byte | 128 : byte)),
+  );
+}
+
+function lengthOf(value: number): Buffer {
+  const bytes = [value % 128];
+  for (
+    let rest = Math.floor(value / 128);
+    rest > 0;
+    rest = Math.floor(rest / 128)
+  )
+    bytes.push(rest % 128);
+  return Buffer.from(
+    bytes.map((byte, at) => (at < bytes.length - 1 ? byte | 128 : byte)),
+  );
+}
+
+/** How far back a changed object begins, most significant digits first. */
+function distanceOf(distance: number): Buffer {
+  const bytes = [distance & 127];
+  for (let rest = distance >> 7; rest > 0; rest = rest >> 7)
+    bytes.unshift(128 | (--rest & 127));
+  return Buffer.from(bytes);
+}
