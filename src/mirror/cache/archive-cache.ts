@@ -1,16 +1,18 @@
-import pLimit, { type LimitFunction } from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
-import { ProvenderError, StoreFull, TooBusy } from "../../errors/index.ts";
+import {
+  NotReady,
+  ProvenderError,
+  StoreFull,
+  TooBusy,
+} from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { Outcome } from "./answer.ts";
+import { FairShare, type ShareLimits, type Turn } from "./fair-share.ts";
 import { readStored } from "./stored-archive.ts";
-import {
-  ArchiveDownload,
-  type DownloadSteps,
-  type ReadableArchive,
-} from "./archive-download.ts";
+import { ArchiveDownload, type ReadableArchive } from "./archive-download.ts";
+import type { DownloadSteps } from "./download-steps.ts";
 
 export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
@@ -24,10 +26,11 @@ export interface OpenArchive extends ReadableArchive {
   readonly received: number;
 }
 
-/** How a missing archive is fetched; `hostname` is the origin whose share of the downloads it takes. */
+/** How a missing archive is fetched; `hostname` and `namespace` say whose share of the downloads it takes. */
 export interface ArchiveStart {
   readonly name: string;
   readonly hostname: string;
+  readonly namespace: string;
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
 }
 
@@ -38,9 +41,7 @@ export interface ArchiveEvents {
   readonly onFailed: (name: string, error: unknown) => void;
 }
 
-export interface ArchiveLimits {
-  readonly fills: number;
-  readonly fillsPerOrigin: number;
+export interface ArchiveLimits extends ShareLimits {
   readonly waiters: number;
 }
 
@@ -57,8 +58,7 @@ export class ArchiveCache {
   readonly #events: ArchiveEvents;
   readonly #reserve: DownloadSteps["reserve"];
   readonly #downloads = new Map<TrustedSha256, ArchiveDownload>();
-  readonly #all: LimitFunction;
-  readonly #perOrigin = new Map<string, LimitFunction>();
+  readonly #share: FairShare;
   readonly #closing = new AbortController();
   readonly #running = new Map<ArchiveDownload, Promise<void>>();
   #left = 0;
@@ -76,7 +76,7 @@ export class ArchiveCache {
     this.#reserve = reserve;
     this.#limits = limits;
     this.#events = events;
-    this.#all = pLimit(limits.fills);
+    this.#share = new FairShare(limits);
   }
 
   /** A TrustedSha256 is asked for, so that nothing is fetched before somebody vouched for it. */
@@ -115,7 +115,7 @@ export class ArchiveCache {
 
   /** Ends the downloads; resolves when their files are gone. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#closing.abort(new NotReady("it is stopping"));
     await Promise.allSettled(this.#running.values());
   }
 
@@ -137,27 +137,43 @@ export class ArchiveCache {
   }
 
   async #run(download: ArchiveDownload, start: ArchiveStart): Promise<void> {
-    const { sha256, stored } = download;
-    const receive = () =>
-      download.run(() => start.open(this.#closing.signal), this.#blobs, {
-        verified: () => this.#events.onVerified(sha256, stored),
-        leave: () => this.#leave(download),
-        expectPassing: () => this.#expectPassing(),
-        ...(this.#reserve && { reserve: this.#reserve }),
-      });
+    const sharer = {
+      origin: start.hostname,
+      namespace: start.namespace,
+      isWanted: () => download.isFollowed,
+    };
+    const receive = (turn: Turn) => this.#receive(download, start, turn);
     try {
-      await this.#shareOf(start.hostname)(() => this.#all(receive));
+      await this.#share.run(sharer, receive, this.#closing.signal);
     } catch (error) {
+      this.#leave(download);
+      await download.giveUp(error);
       this.#events.onFailed(start.name, error);
     }
   }
 
-  /** The origin's own bound comes first, so that one slow origin cannot take every slot. */
-  #shareOf(hostname: string): LimitFunction {
-    const share =
-      this.#perOrigin.get(hostname) ?? pLimit(this.#limits.fillsPerOrigin);
-    this.#perOrigin.set(hostname, share);
-    return share;
+  async #receive(
+    download: ArchiveDownload,
+    start: ArchiveStart,
+    turn: Turn,
+  ): Promise<void> {
+    const { sha256, stored } = download;
+    // Who asks for it from now on must not follow what is given up.
+    turn.signal.addEventListener("abort", () => {
+      if (!download.isVerified) this.#leave(download);
+    });
+    const open = async () => {
+      const archive = await start.open(turn.signal);
+      turn.noteHost(archive.url.host);
+      return archive;
+    };
+    await download.run(open, this.#blobs, {
+      verified: () => this.#events.onVerified(sha256, stored),
+      leave: () => this.#leave(download),
+      proceed: () => turn.proceed(),
+      expectPassing: () => this.#expectPassing(),
+      ...(this.#reserve && { reserve: this.#reserve }),
+    });
   }
 
   /** What passes is in memory, which is bounded. */

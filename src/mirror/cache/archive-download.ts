@@ -8,6 +8,12 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { classifyFileFailure } from "../../store/file-failure.ts";
 import type { Spool, SpoolReader } from "../../store/blobs/spool.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
+import {
+  noRoom,
+  roomStep,
+  type DownloadSteps,
+  type Room,
+} from "./download-steps.ts";
 import { PieceBuffers } from "./piece-buffers.ts";
 
 /** Bytes `start` up to but not including `end`; without `end`, up to the archive's last byte. */
@@ -28,36 +34,6 @@ export interface ReadableArchive {
 
 /** The end of each body that readers get only after the digest matched. */
 export const heldBack = 64 * 1024;
-/** What is reserved at once for an archive of unknown length. */
-export const roomStep = 64 * 1024 * 1024;
-
-/** What the cache wants to know of a download, in this order. */
-export interface DownloadSteps {
-  /** Before any reader gets the last byte. */
-  readonly verified: () => void;
-  /**
-   * Before any reader hears of a failure, and after the archive can be opened
-   * from the store, so that a newcomer always finds exactly one of the two.
-   */
-  readonly leave: () => void;
-  /** Throws StoreFull when no more archives may pass without being stored. */
-  readonly expectPassing?: () => void;
-  /** Room for so many bytes; undefined when there is none. There always is by default. */
-  readonly reserve?: (
-    size: number,
-    written: () => number,
-  ) => Promise<Room | undefined>;
-}
-
-/** What was reserved for one archive. */
-export interface Room {
-  readonly size: number;
-  grow(bytes: number): Promise<boolean>;
-  release(): void;
-}
-
-export const noRoom = new Error("its disk is full, or as full as it may be");
-
 type State =
   | { readonly is: "downloading" }
   | { readonly is: "verified" }
@@ -70,7 +46,7 @@ type State =
  */
 export class ArchiveDownload {
   readonly sha256: TrustedSha256;
-  /** Resolves when it is this download's turn to ask the origin. */
+  /** Resolves when it is this download's turn to ask the origin; rejects when that does not come. */
   readonly admitted: Promise<void>;
   /** Settles when the origin has answered and the size, if announced, is known. */
   readonly started: Promise<void>;
@@ -84,6 +60,7 @@ export class ArchiveDownload {
   #size: number | undefined;
   #room: Room | undefined;
   #readers = 0;
+  #hasBegun = false;
   #state: State = { is: "downloading" };
   #progress = Promise.withResolvers<void>();
 
@@ -93,6 +70,7 @@ export class ArchiveDownload {
     this.#name = name;
     this.#spool = spool;
     this.admitted = this.#admit.promise;
+    this.admitted.catch(() => undefined);
     this.started = this.#start.promise;
     this.started.catch(() => undefined);
     this.stored = this.#store.promise;
@@ -118,6 +96,24 @@ export class ArchiveDownload {
     return this.#spool.isPassing;
   }
 
+  /** True while somebody reads it, or waits for it to be stored. */
+  get isFollowed(): boolean {
+    return this.#readers > 0;
+  }
+
+  get isVerified(): boolean {
+    return this.#state.is === "verified";
+  }
+
+  /** For one that `run` was never called of, because it was never its turn. */
+  async giveUp(error: unknown): Promise<void> {
+    if (this.#hasBegun) return;
+    this.#admit.reject(error);
+    this.#store.reject(error);
+    await this.#fail(error);
+    await this.#spool.release();
+  }
+
   /**
    * Receives, verifies and stores. Readers get the tail once the digest matched
    * and need not wait for the disk. What cannot be stored is verified all the
@@ -128,6 +124,7 @@ export class ArchiveDownload {
     blobs: BlobStore,
     steps: DownloadSteps,
   ): Promise<void> {
+    this.#hasBegun = true;
     this.#admit.resolve();
     try {
       await this.#receive(await open(), steps);
@@ -172,6 +169,7 @@ export class ArchiveDownload {
     await this.#openSpool(archive.size, steps);
     this.#start.resolve();
     for await (const chunk of archive.body) {
+      await steps.proceed?.();
       await this.#makeRoom(chunk.length, steps);
       await this.#append(chunk, steps);
       this.#wake();

@@ -164,6 +164,7 @@ export class ProviderMirror {
     return archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
+      namespace: address.provider.namespace,
       open: async (signal) => {
         // What is stored may be found damaged, and dropped.
         if (offline) throw new NotStored(found.filename);

@@ -17,7 +17,7 @@ import {
   noRoom,
   roomStep,
   type DownloadSteps,
-} from "../cache/archive-download.ts";
+} from "../cache/download-steps.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 

@@ -111,23 +111,23 @@ function expectSame(answer: Answer, tag: string): void {
   throw refuse(answer, "it changed while it was fetched");
 }
 
-/** Passes the body on while it keeps to the least rate over each window. */
+/** Passes the body on while it keeps to the least rate over each window; time that whoever takes it needs does not count. */
 async function* limitBody(
   answer: Answer,
   limits: OriginLimits,
 ): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  let window = { start: performance.now(), size: 0 };
+  let window = { waited: 0, size: 0 };
+  let asked = performance.now();
   for await (const chunk of readBody(answer)) {
-    size += chunk.length;
-    const now = performance.now();
-    if (now - window.start >= limits.rateWindow) {
-      const least = (limits.rate * (now - window.start)) / 1000;
-      if (size - window.size < least)
+    window.size += chunk.length;
+    window.waited += performance.now() - asked;
+    if (window.waited >= limits.rateWindow) {
+      if (window.size * 1000 < limits.rate * window.waited)
         throw unusable(answer.url, "it arrives more slowly than limits.rate");
-      window = { start: now, size };
+      window = { waited: 0, size: 0 };
     }
     yield chunk;
+    asked = performance.now();
   }
 }
 

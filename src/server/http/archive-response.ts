@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
 import { OriginTimedOut } from "../../errors/index.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
@@ -42,7 +42,8 @@ export function confirmArchive(exchange: Exchange, sha256: string): void {
  * Sends an archive or one range of it. The status is decided once the first
  * bytes are there, so that an origin that fails early is an error and not a cut.
  * The time to answer counts from when the origin can be asked: clients never
- * ask for an archive twice, so waiting in line is done here.
+ * ask for an archive twice, so waiting in line is done here. A client that leaves
+ * is noticed at once, because what nobody reads makes way for others.
  */
 export async function sendArchive(
   exchange: Exchange,
@@ -51,16 +52,18 @@ export async function sendArchive(
   limits: ArchiveResponseLimits,
   mediaType = zip,
 ): Promise<void> {
-  await archive.admitted;
+  const { res } = exchange;
+  await unlessLeft(res, archive.admitted);
   const deadline = after(limits.answer);
   try {
-    await startedInTime(archive, filename, deadline.passed);
+    await unlessLeft(res, startedInTime(archive, filename, deadline.passed));
+    if (res.destroyed) return;
     const range = chooseRange(exchange.req.headers, archive, filename);
     const body = archive.read(range)[Symbol.asyncIterator]();
     const first = body.next();
-    await Promise.race([first, deadline.passed]);
+    await unlessLeft(res, Promise.race([first, deadline.passed]));
     startBody(exchange, archive, range, mediaType);
-    await writePaced(exchange.res, rejoin(first, body), limits);
+    await writePaced(res, rejoin(first, body, res), limits);
   } finally {
     deadline.cancel();
   }
@@ -116,15 +119,41 @@ function lengthHeaders(length: number | undefined): readonly string[] {
   return ["Accept-Ranges", "bytes", "Content-Length", `${length}`];
 }
 
+/** The body, as long as the client is there. */
 async function* rejoin(
   first: Promise<IteratorResult<Uint8Array>>,
   rest: AsyncIterator<Uint8Array>,
+  res: ServerResponse,
 ): AsyncGenerator<Uint8Array> {
+  let next = first;
   try {
-    for (let next = await first; !next.done; next = await rest.next())
-      yield next.value;
+    for (;;) {
+      const piece = await unlessLeft(res, next);
+      if (piece === undefined || piece.done) return;
+      yield piece.value;
+      next = rest.next();
+    }
   } finally {
-    await rest.return?.();
+    // Both settle with a piece that may come late, and that nobody waits for.
+    next.catch(() => undefined);
+    rest.return?.().catch(() => undefined);
+  }
+}
+
+/** What `awaited` gives; undefined as soon as the client has left. */
+async function unlessLeft<T>(
+  res: ServerResponse,
+  awaited: Promise<T>,
+): Promise<T | undefined> {
+  if (res.destroyed) return undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const leave = () => resolve(undefined);
+  res.once("close", leave);
+  awaited.then(resolve, reject);
+  try {
+    return await promise;
+  } finally {
+    res.off("close", leave);
   }
 }
 

@@ -27,7 +27,8 @@ async function prepare(settings: Partial<typeof limits> = {}) {
 }
 
 function startOf(source: SteeredBody, hostname = "a.example"): ArchiveStart {
-  return { name: "archive.zip", hostname, open: source.open };
+  const namespace = "acme";
+  return { name: "archive.zip", hostname, namespace, open: source.open };
 }
 
 /** A real store that tells when a commit begins and ends. */
@@ -257,6 +258,7 @@ describe("the bounds of the cache", () => {
     const start: ArchiveStart = {
       name: "archive.zip",
       hostname: "a.example",
+      namespace: "acme",
       open: (signal) =>
         new Promise((_, reject) => {
           const end = () => reject(new Error("ended"));
