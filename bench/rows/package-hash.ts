@@ -3,7 +3,7 @@ import { openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { loadConfiguration } from "../../src/config/load.ts";
-import { PackageHashThreads } from "../../src/verification/archives/package-hash-threads.ts";
+import { PackageHashThreads } from "../../src/verification/archives/threads/package-hash.ts";
 import { zipLimits } from "../../src/wiring/threads.ts";
 import { makeArchive } from "../../test/fakes/archive.ts";
 import { interleave, ratioOf } from "../figure.ts";

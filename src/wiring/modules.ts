@@ -26,11 +26,11 @@ import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import { verifyModuleArchive } from "../verification/archives/module-archive.ts";
+import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./catalog.ts";
 import { settingsOf, type OriginClients } from "./origins.ts";
 import type { Alarms } from "../telemetry/alarms.ts";
-import type { PackageLimits } from "../verification/archives/zip-directory.ts";
+import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Watch } from "./watch.ts";
 
 interface ModuleParts extends Watch {
@@ -49,7 +49,12 @@ export function wireModules(
   const { clock } = parts.admission.parts;
   const makeCache = wireCaches(configuration, parts.logger, clock);
   const records = new ModuleArchiveRecords(parts.records);
-  const archives = wireModuleArchives(configuration, records, parts);
+  const threads = new ModuleArchiveThreads({
+    threads: 2,
+    deadlineMs: limits.hashDeadline,
+    limits: moduleLimits(limits),
+  });
+  const archives = wireModuleArchives(configuration, records, threads, parts);
   const mirror = new ModuleMirror({
     origins: wireModuleOrigins(configuration, clients, {
       clock,
@@ -66,7 +71,7 @@ export function wireModules(
     patience: limits.answer,
     ...wireModuleNews(parts),
   });
-  return { mirror, archives };
+  return { mirror, archives, threads };
 }
 
 function wireModuleNews({
@@ -112,15 +117,15 @@ function wireReplaced(alarms: Alarms): ModuleMirrorParts["onMoved"] {
 function wireModuleArchives(
   { limits }: Configuration,
   records: ModuleArchiveRecords,
+  threads: ModuleArchiveThreads,
   { blobs, audit, alarms, logger }: ModuleParts,
 ): ModuleArchives {
-  const archiveLimits = moduleLimits(limits);
   return new ModuleArchives({
     blobs,
     records,
     limits,
     verify: (module, format, archive) =>
-      verifyModuleArchive(module, format, archive, archiveLimits),
+      threads.verify(module, format, archive),
     onFirstSeen: ({ module, version }, { sha256 }) =>
       audit.record(
         {
@@ -141,7 +146,7 @@ function wireModuleArchives(
   });
 }
 
-function moduleLimits(limits: Limits): PackageLimits {
+function moduleLimits(limits: Limits): ArchiveLimits {
   return {
     entries: limits.moduleEntries,
     expandedBytes: limits.moduleExpanded,

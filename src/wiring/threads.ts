@@ -1,8 +1,8 @@
 import { type Configuration, type Limits } from "../config/load.ts";
 import { SignatureUndecided } from "../errors/index.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
-import { PackageHashThreads } from "../verification/archives/package-hash-threads.ts";
-import { type PackageLimits } from "../verification/archives/zip-directory.ts";
+import { PackageHashThreads } from "../verification/archives/threads/package-hash.ts";
+import { type ArchiveLimits } from "../verification/archives/limits.ts";
 import type { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { decisionLibrary } from "../verification/openpgp/decision-library.ts";
 
@@ -14,7 +14,7 @@ export function wireHashing({ limits }: Configuration): PackageHashThreads {
   });
 }
 
-export function zipLimits(limits: Limits): PackageLimits {
+export function zipLimits(limits: Limits): ArchiveLimits {
   return {
     entries: limits.zipEntries,
     expandedBytes: limits.zipExpanded,

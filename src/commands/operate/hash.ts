@@ -4,12 +4,12 @@ import { formatArchiveHash, parseSha256 } from "../../address/hash.ts";
 import { ArchiveUnhashable } from "../../errors/index.ts";
 import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
-import type { PackageLimits } from "../../verification/archives/zip-directory.ts";
+import type { ArchiveLimits } from "../../verification/archives/limits.ts";
 
 export interface HashOptions {
   readonly archives: readonly string[];
   readonly json: boolean;
-  readonly limits: PackageLimits;
+  readonly limits: ArchiveLimits;
 }
 
 export interface TextOutput {
@@ -53,7 +53,7 @@ function formatLines(hashed: HashedArchive): string {
 
 async function hashArchive(
   path: string,
-  limits: PackageLimits,
+  limits: ArchiveLimits,
 ): Promise<HashedArchive> {
   try {
     await using file = await open(path);
@@ -67,7 +67,7 @@ async function hashArchive(
 async function hashOpened(
   path: string,
   file: FileHandle,
-  limits: PackageLimits,
+  limits: ArchiveLimits,
 ): Promise<HashedArchive> {
   const stat = await file.stat();
   if (!stat.isFile()) throw new Error("it is not a file");

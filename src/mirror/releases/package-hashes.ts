@@ -9,7 +9,7 @@ import { ArchiveUnhashable } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { PackageHashThreads } from "../../verification/archives/package-hash-threads.ts";
+import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
 
 /** What hashing an archive came to. */
 type Found = { readonly hash: PackageHash } | { readonly unhashable: string };

@@ -7,32 +7,44 @@ export interface ArchiveMember {
   readonly target?: string | undefined;
 }
 
-/** A name and where it would lead, split at its slashes. */
-interface Place {
-  readonly name: string;
-  readonly parts: readonly string[];
+/** A member with its content's place. */
+export interface ListedMember extends ArchiveMember {
+  /** Bytes, expanded. */
+  readonly size: number;
+  /** In the tar, expanded, or in the zip. */
+  readonly contentStart: number;
+}
+
+/** Of a name or of a link's target; the longest path of Linux, and deeper than any module. */
+const longestPath = 4096;
+const mostParts = 256;
+
+/** The names of symbolic links, part by part. */
+interface LinkTree {
+  readonly below: Map<string, LinkTree>;
+  isLink: boolean;
 }
 
 /**
  * Why unpacking would reach out of its folder; undefined when it cannot. Links may lead only inside, and by `..` only at the start of their
- * target: `link/..` is another place than it looks. Nothing may lie below a link.
+ * target: `link/..` is another place than it looks. Nothing may lie below a link. The work is linear in the names.
  */
 export function findEscape(
   members: readonly ArchiveMember[],
 ): string | undefined {
-  const links = new Set<string>();
-  const places: Place[] = [];
-  for (const member of members) {
-    const parts = splitPath(member.name);
-    if (parts === undefined) return `a member is named ${quote(member.name)}`;
-    const place = { name: member.name, parts };
-    places.push(place);
-    if (member.kind !== "symbolic link") continue;
-    if (!staysInside(place, member.target ?? ""))
-      return `${quote(member.name)} is a link to ${quote(member.target ?? "")}`;
-    links.add(parts.join("/"));
+  const links: LinkTree = { below: new Map(), isLink: false };
+  for (const { name, kind, target = "" } of members) {
+    const parts = splitPath(name);
+    if (parts === undefined || (parts.length === 0 && kind !== "directory"))
+      return `a member is named ${quote(name)}`;
+    if (kind !== "symbolic link") continue;
+    if (followLink(parts.slice(0, -1), target) === undefined)
+      return `${quote(name)} is a link to ${quote(target)}`;
+    addLink(links, parts);
   }
-  const below = places.find(({ parts }) => isBelow(parts, links));
+  const below = members.find(({ name }) =>
+    leadsThrough(links, splitPath(name)?.slice(0, -1) ?? []),
+  );
   if (below !== undefined) return `${quote(below.name)} lies below a link`;
   return findBadHardLink(members, links);
 }
@@ -42,50 +54,66 @@ export function followLink(
   folder: readonly string[],
   target: string,
 ): readonly string[] | undefined {
+  if (target === "" || isOdd(target)) return undefined;
   const steps = target.split("/").filter((step) => step !== "" && step !== ".");
   const up = steps.findIndex((step) => step !== "..");
   const climbs = up < 0 ? steps.length : up;
   const down = steps.slice(climbs);
-  if (target === "" || isOdd(target) || down.includes("..")) return undefined;
+  if (down.includes("..") || steps.length > mostParts) return undefined;
   if (climbs > folder.length) return undefined;
   return [...folder.slice(0, folder.length - climbs), ...down];
 }
 
+/** Undefined for a path that leads out of the folder on any system, or that is too long. */
+export function splitPath(path: string): readonly string[] | undefined {
+  if (path === "" || isOdd(path)) return undefined;
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  return parts.includes("..") || parts.length > mostParts ? undefined : parts;
+}
+
+export function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}
+
 function findBadHardLink(
   members: readonly ArchiveMember[],
-  links: ReadonlySet<string>,
+  links: LinkTree,
 ): string | undefined {
   for (const { name, kind, target = "" } of members) {
     if (kind !== "hard link") continue;
     const parts = splitPath(target);
-    if (parts === undefined || isBelow([...parts, ""], links))
+    if (parts === undefined || leadsThrough(links, parts))
       return `${quote(name)} is a link to ${quote(target)}`;
   }
   return undefined;
 }
 
-function staysInside({ parts }: Place, target: string): boolean {
-  return followLink(parts.slice(0, -1), target) !== undefined;
+function addLink(links: LinkTree, parts: readonly string[]): void {
+  let place = links;
+  for (const part of parts) {
+    const next = place.below.get(part) ?? { below: new Map(), isLink: false };
+    place.below.set(part, next);
+    place = next;
+  }
+  place.isLink = true;
 }
 
-function isBelow(
-  parts: readonly string[],
-  links: ReadonlySet<string>,
-): boolean {
-  return parts.some((_, end) => links.has(parts.slice(0, end).join("/")));
+/** Whether one of the places on the way, the last one included, is a link. */
+function leadsThrough(links: LinkTree, parts: readonly string[]): boolean {
+  let place: LinkTree | undefined = links;
+  for (const part of parts) {
+    place = place.below.get(part);
+    if (place === undefined) return false;
+    if (place.isLink) return true;
+  }
+  return false;
 }
 
-/** Undefined for a name that leads out of the folder on any system. */
-function splitPath(name: string): readonly string[] | undefined {
-  const parts = name.split("/").filter((part) => part !== "" && part !== ".");
-  return name === "" || isOdd(name) || parts.includes("..") ? undefined : parts;
-}
-
-/** Absolute on some system, or with what ends a name somewhere. */
+/** Too long, absolute on some system, or with what ends a name somewhere. */
 function isOdd(path: string): boolean {
-  return /^\/|[\\\0]|^[A-Za-z]:/.test(path);
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.slice(0, 100));
+  return (
+    path.length > longestPath ||
+    Buffer.byteLength(path) > longestPath ||
+    /^\/|[\\\0]|^[A-Za-z]:/.test(path)
+  );
 }

@@ -1,28 +1,22 @@
+import { isUtf8 } from "node:buffer";
 import { ByteReader } from "./byte-reader.ts";
-import type { ArchiveMember } from "./members.ts";
+import { ArchiveRefused, type HeaderBudget } from "./limits.ts";
+import type { ListedMember } from "./members.ts";
+import {
+  longestAttributes,
+  parseLongText,
+  parsePaxRecords,
+  refuseGlobalAttributes,
+  type TarAttributes,
+} from "./tar-attributes.ts";
+import {
+  blockBytes,
+  isZero,
+  parseTarBlock,
+  type TarBlock,
+} from "./tar-block.ts";
 
-const block = 512;
-/** Names and other attributes of one member. */
-const longestAttributes = 64 * 1024;
-
-/** What a tar cannot have; the message says what was found. */
-export class TarRefused extends Error {}
-
-/** Attributes that stand before a member's own header. */
-interface Attributes {
-  readonly name?: string;
-  readonly target?: string;
-  readonly size?: number;
-}
-
-interface Header {
-  readonly type: string;
-  readonly name: string;
-  readonly target: string;
-  readonly size: number;
-}
-
-const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
+const kinds: Readonly<Record<string, ListedMember["kind"]>> = {
   "0": "file",
   "\0": "file",
   "7": "file",
@@ -31,122 +25,162 @@ const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
   "5": "directory",
 };
 
+/** The bits of a mode that some readers believe before the type. */
+const typeBits: Readonly<Record<ListedMember["kind"], number>> = {
+  file: 0o100000,
+  directory: 0o040000,
+  "symbolic link": 0o120000,
+  "hard link": 0o100000,
+};
+
 /**
- * The members of a tar, without their content (POSIX pax interchange format, with GNU's long names). Throws TarRefused for devices, sparse
- * files and what readers could take for different things.
+ * The members of a tar, without their content (POSIX pax interchange format, with GNU's long names). Throws ArchiveRefused for devices, sparse
+ * files and what readers could take for different things. A library that reads what it can instead of refusing it would not do: see
+ * test/verification/archives/differing-archives.test.ts.
  */
 export async function* listTarMembers(
   bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<ArchiveMember> {
-  const reader = new ByteReader(bytes);
-  let attributes: Attributes = {};
+  budget: HeaderBudget,
+): AsyncGenerator<ListedMember> {
+  const tar = new Tar(bytes, budget);
   for (;;) {
-    const bytesOfHeader = await reader.readUpTo(block);
-    if (bytesOfHeader.every((byte) => byte === 0)) return;
-    const header = parseHeader(bytesOfHeader);
-    const { type } = header;
-    if ("xgLK".includes(type)) {
-      const text = await readAttributes(reader, header);
-      if (type !== "g") attributes = { ...attributes, ...parse(type, text) };
-      continue;
-    }
-    const kind = kinds[type];
-    if (kind === undefined) throw new TarRefused(describeType(type));
-    const { name, target, size } = { ...header, ...attributes };
-    attributes = {};
-    yield { name, kind, target };
-    // Links and directories have no content whatever they say.
-    if (kind !== "file" && size !== 0)
-      throw new TarRefused(`a ${kind} has content`);
-    if (!(await reader.skip(padded(size))))
-      throw new TarRefused("it is cut short");
+    const block = await tar.readBlock();
+    if (block === undefined) return;
+    if (await tar.readAttributes(block)) continue;
+    budget.takeMember();
+    yield await tar.readMember(block);
   }
 }
 
-function parseHeader(bytes: Buffer): Header {
-  if (bytes.length < block) throw new TarRefused("it is cut short");
-  const sum = bytes.reduce(
-    (sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte),
-    0,
-  );
-  if (sum !== parseOctal(bytes, 148, 8))
-    throw new TarRefused("a header has a wrong checksum");
-  const name = textAt(bytes, 0, 100);
-  const isPosix = bytes.toString("latin1", 257, 263) === "ustar\0";
-  const prefix = isPosix ? textAt(bytes, 345, 155) : "";
+/** Of the next member, with what they came from: it may have them from one kind of header alone. */
+type Pending = TarAttributes & { readonly from: string };
+
+class Tar {
+  readonly #reader: ByteReader;
+  readonly #budget: HeaderBudget;
+  #at = 0;
+  #pending: Pending | undefined;
+
+  constructor(bytes: AsyncIterable<Uint8Array>, budget: HeaderBudget) {
+    this.#reader = new ByteReader(bytes);
+    this.#budget = budget;
+  }
+
+  /** Undefined at the end, after which there are only zeros. */
+  async readBlock(): Promise<TarBlock | undefined> {
+    const block = await this.#read(blockBytes);
+    if (block.length > 0 && block.length < blockBytes) throw cutShort();
+    if (isZero(block)) {
+      await this.#expectEnd(block.length > 0);
+      return undefined;
+    }
+    this.#budget.takeHeader();
+    return parseTarBlock(block);
+  }
+
+  /** True when the header was one of those that stand before another. */
+  async readAttributes({ type, size }: TarBlock): Promise<boolean> {
+    if (!"xgLK".includes(type)) return false;
+    if (size > longestAttributes)
+      throw new ArchiveRefused("a member has too many attributes");
+    this.#budget.takeText(size);
+    const bytes = await this.#readContent(size);
+    this.#pending = this.#join(type, bytes);
+    return true;
+  }
+
+  async readMember(block: TarBlock): Promise<ListedMember> {
+    const { name, target, size } = { ...block, ...this.#pending };
+    if (size !== block.size)
+      throw new ArchiveRefused("a member has two different sizes");
+    this.#pending = undefined;
+    this.#budget.takeText(name.length + target.length);
+    const member = describe({ ...block, name, target, size });
+    const contentStart = this.#at;
+    if (!(await this.#reader.skip(padded(size)))) throw cutShort();
+    this.#at += padded(size);
+    return { ...member, contentStart };
+  }
+
+  #join(type: string, bytes: Buffer): Pending | undefined {
+    const before = this.#pending;
+    const isOtherText =
+      before !== undefined && "LK".includes(type) && "LK".includes(before.from);
+    if (before !== undefined && (!isOtherText || before.from === type))
+      throw new ArchiveRefused("a member has attributes from several headers");
+    if (type === "g") {
+      refuseGlobalAttributes(bytes);
+      return undefined;
+    }
+    if (type === "x") return { ...parsePaxRecords(bytes), from: type };
+    const text = parseLongText(bytes);
+    const more = type === "L" ? { name: text } : { target: text };
+    // With both, neither may come again.
+    return { ...before, ...more, from: before === undefined ? type : "both" };
+  }
+
+  /** One block of zeros or two, more of them, and nothing else: some readers stop at the first and some at none. */
+  async #expectEnd(wasZero: boolean): Promise<void> {
+    if (this.#pending !== undefined)
+      throw new ArchiveRefused("it ends with attributes of no member");
+    if (!wasZero) return;
+    const second = await this.#read(blockBytes);
+    if (second.length > 0 && second.length < blockBytes) throw cutShort();
+    for (let rest = second; rest.length > 0; rest = await this.#read(1 << 15))
+      if (!isZero(rest)) throw new ArchiveRefused("it has data after its end");
+  }
+
+  async #readContent(size: number): Promise<Buffer> {
+    const bytes = await this.#read(padded(size));
+    if (bytes.length < padded(size)) throw cutShort();
+    return bytes.subarray(0, size);
+  }
+
+  async #read(length: number): Promise<Buffer> {
+    const bytes = await this.#reader.readUpTo(length);
+    this.#at += bytes.length;
+    return bytes;
+  }
+}
+
+function describe({
+  type,
+  name,
+  target,
+  size,
+  mode,
+}: TarBlock): Omit<ListedMember, "contentStart"> {
+  const endsInSlash = name.at(-1) === 0x2f;
+  const kind = type === "\0" && endsInSlash ? "directory" : kinds[type];
+  if (kind === undefined) throw new ArchiveRefused(describeType(type));
+  const bits = mode & ~0o7777;
+  if (bits !== 0 && bits !== typeBits[kind])
+    throw new ArchiveRefused(`a ${kind} has the mode of something else`);
+  if (endsInSlash && kind !== "directory")
+    throw new ArchiveRefused(`a ${kind} has the name of a directory`);
+  // Links and directories have no content whatever they say.
+  if (kind !== "file" && size !== 0)
+    throw new ArchiveRefused(`a ${kind} has content`);
+  const isLink = kind === "symbolic link" || kind === "hard link";
   return {
-    type: String.fromCharCode(bytes[156] ?? 0),
-    name: prefix === "" ? name : `${prefix}/${name}`,
-    target: textAt(bytes, 157, 100),
-    size: parseOctal(bytes, 124, 12),
+    name: decode(name),
+    kind,
+    size,
+    target: isLink ? decode(target) : undefined,
   };
 }
 
-async function readAttributes(
-  reader: ByteReader,
-  { size }: Header,
-): Promise<string> {
-  if (size > longestAttributes)
-    throw new TarRefused("a member has too many attributes");
-  const bytes = await reader.readUpTo(padded(size));
-  if (bytes.length < padded(size)) throw new TarRefused("it is cut short");
-  return bytes.toString("utf8", 0, size);
-}
-
-function parse(type: string, text: string): Attributes {
-  if (type === "x") return parseRecords(text);
-  const value = text.replace(/\0.*$/s, "");
-  return type === "L" ? { name: value } : { target: value };
-}
-
-/** `LENGTH KEY=VALUE\n`, where the length counts itself in bytes (pax, "pax Extended Header"). */
-function parseRecords(text: string): Attributes {
-  let attributes: Attributes = {};
-  let rest = Buffer.from(text);
-  while (rest.length > 0) {
-    const [start = "", digits = ""] =
-      /^([0-9]{1,6}) /.exec(rest.toString("latin1", 0, 8)) ?? [];
-    const end = Number(digits);
-    const record = rest.toString("utf8", start.length, end - 1);
-    const [, key = "", value = ""] = /^([^=]+)=(.*)$/s.exec(record) ?? [];
-    if (end <= start.length || rest[end - 1] !== 0x0a || key === "")
-      throw new TarRefused("a member has unreadable attributes");
-    attributes = { ...attributes, ...readAttribute(key, value) };
-    rest = rest.subarray(end);
-  }
-  return attributes;
-}
-
-function readAttribute(key: string, value: string): Attributes {
-  if (key.startsWith("GNU.sparse."))
-    throw new TarRefused("it has a sparse file");
-  if (key === "path") return { name: value };
-  if (key === "linkpath") return { target: value };
-  if (key !== "size") return {};
-  if (!/^[0-9]{1,15}$/.test(value))
-    throw new TarRefused("a member has an unreadable size");
-  return { size: Number(value) };
-}
-
-/** Negative and base-256 numbers are for what no module has. */
-function parseOctal(bytes: Buffer, start: number, length: number): number {
-  const text = bytes
-    .toString("latin1", start, start + length)
-    .replace(/\0.*$/s, "")
-    .trim();
-  if (!/^[0-7]*$/.test(text))
-    throw new TarRefused("a header has an unreadable number");
-  return text === "" ? 0 : parseInt(text, 8);
-}
-
-function textAt(bytes: Buffer, start: number, length: number): string {
-  const end = bytes.indexOf(0, start);
-  const stop = end < 0 ? start + length : Math.min(end, start + length);
-  return bytes.toString("utf8", start, stop);
+function decode(text: Buffer): string {
+  if (!isUtf8(text)) throw new ArchiveRefused("a name is not UTF-8");
+  return text.toString("utf8");
 }
 
 function padded(size: number): number {
-  return Math.ceil(size / block) * block;
+  return Math.ceil(size / blockBytes) * blockBytes;
+}
+
+function cutShort(): ArchiveRefused {
+  return new ArchiveRefused("it is cut short");
 }
 
 function describeType(type: string): string {

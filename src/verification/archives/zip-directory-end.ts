@@ -1,4 +1,4 @@
-import { ArchiveUnhashable } from "../../errors/index.ts";
+import { ArchiveRefused } from "./limits.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
 
 /** Where the central directory lies, in bytes from the archive's start. */
@@ -7,12 +7,13 @@ export interface DirectoryPlace {
   readonly end: number;
 }
 
+const signature = Buffer.from("PK\x05\x06", "latin1");
 const endBytes = 22;
 const locatorBytes = 20;
 const endBytes64 = 56;
 
 /**
- * The place that the end record (APPNOTE 4.3.16, with zip64 4.3.14 and 4.3.15) gives. Throws ArchiveUnhashable unless every reader
+ * The place that the end record (APPNOTE 4.3.16, with zip64 4.3.14 and 4.3.15) gives. Throws ArchiveRefused unless every reader
  * must find the same one: nothing before the archive, nothing between directory and end, and no zip64 record that only some look for.
  */
 export async function locateDirectory(
@@ -20,18 +21,28 @@ export async function locateDirectory(
   commentBytes: number,
 ): Promise<DirectoryPlace> {
   const endStart = archive.size - endBytes - commentBytes;
-  const end = await readBytes(archive, endStart, endBytes);
+  const end = await readBytes(archive, endStart, archive.size - endStart);
+  if (end.includes(signature, endBytes))
+    throw new ArchiveRefused("its comment looks like an end record");
   const locator = await readLocator(archive, endStart);
-  const { directory, start, size } = locator
-    ? await readEnd64(archive, end, locator)
-    : {
-        directory: endStart,
-        start: end.readUInt32LE(16),
-        size: end.readUInt32LE(12),
-      };
-  if (start + size !== directory)
-    throw ambiguous("its central directory is not where its end record says");
-  return { start, end: directory };
+  const { directoryEnd, start, size, isOneDisk } = locator
+    ? await readEnd64(archive, end, endStart, locator)
+    : { directoryEnd: endStart, ...readEnd(end) };
+  if (!isOneDisk) throw new ArchiveRefused("it has several disks");
+  if (start + size !== directoryEnd)
+    throw new ArchiveRefused(
+      "its central directory is not where its end record says",
+    );
+  return { start, end: directoryEnd };
+}
+
+function readEnd(end: Buffer) {
+  return {
+    start: end.readUInt32LE(16),
+    size: end.readUInt32LE(12),
+    isOneDisk:
+      end.readUInt16LE(6) === 0 && end.readUInt16LE(8) === end.readUInt16LE(10),
+  };
 }
 
 async function readLocator(
@@ -46,24 +57,26 @@ async function readLocator(
 async function readEnd64(
   archive: OpenArchive,
   end: Buffer,
+  endStart: number,
   locator: Buffer,
-): Promise<{ directory: number; start: number; size: number }> {
-  // Go looks at the zip64 record only when one of these is full; yauzl always does.
-  const wanted =
+) {
+  const directoryEnd = Number(locator.readBigUInt64LE(8));
+  const record = await readBytes(archive, directoryEnd, endBytes64);
+  const read = (at: number) => Number(record.readBigUInt64LE(at));
+  const [count, size, start] = [read(32), read(40), read(48)];
+  // Go looks at the zip64 record only when one of these is full; yauzl always does; some do for each number.
+  const isWanted =
     end.readUInt16LE(10) === 0xffff || end.readUInt32LE(16) === 0xffffffff;
-  const oneDisk =
-    locator.readUInt32LE(4) === 0 && locator.readUInt32LE(16) === 1;
-  const directory = Number(locator.readBigUInt64LE(8));
-  if (!wanted || !oneDisk)
-    throw ambiguous("readers disagree whether it is a zip64 archive");
-  const record = await readBytes(archive, directory, endBytes64);
-  return {
-    directory,
-    start: Number(record.readBigUInt64LE(48)),
-    size: Number(record.readBigUInt64LE(40)),
-  };
-}
-
-function ambiguous(reason: string): ArchiveUnhashable {
-  return new ArchiveUnhashable("The archive", reason);
+  const isSame =
+    [count, 0xffff].includes(end.readUInt16LE(10)) &&
+    [size, 0xffffffff].includes(end.readUInt32LE(12)) &&
+    [start, 0xffffffff].includes(end.readUInt32LE(16));
+  const isInPlace = directoryEnd + endBytes64 === endStart - locatorBytes;
+  const isOneDisk =
+    locator.readUInt32LE(4) === 0 &&
+    locator.readUInt32LE(16) === 1 &&
+    read(24) === count;
+  if (!isWanted || !isSame || !isInPlace || !isOneDisk)
+    throw new ArchiveRefused("readers disagree whether it is a zip64 archive");
+  return { directoryEnd, start, size, isOneDisk };
 }

@@ -2,27 +2,30 @@ import {
   fromRandomAccessReaderPromise,
   RandomAccessReader,
   type Entry,
+  type ExtraField,
+  type LocalFileHeader,
   type ZipFile,
 } from "yauzl";
-import { ArchiveUnhashable } from "../../errors/index.ts";
+import { ArchiveRefused, refuseBomb, type ArchiveLimits } from "./limits.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
 import { locateDirectory, type DirectoryPlace } from "./zip-directory-end.ts";
 
 const windowBytes = 1 << 16;
 
-export interface PackageLimits {
-  readonly entries: number;
-  /** Bytes of all entries together, once expanded. */
-  readonly expandedBytes: number;
-  /** Expanded bytes to one byte of archive. */
-  readonly ratio: number;
-}
-
 /** One entry of the central directory, with the place of its content. */
 export interface ZipEntry {
   /** As in the archive: no decoding, no cleaning. */
   readonly name: Buffer;
+  readonly method: number;
   readonly deflated: boolean;
+  readonly flags: number;
+  /** The system that it was made on (APPNOTE 4.4.2.2). */
+  readonly host: number;
+  /** External ones, of DOS and of Unix. */
+  readonly attributes: number;
+  readonly extraFields: readonly ExtraField[];
+  /** The header before the content. */
+  readonly local: LocalFileHeader;
   readonly crc32: number;
   readonly size: number;
   readonly headerStart: number;
@@ -31,44 +34,47 @@ export interface ZipEntry {
   readonly hasDescriptor: boolean;
 }
 
+export interface ZipDirectory {
+  /** In the directory's order. */
+  readonly entries: readonly ZipEntry[];
+  readonly directoryStart: number;
+}
+
 /**
- * The entries in the order of the central directory. Throws ArchiveUnhashable where Go's archive/zip would not read the
- * archive or readers could disagree about it; yauzl's own complaints come as plain errors.
+ * What the central directory lists. Throws ArchiveRefused where Go's archive/zip would not read the archive or readers could
+ * disagree about what the directory is; yauzl's own complaints come as plain errors.
  */
-export async function listEntries(
+export async function readZipDirectory(
   archive: OpenArchive,
-  limits: PackageLimits,
-): Promise<readonly ZipEntry[]> {
+  limits: ArchiveLimits,
+): Promise<ZipDirectory> {
   const zip = await fromRandomAccessReaderPromise(
     new ArchiveReader(archive),
     archive.size,
     { decodeStrings: false, autoClose: false },
   );
   if (zip.entryCount > limits.entries)
-    throw unhashable(`it has more than ${limits.entries} entries`);
+    throw new ArchiveRefused(`it has more than ${limits.entries} entries`);
   const place = await locateDirectory(archive, Buffer.byteLength(zip.comment));
   const found = await readDirectory(zip, place, limits);
   found.forEach(refuseUnreadable);
-  refuseBomb(archive, found, limits);
+  const expanded = found.reduce((sum, e) => sum + e.uncompressedSize, 0);
+  refuseBomb(expanded, archive.size, limits);
   const entries: ZipEntry[] = [];
   for (const entry of found) entries.push(await locateContent(zip, entry));
   refuseOverlap(entries, place);
-  return entries;
-}
-
-export function unhashable(reason: string): ArchiveUnhashable {
-  return new ArchiveUnhashable("The archive", reason);
+  return { entries, directoryStart: place.start };
 }
 
 async function readDirectory(
   zip: ZipFile,
   place: DirectoryPlace,
-  limits: PackageLimits,
+  limits: ArchiveLimits,
 ): Promise<readonly Entry[]> {
   const headerBytes = 46;
   const generousBytes = 4096;
   if (place.end - place.start > limits.entries * generousBytes)
-    throw unhashable("its central directory is too large");
+    throw new ArchiveRefused("its central directory is too large");
   const entries: Entry[] = [];
   let bytes = 0;
   for await (const entry of zip.eachEntry()) {
@@ -81,41 +87,30 @@ async function readDirectory(
   }
   // Go reads entries until something else comes, whatever number the archive gives.
   if (bytes !== place.end - place.start)
-    throw unhashable("its central directory does not hold what it announces");
+    throw new ArchiveRefused(
+      "its central directory does not hold what it announces",
+    );
   return entries;
 }
 
 function refuseUnreadable(entry: Entry): void {
-  // Unpacked directories have no line in h1, and DOS and Unix attributes can make one without a slash.
-  const unixDirectory = entry.externalFileAttributes >>> 28 === 4;
-  const dosDirectory = (entry.externalFileAttributes & 0x10) !== 0;
-  if (entry.fileNameRaw.at(-1) === 0x2f || unixDirectory || dosDirectory)
-    throw unhashable("it has an entry for a directory");
-  if (entry.fileNameRaw.includes("\n"))
-    throw unhashable("an entry has a newline in its name");
-  if (entry.isEncrypted()) throw unhashable("an entry is encrypted");
+  if (entry.isEncrypted()) throw new ArchiveRefused("an entry is encrypted");
   if (entry.compressionMethod !== 0 && entry.compressionMethod !== 8)
-    throw unhashable(
+    throw new ArchiveRefused(
       `an entry has the compression method ${entry.compressionMethod}, expected stored (0) or deflated (8)`,
     );
 }
 
-function refuseBomb(
-  archive: OpenArchive,
-  entries: readonly Entry[],
-  limits: PackageLimits,
-): void {
-  const expanded = entries.reduce((sum, e) => sum + e.uncompressedSize, 0);
-  if (expanded > limits.expandedBytes)
-    throw unhashable(`it expands to more than ${limits.expandedBytes} bytes`);
-  if (expanded > limits.ratio * archive.size)
-    throw unhashable(`it expands to more than ${limits.ratio} times its size`);
-}
-
 async function locateContent(zip: ZipFile, entry: Entry): Promise<ZipEntry> {
-  const local = await zip.readLocalFileHeaderPromise(entry, { minimal: true });
+  const local = await zip.readLocalFileHeaderPromise(entry);
   return {
     name: entry.fileNameRaw,
+    method: entry.compressionMethod,
+    flags: entry.generalPurposeBitFlag,
+    host: entry.versionMadeBy >>> 8,
+    attributes: entry.externalFileAttributes,
+    extraFields: entry.extraFields,
+    local,
     deflated: entry.compressionMethod === 8,
     crc32: entry.crc32,
     size: entry.uncompressedSize,
@@ -135,10 +130,11 @@ function refuseOverlap(
   for (const entry of entries.toSorted(
     (a, b) => a.headerStart - b.headerStart,
   )) {
-    if (entry.headerStart < free) throw unhashable("its entries overlap");
+    if (entry.headerStart < free)
+      throw new ArchiveRefused("its entries overlap");
     free = entry.contentStart + entry.contentBytes;
   }
-  if (free > place.start) throw unhashable("its entries overlap");
+  if (free > place.start) throw new ArchiveRefused("its entries overlap");
 }
 
 /** Serves yauzl's many small reads from windows of 64 KiB. */
@@ -170,7 +166,7 @@ class ArchiveReader extends RandomAccessReader {
 
   async #range(position: number, length: number): Promise<Buffer> {
     const left = this.#archive.size - position;
-    if (length > left) throw unhashable("it points past its own end");
+    if (length > left) throw new ArchiveRefused("it points past its own end");
     const from = position - this.#start;
     if (from >= 0 && from + length <= this.#window.length)
       return this.#window.subarray(from, from + length);

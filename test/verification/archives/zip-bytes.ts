@@ -13,6 +13,12 @@ export interface ZipPart {
   readonly rawBytes?: number;
   readonly localName?: string;
   readonly extra?: Buffer;
+  /** The system that it was made on; Unix by default. */
+  readonly host?: number;
+  /** What the header before the content says instead; without `extra` it has none. */
+  readonly local?: Partial<ZipPart>;
+  /** Instead of the data descriptor, or where none belongs. */
+  readonly described?: Buffer;
   readonly attributes?: number;
   /** Put into the data descriptor instead of the CRC; flags must have bit 3. */
   readonly describedCrc32?: number;
@@ -25,6 +31,7 @@ export interface ZipShape {
   readonly comment?: Buffer;
   readonly afterDirectory?: Buffer;
   readonly entryCount?: number;
+  readonly diskEntries?: number;
   readonly directoryBytes?: number;
   readonly directoryStart?: number;
   readonly after?: Buffer;
@@ -48,6 +55,7 @@ export function zipBytes(
     shape.afterDirectory ?? Buffer.alloc(0),
     endRecord({
       entryCount: shape.entryCount ?? parts.length,
+      diskEntries: shape.diskEntries ?? shape.entryCount ?? parts.length,
       directoryBytes: shape.directoryBytes ?? length(directory),
       directoryStart: shape.directoryStart ?? length(files),
       comment: shape.comment ?? Buffer.alloc(0),
@@ -103,12 +111,15 @@ function zip64End(end: {
 
 function localFile(part: ZipPart): Buffer {
   const name = Buffer.from(part.localName ?? part.name);
+  const extra = part.local?.extra ?? Buffer.alloc(0);
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
   header.writeUInt16LE(20, 4);
-  common(part).copy(header, 6);
+  common({ ...part, ...part.local }).copy(header, 6);
   header.writeUInt16LE(name.length, 26);
-  return Buffer.concat([header, name, rawOf(part), descriptor(part)]);
+  header.writeUInt16LE(extra.length, 28);
+  const described = part.described ?? descriptor(part);
+  return Buffer.concat([header, name, extra, rawOf(part), described]);
 }
 
 function descriptor(part: ZipPart): Buffer {
@@ -126,7 +137,7 @@ function directoryHeader(part: ZipPart, start: number): Buffer {
   const extra = part.extra ?? Buffer.alloc(0);
   const header = Buffer.alloc(46);
   header.writeUInt32LE(0x02014b50, 0);
-  header.writeUInt16LE(0x0314, 4);
+  header.writeUInt16LE((part.host ?? 3) * 0x100 + 20, 4);
   header.writeUInt16LE(20, 6);
   common(part).copy(header, 8);
   header.writeUInt16LE(name.length, 28);
@@ -156,13 +167,14 @@ function rawOf(part: ZipPart): Buffer {
 
 function endRecord(end: {
   readonly entryCount: number;
+  readonly diskEntries: number;
   readonly directoryBytes: number;
   readonly directoryStart: number;
   readonly comment: Buffer;
 }): Buffer {
   const bytes = Buffer.alloc(22);
   bytes.writeUInt32LE(0x06054b50, 0);
-  bytes.writeUInt16LE(end.entryCount, 8);
+  bytes.writeUInt16LE(end.diskEntries, 8);
   bytes.writeUInt16LE(end.entryCount, 10);
   bytes.writeUInt32LE(end.directoryBytes, 12);
   bytes.writeUInt32LE(end.directoryStart, 16);

@@ -1,12 +1,12 @@
-import { ArchiveUnhashable } from "../../errors/index.ts";
-import type { PackageHash } from "../../address/hash.ts";
-import type { OpenArchive } from "./open-archive.ts";
-import { hashPackage } from "./package-hash.ts";
-import type { PackageLimits } from "./zip-directory.ts";
+import { ArchiveUnhashable } from "../../../errors/index.ts";
+import type { PackageHash } from "../../../address/hash.ts";
+import type { OpenArchive } from "../open-archive.ts";
+import { hashPackage } from "../package-hash.ts";
+import type { ArchiveLimits } from "../limits.ts";
 
 export interface HashTask {
   readonly archive: OpenArchive;
-  readonly limits: PackageLimits;
+  readonly limits: ArchiveLimits;
 }
 
 /** Errors lose their class between threads, so that verdict crosses as a value. */

@@ -2,10 +2,10 @@ import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ArchiveUnhashable } from "../../../src/errors/index.ts";
-import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
-import { PackageHashThreads } from "../../../src/verification/archives/package-hash-threads.ts";
-import { zipBytes, type ZipPart } from "./zip-bytes.ts";
+import { ArchiveUnhashable } from "../../../../src/errors/index.ts";
+import { hashPackage } from "../../../../src/verification/archives/package-hash.ts";
+import { PackageHashThreads } from "../../../../src/verification/archives/threads/package-hash.ts";
+import { zipBytes, type ZipPart } from "../zip-bytes.ts";
 
 const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
 

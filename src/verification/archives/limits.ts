@@ -1,0 +1,67 @@
+/** What an archive may hold and cost. */
+export interface ArchiveLimits {
+  readonly entries: number;
+  /** Bytes of all entries together, once expanded. */
+  readonly expandedBytes: number;
+  /** Expanded bytes to one byte of archive. */
+  readonly ratio: number;
+  /** That `ratio` leaves alone, since small archives of much emptiness are no bombs; none by default. */
+  readonly harmlessBytes?: number;
+}
+
+/** What an archive cannot have; the message says what was found. */
+export class ArchiveRefused extends Error {}
+
+/** Throws ArchiveRefused for `expanded` bytes out of an archive of `size` bytes. */
+export function refuseBomb(
+  expanded: number,
+  size: number,
+  { expandedBytes, ratio, harmlessBytes = 0 }: ArchiveLimits,
+): void {
+  if (expanded > expandedBytes)
+    throw new ArchiveRefused(`it expands to more than ${expandedBytes} bytes`);
+  if (expanded > ratio * size + harmlessBytes)
+    throw new ArchiveRefused(`it expands to more than ${ratio} times its size`);
+}
+
+/** Headers that stand before a member's own are counted like members: two before each, and one for all. */
+const headersOfMember = 4;
+const textOfMember = 512;
+
+/** What one archive may cost beside its content: headers of every kind, and the text of names, links and other attributes. */
+export class HeaderBudget {
+  #headers: number;
+  #textBytes: number;
+  #members: number;
+  readonly #limits: ArchiveLimits;
+
+  constructor(limits: ArchiveLimits) {
+    this.#limits = limits;
+    this.#members = limits.entries;
+    this.#headers = limits.entries * headersOfMember;
+    this.#textBytes = limits.entries * textOfMember;
+  }
+
+  /** Throws ArchiveRefused, like the others. */
+  takeMember(): void {
+    if (--this.#members < 0)
+      throw new ArchiveRefused(
+        `it has more than ${this.#limits.entries} members`,
+      );
+  }
+
+  takeHeader(): void {
+    if (--this.#headers < 0)
+      throw new ArchiveRefused(
+        `it has more than ${this.#limits.entries * headersOfMember} headers`,
+      );
+  }
+
+  takeText(bytes: number): void {
+    this.#textBytes -= bytes;
+    if (this.#textBytes < 0)
+      throw new ArchiveRefused(
+        `its names and attributes have more than ${this.#limits.entries * textOfMember} bytes`,
+      );
+  }
+}

@@ -1,0 +1,72 @@
+import { pipeline } from "node:stream/promises";
+import { crc32, createInflateRaw } from "node:zlib";
+import { ArchiveRefused } from "./limits.ts";
+import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
+import type { ZipEntry } from "./zip-directory.ts";
+
+/**
+ * Hands on the expanded content of an entry piece by piece; a piece is good until `use` returns. Throws ArchiveRefused when size or CRC are not
+ * what the directory says, and zlib's own complaints.
+ */
+export async function readZipContent(
+  archive: OpenArchive,
+  entry: ZipEntry,
+  use: (bytes: Buffer) => void,
+): Promise<void> {
+  let checksum = 0;
+  let size = 0;
+  await expand(archive, entry, (bytes) => {
+    size += bytes.length;
+    if (size > entry.size) throw lyingSize();
+    checksum = crc32(bytes, checksum);
+    use(bytes);
+  });
+  if (size !== entry.size) throw lyingSize();
+  if (checksum !== entry.crc32 || !(await isDescribed(archive, entry)))
+    throw new ArchiveRefused("the CRC of an entry is wrong");
+}
+
+/** While one piece is used, zlib's thread expands the next. */
+async function expand(
+  archive: OpenArchive,
+  entry: ZipEntry,
+  use: (bytes: Buffer) => void,
+): Promise<void> {
+  const pieces = readPieces(archive, entry.contentStart, entry.contentBytes);
+  if (!entry.deflated) {
+    for await (const bytes of pieces) use(bytes);
+    return;
+  }
+  const inflate = createInflateRaw({ chunkSize: 1 << 18 });
+  await pipeline(pieces, inflate, async (expanded) => {
+    for await (const bytes of expanded as AsyncIterable<Buffer>) {
+      use(bytes);
+      freeIfLast(bytes);
+    }
+  });
+  if (inflate.bytesWritten !== entry.contentBytes) throw lyingSize();
+}
+
+/** zlib writes no more into memory whose end it has reached; a collection may be a hundred of those away. */
+function freeIfLast({ buffer, byteOffset, length }: Buffer): void {
+  const isLast = byteOffset + length === buffer.byteLength;
+  if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/** Whether the data descriptor, if there is one, repeats the CRC (APPNOTE 4.3.9); its signature is optional. */
+async function isDescribed(
+  archive: OpenArchive,
+  entry: ZipEntry,
+): Promise<boolean> {
+  if (!entry.hasDescriptor) return true;
+  const end = entry.contentStart + entry.contentBytes;
+  const descriptor = await readBytes(archive, end, 8);
+  const signed = descriptor.readUInt32LE(0) === 0x08074b50;
+  return descriptor.readUInt32LE(signed ? 4 : 0) === entry.crc32;
+}
+
+function lyingSize(): ArchiveRefused {
+  return new ArchiveRefused(
+    "an entry does not have the size that it announces",
+  );
+}

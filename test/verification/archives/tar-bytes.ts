@@ -1,0 +1,108 @@
+import { gzipSync } from "node:zlib";
+
+/** A header and its content; every field but the name may lie. */
+export interface TarPart {
+  readonly name: string | Buffer;
+  readonly content?: string | Buffer;
+  readonly type?: string;
+  /** As octal digits are written otherwise. */
+  readonly size?: string | Buffer;
+  readonly mode?: string;
+  readonly link?: string;
+  /** `ustar\0` and `00` by default. */
+  readonly magic?: string;
+  readonly prefix?: string;
+  /** Written last, before the checksum. */
+  readonly at?: readonly (readonly [offset: number, bytes: string])[];
+  readonly checksum?: (block: Buffer) => string;
+}
+
+export const end = Buffer.alloc(1024);
+
+/** A tar made block by block, so that hostile shapes can be made too. */
+export function tarBytes(
+  parts: readonly (TarPart | Buffer)[],
+  after: Buffer = end,
+): Buffer {
+  const blocks = parts.map((part) =>
+    Buffer.isBuffer(part)
+      ? part
+      : Buffer.concat([headerOf(part), padded(part.content ?? "")]),
+  );
+  return Buffer.concat([...blocks, after]);
+}
+
+export function tarGzBytes(
+  parts: readonly (TarPart | Buffer)[],
+  after: Buffer = end,
+): Buffer {
+  return gzipSync(tarBytes(parts, after));
+}
+
+/** A pax header with these records; `global` for all members. */
+export function pax(
+  records: Readonly<Record<string, string | Buffer>>,
+  type: "x" | "g" = "x",
+): TarPart {
+  return paxOf(
+    Object.entries(records).map(([key, value]) => paxRecord(key, value)),
+    type,
+  );
+}
+
+export function paxOf(records: readonly Buffer[], type = "x"): TarPart {
+  return { name: "pax", type, content: Buffer.concat(records) };
+}
+
+export function paxRecord(key: string, value: string | Buffer): Buffer {
+  const rest = Buffer.concat([
+    Buffer.from(` ${key}=`),
+    Buffer.from(value),
+    Buffer.from("\n"),
+  ]);
+  let length = rest.length + 1;
+  while (rest.length + String(length).length !== length) length++;
+  return Buffer.concat([Buffer.from(String(length)), rest]);
+}
+
+/** GNU's header for a long name or, with `K`, a long link. */
+export function long(text: string, type: "L" | "K" = "L"): TarPart {
+  return {
+    name: "././@LongLink",
+    type,
+    content: `${text}\0`,
+    magic: "ustar  \0",
+  };
+}
+
+export function checksumOf(block: Buffer): number {
+  const blank = Buffer.from(block).fill(" ", 148, 156);
+  return blank.reduce((sum, byte) => sum + byte, 0);
+}
+
+function headerOf(part: TarPart): Buffer {
+  const block = Buffer.alloc(512);
+  const content = Buffer.from(part.content ?? "");
+  const size = `${content.length.toString(8).padStart(11, "0")}\0`;
+  Buffer.from(part.name).copy(block, 0, 0, 100);
+  block.write(part.mode ?? "0000644\0", 100);
+  block.write("0000000\x000000000\0", 108);
+  Buffer.from(part.size ?? size).copy(block, 124, 0, 12);
+  block.write("00000000000\0", 136);
+  block.write(part.type ?? "0", 156, "latin1");
+  block.write(part.link ?? "", 157, 100);
+  block.write(part.magic ?? "ustar\x0000", 257, "latin1");
+  block.write(part.prefix ?? "", 345, 155);
+  for (const [offset, bytes] of part.at ?? [])
+    block.write(bytes, offset, "latin1");
+  const checksum =
+    part.checksum?.(block) ??
+    `${checksumOf(block).toString(8).padStart(6, "0")}\0 `;
+  block.write(checksum, 148, 8, "latin1");
+  return block;
+}
+
+function padded(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content);
+  return Buffer.concat([bytes, Buffer.alloc(-bytes.length & 511)]);
+}
