@@ -22,6 +22,7 @@ import {
 import {
   isOnTerms,
   judgeProof,
+  ownBytes,
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
@@ -89,9 +90,10 @@ export class ReleaseRecords implements MetadataRecords<
     return formatRelease(release);
   }
 
-  weigh({ proof }: Release): number {
+  weigh({ proof, packages }: Release): number {
     const keys = proof.keys.reduce((sum, key) => sum + key.length, 0);
-    return 4096 + 4 * proof.document.length + keys;
+    const named = 4096 + 512 * packages.size;
+    return named + 4 * proof.document.length + keys;
   }
 
   async read(address: ReleaseAddress): Promise<Kept<Release> | undefined> {
@@ -203,9 +205,11 @@ function readProof(proof: z.infer<typeof shape>["proof"]): Release["proof"] {
   const { document, signature, exemption } = proof;
   return {
     ...proof,
-    document: Buffer.from(document, "utf8"),
-    signature:
-      signature === null ? undefined : Buffer.from(signature, "base64"),
+    ...ownBytes({
+      document: Buffer.from(document, "utf8"),
+      signature:
+        signature === null ? undefined : Buffer.from(signature, "base64"),
+    }),
     exemption: exemption ?? undefined,
   };
 }

@@ -50,10 +50,22 @@ export function prepareProof(
   const exemption = findExemption(release, evidence, policy);
   return {
     ...evidence,
+    ...ownBytes(evidence),
     profile: policy.profile,
     exemption,
     verifiedAt: now,
     library,
+  };
+}
+
+/** In memory of their own: a small Buffer is part of a large one, which would be kept with it. */
+export function ownBytes({
+  document,
+  signature,
+}: Pick<ReleaseProof, "document" | "signature">) {
+  return {
+    document: new Uint8Array(document),
+    signature: signature && new Uint8Array(signature),
   };
 }
 

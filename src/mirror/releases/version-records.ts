@@ -59,7 +59,10 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
   }
 
   weigh({ versions }: VersionList): number {
-    return 256 + 256 * versions.size;
+    let sum = 256;
+    for (const { platforms = [] } of versions.values())
+      sum += 400 + 90 * platforms.length;
+    return sum;
   }
 
   async read(address: A): Promise<Kept<VersionList> | undefined> {

@@ -64,6 +64,7 @@ export function mediaType({ headers }: Answer): string {
   return type.trim().toLowerCase();
 }
 
+/** The body in memory of its own, so that keeping it keeps nothing else. */
 export async function readWhole(
   answer: Answer,
   maxBytes: number,
@@ -78,7 +79,13 @@ export async function readWhole(
     if (size > maxBytes) throw tooLarge(answer, maxBytes);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, size);
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
 }
 
 /** The body with its failures in our own words; it is discarded when nobody wants the rest. */

@@ -1,0 +1,156 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseVersion } from "../../../src/address/version.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { RecordStore } from "../../../src/store/records/record-store.ts";
+import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
+import { parsePlatform } from "../../../src/address/platform.ts";
+import { mergeVersions } from "../../../src/mirror/releases/version-list.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../../../src/mirror/releases/version-records.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { scratch } from "../../running-mirror.ts";
+import {
+  startTimedMirror,
+  type TimedMirror,
+} from "../../scenes/timed-mirror.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+const hostname = "registry.terraform.io";
+const releases = 400;
+const platforms = [
+  ..."darwin freebsd linux openbsd windows".split(" "),
+].flatMap((os) => ["386", "amd64", "arm64"].map((arch) => `${os}_${arch}`));
+
+const kinds = [
+  ["large", platforms],
+  ["small", ["linux_amd64"]],
+] as const;
+
+let authority: Authority;
+let registry: Registry;
+const directory = scratch("held");
+
+/** Bytes that are alive, in the heap and outside it. */
+async function held(): Promise<number> {
+  for (let n = 0; n < 4; n++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+  }
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+function addressOf(type: string, patch: number) {
+  return {
+    provider: providerAddress(hostname, "acme", type),
+    version: parseVersion(`1.0.${patch}`),
+  };
+}
+
+/** What `mirror` holds after it was asked for every release, and what its caches believe that is. */
+async function fillMirror(
+  mirror: TimedMirror,
+  type: string,
+): Promise<{ readonly real: number; readonly weighed: number }> {
+  const { core } = mirror;
+  await core.catalog.listVersions(addressOf(type, 0).provider);
+  await core.catalog.findRelease(addressOf(type, 0));
+  const before = await held();
+  for (let patch = 1; patch < releases; patch++)
+    await core.catalog.findRelease(addressOf(type, patch));
+  registry.requests.clear();
+  const real = (await held()) - before;
+  let weighed = 0;
+  for (let patch = 1; patch < releases; patch++)
+    weighed += core.releases.weigh(
+      (await core.catalog.findRelease(addressOf(type, patch))).value,
+    );
+  return { real, weighed };
+}
+
+const mebi = (bytes: number) => (bytes / 1024 / 1024).toFixed(1);
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (let patch = 0; patch < releases; patch++)
+    for (const [type, some] of kinds)
+      await registry.publish({
+        type,
+        version: `1.0.${patch}`,
+        platforms: some,
+        size: 1,
+      });
+}, 120_000);
+afterAll(() => registry.stop());
+
+describe("lists of versions that are held in memory", () => {
+  it("take no more than they are weighed", async () => {
+    const layout = layOutStore(scratch("lists"));
+    await prepareStorageDirectory(layout);
+    const records = new VersionRecords(
+      new RecordStore(layout, () => undefined),
+      providerVersionNaming,
+    );
+    const lists = Array.from({ length: 40 }, (_, n) =>
+      providerAddress(hostname, "acme", `list${n}`),
+    );
+    const versions = Array.from({ length: releases }, (_, patch) => ({
+      version: parseVersion(`1.0.${patch}`),
+      protocols: ["5.0"],
+      platforms: platforms.map(parsePlatform),
+    }));
+    const now = new Date();
+    const value = mergeVersions(undefined, { versions, warnings: [] }, now);
+    for (const list of lists)
+      await records.write(list, { value, confirmedAt: now });
+    await records.read(lists[0] ?? expect.fail());
+    const before = await held();
+    const read = await Promise.all(lists.map((list) => records.read(list)));
+    const real = (await held()) - before;
+    const weighed = read.reduce(
+      (sum, kept) => sum + records.weigh(kept?.value ?? expect.fail()),
+      0,
+    );
+    console.info(
+      `${lists.length} lists: ${mebi(real)} MiB held, ${mebi(weighed)} MiB weighed`,
+    );
+    expect(real).toBeLessThan(1.5 * weighed);
+    expect(weighed).toBeLessThan(3 * real);
+  });
+});
+
+describe("releases that are held in memory", () => {
+  it.each([
+    ["of fifteen platforms, fetched", "large"],
+    ["of fifteen platforms, read from their records", "large"],
+    ["of one platform, fetched", "small"],
+    ["of one platform, read from their records", "small"],
+  ])(
+    "take no more than they are weighed: %s",
+    { timeout: 120_000 },
+    async (how, type) => {
+      const mirror = await startTimedMirror(
+        originsOf(authority, registry),
+        {},
+        directory,
+      );
+      const { real, weighed } = await fillMirror(mirror, type);
+      console.info(
+        `${releases} releases, ${how}: ${mebi(real)} MiB held, ${mebi(weighed)} MiB weighed`,
+      );
+      expect(real).toBeLessThan(1.5 * weighed);
+      expect(weighed).toBeLessThan(3 * real);
+      await mirror.close();
+    },
+  );
+});
