@@ -1,36 +1,25 @@
-import { ProvenderError } from "../errors/index.ts";
-import { onBehalfOf, type Asker } from "../telemetry/asker.ts";
+import Koa from "koa";
+import { NoSuchPage } from "../errors/index.ts";
+import { onBehalfOf } from "../telemetry/asker.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { authenticate, type Authentication } from "./access/authentication.ts";
+import { answerErrors } from "./answer-errors.ts";
+import { beginRequest } from "./begin-request.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
 import type { Handle } from "./http/listener.ts";
-import { takeTicket, type Authentication } from "./access/authentication.ts";
-import { respondWithError, statusOf } from "./http/error-response.ts";
-import { charge, isMetadata, type MetadataCaps } from "./http/metadata-caps.ts";
-import {
-  findModulePath,
-  type ModuleRegistryFace,
-} from "./protocols/module-registry.ts";
-import {
-  findMirrorPath,
-  type NetworkMirrorFace,
-} from "./protocols/network-mirror.ts";
-import {
-  findRegistryPath,
-  type ProviderRegistryFace,
-} from "./protocols/provider-registry.ts";
-import { makePages, type PageParts, type Pages } from "./web/pages.ts";
-import { findRequestProblem, pathOf } from "./http/raw-request.ts";
-import { auditRefusal } from "./refusal-audit.ts";
-import { recordWhenClosed } from "./request-log.ts";
-import { openExchange, type Exchange } from "./http/request-note.ts";
+import { limitMetadata, type MetadataCaps } from "./http/metadata-caps.ts";
+import { refuseMalformed } from "./http/raw-request.ts";
+import type {
+  RequestMiddleware,
+  RequestState,
+} from "./http/request-context.ts";
+import { recordRequests } from "./request-log.ts";
+import { makeRouter, type RoutedParts } from "./routes.ts";
 
-export interface AppParts extends PageParts {
+export interface AppParts extends RoutedParts {
   readonly authentication: Authentication;
-  readonly providers: NetworkMirrorFace;
-  readonly registry: ProviderRegistryFace;
-  readonly modules: ModuleRegistryFace;
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly metrics: Metrics;
@@ -40,90 +29,54 @@ export interface AppParts extends PageParts {
   readonly longestUrl: number;
 }
 
-/** Every URL of the contract: what clients fetch straight on Node's server, the pages on Koa. */
+/**
+ * The one HTTP application. A request passes from the top down:
+ *
+ * 1. It gets its id and its client, which everything below names.
+ * 2. Its line in the log and its count are due from here on, however it ends.
+ * 3. What is done for it, also after its answer, knows who asked.
+ * 4. Errors from below become answers, and refusals are on disk first.
+ * 5. Its raw URL, method and framing are checked before anything reads them:
+ *    a decoded or normalized URL could name another thing than the one checked.
+ * 6. Who asks is settled before anything that costs or tells something.
+ * 7. Its client may have no metadata left to ask for; whoever has no token never
+ *    gets so far and takes nothing from anybody's allowance.
+ * 8. The table of URLs answers it.
+ */
 export function makeApp(parts: AppParts): Handle {
-  const pages = makePages(parts);
-  return (req, res) => {
-    const exchange = openExchange(req, res, parts.clients.of(req));
-    recordWhenClosed(exchange, parts.logger, parts.metrics);
-    const { client, note } = exchange;
-    const asker: Asker = {
-      requestId: note.requestId,
-      client: client.address,
-    };
-    return onBehalfOf(asker, () => answer(exchange, asker, parts, pages));
+  const { authentication, logger, audit, metrics, metadataCaps } = parts;
+  const koa = new Koa<RequestState>();
+  koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
+    // A client that leaves in the middle is no failure of ours.
+    if (error.headerSent !== true)
+      logger.error({ err: error }, "a request was not answered");
+  });
+  koa
+    .use(identify(parts.clients))
+    .use(recordRequests(logger, metrics))
+    .use(attribute)
+    .use(answerErrors(audit))
+    .use(refuseMalformed(parts.longestUrl))
+    .use(authenticate(authentication))
+    .use(limitMetadata(metadataCaps))
+    .use(makeRouter(parts).routes())
+    .use(refuseUnknown);
+  return koa.callback();
+}
+
+function identify(clients: ClientAddresses): RequestMiddleware {
+  return (ctx, next) => {
+    // Koa begins with 404, which the log would tell of clients that leave early.
+    ctx.res.statusCode = 200;
+    ctx.state = beginRequest(ctx.req, clients.of(ctx.req));
+    ctx.set("X-Request-Id", ctx.state.asker.requestId);
+    return next();
   };
 }
 
-async function answer(
-  exchange: Exchange,
-  asker: Asker,
-  parts: AppParts,
-  pages: Pages,
-): Promise<void> {
-  try {
-    const problem = findRequestProblem(exchange.req, parts.longestUrl);
-    if (problem !== undefined) throw problem;
-    if (parts.authentication.isOn)
-      asker.token = exchange.note.token = await parts.authentication.admit(
-        exchange.req,
-      );
-    await answerWithinCaps(exchange, parts, pages);
-  } catch (thrown) {
-    // It may have been refused before anybody looked at who asks.
-    takeTicket(exchange.req);
-    const error = await audited(parts.audit, exchange, thrown);
-    exchange.note.outcome = statusOf(error) < 500 ? "refused" : "failed";
-    exchange.note.error = error;
-    respondWithError(exchange, error);
-  }
-}
+const attribute: RequestMiddleware = ({ state }, next) =>
+  onBehalfOf(state.asker, next);
 
-async function answerWithinCaps(
-  exchange: Exchange,
-  parts: AppParts,
-  pages: Pages,
-): Promise<void> {
-  const path = pathOf(exchange.req.url ?? "");
-  if (!isMetadata(path)) return route(exchange, path, parts, pages);
-  const allowance = parts.metadataCaps.admit(exchange.client);
-  try {
-    await route(exchange, path, parts, pages);
-  } finally {
-    charge(allowance, exchange.note);
-  }
-}
-
-/** Koa alone takes as long as a document from memory, so what clients ask for by the thousand does not pass it. */
-function route(
-  exchange: Exchange,
-  path: string,
-  { providers, registry, modules }: AppParts,
-  pages: Pages,
-): Promise<void> {
-  const mirrored = findMirrorPath(path);
-  if (mirrored !== undefined) return providers.answer(exchange, mirrored);
-  const published = findRegistryPath(path);
-  if (published !== undefined) return registry.answer(exchange, published);
-  const module = findModulePath(path);
-  if (module !== undefined) return modules.answer(exchange, module);
-  return pages(exchange);
-}
-
-/** A refusal is on disk before it is answered; when it cannot be, that is the answer. */
-async function audited(
-  audit: AuditLog,
-  { req }: Exchange,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof ProvenderError) || statusOf(error) !== refusal)
-    return error;
-  try {
-    await auditRefusal(audit, req.url ?? "", error);
-    return error;
-  } catch (unusable) {
-    return unusable;
-  }
-}
-
-const refusal = 451;
+const refuseUnknown: RequestMiddleware = () => {
+  throw new NoSuchPage();
+};

@@ -1,16 +1,13 @@
 import type { ProvenderError } from "../errors/index.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
-import {
-  findRegistryPath,
-  type RegistryPath,
-} from "./protocols/provider-registry.ts";
-import { findModulePath } from "./protocols/module-registry.ts";
-import { pathOf } from "./http/raw-request.ts";
+
+/** The names in the path that was asked, as the table of URLs has them. */
+export type PathNames = Readonly<Partial<Record<string, string>>>;
 
 /** Writes down a refusal; it is on the disk when this resolves, so that none is answered and forgotten. */
 export async function auditRefusal(
   audit: AuditLog,
-  url: string,
+  names: PathNames,
   error: ProvenderError,
 ): Promise<void> {
   const facts = error as unknown as Readonly<Record<string, unknown>>;
@@ -23,7 +20,7 @@ export async function auditRefusal(
       rule: textOf(facts.rule),
       fingerprint: textOf(facts.fingerprint),
       sha256: textOf(facts.got),
-      ...readSubject(pathOf(url)),
+      ...subjectOf(names),
     },
     { durable: true },
   );
@@ -33,43 +30,23 @@ interface Subject {
   readonly provider?: string;
   readonly module?: string;
   readonly version?: string | undefined;
-  readonly platform?: string;
+  readonly platform?: string | undefined;
 }
 
-/** The provider or module, and the document, that the path names, whatever face it is of. */
-function readSubject(path: string): Subject {
-  const module = findModulePath(path);
-  if (module !== undefined) {
-    const { hostname, names, version } = module;
-    return { module: [hostname, ...names].join("/"), version };
-  }
-  const registry = findRegistryPath(path);
-  if (registry !== undefined) return readRegistrySubject(registry);
-  const [, , hostname, namespace, type, document = ""] = path.split("/");
+/** The provider or module, and the document, that the path names, whatever protocol it is of. */
+function subjectOf(names: PathNames): Subject {
+  const { hostname, namespace, name, system, type, version } = names;
+  if (system !== undefined)
+    return { module: `${hostname}/${namespace}/${name}/${system}`, version };
   if (type === undefined) return {};
   const provider = `${hostname}/${namespace}/${type}`;
-  if (document === "index.json") return { provider };
-  const [, version = ""] = /^(.*)\.json$/.exec(document) ?? [];
-  if (version !== "") return { provider, version };
-  const [, archived, platform] =
-    /_([^_]+)_([^_]+_[^_]+)\.zip$/.exec(document) ?? [];
-  return archived === undefined || platform === undefined
-    ? { provider }
-    : { provider, version: archived, platform };
-}
-
-function readRegistrySubject({
-  hostname,
-  namespace,
-  type,
-  rest,
-}: RegistryPath): Subject {
-  const provider = `${hostname}/${namespace}/${type}`;
-  const [version = "", , os, arch] = rest;
-  if (rest.length === 1) return { provider };
-  return arch === undefined
+  const { os, arch, archive = "" } = names;
+  if (arch !== undefined)
+    return { provider, version, platform: `${os}_${arch}` };
+  const [, archived, platform] = /_([^_]+)_([^_]+_[^_]+)$/.exec(archive) ?? [];
+  return archived === undefined
     ? { provider, version }
-    : { provider, version, platform: `${os}_${arch}` };
+    : { provider, version: archived, platform };
 }
 
 function textOf(value: unknown): string | undefined {

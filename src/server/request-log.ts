@@ -1,30 +1,44 @@
 import { ProvenderError } from "../errors/index.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { pathOf } from "./http/raw-request.ts";
-import type { Exchange } from "./http/request-note.ts";
+import type {
+  RecordedRequest,
+  RequestMiddleware,
+} from "./http/request-context.ts";
+
+export function recordRequests(
+  logger: Logger,
+  metrics: Metrics,
+): RequestMiddleware {
+  return (ctx, next) => {
+    recordWhenClosed(ctx, logger, metrics);
+    return next();
+  };
+}
 
 /** Counts a request and writes its one line, when its response ended or was cut. */
 export function recordWhenClosed(
-  { req, res, client, note }: Exchange,
+  { req, res, state }: RecordedRequest,
   logger: Logger,
   metrics: Metrics,
 ): void {
+  const { asker, path, note } = state;
   const { socket } = req;
   const start = performance.now();
   const before = socket.bytesWritten;
   res.once("close", () => {
-    const { requestId, token, outcome, originTime, error } = note;
+    const { requestId, client, token } = asker;
+    const { outcome, originTime, error } = note;
     const { statusCode: status, writableFinished: complete } = res;
     const ms = Math.round(performance.now() - start);
     const bytes = socket.bytesWritten - before;
     metrics.countRequest(outcome, status, ms, bytes);
     const line = {
       requestId,
-      client: client.address,
+      client,
       token,
       method: req.method,
-      path: pathOf(req.url ?? ""),
+      path,
       status,
       outcome,
       complete,

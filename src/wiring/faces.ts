@@ -2,9 +2,9 @@ import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import type { Handle } from "../server/http/listener.ts";
 import { FrontPage } from "../server/web/front-page.ts";
-import { ModuleRegistryFace } from "../server/protocols/module-registry.ts";
-import { NetworkMirrorFace } from "../server/protocols/network-mirror.ts";
-import { ProviderRegistryFace } from "../server/protocols/provider-registry.ts";
+import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
+import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
+import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";
@@ -41,9 +41,14 @@ export function wireFaces(
     authentication,
     clients,
     metadataCaps,
-    providers: new NetworkMirrorFace(providers, authentication, audit, limits),
-    registry: new ProviderRegistryFace(providers, authentication),
-    modules: new ModuleRegistryFace(modules, authentication, audit, limits),
+    providers: new NetworkMirrorProtocol(
+      providers,
+      authentication,
+      audit,
+      limits,
+    ),
+    registry: new ProviderRegistryProtocol(providers, authentication),
+    modules: new ModuleRegistryProtocol(modules, authentication, audit, limits),
     readiness,
     findServices: () => access.addLogin(services),
     logger,

@@ -14,10 +14,11 @@ import {
 } from "./archive-ticket.ts";
 import { findTokenName, type ClientTokens } from "./client-tokens.ts";
 import { pathOf } from "../http/raw-request.ts";
+import type { RequestMiddleware } from "../http/request-context.ts";
 
 /** What of a request says who asks. */
 export interface AskingRequest {
-  url?: string | undefined;
+  readonly url?: string | undefined;
   readonly headers: { readonly authorization?: string | undefined };
 }
 
@@ -68,8 +69,7 @@ export class Authentication {
   /**
    * The name of who asks, undefined where nobody has to say it. Throws
    * TokenNeeded, TokenRefused, ArchiveUrlRefused, and the failure of an OpenID
-   * provider whose keys cannot be had. A signed archive URL becomes the
-   * archive's own.
+   * provider whose keys cannot be had.
    */
   admit(
     request: AskingRequest,
@@ -77,7 +77,7 @@ export class Authentication {
     const path = pathOf(request.url ?? "");
     if (openPaths.has(path)) return undefined;
     if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
-    const signed = takeTicket(request);
+    const signed = parseSignedPath(path);
     return signed === undefined
       ? this.#admitToken(request.headers.authorization)
       : this.#admitTicket(signed);
@@ -115,11 +115,17 @@ export class Authentication {
   }
 }
 
-/** Leaves the archive's own path in the request, so that no log has what opens it. */
-export function takeTicket(request: AskingRequest): SignedPath | undefined {
-  const signed = parseSignedPath(pathOf(request.url ?? ""));
-  if (signed !== undefined) request.url = signed.path;
-  return signed;
+/** Asks who asks; a signed URL is answered as the archive's own. */
+export function authenticate(
+  authentication: Authentication,
+): RequestMiddleware {
+  return async (ctx, next) => {
+    if (authentication.isOn) {
+      ctx.state.asker.token = await authentication.admit(ctx.req);
+      ctx.newRouterPath = ctx.state.path;
+    }
+    await next();
+  };
 }
 
 /** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
 import { OriginTimedOut } from "../../errors/index.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
-import { writeHead, type Exchange } from "./request-note.ts";
+import { setHeaders, type RequestContext } from "./request-context.ts";
 import { writePaced, type ClientPace } from "./paced-write.ts";
 
 export interface ArchiveResponseLimits extends ClientPace {
@@ -19,23 +19,22 @@ export function archiveTag(sha256: string): string {
 
 /** HEAD: the true length or none at all, because clients believe `Content-Length: 0` with `Accept-Ranges`. */
 export function describeArchive(
-  exchange: Exchange,
+  ctx: RequestContext,
   sha256: string,
   size: number | undefined,
   mediaType = zip,
 ): void {
-  const headers = [
+  ctx.status = 200;
+  setHeaders(ctx, {
     ...archiveHeaders(sha256, mediaType),
     ...lengthHeaders(size),
-  ];
-  writeHead(exchange, 200, headers);
-  exchange.res.end();
+  });
 }
 
 /** The client holds it already. */
-export function confirmArchive(exchange: Exchange, sha256: string): void {
-  writeHead(exchange, 304, ["ETag", archiveTag(sha256)]);
-  exchange.res.end();
+export function confirmArchive(ctx: RequestContext, sha256: string): void {
+  ctx.status = 304;
+  ctx.set("ETag", archiveTag(sha256));
 }
 
 /**
@@ -46,23 +45,23 @@ export function confirmArchive(exchange: Exchange, sha256: string): void {
  * is noticed at once, because what nobody reads makes way for others.
  */
 export async function sendArchive(
-  exchange: Exchange,
+  ctx: RequestContext,
   archive: OpenArchive,
   filename: string,
   limits: ArchiveResponseLimits,
   mediaType = zip,
 ): Promise<void> {
-  const { res } = exchange;
+  const { res } = ctx;
   await unlessLeft(res, archive.admitted);
   const deadline = after(limits.answer);
   try {
     await unlessLeft(res, startedInTime(archive, filename, deadline.passed));
     if (res.destroyed) return;
-    const range = chooseRange(exchange.req.headers, archive, filename);
+    const range = chooseRange(ctx.req.headers, archive, filename);
     const body = archive.read(range)[Symbol.asyncIterator]();
     const first = body.next();
     await unlessLeft(res, Promise.race([first, deadline.passed]));
-    startBody(exchange, archive, range, mediaType);
+    startBody(ctx, archive, range, mediaType);
     await writePaced(res, rejoin(first, body, res), limits);
   } finally {
     deadline.cancel();
@@ -90,33 +89,38 @@ function chooseRange(
   return parseByteRange(headers.range, size, filename);
 }
 
+/** The body is written past Koa, whose streams do not wait until a piece has left: its memory is the next one's. */
 function startBody(
-  exchange: Exchange,
+  ctx: RequestContext,
   { sha256, size }: OpenArchive,
   range: SatisfiableRange | undefined,
   mediaType: string,
 ): void {
-  const headers = archiveHeaders(sha256, mediaType);
-  if (range === undefined || size === undefined)
-    writeHead(exchange, 200, [...headers, ...lengthHeaders(size)]);
-  else
-    writeHead(exchange, 206, [
-      ...headers,
-      ...lengthHeaders(range.end - range.start),
-      "Content-Range",
-      `bytes ${range.start}-${range.end - 1}/${size}`,
-    ]);
-  exchange.res.flushHeaders();
+  const isPart = range !== undefined && size !== undefined;
+  ctx.status = isPart ? 206 : 200;
+  setHeaders(ctx, {
+    ...archiveHeaders(sha256, mediaType),
+    ...lengthHeaders(isPart ? range.end - range.start : size),
+    "Content-Range": isPart
+      ? `bytes ${range.start}-${range.end - 1}/${size}`
+      : undefined,
+  });
+  ctx.respond = false;
+  ctx.flushHeaders();
 }
 
-function archiveHeaders(sha256: string, mediaType: string): readonly string[] {
-  const type = ["Content-Type", mediaType];
-  return [...type, "ETag", archiveTag(sha256), "Cache-Control", "no-cache"];
+function archiveHeaders(sha256: string, mediaType: string) {
+  return {
+    "Content-Type": mediaType,
+    ETag: archiveTag(sha256),
+    "Cache-Control": "no-cache",
+  };
 }
 
-function lengthHeaders(length: number | undefined): readonly string[] {
-  if (length === undefined) return [];
-  return ["Accept-Ranges", "bytes", "Content-Length", `${length}`];
+function lengthHeaders(length: number | undefined) {
+  return length === undefined
+    ? {}
+    : { "Accept-Ranges": "bytes", "Content-Length": `${length}` };
 }
 
 /** The body, as long as the client is there. */

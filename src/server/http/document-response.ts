@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../../mirror/cache/answer.ts";
 import { isUnmodified } from "./conditional-request.ts";
-import { writeHead, type Exchange } from "./request-note.ts";
+import { setHeaders, type RequestContext } from "./request-context.ts";
 
 /** A document as it is sent, with its strong ETag. */
 export interface RenderedDocument {
   readonly type: string;
-  readonly body: string | Uint8Array;
-  /** Bytes, in decimal. */
-  readonly length: string;
+  readonly body: string | Buffer;
   readonly tag: string;
 }
 
@@ -19,11 +17,12 @@ export function renderDocument(document: object): RenderedDocument {
 
 export function renderBytes(
   type: string,
-  body: string | Uint8Array,
+  bytes: string | Uint8Array,
 ): RenderedDocument {
+  // Koa takes a plain Uint8Array for an object to render.
+  const body = typeof bytes === "string" ? bytes : Buffer.from(bytes);
   const digest = createHash("sha256").update(body).digest("base64url");
-  const length = String(Buffer.byteLength(body));
-  return { type, body, length, tag: `"${digest}"` };
+  return { type, body, tag: `"${digest}"` };
 }
 
 /** `render` once for each value, which nobody changes; the document is kept as long as the value is. */
@@ -42,19 +41,22 @@ export function rendersOnce<V extends object, R extends readonly unknown[]>(
 
 /** A stale answer says how old it is (RFC 9111, `Age`). */
 export function sendDocument(
-  exchange: Exchange,
-  { type, body, length, tag }: RenderedDocument,
+  ctx: RequestContext,
+  { type, body, tag }: RenderedDocument,
   { outcome, age }: Answer<unknown>,
 ): void {
-  const headers = ["ETag", tag, "Cache-Control", "no-cache"];
-  if (outcome === "stale") headers.push("Age", `${Math.floor(age / 1000)}`);
-  if (isUnmodified(exchange.req, tag)) {
-    writeHead(exchange, 304, headers);
-    exchange.res.end();
+  const isStale = outcome === "stale";
+  setHeaders(ctx, {
+    ETag: tag,
+    "Cache-Control": "no-cache",
+    Age: isStale ? `${Math.floor(age / 1000)}` : undefined,
+  });
+  if (isUnmodified(ctx.req, tag)) {
+    ctx.status = 304;
     return;
   }
-  headers.push("Content-Type", type, "Content-Length", length);
-  writeHead(exchange, 200, headers);
-  // A text goes out in one write with the headers.
-  exchange.res.end(body);
+  ctx.status = 200;
+  // Koa guesses a type only where none is set.
+  ctx.set("Content-Type", type);
+  ctx.body = body;
 }

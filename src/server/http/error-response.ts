@@ -8,7 +8,7 @@ import {
   type ErrorCode,
 } from "../../errors/index.ts";
 import { cut } from "./cut-answer.ts";
-import { writeHead, type Exchange } from "./request-note.ts";
+import { setHeaders, type RequestContext } from "./request-context.ts";
 
 /** The one place that turns what happened into an HTTP status (contract, "URLs"). */
 const statuses: Readonly<Record<ErrorCode, number>> = {
@@ -91,35 +91,39 @@ function nameError(error: unknown): ProvenderError | undefined {
 }
 
 /** The error body of docs/contract.md instead of whatever was prepared; a body that has begun is cut. */
-export function respondWithError(exchange: Exchange, error: unknown): void {
-  const { res, note } = exchange;
-  if (res.headersSent) {
-    cut(res);
+export function respondWithError(ctx: RequestContext, error: unknown): void {
+  if (ctx.headerSent) {
+    ctx.respond = false;
+    cut(ctx.res);
     return;
   }
-  for (const name of res.getHeaderNames()) res.removeHeader(name);
+  const { requestId } = ctx.state.asker;
+  for (const name of ctx.res.getHeaderNames())
+    if (name !== "x-request-id") ctx.remove(name);
   const known = nameError(error);
-  const body = formatErrorBody(known, note.requestId);
-  const length = `${Buffer.byteLength(body)}`;
-  const headers = [...errorHeaders(known), "Content-Length", length];
-  writeHead(exchange, statusOf(error), headers);
-  res.end(body);
+  ctx.status = statusOf(error);
+  setHeaders(ctx, errorHeaders(known));
+  ctx.body = formatErrorBody(known, requestId);
 }
 
-function errorHeaders(error: ProvenderError | undefined): readonly string[] {
+function errorHeaders(error: ProvenderError | undefined) {
   const status = statusOf(error);
-  const headers = ["Content-Type", "application/json"];
-  headers.push("Cache-Control", "no-store");
-  if (status === 429 || status >= 502)
-    headers.push("Retry-After", `${retryAfter(error)}`);
-  if (status === 401) headers.push("WWW-Authenticate", challenge(error));
-  if (status === 405) headers.push("Allow", "GET, HEAD");
-  if (error instanceof RangeNotSatisfiable)
-    headers.push("Content-Range", `bytes */${error.size}`);
+  const isPassing = status === 429 || status >= 502;
   // Both may have a body, which is not read.
-  if (error instanceof MalformedRequest || error instanceof MethodNotAllowed)
-    headers.push("Connection", "close");
-  return headers;
+  const isUnread =
+    error instanceof MalformedRequest || error instanceof MethodNotAllowed;
+  return {
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "Retry-After": isPassing ? `${retryAfter(error)}` : undefined,
+    "WWW-Authenticate": status === 401 ? challenge(error) : undefined,
+    Allow: status === 405 ? "GET, HEAD" : undefined,
+    "Content-Range":
+      error instanceof RangeNotSatisfiable
+        ? `bytes */${error.size}`
+        : undefined,
+    Connection: isUnread ? "close" : undefined,
+  };
 }
 
 /** RFC 6750, 3: a request without a token is told no error. */

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { TooManyRequests } from "../../errors/index.ts";
 import type { Client } from "./client-address.ts";
-import type { RequestNote } from "./request-note.ts";
+import type { RequestMiddleware, RequestNote } from "./request-context.ts";
 
 /** Requests that a client has left; those of a whole minute may come at once. */
 interface Allowance {
@@ -71,4 +71,20 @@ export function charge(
 export function isMetadata(path: string): boolean {
   const isArchive = /\.zip$|\/archive\.[^/]+$/.test(path);
   return /^\/(?:providers|v1)\//.test(path) && !isArchive;
+}
+
+/** Charges each request for metadata to its client. */
+export function limitMetadata(caps: MetadataCaps): RequestMiddleware {
+  return async ({ state }, next) => {
+    if (!isMetadata(state.path)) {
+      await next();
+      return;
+    }
+    const allowance = caps.admit(state.client);
+    try {
+      await next();
+    } finally {
+      charge(allowance, state.note);
+    }
+  };
 }

@@ -5,6 +5,15 @@ import {
   UriTooLong,
   type ProvenderError,
 } from "../../errors/index.ts";
+import type { RequestMiddleware } from "./request-context.ts";
+
+export function refuseMalformed(longestUrl: number): RequestMiddleware {
+  return async ({ req }, next) => {
+    const problem = findRequestProblem(req, longestUrl);
+    if (problem !== undefined) throw problem;
+    await next();
+  };
+}
 
 /**
  * What is refused before any route looks at a request, on the URL as it came:

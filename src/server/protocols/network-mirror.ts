@@ -6,7 +6,6 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { MalformedAddress } from "../../errors/index.ts";
 import {
   renderIndex,
   renderVersion,
@@ -31,13 +30,12 @@ import {
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
-import { pathOf } from "../http/raw-request.ts";
-import { noteAnswer, type Exchange } from "../http/request-note.ts";
+import { noteAnswer, type RoutedContext } from "../http/request-context.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
 
 /** The provider network mirror protocol: index.json, VERSION.json and the archives of one provider. */
-export class NetworkMirrorFace {
+export class NetworkMirrorProtocol {
   readonly #mirror: ProviderMirror;
   readonly #authentication: Authentication;
   readonly #audit: AuditLog;
@@ -55,79 +53,53 @@ export class NetworkMirrorFace {
     this.#limits = limits;
   }
 
-  /** `/providers/:hostname/:namespace/:type/:document`. */
-  async answer(
-    exchange: Exchange,
-    { hostname, namespace, type, document }: NetworkMirrorPath,
-  ): Promise<void> {
-    const provider = providerAddress(hostname, namespace, type);
-    if (document === "index.json") return this.#index(exchange, provider);
-    if (document.endsWith(".json")) {
-      const version = document.slice(0, -".json".length);
-      return this.#version(exchange, provider, version);
-    }
-    if (document.endsWith(".zip"))
-      return this.#archive(exchange, provider, document);
-    throw new MalformedAddress(
-      "document of a provider",
-      document,
-      "index.json, VERSION.json or an archive's name",
-    );
+  async index(ctx: RoutedContext): Promise<void> {
+    const answer = await this.#mirror.listVersions(readProvider(ctx));
+    noteAnswer(ctx.state, answer);
+    sendDocument(ctx, renderIndexOnce(answer.value), answer);
   }
 
-  async #index(exchange: Exchange, provider: ProviderAddress): Promise<void> {
-    const answer = await this.#mirror.listVersions(provider);
-    noteAnswer(exchange, answer);
-    sendDocument(exchange, renderIndexOnce(answer.value), answer);
-  }
-
-  async #version(
-    exchange: Exchange,
-    provider: ProviderAddress,
-    text: string,
-  ): Promise<void> {
-    const version = parseVersion(text);
+  async version(ctx: RoutedContext): Promise<void> {
+    const provider = readProvider(ctx);
+    const version = parseVersion(ctx.params.version ?? "");
     const answer = await this.#mirror.listPackages({ provider, version });
-    noteAnswer(exchange, answer);
-    const path = pathOf(exchange.req.url ?? "");
+    const { asker, path } = ctx.state;
+    noteAnswer(ctx.state, answer);
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    const { token } = exchange.note;
     const locate = (filename: string) =>
-      this.#authentication.locate(folder, filename, token);
+      this.#authentication.locate(folder, filename, asker.token);
     const document = renderDocument(renderVersion(answer.value, locate));
-    sendDocument(exchange, document, answer);
+    sendDocument(ctx, document, answer);
   }
 
-  async #archive(
-    exchange: Exchange,
-    provider: ProviderAddress,
-    filename: string,
-  ): Promise<void> {
+  async archive(ctx: RoutedContext): Promise<void> {
     const asked = performance.now();
+    const provider = readProvider(ctx);
+    const filename = `${ctx.params.archive}.zip`;
     const { version, platform } = parseArchiveName(provider, filename);
     const release = { provider, version };
     const { value: found, ...answer } = await this.#mirror.findPackage(
       release,
       platform,
     );
-    noteAnswer(exchange, { ...answer, outcome: "hit" });
-    if (isUnmodified(exchange.req, archiveTag(found.sha256)))
-      confirmArchive(exchange, found.sha256);
-    else if (exchange.req.method === "HEAD") {
+    noteAnswer(ctx.state, { ...answer, outcome: "hit" });
+    if (isUnmodified(ctx.req, archiveTag(found.sha256)))
+      confirmArchive(ctx, found.sha256);
+    else if (ctx.method === "HEAD") {
       const size = await this.#mirror.findSize(found);
-      describeArchive(exchange, found.sha256, size);
-    } else await this.#send(exchange, release, found, asked);
+      describeArchive(ctx, found.sha256, size);
+    } else await this.#send(ctx, release, found, asked);
   }
 
   async #send(
-    exchange: Exchange,
+    ctx: RoutedContext,
     release: ReleaseAddress,
     found: ReleasePackage,
     asked: number,
   ): Promise<void> {
     const start = performance.now();
     const archive = await this.#mirror.openArchive(release, found);
-    const { note } = exchange;
+    const { note } = ctx.state;
     note.outcome = archive.outcome;
     try {
       await this.#audit.record(describeServed(release, found), {
@@ -136,7 +108,7 @@ export class NetworkMirrorFace {
       // What was spent on metadata counts: the client waits for one answer.
       const answer = this.#limits.answer - (performance.now() - asked);
       const limits = { ...this.#limits, answer };
-      await sendArchive(exchange, archive, found.filename, limits);
+      await sendArchive(ctx, archive, found.filename, limits);
     } finally {
       if (archive.outcome !== "hit")
         note.originTime += performance.now() - start;
@@ -145,11 +117,10 @@ export class NetworkMirrorFace {
   }
 }
 
-export interface NetworkMirrorPath {
-  readonly hostname: string;
-  readonly namespace: string;
-  readonly type: string;
-  readonly document: string;
+/** Throws MalformedAddress. */
+function readProvider({ params }: RoutedContext): ProviderAddress {
+  const { hostname = "", namespace = "", type = "" } = params;
+  return providerAddress(hostname, namespace, type);
 }
 
 function describeServed(
@@ -164,12 +135,4 @@ function describeServed(
     platform: formatPlatform(platform),
     sha256,
   };
-}
-
-/** The names in `/providers/:hostname/:namespace/:type/:document`, not yet checked; undefined for other paths. */
-export function findMirrorPath(path: string): NetworkMirrorPath | undefined {
-  const match = /^\/providers\/([^/]+)\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(path);
-  if (match === null) return undefined;
-  const [, hostname = "", namespace = "", type = "", document = ""] = match;
-  return { hostname, namespace, type, document };
 }

@@ -21,7 +21,7 @@ import {
   sendDocument,
 } from "../http/document-response.ts";
 import { renderPackage, renderVersions } from "./registry-documents.ts";
-import { noteAnswer, type Exchange } from "../http/request-note.ts";
+import { noteAnswer, type RoutedContext } from "../http/request-context.ts";
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 
@@ -30,7 +30,7 @@ const renderVersionsOnce = rendersOnce(renderVersions);
  * clients get the publisher's own checksums, signature and keys and judge for
  * themselves. Archives are those of the network mirror.
  */
-export class ProviderRegistryFace {
+export class ProviderRegistryProtocol {
   readonly #mirror: ProviderMirror;
   readonly #authentication: Authentication;
 
@@ -39,87 +39,57 @@ export class ProviderRegistryFace {
     this.#authentication = authentication;
   }
 
-  /** `/v1/providers/:hostname/:namespace/:type/…`. Throws NoSuchPage for what the protocol does not have. */
-  async answer(
-    exchange: Exchange,
-    { hostname, namespace, type, rest }: RegistryPath,
-  ): Promise<void> {
-    const provider = providerAddress(hostname, namespace, type);
-    const [first = "", second = "", os, arch] = rest;
-    if (rest.length === 1 && first === "versions")
-      return this.#versions(exchange, provider);
-    const version = parseVersion(first);
-    const address = { provider, version };
-    if (rest.length === 4 && second === "download")
-      return this.#package(exchange, address, `${os}_${arch}`);
-    if (rest.length === 2) return this.#proof(exchange, address, second);
-    throw new NoSuchPage();
-  }
-
-  async #versions(
-    exchange: Exchange,
-    provider: ProviderAddress,
-  ): Promise<void> {
+  async versions(ctx: RoutedContext): Promise<void> {
+    const provider = readProvider(ctx);
     const answer = await this.#mirror.listVersions(provider);
-    noteAnswer(exchange, answer);
+    noteAnswer(ctx.state, answer);
     // What could not be served must not be listed.
     if (!this.#mirror.isSigned(provider))
       throw new NothingToVerify(formatProviderAddress(provider), "signature");
     const list = await this.#mirror.peekVersions(provider);
     const document = renderVersionsOnce(answer.value, provider, list);
-    sendDocument(exchange, document, answer);
+    sendDocument(ctx, document, answer);
   }
 
-  async #package(
-    exchange: Exchange,
-    address: ReleaseAddress,
-    text: string,
-  ): Promise<void> {
-    const platform = parsePlatform(text);
+  async package(ctx: RoutedContext): Promise<void> {
+    const address = readRelease(ctx);
+    const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
     const answer = await findPublishedPackage(this.#mirror, address, platform);
-    noteAnswer(exchange, answer);
-    const { token } = exchange.note;
+    noteAnswer(ctx.state, answer);
+    const { token } = ctx.state.asker;
     const document = renderDocument(
       renderPackage(address, answer.value, (folder, filename) =>
         this.#authentication.locate(folder, filename, token),
       ),
     );
-    sendDocument(exchange, document, answer);
+    sendDocument(ctx, document, answer);
   }
 
-  /** SHA256SUMS or its signature, as they were verified. */
-  async #proof(
-    exchange: Exchange,
-    address: ReleaseAddress,
-    filename: string,
-  ): Promise<void> {
+  /** SHA256SUMS or its signature, as they were verified. Throws NoSuchPage for other files. */
+  async proof(ctx: RoutedContext): Promise<void> {
+    const address = readRelease(ctx);
+    const filename = ctx.params.proof;
     const name = formatChecksumsName(address.provider, address.version);
     if (filename !== name && filename !== `${name}.sig`) throw new NoSuchPage();
     const answer = await findPublishedProof(this.#mirror, address);
-    noteAnswer(exchange, answer);
+    noteAnswer(ctx.state, answer);
     const { document, signature } = answer.value;
     const rendered =
       filename === name
         ? renderBytes("text/plain", document)
         : renderBytes("application/octet-stream", signature);
-    sendDocument(exchange, rendered, answer);
+    sendDocument(ctx, rendered, answer);
   }
 }
 
-export interface RegistryPath {
-  readonly hostname: string;
-  readonly namespace: string;
-  readonly type: string;
-  /** The segments after the type: one to four. */
-  readonly rest: readonly string[];
+/** Throws MalformedAddress. */
+function readProvider({ params }: RoutedContext): ProviderAddress {
+  const { hostname = "", namespace = "", type = "" } = params;
+  return providerAddress(hostname, namespace, type);
 }
 
-/** The names in `/v1/providers/:hostname/:namespace/:type/…`, not yet checked; undefined for other paths. */
-export function findRegistryPath(path: string): RegistryPath | undefined {
-  const [, v1, providers, hostname, namespace, type, ...rest] = path.split("/");
-  if (v1 !== "v1" || providers !== "providers") return undefined;
-  if (hostname === undefined || namespace === undefined) return undefined;
-  if (type === undefined || rest.length === 0 || rest.length > 4)
-    return undefined;
-  return { hostname, namespace, type, rest };
+/** Throws MalformedAddress. */
+function readRelease(ctx: RoutedContext): ReleaseAddress {
+  const provider = readProvider(ctx);
+  return { provider, version: parseVersion(ctx.params.version ?? "") };
 }

@@ -5,13 +5,13 @@ import {
   isMetadata,
   MetadataCaps,
 } from "../../../src/server/http/metadata-caps.ts";
-import type { RequestNote } from "../../../src/server/http/request-note.ts";
+import type { RequestNote } from "../../../src/server/http/request-context.ts";
 
 const client = (counted: string) => ({ address: counted, counted });
 const one = client("192.0.2.1");
 
 function noteOf(outcome: RequestNote["outcome"], originTime = 0): RequestNote {
-  return { requestId: "", outcome, originTime };
+  return { outcome, originTime };
 }
 
 /** How many requests at once are not refused. */

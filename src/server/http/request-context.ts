@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Middleware, ParameterizedContext } from "koa";
+import type { Answer, Outcome } from "../../mirror/cache/answer.ts";
+import type { Asker } from "../../telemetry/asker.ts";
+import type { Client } from "./client-address.ts";
+
+/** What a handler notes for the request's line in the log. */
+export interface RequestNote {
+  outcome: Outcome | "refused" | "failed" | "none";
+  /** Why the request was not answered as asked. */
+  error?: unknown;
+  /** Milliseconds spent asking the origin. */
+  originTime: number;
+}
+
+/** What is known of a request from its first moment on. */
+export interface RequestState {
+  readonly client: Client;
+  readonly asker: Asker;
+  /** As it came, without its query and without the ticket of a signed URL, so that no log has what opens an archive. */
+  readonly path: string;
+  readonly note: RequestNote;
+}
+
+/** What the router adds to Koa's context. */
+interface Routing {
+  /** Names in the path, undecoded, once a row of the table matched. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** The path that is looked up in the table instead of the URL's own. */
+  newRouterPath?: string;
+}
+
+export type RequestContext = ParameterizedContext<RequestState, Routing>;
+/** Of a request that a row of the table matched. */
+export type RoutedContext = RequestContext & {
+  readonly params: Readonly<Record<string, string>>;
+};
+export type RequestMiddleware = Middleware<RequestState, Routing>;
+
+/** What is recorded of a request; a context is one. */
+export interface RecordedRequest {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly state: RequestState;
+}
+
+/** How the mirror came by what is answered. */
+export function noteAnswer(
+  { note }: RequestState,
+  { outcome, originTime }: Omit<Answer<unknown>, "value">,
+): void {
+  note.outcome = outcome;
+  note.originTime += originTime;
+}
+
+/** Sets headers by name; one without a value is left out. */
+export function setHeaders(
+  ctx: RequestContext,
+  headers: Readonly<Record<string, string | undefined>>,
+): void {
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) ctx.set(name, value);
+}

@@ -1,0 +1,73 @@
+import Router from "@koa/router";
+import { MalformedAddress } from "../errors/index.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { RequestState, RoutedContext } from "./http/request-context.ts";
+import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
+import type { NetworkMirrorProtocol } from "./protocols/network-mirror.ts";
+import type { ProviderRegistryProtocol } from "./protocols/provider-registry.ts";
+import {
+  answerDiscovery,
+  type Services,
+} from "./protocols/service-discovery.ts";
+import type { FrontPage } from "./web/front-page.ts";
+import {
+  answerHealth,
+  answerMetrics,
+  answerReadiness,
+  type Readiness,
+} from "./web/operations.ts";
+
+export interface RoutedParts {
+  readonly providers: NetworkMirrorProtocol;
+  readonly registry: ProviderRegistryProtocol;
+  readonly modules: ModuleRegistryProtocol;
+  readonly frontPage: FrontPage;
+  readonly readiness: Readiness;
+  readonly metrics: Metrics;
+  /** What this host offers now; never rejects. */
+  readonly findServices: () => Promise<Services>;
+}
+
+const mirrored = "/providers/:hostname/:namespace/:type";
+const published = "/v1/providers/:hostname/:namespace/:type";
+const module = "/v1/modules/:hostname/:namespace/:name/:system";
+
+/** Every URL of docs/contract.md; of two rows that match, the first answers. GET stands for HEAD, too. */
+export function makeRouter(parts: RoutedParts): Router<RequestState> {
+  const { providers, registry, modules, frontPage, readiness, metrics } = parts;
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+
+  router.get(`${mirrored}/index.json`, (ctx) => providers.index(ctx));
+  router.get(`${mirrored}/:version.json`, (ctx) => providers.version(ctx));
+  router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
+  router.get(`${mirrored}/:document`, refuseDocument);
+
+  router.get(`${published}/versions`, (ctx) => registry.versions(ctx));
+  router.get(`${published}/:version/download/:os/:arch`, (ctx) =>
+    registry.package(ctx),
+  );
+  router.get(`${published}/:version/:proof`, (ctx) => registry.proof(ctx));
+
+  router.get(`${module}/versions`, (ctx) => modules.versions(ctx));
+  router.get(`${module}/:version/download`, (ctx) => modules.location(ctx));
+  router.get(`${module}/:version/archive.:format`, (ctx) =>
+    modules.archive(ctx),
+  );
+
+  router.get("/.well-known/terraform.json", (ctx) =>
+    answerDiscovery(ctx, parts.findServices),
+  );
+  router.get("/", (ctx) => frontPage.answer(ctx));
+  router.get("/healthz", answerHealth);
+  router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
+  router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));
+  return router;
+}
+
+function refuseDocument({ params }: RoutedContext): never {
+  throw new MalformedAddress(
+    "document of a provider",
+    params.document ?? "",
+    "index.json, VERSION.json or an archive's name",
+  );
+}
