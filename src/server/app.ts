@@ -1,7 +1,6 @@
 import Koa from "koa";
 import { NoSuchPage } from "../errors/index.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
-import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { authenticate, type Authentication } from "./access/authentication.ts";
@@ -15,13 +14,14 @@ import type {
   RequestMiddleware,
   RequestState,
 } from "./http/request-context.ts";
+import type { RefusalAudit } from "./refusal-audit.ts";
 import { recordRequests } from "./request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
 
 export interface AppParts extends RoutedParts {
   readonly authentication: Authentication;
   readonly logger: Logger;
-  readonly audit: AuditLog;
+  readonly refusals: RefusalAudit;
   readonly metrics: Metrics;
   readonly clients: ClientAddresses;
   readonly metadataCaps: MetadataCaps;
@@ -44,7 +44,7 @@ export interface AppParts extends RoutedParts {
  * 8. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
-  const { authentication, logger, audit, metrics, metadataCaps } = parts;
+  const { authentication, logger, refusals, metrics, metadataCaps } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
     // A client that leaves in the middle is no failure of ours.
@@ -55,7 +55,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(identify(parts.clients))
     .use(recordRequests(logger, metrics))
     .use(attribute)
-    .use(answerErrors(audit))
+    .use(answerErrors(refusals))
     .use(refuseMalformed(parts.longestUrl))
     .use(authenticate(authentication))
     .use(limitMetadata(metadataCaps))

@@ -31,7 +31,8 @@ export function recordWhenClosed(
     const { outcome, originTime, error } = note;
     const { statusCode: status, writableFinished: complete } = res;
     const ms = Math.round(performance.now() - start);
-    const bytes = socket.bytesWritten - before;
+    // A connection that is gone may have forgotten what it wrote.
+    const bytes = Math.max(0, socket.bytesWritten - before) || 0;
     metrics.countRequest(outcome, status, ms, bytes);
     const line = {
       requestId,

@@ -13,8 +13,8 @@ export interface StoreLayout {
   readonly lock: string;
   /** The journal of when each archive was last used. */
   readonly lastUse: string;
-  /** The current audit log; older ones lie beside it. */
-  readonly audit: string;
+  /** The current audit logs, of requests and of decisions; older ones lie beside them. */
+  readonly audit: { readonly requests: string; readonly decisions: string };
   /** What archive URLs are signed with. */
   readonly archiveUrlKeys: string;
   readonly tls: {
@@ -35,7 +35,10 @@ export function layOutStore(directory: string): StoreLayout {
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
     lastUse: join(directory, "last-use.v1.log"),
-    audit: join(directory, "audit", "audit.jsonl"),
+    audit: {
+      requests: join(directory, "audit", "audit.jsonl"),
+      decisions: join(directory, "audit", "decisions.jsonl"),
+    },
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     tls: {
       directory: tls,

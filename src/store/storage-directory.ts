@@ -11,7 +11,7 @@ export async function prepareStorageDirectory(
 ): Promise<void> {
   try {
     const { blobs, records, staging, audit } = layout;
-    for (const folder of [blobs, records, staging, dirname(audit)]) {
+    for (const folder of [blobs, records, staging, dirname(audit.requests)]) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     }

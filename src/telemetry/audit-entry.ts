@@ -1,3 +1,5 @@
+import { redactTickets } from "./redaction.ts";
+
 /** A decision that somebody may have to explain later. Nothing in it is a secret: `token` is a token's name. */
 export interface AuditEntry {
   readonly event: AuditEvent;
@@ -22,12 +24,17 @@ export interface AuditEntry {
   /** The code of the error that was answered. */
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
+  /** How often the same happened again within the window that ends with this line; those have no lines of their own. */
+  readonly repeated?: number | undefined;
 }
 
 export type AuditEvent =
   | "refused"
   | "first-seen"
+  /** An archive, to its last byte. */
   | "served"
+  /** An archive of which the client got a part. */
+  | "cut"
   /** The origin offers other bytes than the first that were seen. */
   | "replaced"
   | "new-key"
@@ -53,6 +60,7 @@ const fields = [
   "rule",
   "reason",
   "detail",
+  "repeated",
 ] as const satisfies readonly (keyof AuditEntry)[];
 
 /** UTF-16 code units of a value; what is longer is cut. */
@@ -60,14 +68,14 @@ const longestValue = 1024;
 
 /** One line of JSON in ASCII, so that no value can end the line, drive a terminal or turn the direction of the text. */
 export function formatAuditEntry(entry: AuditEntry, at: Date): string {
-  const values = fields.map((name) => [
-    name,
-    entry[name]?.slice(0, longestValue),
-  ]);
-  const json = JSON.stringify({
-    at: at.toISOString(),
-    ...Object.fromEntries(values),
+  const values = fields.map((name) => {
+    const value = entry[name];
+    const isText = typeof value === "string";
+    return [name, isText ? value.slice(0, longestValue) : value];
   });
+  const json = redactTickets(
+    JSON.stringify({ at: at.toISOString(), ...Object.fromEntries(values) }),
+  );
   return `${json.replaceAll(/[\u007f-\uffff]/g, escapeUnit)}\n`;
 }
 

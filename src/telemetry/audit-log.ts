@@ -1,144 +1,48 @@
-import type { FileHandle } from "node:fs/promises";
-import { dirname } from "node:path";
-import { StoreUnusable, TooBusy } from "../errors/index.ts";
-import { currentAsker } from "./asker.ts";
-import { formatAuditEntry, type AuditEntry } from "./audit-entry.ts";
-import { AuditFile } from "./audit-file.ts";
+import type { AuditEntry, AuditEvent } from "./audit-entry.ts";
+import { AuditLines, type AuditLinesSettings } from "./audit-lines.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
-export interface AuditLogSettings {
-  /** The current file; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
-  readonly path: string;
-  readonly now: () => Date;
-  /** Entries that nobody waited for could not be written. */
-  readonly onLost: (entries: number, cause: Error) => void;
-  /** Bytes; 64 MiB. */
-  readonly maxSize?: number | undefined;
-  /** Older files; 8. */
-  readonly keep?: number | undefined;
-  /** Bytes of entries that nobody waits for and that are not written yet; 4 MiB. */
-  readonly maxWaiting?: number | undefined;
-  /** fdatasync(2). */
-  readonly sync?: ((handle: FileHandle) => Promise<void>) | undefined;
+export interface AuditLogSettings extends Omit<AuditLinesSettings, "path"> {
+  /** The current file of requests; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
+  readonly requests: string;
+  /** The same for decisions. */
+  readonly decisions: string;
 }
 
-interface Line {
-  readonly bytes: Buffer;
-  /** Of a durable line. */
-  readonly settle?: PromiseWithResolvers<void>;
-}
+/** What follows from single requests, of which clients make as many as they like. */
+const ofRequests: ReadonlySet<AuditEvent> = new Set([
+  "refused",
+  "served",
+  "cut",
+]);
 
-/** Bytes that are written at once. */
-const largestBatch = 2 ** 20;
-
-const closed = new Error("it is closed");
-
-/** JSON lines, one a decision. While one batch is written and synced the next one gathers, so that many records share one sync. */
+/** Requests in one file and decisions about what is trusted in another, so that no number of requests moves a decision out. */
 export class AuditLog {
-  readonly #settings: AuditLogSettings;
-  readonly #file: AuditFile;
-  readonly #maxWaiting: number;
-  #queue: Line[] = [];
-  /** Bytes of lines that nobody waits for. */
-  #waiting = 0;
-  #writing: Promise<void> | undefined;
-  #closed = false;
+  readonly #requests: AuditLines;
+  readonly #decisions: AuditLines;
 
-  constructor(settings: AuditLogSettings) {
-    const { path, maxSize = 2 ** 26, keep = 8 } = settings;
-    const sync = settings.sync ?? ((handle: FileHandle) => handle.datasync());
-    this.#settings = settings;
-    this.#file = new AuditFile({ path, maxSize, keep, sync });
-    this.#maxWaiting = settings.maxWaiting ?? 2 ** 22;
+  constructor({ requests, decisions, ...settings }: AuditLogSettings) {
+    this.#requests = new AuditLines({ ...settings, path: requests });
+    this.#decisions = new AuditLines({ ...settings, path: decisions });
   }
 
   /**
    * Adds who asked. Resolves for a durable entry when it is on the disk, for another one at once. Only a
    * durable entry rejects, with StoreUnusable: then what it speaks of must not be answered.
    */
-  async record(
+  record(
     entry: AuditEntry,
-    { durable }: { readonly durable: boolean },
+    options: { readonly durable: boolean },
   ): Promise<void> {
-    const asked = { ...currentAsker(), ...entry };
-    const line = formatAuditEntry(asked, this.#settings.now());
-    const bytes = Buffer.from(line);
-    if (!durable) {
-      this.#enqueue(bytes);
-      return;
-    }
-    if (this.#closed) throw this.#unusable(closed);
-    const settle = Promise.withResolvers<void>();
-    this.#queue.push({ bytes, settle });
-    this.#wake();
-    return settle.promise;
+    const lines = ofRequests.has(entry.event)
+      ? this.#requests
+      : this.#decisions;
+    return lines.record(entry, options);
   }
 
   /** Writes and syncs what waits. Rejects with StoreUnusable when that fails. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#writing;
-    await this.#file.close().catch((error: unknown) => {
-      throw this.#unusable(error);
-    });
-  }
-
-  #enqueue(bytes: Buffer): void {
-    const { onLost } = this.#settings;
-    if (this.#closed) onLost(1, this.#unusable(closed));
-    else if (this.#waiting + bytes.length > this.#maxWaiting)
-      onLost(1, new TooBusy("entries for the audit log"));
-    else {
-      this.#waiting += bytes.length;
-      this.#queue.push({ bytes });
-      this.#wake();
-    }
-  }
-
-  #wake(): void {
-    this.#writing ??= this.#writeAll();
-  }
-
-  async #writeAll(): Promise<void> {
-    try {
-      while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch());
-    } finally {
-      // In the same turn as the last look at the queue, or a line that comes between is written by nobody.
-      this.#writing = undefined;
-    }
-  }
-
-  async #writeBatch(batch: readonly Line[]): Promise<void> {
-    const durable = batch.flatMap(({ settle }) => settle ?? []);
-    try {
-      const lines = batch.map(({ bytes }) => bytes);
-      await this.#file.append(lines, durable.length > 0);
-      for (const { resolve } of durable) resolve();
-    } catch (error) {
-      await this.#file.abandon();
-      const unusable = this.#unusable(error);
-      for (const { reject } of durable) reject(unusable);
-      const lost = batch.length - durable.length;
-      if (lost > 0) this.#settings.onLost(lost, unusable);
-    } finally {
-      for (const { bytes, settle } of batch)
-        if (settle === undefined) this.#waiting -= bytes.length;
-    }
-  }
-
-  #takeBatch(): readonly Line[] {
-    let size = 0;
-    const end = this.#queue.findIndex(
-      ({ bytes }) => (size += bytes.length) > largestBatch,
-    );
-    const count = end < 0 ? this.#queue.length : Math.max(1, end);
-    return this.#queue.splice(0, count);
-  }
-
-  #unusable(cause: unknown): StoreUnusable {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const folder = dirname(this.#settings.path);
-    return new StoreUnusable(folder, `audit log: ${reason}`, { cause });
+    await Promise.all([this.#requests.close(), this.#decisions.close()]);
   }
 }

@@ -1,6 +1,12 @@
 import { createRequire } from "node:module";
-import { pino, stdTimeFunctions, type DestinationStream } from "pino";
+import {
+  pino,
+  stdTimeFunctions,
+  type DestinationStream,
+  type LoggerOptions,
+} from "pino";
 import type { PrettyOptions } from "pino-pretty";
+import { redactTickets } from "./redaction.ts";
 
 export type Logger = ReturnType<typeof makeLogger>;
 
@@ -14,7 +20,13 @@ const gathered = { periodicFlush: 50, minLength: 8192 };
 
 /** Lines on standard error, JSON or for people; standard output belongs to the commands. */
 export function makeLogger({ level, format }: LogSettings) {
-  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
+  const options: LoggerOptions = {
+    level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    // The last place that a line passes, so that nothing gets around it.
+    hooks: { streamWrite: redactTickets },
+  };
   const destination: DestinationStream =
     format === "pretty"
       ? makePretty({ destination: 2, sync: true, ignore: "pid,hostname" })

@@ -1,6 +1,6 @@
 import type { Sha256 } from "../address/hash.ts";
 import { type Configuration } from "../config/load.ts";
-import { StoreFull } from "../errors/index.ts";
+import { ArchiveDigestWrong, StoreFull } from "../errors/index.ts";
 import { Admission, type AdmissionRules } from "../mirror/trust/admission.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
@@ -152,13 +152,17 @@ function wireArchives(
   blobs: BlobStore,
   hashes: PackageHashes,
   retention: Retention,
-  { logger, metrics }: Watch,
+  { logger, metrics, alarms }: Watch,
 ): ArchiveCache {
   const events = {
     onVerified: (sha256: Sha256, stored: Promise<void>) =>
       hashes.schedule(sha256, stored),
     onFailed: (archive: string, error: unknown) => {
       if (error instanceof StoreFull) metrics.countArchive("passed");
+      if (error instanceof ArchiveDigestWrong) {
+        const { expected, got } = error;
+        alarms.raise("archive-tampered", { archive, expected, got });
+      }
       const { message } = error as Error;
       logger.warn({ archive, error: message }, "an archive was not stored");
     },

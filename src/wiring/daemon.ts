@@ -58,6 +58,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     close: async () => {
       await access.close();
       await core.close();
+      faces.refusals.close();
       await audit.close();
       lock.release();
     },

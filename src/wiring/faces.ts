@@ -5,6 +5,7 @@ import { FrontPage } from "../server/web/front-page.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import { RefusalAudit } from "../server/refusal-audit.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";
@@ -19,6 +20,7 @@ export interface Faces {
   readonly app: Handle;
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
+  readonly refusals: RefusalAudit;
 }
 
 /** Who may ask, and how much. */
@@ -29,13 +31,14 @@ export function wireFaces(
   configuration: Configuration,
   { blobs, providers, modules }: Core,
   access: Access,
-  { logger, audit, metrics }: Watch,
+  { logger, audit, alarms, metrics }: Watch,
 ): Faces {
   const { limits } = configuration;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
   const readiness = new Readiness(() => blobs.probe());
   const frontPage = new FrontPage(() => providers.listKept(keptOnPage));
+  const refusals = new RefusalAudit(audit, alarms);
   const app = makeApp({
     frontPage,
     authentication,
@@ -52,9 +55,9 @@ export function wireFaces(
     readiness,
     findServices: () => access.addLogin(services),
     logger,
-    audit,
+    refusals,
     metrics,
     longestUrl: limits.url,
   });
-  return { app, frontPage, readiness };
+  return { app, frontPage, readiness, refusals };
 }

@@ -22,7 +22,7 @@ export function wireWatch(
   const alarms = new Alarms(logger, metrics);
   const audit = new AuditLog({
     ...rotation,
-    path: layout.audit,
+    ...layout.audit,
     now: () => new Date(),
     onLost: (entries, cause) =>
       alarms.raise("audit-lost", { entries, cause: cause.message }),

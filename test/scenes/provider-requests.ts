@@ -121,17 +121,17 @@ export function runCommand(
 
 export type AuditLine = Readonly<Record<string, string | undefined>>;
 
-/** What is in the audit log now. */
+/** What is in the audit log now, decisions and requests, by time. */
 export function readAudit({
   directory,
 }: Pick<RunningMirror, "directory">): readonly AuditLine[] {
-  const path = join(directory, "audit", "audit.jsonl");
-  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
-  return text
-    .trimEnd()
-    .split("\n")
+  return ["decisions.jsonl", "audit.jsonl"]
+    .map((name) => join(directory, "audit", name))
+    .filter((path) => existsSync(path))
+    .flatMap((path) => readFileSync(path, "utf8").trimEnd().split("\n"))
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as AuditLine);
+    .map((line) => JSON.parse(line) as AuditLine)
+    .toSorted((a, b) => Date.parse(a.at ?? "") - Date.parse(b.at ?? ""));
 }
 
 export async function countAlarms(

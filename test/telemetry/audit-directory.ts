@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
+import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import {
-  AuditLog,
-  type AuditEntry,
-  type AuditLogSettings,
-} from "../../src/telemetry/audit-log.ts";
+  AuditLines,
+  type AuditLinesSettings,
+} from "../../src/telemetry/audit-lines.ts";
 
 export const durable = { durable: true };
 export const at = new Date("2026-11-21T10:00:00.000Z");
@@ -26,8 +26,8 @@ export class AuditDirectory {
     return new AuditDirectory(await mkdtemp(join(tmpdir(), "audit-log-")));
   }
 
-  open(settings: Partial<AuditLogSettings> = {}): AuditLog {
-    return new AuditLog({
+  open(settings: Partial<AuditLinesSettings> = {}): AuditLines {
+    return new AuditLines({
       path: this.path,
       now: () => at,
       onLost: (entries, cause) => this.lost.push({ entries, cause }),

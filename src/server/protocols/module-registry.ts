@@ -24,6 +24,7 @@ import {
 } from "../http/archive-response.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
 import { rendersOnce, sendDocument } from "../http/document-response.ts";
+import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
   setHeaders,
@@ -86,7 +87,12 @@ export class ModuleRegistryProtocol {
         confirmArchive(ctx, sha256);
       else if (ctx.method === "HEAD") describeArchive(ctx, sha256, size, type);
       else {
-        await this.#recordServed(address, sha256);
+        const { module, version } = address;
+        recordDelivery(this.#audit, ctx.res, {
+          module: formatModuleAddress(module),
+          version,
+          sha256,
+        });
         await sendArchive(ctx, archive, name, this.#limits, type);
       }
     } finally {
@@ -102,22 +108,6 @@ export class ModuleRegistryProtocol {
     const name = formatModuleArchiveName(format);
     const place = this.#authentication.locate(folder, name, asker.token);
     return `./${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
-  }
-
-  async #recordServed(
-    { module, version }: ModuleReleaseAddress,
-    sha256: string,
-  ): Promise<void> {
-    await this.#audit.record(
-      {
-        event: "served",
-        verdict: "accepted",
-        module: formatModuleAddress(module),
-        version,
-        sha256,
-      },
-      { durable: false },
-    );
   }
 }
 

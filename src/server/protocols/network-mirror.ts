@@ -15,7 +15,7 @@ import type {
   ReleaseAddress,
   ReleasePackage,
 } from "../../mirror/releases/release.ts";
-import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
+import type { AuditLog } from "../../telemetry/audit-log.ts";
 import {
   archiveTag,
   confirmArchive,
@@ -30,6 +30,7 @@ import {
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
+import { recordDelivery } from "../http/delivery-audit.ts";
 import { noteAnswer, type RoutedContext } from "../http/request-context.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
@@ -102,9 +103,7 @@ export class NetworkMirrorProtocol {
     const { note } = ctx.state;
     note.outcome = archive.outcome;
     try {
-      await this.#audit.record(describeServed(release, found), {
-        durable: false,
-      });
+      recordDelivery(this.#audit, ctx.res, describe(release, found));
       // What was spent on metadata counts: the client waits for one answer.
       const answer = this.#limits.answer - (performance.now() - asked);
       const limits = { ...this.#limits, answer };
@@ -123,13 +122,11 @@ function readProvider({ params }: RoutedContext): ProviderAddress {
   return providerAddress(hostname, namespace, type);
 }
 
-function describeServed(
+function describe(
   { provider, version }: ReleaseAddress,
   { platform, sha256 }: ReleasePackage,
-): AuditEntry {
+) {
   return {
-    event: "served",
-    verdict: "accepted",
     provider: formatProviderAddress(provider),
     version,
     platform: formatPlatform(platform),

@@ -1,8 +1,8 @@
-import { AuditLog } from "../../src/telemetry/audit-log.ts";
+import { AuditLines } from "../../src/telemetry/audit-lines.ts";
 
 // Started by the tests and killed by them: records durably for as long as it lives, and says each time that it did.
 const [, , path = ""] = process.argv;
-const log = new AuditLog({
+const log = new AuditLines({
   path,
   now: () => new Date(),
   onLost: (_, cause) => {

@@ -166,7 +166,7 @@ test("refuses what comes after close", async () => {
 });
 
 test("has the line of every durable record that resolved before the process was killed", async () => {
-  const script = new URL("audit-log-process.ts", import.meta.url);
+  const script = new URL("audit-lines-process.ts", import.meta.url);
   const child = spawn(process.execPath, [fileURLToPath(script), audit.path], {
     stdio: ["ignore", "pipe", "inherit"],
   });
