@@ -95,7 +95,7 @@ export function wireCore(
   const shared = { ...watch, blobs, records, archives, admission };
   const modules = wireModules(configuration, clients, shared);
   const closing = wireClosing(
-    [platforms, archives, modules.archives, modules.threads],
+    [platforms, archives, modules.archives, ...modules.threads],
     [signatures, hashing, clients, blobs.usage],
   );
   const parts = { blobs, records, hashes, catalog, providers, admission };

@@ -8,6 +8,7 @@ import type { Clock } from "../mirror/cache/clock.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
+import { PackThreads } from "../mirror/modules/packing/threads.ts";
 import {
   ModuleMirror,
   type ModuleMirrorParts,
@@ -54,10 +55,12 @@ export function wireModules(
     deadlineMs: limits.hashDeadline,
     limits: moduleLimits(limits),
   });
+  const packing = new PackThreads(moduleLimits(limits));
   const archives = wireModuleArchives(configuration, records, threads, parts);
   const mirror = new ModuleMirror({
     origins: wireModuleOrigins(configuration, clients, {
       clock,
+      packing,
       blobs: parts.blobs,
     }),
     versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
@@ -71,7 +74,7 @@ export function wireModules(
     patience: limits.answer,
     ...wireModuleNews(parts),
   });
-  return { mirror, archives, threads };
+  return { mirror, archives, threads: [threads, packing] };
 }
 
 function wireModuleNews({
@@ -154,10 +157,16 @@ function moduleLimits(limits: Limits): ArchiveLimits {
   };
 }
 
+interface OriginParts {
+  readonly clock: Clock;
+  readonly packing: PackThreads;
+  readonly blobs: BlobStore;
+}
+
 function wireModuleOrigins(
   configuration: Configuration,
   { own, strangers }: OriginClients,
-  { clock, blobs }: { readonly clock: Clock; readonly blobs: BlobStore },
+  { clock, packing, blobs }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
@@ -182,7 +191,7 @@ function wireModuleOrigins(
       const parts = {
         registry,
         sources: new ModuleSources(stranger, git),
-        limits: moduleLimits(limits),
+        packing,
         clock,
       };
       return [[hostname, parts]];

@@ -11,7 +11,7 @@ import {
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
-import { NotPackable } from "./pack.ts";
+import { NotPackable } from "./packing/threads.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
 import {
   formatModuleRelease,

@@ -9,8 +9,7 @@ import type { ModuleRegistry } from "../../origin/registries/module-registry.ts"
 import type { ModuleSources } from "../../origin/registries/module-sources.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleStart } from "./archives.ts";
-import { packTree } from "./pack.ts";
-import type { PlanLimits } from "./plan.ts";
+import type { PackThreads } from "./packing/threads.ts";
 import {
   formatModuleRelease,
   type ModuleRelease,
@@ -22,7 +21,7 @@ export interface ModuleOrigin {
   readonly registry: ModuleRegistry;
   /** Asked without the registry's credentials. */
   readonly sources: ModuleSources;
-  readonly limits: PlanLimits;
+  readonly packing: PackThreads;
   readonly clock: Clock;
 }
 
@@ -81,7 +80,7 @@ export function sourceOf({
 
 /** How the mirror gets what it will store of a source. */
 export function startOf(
-  { sources, limits }: ModuleOrigin,
+  { sources, packing }: ModuleOrigin,
   address: ModuleReleaseAddress,
   source: ArchiveSource | GitSource,
   commit: string | undefined,
@@ -104,9 +103,9 @@ export function startOf(
     subdirectory,
     checksum: undefined,
     open: async (signal) => {
-      const tree = await sources.openTree(source, commit, signal);
-      const body = packTree(name, tree, limits);
-      return { body, size: undefined, commit: tree.commit };
+      const checkout = await sources.fetchCommit(source, commit, signal);
+      const body = packing.pack(name, checkout);
+      return { body, size: undefined, commit: checkout.commit };
     },
   };
 }

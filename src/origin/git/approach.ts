@@ -8,6 +8,7 @@ import {
   isPublicAddress,
   type AddressAllowance,
 } from "../guard/address-guard.ts";
+import { noSsh } from "./git-process.ts";
 import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
@@ -18,8 +19,6 @@ export interface GitApproach {
   readonly proxy: URL | undefined;
   readonly ssh: string;
 }
-
-const noSsh = "false";
 
 /** Throws OriginAddressRefused and OriginUnreachable. */
 export async function approachByHttps(

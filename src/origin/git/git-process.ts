@@ -8,28 +8,45 @@ export interface GitBounds {
   readonly memory: number;
   /** Seconds of the processor, of each of its processes. */
   readonly seconds: number;
-  /** Bytes of its folder. */
+  /** Bytes of a repository. */
   readonly bytes: number;
-  /** Files and folders in its folder. */
+  /** Files and folders of a repository. */
   readonly files: number;
 }
 
-/** Where git works and what it may reach; everything else of the machine's settings is shut out. */
-export interface GitSurroundings {
+/** A repository that is here; threads hand it on. */
+export interface GitRepository {
   /** Of this work alone; holds `home` (empty) and `repository.git`. */
   readonly folder: string;
   /** Where programs are looked for. */
   readonly path: string;
-  readonly protocol: "https" | "ssh";
+  readonly bounds: GitBounds;
+}
+
+/** Where git works and what it may reach; everything else of the machine's settings is shut out. */
+export interface GitSurroundings extends GitRepository {
+  /** What git may speak with others. */
+  readonly protocol: "https" | "ssh" | "none";
   /** `NAME=VALUE` of git-config(1). */
   readonly settings: readonly string[];
   /** May hold a password, so it is no argument. */
   readonly proxy: URL | undefined;
   /** What git calls to reach a host by ssh. */
   readonly ssh: string;
-  readonly bounds: GitBounds;
   readonly signal: AbortSignal;
 }
+
+/** Where git only reads what is here. */
+export function withoutRemote(
+  repository: GitRepository,
+  signal: AbortSignal,
+): GitSurroundings {
+  const nowhere = { protocol: "none", settings: [], ssh: noSsh } as const;
+  return { ...repository, ...nowhere, proxy: undefined, signal };
+}
+
+/** A program that reaches nobody. */
+export const noSsh = "false";
 
 /** Git ended with an error, or was ended; the message is why, as it said or in our words. */
 export class GitFailed extends Error {}
@@ -112,7 +129,8 @@ async function watch(
   const gone = new AbortController();
   const abort = () => child.kill();
   signal.addEventListener("abort", abort);
-  void outgrows(folder, bounds, gone.signal).then((outgrown) => {
+  const repository = join(folder, "repository.git");
+  void outgrows(repository, bounds, gone.signal).then((outgrown) => {
     heavy = outgrown;
     if (outgrown) child.kill();
   });

@@ -13,10 +13,9 @@ import {
   GitFailed,
   notInstalled,
   runGit,
-  startGit,
+  type GitRepository,
   type GitSurroundings,
 } from "./git-process.ts";
-import { parseTree, type GitTree } from "./tree.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
@@ -28,7 +27,6 @@ export interface GitLimits {
   readonly gitRepository: number;
   /** Bytes of memory of each process of git. */
   readonly gitMemory: number;
-  readonly moduleEntries: number;
   /** Least bytes a second over `idle` milliseconds. */
   readonly rate: number;
   readonly idle: number;
@@ -45,6 +43,15 @@ export interface GitParts {
   /** Where programs are looked for. */
   readonly searchPath: string;
   readonly createFolder: () => Promise<WorkFolder>;
+}
+
+/** A commit that is here; close it when done. */
+export interface GitCheckout {
+  readonly repository: GitRepository;
+  readonly commit: string;
+  /** Aborts when `gitDeadline` passes, or nobody wants it any more. */
+  readonly signal: AbortSignal;
+  close(): Promise<void>;
 }
 
 interface Remote extends GitSurroundings {
@@ -93,13 +100,12 @@ export class GitRepositories {
   }
 
   /** Fetches the commit, or what the source names where no commit is known. */
-  async openTree(
+  async fetchCommit(
     { url, ref }: GitSource,
     commit: string | undefined,
     asker: AbortSignal,
-  ): Promise<GitTree> {
-    const { gitDeadline, moduleEntries } = this.#parts.limits;
-    const deadline = AbortSignal.timeout(gitDeadline);
+  ): Promise<GitCheckout> {
+    const deadline = AbortSignal.timeout(this.#parts.limits.gitDeadline);
     const signal = AbortSignal.any([asker, deadline]);
     const folder = await this.#parts.createFolder();
     const close = async () => folder[Symbol.asyncDispose]();
@@ -107,14 +113,9 @@ export class GitRepositories {
       return await translateGitFailure(url, signal, async () => {
         const remote = await this.#approach(url, folder.path, signal);
         const fetched = await fetchCommit(remote, commit, ref);
-        const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", fetched];
-        const printed = await runGit(list, remote, moduleEntries * 256);
-        return {
-          commit: fetched,
-          entries: parseTree(printed),
-          readBlobs: (ids) => readBlobs(remote, ids),
-          close,
-        };
+        const { path, bounds } = remote;
+        const repository = { folder: folder.path, path, bounds };
+        return { repository, commit: fetched, signal, close };
       });
     } catch (error) {
       await close();
@@ -229,21 +230,6 @@ async function fetchOne(remote: Remote, commit: string): Promise<boolean> {
   } catch (error) {
     if (remote.signal.aborted || !(error instanceof GitFailed)) throw error;
     return false;
-  }
-}
-
-async function* readBlobs(
-  remote: Remote,
-  ids: readonly string[],
-): AsyncGenerator<Uint8Array> {
-  const { child, ended } = startGit(["cat-file", "--batch"], remote);
-  ended.catch(() => undefined);
-  child.stdin.end(ids.map((id) => `${id}\n`).join(""));
-  try {
-    yield* child.stdout as AsyncIterable<Uint8Array>;
-    await ended;
-  } finally {
-    child.kill();
   }
 }
 

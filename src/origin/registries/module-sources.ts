@@ -1,6 +1,5 @@
 import type { ArchiveSource, GitSource } from "../../address/module-source.ts";
-import type { GitRepositories } from "../git/repository.ts";
-import type { GitTree } from "../git/tree.ts";
+import type { GitCheckout, GitRepositories } from "../git/repository.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 
 /** Where modules of one registry are fetched from; no credentials of the registry go there. */
@@ -30,11 +29,11 @@ export class ModuleSources {
     return this.#git.findCommit(source, signal);
   }
 
-  openTree(
+  fetchCommit(
     source: GitSource,
     commit: string | undefined,
     signal: AbortSignal,
-  ): Promise<GitTree> {
-    return this.#git.openTree(source, commit, signal);
+  ): Promise<GitCheckout> {
+    return this.#git.fetchCommit(source, commit, signal);
   }
 }

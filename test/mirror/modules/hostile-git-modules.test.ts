@@ -198,7 +198,7 @@ describe("hostile repositories", () => {
     }
     const commit = await repository.git("commit-tree", "-m", "x", id);
     await repository.git("update-ref", "refs/heads/main", commit);
-    expect(await ask(`git::${scene.origin.url}git/bomb/.git`)).toBe(502);
+    expect(await ask(`git::${scene.origin.url}git/bomb/.git`)).toBe(451);
   });
 
   it("run no filter, hook or attribute of theirs", async () => {

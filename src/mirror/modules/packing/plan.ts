@@ -1,5 +1,6 @@
-import type { GitEntry } from "../../origin/git/tree.ts";
-import { followLink } from "../../verification/archives/members.ts";
+import { followLink } from "../../../verification/archives/members.ts";
+import type { PackBudget } from "./budget.ts";
+import type { GitEntry } from "./tree.ts";
 
 /** A regular file of a module's archive. */
 export interface PlannedFile {
@@ -9,37 +10,31 @@ export interface PlannedFile {
   readonly isExecutable: boolean;
 }
 
-/** The limits are those of what is unpacked. */
-export interface PlanLimits {
-  readonly entries: number;
-  readonly expandedBytes: number;
+/** What the repository has, beside its files' contents. */
+export interface ReadTree {
+  readonly entries: readonly GitEntry[];
+  /** Bytes, by id. */
+  readonly sizes: ReadonlyMap<string, number>;
+  /** What links lead to, by path. */
+  readonly targets: ReadonlyMap<string, string>;
 }
 
 /** Links through links. */
 const deepest = 16;
-const mostLinks = 1_000;
 
 /**
  * The files that somebody who reads the tree would find, in the order of their names. Clients unpack links of a tar as empty files, so
  * what a link leads to takes its place. Links to nothing, and to a folder that they lie in, are left out; one that leads out of the tree
- * throws.
+ * throws RangeError, as does what is beyond the budget.
  */
 export function planArchive(
-  entries: readonly GitEntry[],
-  targets: ReadonlyMap<string, string>,
-  limits: PlanLimits,
+  read: ReadTree,
+  budget: PackBudget,
 ): readonly PlannedFile[] {
-  if (targets.size > mostLinks)
-    throw new RangeError(`it has more than ${mostLinks} links`);
-  const tree = new LinkedTree(entries, targets);
+  const tree = new LinkedTree(read, budget);
   const files = new Map<string, PlannedFile>();
-  let bytes = 0;
   for (const file of tree.walk()) {
-    bytes += file.size;
-    if (files.size >= limits.entries)
-      throw new RangeError(`it has more than ${limits.entries} members`);
-    if (bytes > limits.expandedBytes)
-      throw new RangeError(`it has more than ${limits.expandedBytes} bytes`);
+    budget.keepFile(file.size);
     files.set(file.path, file);
   }
   return [...files.values()].toSorted((a, b) =>
@@ -50,14 +45,13 @@ export function planArchive(
 class LinkedTree {
   readonly #files = new Map<string, GitEntry>();
   readonly #folders = new Map<string, string[]>([["", []]]);
-  readonly #targets: ReadonlyMap<string, string>;
+  readonly #read: ReadTree;
+  readonly #budget: PackBudget;
 
-  constructor(
-    entries: readonly GitEntry[],
-    targets: ReadonlyMap<string, string>,
-  ) {
-    this.#targets = targets;
-    for (const entry of entries) {
+  constructor(read: ReadTree, budget: PackBudget) {
+    this.#read = read;
+    this.#budget = budget;
+    for (const entry of read.entries) {
       if (entry.kind !== "link") this.#files.set(entry.path, entry);
       this.#place(entry.path);
     }
@@ -77,11 +71,13 @@ class LinkedTree {
   }
 
   *#show(path: string, as: string, depth: number): Generator<PlannedFile> {
+    this.#budget.visit(as);
     const file = this.#files.get(path);
     if (file !== undefined) {
-      const { id, size, kind } = file;
+      const { id, kind } = file;
+      const size = this.#read.sizes.get(id) ?? 0;
       yield { path: as, id, size, isExecutable: kind === "executable" };
-    } else if (this.#targets.has(path)) {
+    } else if (this.#read.targets.has(path)) {
       const end = this.#follow(path.split("/"), 0)?.join("/");
       if (end === undefined || depth >= deepest) return;
       const isAbove = end === "" || `${path}/`.startsWith(`${end}/`);
@@ -95,9 +91,10 @@ class LinkedTree {
     depth: number,
   ): readonly string[] | undefined {
     if (depth > deepest) return undefined;
+    this.#budget.followLink();
     for (let length = 1; length <= parts.length; length++) {
       const path = parts.slice(0, length).join("/");
-      const target = this.#targets.get(path);
+      const target = this.#read.targets.get(path);
       if (target === undefined) continue;
       const led = followLink(parts.slice(0, length - 1), target);
       if (led === undefined)

@@ -1,0 +1,80 @@
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { Piscina } from "piscina";
+import { ModuleArchiveRefused, OriginTimedOut } from "../../../errors/index.ts";
+import type { GitCheckout } from "../../../origin/git/repository.ts";
+import type { PackLimits } from "./budget.ts";
+import type { PackAnswer, PackTask } from "./worker.ts";
+
+const worker = new URL(
+  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js",
+  import.meta.url,
+);
+
+/** A commit of which the mirror cannot make an archive that is equal to what clients would fetch. */
+export class NotPackable extends Error {}
+
+const threads = 2;
+const mostMegabytes = 256;
+
+/** Packs repositories away from the event loop, in a bounded number of threads of bounded memory. */
+export class PackThreads {
+  readonly #limits: PackLimits;
+  readonly #pool: Piscina<PackTask, PackAnswer>;
+
+  constructor(limits: PackLimits) {
+    this.#limits = limits;
+    this.#pool = new Piscina({
+      filename: worker.href,
+      minThreads: 0,
+      maxThreads: threads,
+      idleTimeout: 10_000,
+      resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
+      atomics: "disabled",
+    });
+    // A thread that cannot start, such as for want of descriptors, must not end the process.
+    this.#pool.on("error", () => undefined);
+  }
+
+  /** A tar.gz; closes the checkout. Throws ModuleArchiveRefused, OriginTimedOut, and NotPackable for submodules, which only a checkout has. */
+  async *pack(
+    module: string,
+    checkout: GitCheckout,
+  ): AsyncGenerator<Uint8Array> {
+    const { repository, commit } = checkout;
+    const file = join(repository.folder, "archive.tar.gz");
+    try {
+      const task = { repository, commit, limits: this.#limits, file };
+      const answer = await this.#run(module, task, checkout.signal);
+      if (answer === "submodules") throw new NotPackable("git with submodules");
+      if (answer !== "packed")
+        throw new ModuleArchiveRefused(module, answer.refused);
+      yield* createReadStream(file) as AsyncIterable<Uint8Array>;
+    } finally {
+      await checkout.close();
+    }
+  }
+
+  /** Ends the threads; what waits or is under way rejects. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #run(
+    module: string,
+    task: PackTask,
+    signal: AbortSignal,
+  ): Promise<PackAnswer> {
+    try {
+      return await this.#pool.run(task, { signal });
+    } catch (error) {
+      const options = { cause: error };
+      if (signal.aborted)
+        throw new OriginTimedOut(module, "limits.gitDeadline passed", options);
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
+      const reason = `it takes more than ${mostMegabytes} MiB of memory to look at`;
+      throw new ModuleArchiveRefused(module, reason, options);
+    }
+  }
+}
