@@ -70,6 +70,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "releases",
     "trust",
     "providers",
+    "modules/packing",
     "modules",
     "bundles",
     "upkeep",
