@@ -1,13 +1,16 @@
 import type { Sha256 } from "../address/hash.ts";
 import { ChecksumsMalformed } from "../errors/index.ts";
 
+/** Far more than any release has archives; so that reading them takes no noticeable time. */
+const mostLines = 65_536;
+
 const line = /^([0-9a-fA-F]{64})[ \t]+([^\s*]\S*)$/;
 
 /**
  * SHA256SUMS in its strict form: on each line 64 hexadecimal digits, blanks and
  * a name. Blank lines and CRLF are tolerated; a byte order mark, NUL, the `*` of
  * binary mode, other lengths and one name with two digests are refused, because
- * clients and tools would read such a document differently.
+ * clients and tools would read such a document differently. So are more than 65536 lines.
  * `release` only names it in errors. Throws ChecksumsMalformed.
  */
 export function parseChecksumsDocument(
@@ -15,9 +18,11 @@ export function parseChecksumsDocument(
   document: Uint8Array,
 ): ReadonlyMap<string, Sha256> {
   const digests = new Map<string, Sha256>();
-  for (const [index, text] of decode(release, document).split("\n").entries()) {
+  const lines = decode(release, document).split("\n", mostLines + 2);
+  for (const [index, text] of lines.entries()) {
     const refuse = (reason: string) =>
       new ChecksumsMalformed(release, index + 1, reason);
+    if (index > mostLines) throw refuse(`more than ${mostLines} lines`);
     if (/^[ \t]*\r?$/.test(text)) continue;
     const [, digest, name] = line.exec(text.replace(/\r$/, "")) ?? [];
     if (digest === undefined || name === undefined || name.includes("\0"))

@@ -4,7 +4,7 @@ import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { PackageHashThreads } from "../verification/archives/threads/package-hash.ts";
 import { type ArchiveLimits } from "../verification/archives/limits.ts";
 import type { SignatureThreads } from "../verification/openpgp/threads.ts";
-import { decisionLibrary } from "../verification/openpgp/decision-library.ts";
+import { decisionVersion } from "../verification/openpgp/decision-version.ts";
 
 export function wireHashing({ limits }: Configuration): PackageHashThreads {
   return new PackageHashThreads({
@@ -24,7 +24,7 @@ export function zipLimits(limits: Limits): ArchiveLimits {
 
 export function wireJudge(signatures: SignatureThreads): SignatureJudge {
   return {
-    library: decisionLibrary,
+    library: decisionVersion,
     decide: (release, question) =>
       signatures.decide(question).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : "unknown";

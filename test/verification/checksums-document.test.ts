@@ -47,6 +47,17 @@ describe("a checksums document", () => {
     expect(parse(document)).toEqual({ [name]: a });
   });
 
+  it("may have 65536 lines, and is refused at once with more", () => {
+    const lines = (count: number) => `${a}  ${name}\n`.repeat(count);
+    expect(parse(lines(65_536))).toEqual({ [name]: a });
+    expect(() => parse(`${lines(65_536)}\n`)).toThrow(ChecksumsMalformed);
+    const start = performance.now();
+    expect(() => parse("\n".repeat(4 * 1024 * 1024))).toThrow(
+      /at line 65538: more than 65536 lines/,
+    );
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+
   it("may have other names, and be empty", () => {
     expect(parse(`${a}  ${name}\n${b}  ${other}\n`)).toEqual({
       [name]: a,
@@ -179,7 +190,7 @@ describe("a signed checksums document", () => {
           profile: "terraform",
           now: new Date("2026-06-01T00:00:00Z"),
         },
-        decideSignature,
+        (question) => Promise.resolve(decideSignature(question)),
       );
     const genuine = await verify(checksums);
     expect(findTrustedDigest(genuine, name)).toBe(checksums.slice(0, 64));

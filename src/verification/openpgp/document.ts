@@ -1,18 +1,17 @@
-import { isMadeBy } from "./packets/arithmetic.ts";
-import { formatHex } from "./packets/bytes.ts";
+import type { Arithmetic } from "./packets/arithmetic.ts";
+import { OctetSource } from "./packets/octets.ts";
+import { PacketReader, type Packet } from "./packets/packet-reader.ts";
 import {
   signatureTypes,
   type SignaturePacket,
 } from "./packets/signature-packet.ts";
-import { readPackets, type Packet } from "./packets/signature-packets.ts";
-import { Refused, Unreadable } from "./packets/refusal.ts";
 import {
-  issuerTypes,
-  unhashedTypes,
-  type Subpacket,
-} from "./packets/subpackets.ts";
+  Malformed,
+  Refused,
+  Unreadable,
+  UnsupportedData,
+} from "./packets/refusal.ts";
 import { findPrimarySelfSignature, type Issuer } from "./validity.ts";
-import type { PublicKey } from "./packets/key-packet.ts";
 import type { SigningKey } from "./keys/signing-key.ts";
 
 /** A signature over the document that verifies, and who made it; its validity is not judged yet. */
@@ -27,37 +26,51 @@ const signFlag = 0x02;
  * The first signature whose issuer is among `keys` decides (go-crypto's CheckDetachedSignature); what follows it is not
  * read. Undefined when there is none. Throws Refused.
  */
-export async function findSignature(
+export function findSignature(
   signatures: Uint8Array,
   keys: readonly SigningKey[],
   document: Uint8Array,
-): Promise<Signed | undefined> {
+  arithmetic: Arithmetic,
+): Signed | undefined {
+  const reader = new PacketReader(new OctetSource(signatures));
+  let packet = takePacket(reader);
+  for (; packet; packet = takePacket(reader)) {
+    const signature = expectSignature(packet);
+    const issuer = findIssuer(signature, keys);
+    if (!issuer) continue;
+    verifySignature(signature, issuer, document, arithmetic);
+    return { signature, issuer };
+  }
+  return undefined;
+}
+
+function takePacket(reader: PacketReader): Packet | undefined {
   try {
-    for (const packet of readPackets(signatures)) {
-      const signature = expectSignature(packet);
-      const issuer = findIssuer(signature, keys);
-      if (!issuer) continue;
-      await verifySignature(signature, issuer, document);
-      return { signature, issuer };
-    }
-    return undefined;
+    return reader.next();
   } catch (error) {
-    if (error instanceof Unreadable)
-      throw new Refused(
-        "unreadable-signature",
-        `the signature is unreadable: ${error.message}`,
-      );
+    if (
+      error instanceof Malformed ||
+      error instanceof Unreadable ||
+      error instanceof UnsupportedData
+    )
+      throw unreadable(error.message);
     throw error;
   }
 }
 
 function expectSignature(packet: Packet): SignaturePacket {
-  if (packet.kind === "malformed") throw new Unreadable(packet.detail);
   if (packet.kind !== "signature")
-    throw new Unreadable("there is a packet that is no signature");
+    throw unreadable("there is a packet that is no signature");
   if (packet.signature.issuerKeyId === undefined)
-    throw new Unreadable("it names no issuer");
+    throw unreadable("it names no issuer");
   return packet.signature;
+}
+
+function unreadable(detail: string): Refused {
+  return new Refused(
+    "unreadable-signature",
+    `the signature is unreadable: ${detail}`,
+  );
 }
 
 /** The first key of that ID that may sign; go-crypto cannot verify with a second one. */
@@ -76,6 +89,7 @@ function findIssuer(
 
 function listIssuers(certificate: SigningKey): readonly Issuer[] {
   const selfSignature = findPrimarySelfSignature(certificate);
+  // Without one go-crypto crashes as soon as a subkey of it is asked for.
   if (!selfSignature) return [];
   const { primary, revocations, subkeys } = certificate;
   return [
@@ -89,56 +103,36 @@ function listIssuers(certificate: SigningKey): readonly Issuer[] {
   ];
 }
 
-async function verifySignature(
+function verifySignature(
   signature: SignaturePacket,
   { key }: Issuer,
   document: Uint8Array,
-): Promise<void> {
+  arithmetic: Arithmetic,
+): void {
   const { binary, text } = signatureTypes;
   if (signature.type !== binary && signature.type !== text)
     throw new Refused(
       "bad-signature",
       `it is of type ${signature.type}, not over a document`,
     );
-  if (!isExact(signature, key))
-    throw new Refused("bad-signature", "octets of the signature were changed");
   const signed =
     signature.type === text ? canonicalizeText(document) : document;
-  if (!(await isMadeBy(signature, key, signed)))
+  if (!arithmetic.isMadeBy(signature, key, signed))
     throw new Refused("bad-signature", "it does not match the document");
 }
 
+const cr = 13;
+const lf = 10;
+
 /** Line ends as CRLF, with go-crypto's reading of a CR: it makes the octet after it plain. */
 function canonicalizeText(document: Uint8Array): Uint8Array {
-  const text = Buffer.from(document).toString("latin1");
-  const canonical = text.replace(/\r[^]|\n/g, (end) =>
-    end === "\n" ? "\r\n" : end,
-  );
-  return Buffer.from(canonical, "latin1");
-}
-
-/**
- * Whether the octets that no signature protects are as its maker writes them, which go-crypto does not ask: each issuer is
- * this key, numbers have their true length, and an unhashed area names the issuer. So no changed bit of a usual signature
- * goes unnoticed.
- */
-function isExact(
-  { issuers, unhashed, numbers }: SignaturePacket,
-  { version, keyId, fingerprint }: PublicKey,
-): boolean {
-  const names = [keyId, `0${version}${fingerprint}`];
-  return (
-    numbers.every(({ exact }) => exact) &&
-    issuers.every(({ content }) => names.includes(formatHex(content))) &&
-    (unhashed.length === 0 || unhashed.some(isPlainIssuer)) &&
-    unhashed.every((one) => isPlainIssuer(one) || !isInterpreted(one))
-  );
-}
-
-function isPlainIssuer({ type, critical }: Subpacket): boolean {
-  return issuerTypes.includes(type) && !critical;
-}
-
-function isInterpreted({ type }: Subpacket): boolean {
-  return unhashedTypes.includes(type);
+  const canonical = Buffer.alloc(2 * document.length);
+  let length = 0;
+  let isPlain = false;
+  for (const octet of document) {
+    if (octet === lf && !isPlain) canonical[length++] = cr;
+    canonical[length++] = octet;
+    isPlain = octet === cr && !isPlain;
+  }
+  return canonical.subarray(0, length);
 }

@@ -1,4 +1,5 @@
 import { findSignature, type Signed } from "./document.ts";
+import { Arithmetic } from "./packets/arithmetic.ts";
 import { checkQuestionSize } from "./packets/limits.ts";
 import { sha1 } from "./packets/signature-packet.ts";
 import {
@@ -60,26 +61,25 @@ const warnings: Readonly<Record<Validity, string | undefined>> = {
  * Decides as the clients do with go-crypto's CheckDetachedSignature (v1 API, no configuration). Never throws on account of
  * what it is given; takes as long as the arithmetic takes (SignatureThreads bounds it).
  */
-export async function decideSignature(
+export function decideSignature(
   question: SignatureQuestion,
-): Promise<SignatureDecision> {
+): SignatureDecision {
   try {
     checkQuestionSize(question);
-    return await tryKeys(question);
+    return tryKeys(question);
   } catch (error) {
     return formatRefusal(error);
   }
 }
 
 /** In the registry's order; a key block is read only when those before it have not decided. */
-async function tryKeys(
-  question: SignatureQuestion,
-): Promise<SignatureDecision> {
+function tryKeys(question: SignatureQuestion): SignatureDecision {
   const { document, signature, profile } = question;
+  const arithmetic = new Arithmetic();
   let expired: SignatureAccepted | undefined;
   for (const armored of question.keys) {
-    const keys = await readSigningKeys(armored, trimsArmor(profile));
-    const signed = await findSignature(signature, keys, document);
+    const keys = readSigningKeys(armored, trimsArmor(profile), arithmetic);
+    const signed = findSignature(signature, keys, document, arithmetic);
     if (!signed) continue;
     const verdict = judge(signed, question);
     if (verdict.validity === "ok") return verdict;

@@ -36,14 +36,15 @@ export function judgeValidity(
 /** The signature itself, and those on which its key rests. */
 export function listDecisive(
   signature: SignaturePacket,
-  { certificate, selfSignature }: Issuer,
+  { certificate, key, selfSignature }: Issuer,
 ): readonly SignaturePacket[] {
-  return [
-    signature,
-    findPrimarySelfSignature(certificate),
-    selfSignature,
-    selfSignature.crossSignature,
-  ].filter((one) => one !== undefined);
+  const ofSubkey =
+    key === certificate.primary
+      ? []
+      : [selfSignature, selfSignature.crossSignature];
+  return [signature, findPrimarySelfSignature(certificate), ...ofSubkey].filter(
+    (one) => one !== undefined,
+  );
 }
 
 /** The direct-key signature of a v6 key, the self-signature of the primary user ID of a v4 key. */

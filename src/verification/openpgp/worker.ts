@@ -11,10 +11,10 @@ export interface SignatureTask {
   readonly begun: MessagePort;
 }
 
-export default async function answer({
+export default function answer({
   question,
   begun,
-}: SignatureTask): Promise<SignatureDecision> {
+}: SignatureTask): SignatureDecision {
   begun.postMessage(undefined);
   begun.close();
   return decideSignature(question);

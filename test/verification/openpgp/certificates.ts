@@ -134,7 +134,8 @@ export function decide(
   const armored = keys.map((key) =>
     typeof key === "string" ? key : key.armor(),
   );
-  return decideSignature({ document, signature, keys: armored, profile, now });
+  const question = { document, signature, keys: armored, profile, now };
+  return Promise.resolve(decideSignature(question));
 }
 
 /** "ok", another validity, or the reason of the refusal. */

@@ -1,9 +1,7 @@
-import {
-  createHash,
-  generateKeyPairSync,
-  sign,
-  type KeyObject,
-} from "node:crypto";
+import { createHash, sign, type KeyObject } from "node:crypto";
+import { forgeMaterial, mpi, type KeyKind } from "./forge-material.ts";
+
+export { mpi } from "./forge-material.ts";
 
 /** OpenPGP packets of any shape, written by hand so that nothing is shared with what reads them (RFC 9580). */
 export interface ForgedKey {
@@ -36,52 +34,20 @@ export interface ForgedSignature {
 const hashNames: Readonly<Record<number, string>> = {
   2: "sha1",
   8: "sha256",
+  9: "sha384",
   10: "sha512",
+  11: "sha224",
+  12: "sha3-256",
+  14: "sha3-512",
 };
+const saltOctets: Readonly<Record<number, number>> = { 9: 24, 10: 32, 14: 32 };
 
 export function forgeKey(
   createdAt: number,
-  {
-    version = 4,
-    kind = "ed25519",
-  }: { version?: 4 | 6; kind?: "ed25519" | "brainpool" | "rsa1024" } = {},
+  { version = 4, kind = "ed25519" }: { version?: 4 | 6; kind?: KeyKind } = {},
 ): ForgedKey {
   const { algorithm, privateKey, material } = forgeMaterial(kind);
   return wrapKey({ version, createdAt, algorithm, material, privateKey });
-}
-
-function forgeMaterial(kind: "ed25519" | "brainpool" | "rsa1024"): {
-  algorithm: number;
-  privateKey: KeyObject;
-  material: Buffer;
-} {
-  if (kind === "ed25519") {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-    const material = Buffer.from(
-      publicKey.export({ format: "jwk" }).x ?? "",
-      "base64url",
-    );
-    return { algorithm: 27, privateKey, material };
-  }
-  if (kind === "brainpool") {
-    const { privateKey, publicKey } = generateKeyPairSync("ec", {
-      namedCurve: "brainpoolP512r1",
-    });
-    const point = publicKey
-      .export({ format: "der", type: "spki" })
-      .subarray(-129);
-    const oid = Buffer.from("092b240303020801010d", "hex");
-    const material = Buffer.concat([oid, mpi(point)]);
-    return { algorithm: 19, privateKey, material };
-  }
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", {
-    modulusLength: 1024,
-  });
-  const { n = "", e = "" } = publicKey.export({ format: "jwk" });
-  const material = Buffer.concat(
-    [n, e].map((field) => mpi(Buffer.from(field, "base64url"))),
-  );
-  return { algorithm: 1, privateKey, material };
 }
 
 export function wrapKey(parts: {
@@ -135,7 +101,7 @@ export function forgeSignature(
     area,
   ]);
   const salt =
-    version === 6 ? Buffer.alloc(hash === 10 ? 32 : 16, 7) : Buffer.of();
+    version === 6 ? Buffer.alloc(saltOctets[hash] ?? 16, 7) : Buffer.of();
   const octetsSigned = Buffer.concat([
     ...[salt, signed, head],
     Buffer.of(version, 0xff),
@@ -161,7 +127,12 @@ function computeSignature(
   digest: Buffer,
   hash: number,
 ): Buffer {
-  if (algorithm === 27) return sign(null, digest, privateKey);
+  if (algorithm >= 27) return sign(null, digest, privateKey);
+  if (algorithm === 22) {
+    const value = sign(null, digest, privateKey);
+    const halves = [value.subarray(0, 32), value.subarray(32)];
+    return Buffer.concat(halves.map(mpi));
+  }
   const key = { key: privateKey, dsaEncoding: "ieee-p1363" as const };
   const raw = sign(hashNames[hash], signed, key);
   if (algorithm === 1) return mpi(raw);
@@ -223,13 +194,6 @@ export function userIdHashed(key: ForgedKey, id: string): Buffer {
 
 export function packet(tag: number, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(0xc0 + tag), writeLength(body.length), body]);
-}
-
-export function mpi(value: Buffer): Buffer {
-  const start = value.findIndex((octet) => octet !== 0);
-  const bytes = start < 0 ? Buffer.of() : value.subarray(start);
-  const bits = bytes.length * 8 - (bytes[0] ? Math.clz32(bytes[0]) - 24 : 0);
-  return Buffer.concat([number(bits, 2), bytes]);
 }
 
 function writeLength(length: number): Buffer {

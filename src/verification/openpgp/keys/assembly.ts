@@ -1,23 +1,13 @@
-import { checkSecretKey, isMadeBy } from "../packets/arithmetic.ts";
+import type { Arithmetic } from "../packets/arithmetic.ts";
+import type { PublicKey } from "../packets/key-packet.ts";
+import type { Packet, PacketReader } from "../packets/packet-reader.ts";
+import { Malformed, Unreadable, UnsupportedData } from "../packets/refusal.ts";
 import {
   isIssuedBy,
   signatureTypes,
   type SignaturePacket,
 } from "../packets/signature-packet.ts";
-import { Malformed } from "../packets/refusal.ts";
-import type { PublicKey } from "../packets/key-packet.ts";
-import type { PacketQueue, WholePacket } from "./queue.ts";
 import type { SigningKey, Subkey, UserId } from "./signing-key.ts";
-
-interface Parts {
-  /** By their octets: a later user ID of the same name replaces the earlier one. */
-  readonly userIds: Map<string, UserId>;
-  readonly subkeys: Subkey[];
-  readonly revocations: SignaturePacket[];
-  readonly direct: SignaturePacket[];
-}
-
-type KeyPacket = Extract<WholePacket, { kind: "key" }>;
 
 const signingAlgorithms = [1, 3, 17, 19, 22, 27, 28];
 const signFlag = 0x02;
@@ -26,153 +16,179 @@ const certifications: readonly number[] = [
   signatureTypes.certificationRevocation,
 ];
 
-/** Takes one key up to the next primary key, and verifies what it says about itself. Throws Malformed, Unreadable or Refused. */
-export async function assembleSigningKey(
-  queue: PacketQueue,
-): Promise<SigningKey> {
-  const primary = await takePrimary(queue);
-  const parts = await takeParts(queue, primary);
-  if (primary.version < 6 && parts.userIds.size === 0)
-    throw new Malformed("a key without a verified user ID");
-  const directSignature =
-    primary.version === 6
-      ? await findDirectSignature(primary, parts.direct)
-      : undefined;
-  for (const revocation of parts.revocations)
-    if (!(await isMadeBy(revocation, primary, primary.hashed)))
-      throw new Malformed("a key revocation that does not verify");
-  const { subkeys, revocations } = parts;
-  const userIds = [...parts.userIds.values()];
-  return { primary, revocations, userIds, subkeys, directSignature };
-}
-
-async function takePrimary(queue: PacketQueue): Promise<PublicKey> {
-  const packet = queue.take();
-  if (packet?.kind !== "key") {
-    queue.putBack();
+/**
+ * Takes one key up to the next primary key, and verifies what it says about itself. Undefined at the end.
+ * Throws Malformed, UnsupportedData, Unreadable or Refused.
+ */
+export function assembleSigningKey(
+  reader: PacketReader,
+  arithmetic: Arithmetic,
+): SigningKey | undefined {
+  const packet = reader.next();
+  if (packet === undefined) return undefined;
+  if (packet.kind !== "key") {
+    reader.putBack(packet);
     throw new Malformed("the first packet is not a key");
   }
-  const key = await checkKey(packet);
-  if (!signingAlgorithms.includes(key.algorithm))
+  if (!signingAlgorithms.includes(packet.key.algorithm))
     throw new Malformed("a primary key that cannot sign");
-  return key;
+  const assembly = new Assembly(reader, arithmetic, packet.key);
+  assembly.takeParts();
+  return assembly.finish();
 }
 
-async function checkKey({ key, secret }: KeyPacket): Promise<PublicKey> {
-  if (secret) await checkSecretKey(secret, key);
-  return key;
-}
+/** One key while its packets are read. */
+class Assembly {
+  readonly #reader: PacketReader;
+  readonly #arithmetic: Arithmetic;
+  readonly #primary: PublicKey;
+  /** By their octets: a later user ID of the same name replaces the earlier one. */
+  readonly #userIds = new Map<string, UserId>();
+  readonly #subkeys: Subkey[] = [];
+  readonly #revocations: SignaturePacket[] = [];
+  readonly #direct: SignaturePacket[] = [];
 
-/** Signatures elsewhere than after what they are about, and packets of other kinds, are passed over. */
-async function takeParts(
-  queue: PacketQueue,
-  primary: PublicKey,
-): Promise<Parts> {
-  const parts: Parts = {
-    userIds: new Map(),
-    subkeys: [],
-    revocations: [],
-    direct: [],
-  };
-  for (let packet = queue.take(); packet; packet = queue.take()) {
-    if (packet.kind === "key") {
-      if (!packet.isSubkey) break;
-      const key = await checkKey(packet);
-      parts.subkeys.push(await takeSubkey(queue, primary, key));
-    } else if (packet.kind === "userId") {
-      const userId = await takeUserId(queue, primary, packet.id);
-      if (userId)
-        parts.userIds.set(Buffer.from(packet.id).toString("latin1"), userId);
-    } else if (packet.kind === "signature") {
-      const { signature } = packet;
-      if (signature.type === signatureTypes.keyRevocation)
-        parts.revocations.push(signature);
-      if (signature.type === signatureTypes.directKey)
-        parts.direct.push(signature);
+  constructor(
+    reader: PacketReader,
+    arithmetic: Arithmetic,
+    primary: PublicKey,
+  ) {
+    this.#reader = reader;
+    this.#arithmetic = arithmetic;
+    this.#primary = primary;
+  }
+
+  /** Signatures elsewhere than after what they are about, and packets of other kinds, are passed over. */
+  takeParts(): void {
+    const reader = this.#reader;
+    for (let packet = reader.next(); packet; packet = reader.next()) {
+      if (packet.kind === "key" && !packet.isSubkey) {
+        reader.putBack(packet);
+        return;
+      }
+      this.#takePart(packet);
     }
   }
-  queue.putBack();
-  return parts;
-}
 
-/** Undefined without a signature by the primary; those of others are not looked at. */
-async function takeUserId(
-  queue: PacketQueue,
-  primary: PublicKey,
-  id: Uint8Array,
-): Promise<UserId | undefined> {
-  const certified: SignaturePacket[] = [];
-  const signed = formatUserId(primary, id);
-  for (const signature of queue.signatures()) {
-    if (!certifications.includes(signature.type))
-      throw new Malformed("a signature of another type after a user ID");
-    if (!isIssuedBy(signature, primary)) continue;
-    if (!(await isMadeBy(signature, primary, signed)))
-      throw new Malformed("a user ID self-signature that does not verify");
-    certified.push(signature);
+  #takePart(packet: Packet): void {
+    if (packet.kind === "key") this.#takeSubkey(packet.key);
+    else if (packet.kind === "userId") this.#takeUserId(packet.id);
+    else if (packet.kind === "signature") {
+      const { signature } = packet;
+      if (signature.type === signatureTypes.keyRevocation)
+        this.#revocations.push(signature);
+      if (signature.type === signatureTypes.directKey)
+        this.#direct.push(signature);
+    }
   }
-  if (certified.length === 0) return undefined;
-  const [revocations, others] = partition(
-    certified,
-    signatureTypes.certificationRevocation,
-  );
-  return { selfSignature: findNewest(others), revocations };
+
+  finish(): SigningKey {
+    const primary = this.#primary;
+    if (primary.version < 6 && this.#userIds.size === 0)
+      throw new Malformed("a key without a verified user ID");
+    const directSignature =
+      primary.version === 6 ? this.#findDirectSignature() : undefined;
+    for (const revocation of this.#revocations)
+      if (!this.#isOwn(revocation, primary.hashed))
+        throw new Malformed("a key revocation that does not verify");
+    return {
+      ...{ primary, directSignature },
+      revocations: this.#revocations,
+      userIds: [...this.#userIds.values()],
+      subkeys: this.#subkeys,
+    };
+  }
+
+  /** Passed over without a signature by the primary; those of others cost nothing. */
+  #takeUserId(id: Uint8Array): void {
+    const own: SignaturePacket[] = [];
+    for (const signature of this.#takeSignatures()) {
+      if (!certifications.includes(signature.type))
+        throw new Malformed("a signature of another type after a user ID");
+      if (!isIssuedBy(signature, this.#primary)) continue;
+      if (!this.#isOwn(signature, formatUserId(this.#primary, id)))
+        throw new Malformed("a user ID self-signature that does not verify");
+      own.push(signature);
+    }
+    if (own.length === 0) return;
+    const [revocations, others] = partition(
+      own,
+      signatureTypes.certificationRevocation,
+    );
+    this.#userIds.set(Buffer.from(id).toString("latin1"), {
+      selfSignature: findNewest(others),
+      revocations,
+    });
+  }
+
+  /** Whatever is wrong with what follows a subkey is a fault of this key alone. */
+  #takeSubkey(key: PublicKey): void {
+    try {
+      const signatures = [...this.#takeSignatures()];
+      this.#subkeys.push(this.#bind(key, signatures));
+    } catch (error) {
+      if (error instanceof Unreadable || error instanceof UnsupportedData)
+        throw new Malformed(error.message);
+      throw error;
+    }
+  }
+
+  #bind(key: PublicKey, signatures: readonly SignaturePacket[]): Subkey {
+    for (const signature of signatures) this.#verifyBinding(signature, key);
+    const [revocations, bindings] = partition(
+      signatures,
+      signatureTypes.subkeyRevocation,
+    );
+    const binding = findNewest(bindings);
+    if (!binding) throw new Malformed("a subkey without a binding signature");
+    return { key, binding, revocations };
+  }
+
+  /** A subkey that may sign must have signed back, or anybody could claim it. Throws Malformed. */
+  #verifyBinding(signature: SignaturePacket, key: PublicKey): void {
+    const { subkeyBinding, subkeyRevocation } = signatureTypes;
+    if (signature.type !== subkeyBinding && signature.type !== subkeyRevocation)
+      throw new Malformed("a signature of another type after a subkey");
+    const signed = Buffer.concat([this.#primary.hashed, key.hashed]);
+    if (!this.#isOwn(signature, signed))
+      throw new Malformed("a subkey binding that does not verify");
+    if (((signature.keyFlags ?? 0) & signFlag) === 0) return;
+    const { crossSignature } = signature;
+    if (!crossSignature)
+      throw new Malformed("a signing subkey without a cross-signature");
+    if (!this.#arithmetic.isMadeBy(crossSignature, key, signed))
+      throw new Malformed("a cross-signature that does not verify");
+  }
+
+  #findDirectSignature(): SignaturePacket {
+    const own = this.#direct.filter((one) => isIssuedBy(one, this.#primary));
+    const newest = findNewest(own);
+    if (!newest || !this.#isOwn(newest, this.#primary.hashed))
+      throw new Malformed("a v6 key without a valid direct-key signature");
+    return newest;
+  }
+
+  #isOwn(signature: SignaturePacket, signed: Uint8Array): boolean {
+    return this.#arithmetic.isMadeBy(signature, this.#primary, signed);
+  }
+
+  /** Those that come next. */
+  *#takeSignatures(): Generator<SignaturePacket> {
+    const reader = this.#reader;
+    for (let packet = reader.next(); packet; packet = reader.next()) {
+      if (packet.kind !== "signature") {
+        reader.putBack(packet);
+        return;
+      }
+      yield packet.signature;
+    }
+  }
 }
 
 function formatUserId(primary: PublicKey, id: Uint8Array): Uint8Array {
   const prefix = Buffer.of(0xb4, 0, 0, 0, 0);
   prefix.writeUInt32BE(id.length, 1);
   return Buffer.concat([primary.hashed, prefix, id]);
-}
-
-async function takeSubkey(
-  queue: PacketQueue,
-  primary: PublicKey,
-  key: PublicKey,
-): Promise<Subkey> {
-  const signatures: SignaturePacket[] = [];
-  for (const signature of queue.signatures()) {
-    await verifyBinding(signature, primary, key);
-    signatures.push(signature);
-  }
-  const [revocations, bindings] = partition(
-    signatures,
-    signatureTypes.subkeyRevocation,
-  );
-  const binding = findNewest(bindings);
-  if (!binding) throw new Malformed("a subkey without a binding signature");
-  return { key, binding, revocations };
-}
-
-/** A subkey that may sign must have signed back, or anybody could claim it. Throws Malformed. */
-async function verifyBinding(
-  signature: SignaturePacket,
-  primary: PublicKey,
-  key: PublicKey,
-): Promise<void> {
-  const { subkeyBinding, subkeyRevocation } = signatureTypes;
-  if (signature.type !== subkeyBinding && signature.type !== subkeyRevocation)
-    throw new Malformed("a signature of another type after a subkey");
-  const signed = Buffer.concat([primary.hashed, key.hashed]);
-  if (!(await isMadeBy(signature, primary, signed)))
-    throw new Malformed("a subkey binding that does not verify");
-  if (((signature.keyFlags ?? 0) & signFlag) === 0) return;
-  const { crossSignature } = signature;
-  if (!crossSignature)
-    throw new Malformed("a signing subkey without a cross-signature");
-  if (!(await isMadeBy(crossSignature, key, signed)))
-    throw new Malformed("a cross-signature that does not verify");
-}
-
-async function findDirectSignature(
-  primary: PublicKey,
-  signatures: readonly SignaturePacket[],
-): Promise<SignaturePacket> {
-  const own = signatures.filter((one) => isIssuedBy(one, primary));
-  const newest = findNewest(own);
-  if (!newest || !(await isMadeBy(newest, primary, primary.hashed)))
-    throw new Malformed("a v6 key without a valid direct-key signature");
-  return newest;
 }
 
 /** The first of the newest. */

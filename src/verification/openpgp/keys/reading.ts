@@ -1,9 +1,13 @@
-import { readPackets } from "../packets/signature-packets.ts";
-import { Malformed, Refused, Unreadable } from "../packets/refusal.ts";
-import { signatureLimits } from "../packets/limits.ts";
+import type { Arithmetic } from "../packets/arithmetic.ts";
+import { PacketReader } from "../packets/packet-reader.ts";
+import {
+  Malformed,
+  Refused,
+  Unreadable,
+  UnsupportedData,
+} from "../packets/refusal.ts";
 import { unarmorSigningKeys } from "./armor.ts";
 import { assembleSigningKey } from "./assembly.ts";
-import { PacketQueue, type WholePacket } from "./queue.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 /**
@@ -11,15 +15,16 @@ import type { SigningKey } from "./signing-key.ts";
  * about itself is verified now. A key with a fault is passed over; unreadable octets, or no usable key, refuse the block.
  * `trimmed` is that of unarmorSigningKeys. Throws Refused.
  */
-export async function readSigningKeys(
+export function readSigningKeys(
   armored: string,
   trimmed: boolean,
-): Promise<readonly SigningKey[]> {
+  arithmetic: Arithmetic,
+): readonly SigningKey[] {
+  const reader = new PacketReader(unarmorSigningKeys(armored, trimmed));
   try {
-    const octets = unarmorSigningKeys(armored, trimmed);
-    return await readRing(new PacketQueue([...readPackets(octets)]));
+    return readRing(reader, arithmetic);
   } catch (error) {
-    if (error instanceof Malformed)
+    if (isFaultOfOneKey(error))
       throw new Refused(
         "unusable-key",
         `no signing key is usable: ${error.message}`,
@@ -33,38 +38,43 @@ export async function readSigningKeys(
   }
 }
 
-async function readRing(queue: PacketQueue): Promise<readonly SigningKey[]> {
+function readRing(
+  reader: PacketReader,
+  arithmetic: Arithmetic,
+): readonly SigningKey[] {
   const keys: SigningKey[] = [];
-  let fault: Malformed | undefined;
-  while (!queue.isEmpty) {
+  let fault: Error | undefined;
+  for (let isOver = false; !isOver;) {
     try {
-      keys.push(await assembleSigningKey(queue));
+      const key = assembleSigningKey(reader, arithmetic);
+      if (key) keys.push(key);
+      isOver = key === undefined;
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error;
+      if (!isFaultOfOneKey(error)) throw error;
       fault = error;
-      skipToPublicKey(queue);
+      isOver = !skipToPublicKey(reader);
     }
-    if (keys.length > signatureLimits.keys)
-      throw new Refused(
-        "limits",
-        `more than ${signatureLimits.keys} signing keys`,
-      );
   }
   if (keys.length === 0 && fault !== undefined) throw fault;
   return keys;
 }
 
-/** A second fault before the next key makes the whole block unreadable. */
-function skipToPublicKey(queue: PacketQueue): void {
-  try {
-    let packet = queue.take();
-    while (packet && !isPublicPrimary(packet)) packet = queue.take();
-    if (packet) queue.putBack();
-  } catch (error) {
-    throw error instanceof Malformed ? new Unreadable(error.message) : error;
-  }
+function isFaultOfOneKey(error: unknown): error is Error {
+  return error instanceof Malformed || error instanceof UnsupportedData;
 }
 
-function isPublicPrimary(packet: WholePacket): boolean {
-  return packet.kind === "key" && !packet.isSubkey && !packet.secret;
+/** False at the end. A second fault before the next key makes the whole block unreadable. */
+function skipToPublicKey(reader: PacketReader): boolean {
+  for (;;) {
+    try {
+      const packet = reader.next();
+      if (packet === undefined) return false;
+      if (packet.kind !== "key" || packet.isSubkey || packet.isSecret) continue;
+      reader.putBack(packet);
+      return true;
+    } catch (error) {
+      if (error instanceof UnsupportedData) continue;
+      throw error instanceof Malformed ? new Unreadable(error.message) : error;
+    }
+  }
 }

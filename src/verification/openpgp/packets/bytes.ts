@@ -1,60 +1,48 @@
-import { Unreadable } from "./refusal.ts";
+import { takeNumber, type Octets } from "./octets.ts";
 
-/** Takes fields from the front of `bytes`; throws Unreadable where they end too early. */
-export class ByteReader {
-  readonly #bytes: Uint8Array;
-  #position = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  get position(): number {
-    return this.#position;
-  }
-
-  get left(): number {
-    return this.#bytes.length - this.#position;
-  }
-
-  take(length: number): Uint8Array {
-    if (length > this.left)
-      throw new Unreadable(`${length} octets expected, ${this.left} there`);
-    this.#position += length;
-    return this.#bytes.subarray(this.#position - length, this.#position);
-  }
-
-  /** An unsigned big-endian number of 1 to 4 octets. */
-  number(octets: number): number {
-    return this.take(octets).reduce((sum, octet) => sum * 256 + octet, 0);
-  }
-}
-
-/** A multiprecision integer (RFC 9580, 3.2). */
+/** A multiprecision integer as it stands (RFC 9580, 3.2). */
 export interface Mpi {
   readonly bytes: Uint8Array;
   /** Significant bits of the value. */
   readonly bits: number;
-  /** False when its length field is neither the value's bits nor all bits of its octets. */
-  readonly exact: boolean;
 }
 
-export function readMpi(reader: ByteReader): Mpi {
-  const claimed = reader.number(2);
-  const bytes = reader.take(Math.ceil(claimed / 8));
-  const first = bytes.findIndex((octet) => octet !== 0);
+/** Throws Unreadable. */
+export function takeMpi(octets: Octets): Mpi {
+  const bytes = octets.take(Math.ceil(takeNumber(octets, 2) / 8));
+  const value = trimZeros(bytes);
   const bits =
-    first < 0
-      ? 0
-      : (bytes.length - first) * 8 - Math.clz32(bytes[first] ?? 0) + 24;
-  return {
-    bytes,
-    bits,
-    exact: claimed === bits || claimed === bytes.length * 8,
-  };
+    value.length === 0 ? 0 : value.length * 8 - Math.clz32(value[0] ?? 0) + 24;
+  return { bytes, bits };
+}
+
+/** Without leading zero octets. */
+export function trimZeros(bytes: Uint8Array): Uint8Array {
+  const first = bytes.findIndex((octet) => octet !== 0);
+  return first < 0 ? bytes.subarray(bytes.length) : bytes.subarray(first);
+}
+
+/** With leading zero octets up to `length`; undefined when it is longer. */
+export function padZeros(
+  bytes: Uint8Array,
+  length: number,
+): Uint8Array | undefined {
+  if (bytes.length > length) return undefined;
+  const padded = new Uint8Array(length);
+  padded.set(bytes, length - bytes.length);
+  return padded;
+}
+
+/** An unsigned big-endian field. */
+export function formatNumber(value: number, octets: number): Uint8Array {
+  const field = Buffer.alloc(octets);
+  field.writeUIntBE(value, 0, octets);
+  return field;
 }
 
 /** Upper-case hexadecimal. */
 export function formatHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex").toUpperCase();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    .toString("hex")
+    .toUpperCase();
 }

@@ -1,83 +1,54 @@
-import { createHash, ECDH } from "node:crypto";
-import { ByteReader, formatHex, readMpi, type Mpi } from "./bytes.ts";
+import { createHash } from "node:crypto";
+import { formatHex, formatNumber, takeMpi, type Mpi } from "./bytes.ts";
+import {
+  curves,
+  isOnCurve,
+  legacy25519,
+  type Curve,
+  type CurveUse,
+} from "./curves.ts";
+import { Recording, takeNumber, type Contents, type Octets } from "./octets.ts";
 import { Malformed, Unreadable, Unsupported } from "./refusal.ts";
 
 /** A primary key or subkey (RFC 9580, 5.5.2). */
-export interface PublicKey {
+export interface PublicKey extends KeyMaterial {
   readonly version: number;
   /** Seconds since 1970. */
   readonly createdAt: number;
   readonly algorithm: number;
   readonly fingerprint: string;
   readonly keyId: string;
-  /** The packet's body without any secret part. */
-  readonly body: Uint8Array;
   /** The octets that stand for this key in what is signed (RFC 9580, 5.2.4). */
   readonly hashed: Uint8Array;
-  /** The numbers of RSA (n, e), DSA (p, q, g, y) and ElGamal. */
+}
+
+interface KeyMaterial {
+  /** Of RSA (n, e), DSA (p, q, g, y) and ElGamal. */
   readonly numbers: readonly Mpi[];
-  /** Of ECDSA, by OpenSSL's name. */
-  readonly curve: string | undefined;
+  /** Of ECDSA, ECDH and legacy EdDSA, in hexadecimal. */
+  readonly curve?: string;
+  /** Of every elliptic curve, without the octet in front of legacy EdDSA's. */
+  readonly point?: Uint8Array;
 }
 
-type Material = Pick<PublicKey, "numbers" | "curve">;
-
-type CurveUse = "ecdsa" | "eddsa" | "ecdh";
-
-interface Curve {
-  readonly uses: readonly CurveUse[];
-  /** Of its points, with the leading octet, where a point has one size. */
-  readonly pointOctets?: number;
-  /** OpenSSL's name, for the check that a point is on the curve. */
-  readonly name?: string;
-}
-
-const weierstrass = (name: string): Curve => ({
-  uses: ["ecdsa", "ecdh"],
-  name,
-});
-
-const curves: Readonly<Record<string, Curve>> = {
-  "2A8648CE3D030107": weierstrass("prime256v1"),
-  "2B81040022": weierstrass("secp384r1"),
-  "2B81040023": weierstrass("secp521r1"),
-  "2B8104000A": weierstrass("secp256k1"),
-  "2B2403030208010107": weierstrass("brainpoolP256r1"),
-  "2B240303020801010B": weierstrass("brainpoolP384r1"),
-  "2B240303020801010D": weierstrass("brainpoolP512r1"),
-  "2B060104019755010501": { uses: ["ecdh"], pointOctets: 33 },
-  "2B656F": { uses: ["ecdh"], pointOctets: 57 },
-  "2B06010401DA470F01": { uses: ["eddsa"], pointOctets: 33 },
-  "2B6571": { uses: ["eddsa"], pointOctets: 58 },
-};
-const legacy25519 = ["2B060104019755010501", "2B06010401DA470F01"];
-
-/** `secret`: a secret key packet, whose secret part is left unread. Throws Malformed, Unsupported or Unreadable. */
-export function readPublicKey(packet: Uint8Array, secret: boolean): PublicKey {
-  const reader = new ByteReader(packet);
-  const version = reader.number(1);
-  const createdAt = reader.number(4);
-  const algorithm = reader.number(1);
+/** Leaves the rest of the packet unread. Throws Malformed, Unsupported, Unreadable or EndOfPackets. */
+export function readPublicKey(contents: Contents): PublicKey {
+  const head = contents.take(6);
+  const [version = 0] = head;
   if (version !== 4 && version !== 6)
     throw new Unsupported(`key version ${version}`);
-  if (version === 6) reader.take(4);
-  const materialStart = reader.position;
-  const { numbers, curve } = readMaterial(reader, version, algorithm);
-  if (!secret && reader.left > 0)
-    throw new Unreadable("octets after the key material");
-  const material = packet.subarray(materialStart, reader.position);
+  if (version === 6) contents.take(4);
+  const algorithm = head[5] ?? 0;
+  const { material, octets } = readMaterial(contents, version, algorithm);
   const body = Buffer.concat([
-    packet.subarray(0, 6),
-    version === 6 ? formatLength(material.length, 4) : Buffer.of(),
-    material,
+    head,
+    ...(version === 6 ? [formatNumber(octets.length, 4)] : []),
+    octets,
   ]);
+  const createdAt = Buffer.from(head).readUInt32BE(1);
   return {
-    version,
-    createdAt,
-    algorithm,
-    numbers,
-    curve,
-    body,
+    ...{ version, createdAt, algorithm },
+    ...material,
     ...identify(version, body),
   };
 }
@@ -88,7 +59,7 @@ function identify(
 ): Pick<PublicKey, "hashed" | "fingerprint" | "keyId"> {
   const hashed = Buffer.concat([
     Buffer.of(0x95 + version),
-    formatLength(body.length, version === 6 ? 4 : 2),
+    formatNumber(body.length, version === 6 ? 4 : 2),
     body,
   ]);
   const digest = createHash(version === 6 ? "sha256" : "sha1").update(hashed);
@@ -98,130 +69,121 @@ function identify(
   return { hashed, fingerprint, keyId };
 }
 
-function formatLength(length: number, octets: number): Buffer {
-  const field = Buffer.alloc(octets);
-  field.writeUIntBE(length, 0, octets);
-  return field;
-}
-
-const noNumbers: Material = { numbers: [], curve: undefined };
+/** Octets of the keys that have no fields: X25519, X448, Ed25519, Ed448. */
+const nativeOctets: Readonly<Record<number, number>> = {
+  25: 32,
+  26: 56,
+  27: 32,
+  28: 57,
+};
 
 function readMaterial(
-  reader: ByteReader,
+  contents: Contents,
   version: number,
   algorithm: number,
-): Material {
+): { readonly material: KeyMaterial; readonly octets: Uint8Array } {
+  const native = nativeOctets[algorithm];
+  if (native !== undefined) {
+    const point = contents.takeOrEnd(native);
+    return { material: { numbers: [], point }, octets: point };
+  }
+  const recording = new Recording(contents);
+  const material = readFields(recording, version, algorithm);
+  return { material, octets: recording.taken };
+}
+
+function readFields(
+  octets: Octets,
+  version: number,
+  algorithm: number,
+): KeyMaterial {
   switch (algorithm) {
     case 1:
     case 2:
     case 3:
-      return readRsa(reader);
+      return readRsa(octets);
     case 16:
-      return readNumbers(reader, 3);
+      return readNumbers(octets, 3);
     case 17:
-      return readNumbers(reader, 4);
+      return readNumbers(octets, 4);
     case 18:
-      return readEcdh(reader, version);
+      return readEcdh(octets, version);
     case 19:
-      return readEcdsa(reader);
+      return readEcdsa(octets);
     case 22:
-      return readEddsa(reader, version);
-    case 25:
-    case 27:
-      reader.take(32);
-      return noNumbers;
-    case 26:
-      reader.take(56);
-      return noNumbers;
-    case 28:
-      reader.take(57);
-      return noNumbers;
+      return readEddsa(octets, version);
     default:
       throw new Unsupported(`public key algorithm ${algorithm}`);
   }
 }
 
-function readNumbers(reader: ByteReader, count: number): Material {
-  const numbers = Array.from({ length: count }, () => readMpi(reader));
-  return { numbers, curve: undefined };
+function readNumbers(octets: Octets, count: number): KeyMaterial {
+  return { numbers: Array.from({ length: count }, () => takeMpi(octets)) };
 }
 
-function readRsa(reader: ByteReader): Material {
-  const material = readNumbers(reader, 2);
+function readRsa(octets: Octets): KeyMaterial {
+  const material = readNumbers(octets, 2);
   if ((material.numbers[1]?.bytes.length ?? 0) > 3)
     throw new Unsupported("an RSA exponent of more than 24 bits");
   return material;
 }
 
-function readEcdsa(reader: ByteReader): Material {
-  const oid = readObjectIdentifier(reader);
-  if (curves[oid] === undefined) throw unknownCurve(oid);
-  const point = readMpi(reader).bytes;
-  const { name } = findCurve(oid, "ecdsa");
+function readEcdsa(octets: Octets): KeyMaterial {
+  const curve = takeCurve(octets);
+  const point = takeMpi(octets).bytes;
+  const { name } = expectUse(curve, "ecdsa");
   if (name === undefined || !isOnCurve(point, name))
     throw new Unreadable("an ECDSA point that is not on its curve");
-  return { numbers: [], curve: name };
+  return { numbers: [], curve, point };
 }
 
-function isOnCurve(point: Uint8Array, curve: string): boolean {
-  if (point[0] !== 4) return false;
-  try {
-    ECDH.convertKey(point, curve);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function readEddsa(reader: ByteReader, version: number): Material {
+function readEddsa(octets: Octets, version: number): KeyMaterial {
   if (version === 6) throw new Malformed("legacy EdDSA in a v6 key");
-  const { pointOctets } = findCurve(readObjectIdentifier(reader), "eddsa");
-  const point = readMpi(reader).bytes;
+  const curve = takeCurve(octets);
+  const { pointOctets } = expectUse(curve, "eddsa");
+  const point = takeMpi(octets).bytes;
   if (point.length === 0) throw new Malformed("an empty EdDSA point");
   if (point[0] !== 0x40) throw new Unsupported("a compressed EdDSA point");
   if (point.length !== pointOctets)
     throw new Unreadable("an EdDSA point of another size");
-  return noNumbers;
+  return { numbers: [], curve, point: point.subarray(1) };
 }
 
-function readEcdh(reader: ByteReader, version: number): Material {
-  const oid = readObjectIdentifier(reader);
-  if (curves[oid] === undefined) throw unknownCurve(oid);
-  if (version === 6 && legacy25519.includes(oid))
+function readEcdh(octets: Octets, version: number): KeyMaterial {
+  const curve = takeCurve(octets);
+  if (version === 6 && legacy25519.includes(curve))
     throw new Malformed("legacy Curve25519 in a v6 key");
-  const point = readMpi(reader).bytes;
-  const [reserved, hash = 0, cipher = 0] = readPrefixed(reader);
-  const { pointOctets } = findCurve(oid, "ecdh");
-  const hashes = [8, 9, 10, 11, 12, 14];
+  const point = takeMpi(octets).bytes;
+  const [reserved, hash = 0, cipher = 0] = takePrefixed(octets);
+  const { pointOctets } = expectUse(curve, "ecdh");
   if (
     reserved !== 1 ||
-    !hashes.includes(hash) ||
+    ![8, 9, 10, 11, 12, 14].includes(hash) ||
     ![2, 3, 7, 8, 9].includes(cipher)
   )
     throw new Unsupported("key derivation parameters");
   if (pointOctets !== undefined && point.length !== pointOctets)
     throw new Unreadable("an ECDH point of another size");
-  return noNumbers;
+  return { numbers: [], curve, point };
 }
 
-function findCurve(oid: string, use: CurveUse): Curve {
-  const curve = curves[oid];
-  if (!curve?.uses.includes(use)) throw unknownCurve(oid);
+function takeCurve(octets: Octets): string {
+  const curve = formatHex(takePrefixed(octets));
+  if (curves[curve] === undefined) throw new Unsupported(`curve ${curve}`);
   return curve;
 }
 
-function unknownCurve(oid: string): Unsupported {
-  return new Unsupported(`curve ${oid}`);
-}
-
-function readObjectIdentifier(reader: ByteReader): string {
-  return formatHex(readPrefixed(reader));
+function expectUse(name: string, use: CurveUse): Curve {
+  const curve = curves[name];
+  if (!curve?.uses.includes(use))
+    throw new Unsupported(`curve ${name} for ${use}`);
+  return curve;
 }
 
 /** A field after one octet of its length; 0 and 255 are reserved (RFC 9580, 9.2). */
-function readPrefixed(reader: ByteReader): Uint8Array {
-  const length = reader.number(1);
+function takePrefixed(octets: Octets): Uint8Array {
+  const length = takeNumber(octets, 1);
   if (length === 0 || length === 255)
     throw new Unsupported("a reserved length");
-  return reader.take(length);
+  return octets.take(length);
 }

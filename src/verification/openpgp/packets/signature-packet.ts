@@ -1,11 +1,12 @@
-import { ByteReader, readMpi, type Mpi } from "./bytes.ts";
-import { Malformed, Unreadable, Unsupported } from "./refusal.ts";
+import { formatNumber, takeMpi } from "./bytes.ts";
+import { Contents, OctetSource, takeNumber } from "./octets.ts";
+import { Malformed, Unsupported } from "./refusal.ts";
 import {
-  issuerTypes,
-  readProperties,
+  embeddedSignature,
+  readSubpacket,
   splitSubpackets,
+  unhashedTypes,
   type SignatureProperties,
-  type Subpacket,
 } from "./subpackets.ts";
 
 /** Signature types (RFC 9580, 5.2.1). */
@@ -21,20 +22,32 @@ export const signatureTypes = {
 } as const;
 
 /** A signature packet of version 4 or 6 (RFC 9580, 5.2.3); nothing in it is verified. */
-export interface SignaturePacket extends Readonly<
-  Omit<SignatureProperties, "embedded" | "createdAt">
-> {
+export interface SignaturePacket
+  extends SignatureHead, Readonly<Omit<SignatureProperties, "createdAt">> {
+  readonly createdAt: number;
+  /** The signature of a signing subkey over its primary. */
+  readonly crossSignature: SignaturePacket | undefined;
+  /** What is hashed before the signed octets (version 6) and after them. */
+  readonly salt: Uint8Array;
+  readonly trailer: Uint8Array;
+  /** The first two octets of the hash. */
+  readonly hashStart: Uint8Array;
+  /** The numbers as they stand, or the one value of Ed25519 and Ed448. */
+  readonly values: readonly Uint8Array[];
+}
+
+interface SignatureHead {
   readonly version: number;
   readonly type: number;
   readonly algorithm: number;
   readonly hash: number;
-  readonly createdAt: number;
-  /** The signature of a signing subkey over its primary. */
-  readonly crossSignature: SignaturePacket | undefined;
-  readonly issuers: readonly Subpacket[];
-  readonly unhashed: readonly Subpacket[];
-  readonly numbers: readonly Mpi[];
-  readonly body: Uint8Array;
+}
+
+interface Areas {
+  readonly version: number;
+  readonly depth: number;
+  readonly properties: SignatureProperties;
+  crossSignature: SignaturePacket | undefined;
 }
 
 export const sha1 = 2;
@@ -57,86 +70,115 @@ const numbersOf: Readonly<Record<number, number>> = {
 };
 const nativeOctets: Readonly<Record<number, number>> = { 27: 64, 28: 114 };
 
-/** Throws Malformed, Unsupported or Unreadable. */
+/** Of signatures within signatures; go-crypto has no limit, and no client makes more than one. */
+const deepest = 16;
+
+/** Leaves the rest of the packet unread. Throws Malformed, Unsupported, Unreadable or EndOfPackets. */
 export function readSignaturePacket(
-  body: Uint8Array,
-  isEmbedded = false,
+  contents: Contents,
+  depth = 0,
 ): SignaturePacket {
-  const reader = new ByteReader(body);
-  const head = readHead(reader);
+  const { head, octets } = readHead(contents);
   const { version } = head;
-  const hashed = readArea(reader, version);
-  // In this order: what is wrong with the hashed area counts before the rest.
-  readProperties(version, hashed, []);
-  const unhashed = readArea(reader, version);
-  const {
-    embedded,
-    createdAt = 0,
-    ...properties
-  } = readProperties(version, hashed, unhashed);
-  const crossSignature = embedded && readCrossSignature(embedded, isEmbedded);
-  reader.take(2);
-  if (version === 6) readSalt(reader, head.hash);
-  const numbers = readNumbers(reader, head.algorithm);
-  if (reader.left > 0) throw new Unreadable("octets after the signature");
+  const areas: Areas = {
+    ...{ version, depth, properties: {}, crossSignature: undefined },
+  };
+  const length = version === 6 ? 4 : 2;
+  const hashedLength = octets.subarray(4);
+  const hashed = contents.take(
+    takeNumber(new OctetSource(hashedLength), length),
+  );
+  readHashed(areas, hashed);
+  readUnhashed(areas, contents.take(takeNumber(contents, length)));
+  const hashStart = contents.take(2);
+  const salt = version === 6 ? takeSalt(contents, head.hash) : Buffer.of();
+  const values = takeValues(contents, head.algorithm);
+  const { createdAt = 0, ...properties } = areas.properties;
+  const { crossSignature } = areas;
+  const trailer = formatTrailer(version, octets, hashed);
   return {
     ...head,
     ...properties,
-    createdAt,
-    crossSignature,
-    unhashed,
-    numbers,
-    body,
-    issuers: [...hashed, ...unhashed].filter(({ type }) =>
-      issuerTypes.includes(type),
-    ),
+    ...{ createdAt, crossSignature, salt, trailer, hashStart, values },
   };
 }
 
-function readHead(
-  reader: ByteReader,
-): Pick<SignaturePacket, "version" | "type" | "algorithm" | "hash"> {
-  const version = reader.number(1);
+/** `octets`: the head with the length of the hashed area. */
+function readHead(contents: Contents): {
+  readonly head: SignatureHead;
+  readonly octets: Uint8Array;
+} {
+  const version = takeNumber(contents, 1);
   if (version !== 4 && version !== 6)
     throw new Unsupported(`signature version ${version}`);
-  const type = reader.number(1);
-  const algorithm = reader.number(1);
-  const hash = reader.number(1);
+  const rest = contents.take(version === 6 ? 7 : 5);
+  const [type = 0, algorithm = 0, hash = 0] = rest;
   if (numbersOf[algorithm] === undefined)
     throw new Unsupported(`signature algorithm ${algorithm}`);
   if (saltOctets[hash] === undefined && !(version === 4 && hash === sha1))
     throw new Unsupported(`hash algorithm ${hash}`);
-  return { version, type, algorithm, hash };
+  const octets = Buffer.concat([Buffer.of(version), rest]);
+  return { head: { version, type, algorithm, hash }, octets };
 }
 
-function readArea(reader: ByteReader, version: number): readonly Subpacket[] {
-  return splitSubpackets(reader.take(reader.number(version === 6 ? 4 : 2)));
+function formatTrailer(
+  version: number,
+  head: Uint8Array,
+  hashed: Uint8Array,
+): Uint8Array {
+  const length = formatNumber(head.length + hashed.length, 4);
+  return Buffer.concat([head, hashed, Buffer.of(version, 0xff), length]);
 }
 
-function readSalt(reader: ByteReader, hash: number): void {
-  const octets = reader.number(1);
-  if (octets !== saltOctets[hash])
-    throw new Malformed("a salt of the wrong size");
-  reader.take(octets);
+function readHashed(areas: Areas, area: Uint8Array): void {
+  const { version, properties } = areas;
+  for (const subpacket of splitSubpackets(area)) {
+    if (subpacket.type === embeddedSignature)
+      readEmbedded(areas, subpacket.content);
+    else if (version === 6 && subpacket.type === 16)
+      throw new Malformed("a hashed issuer key ID in a v6 signature");
+    else readSubpacket(properties, version, subpacket);
+  }
+  if (properties.createdAt === undefined)
+    throw new Malformed("a signature without a creation time");
 }
 
-function readNumbers(reader: ByteReader, algorithm: number): readonly Mpi[] {
-  reader.take(nativeOctets[algorithm] ?? 0);
-  return Array.from({ length: numbersOf[algorithm] ?? 0 }, () =>
-    readMpi(reader),
-  );
+function readUnhashed(areas: Areas, area: Uint8Array): void {
+  for (const subpacket of splitSubpackets(area)) {
+    if (!unhashedTypes.includes(subpacket.type)) continue;
+    if (subpacket.type === embeddedSignature)
+      readEmbedded(areas, subpacket.content);
+    else readSubpacket(areas.properties, areas.version, subpacket);
+  }
 }
 
-function readCrossSignature(
-  body: Uint8Array,
-  isEmbedded: boolean,
-): SignaturePacket {
-  if (isEmbedded)
-    throw new Malformed("a signature embedded in an embedded one");
-  const signature = readSignaturePacket(body, true);
+function readEmbedded(areas: Areas, octets: Uint8Array): void {
+  if (areas.crossSignature !== undefined)
+    throw new Malformed("two embedded signatures");
+  if (areas.depth >= deepest)
+    throw new Malformed(`signatures embedded deeper than ${deepest}`);
+  const contents = new Contents(new OctetSource(octets));
+  const signature = readSignaturePacket(contents, areas.depth + 1);
   if (signature.type !== signatureTypes.primaryKeyBinding)
     throw new Malformed("an embedded signature of the wrong type");
-  return signature;
+  areas.crossSignature = signature;
+}
+
+function takeSalt(contents: Contents, hash: number): Uint8Array {
+  const length = takeNumber(contents, 1);
+  if (length !== saltOctets[hash])
+    throw new Malformed("a salt of the wrong size");
+  return contents.take(length);
+}
+
+function takeValues(
+  contents: Contents,
+  algorithm: number,
+): readonly Uint8Array[] {
+  const native = nativeOctets[algorithm];
+  if (native !== undefined) return [contents.takeOrEnd(native)];
+  const count = numbersOf[algorithm] ?? 0;
+  return Array.from({ length: count }, () => takeMpi(contents).bytes);
 }
 
 /** Whether the signature names this key; the fingerprint decides where there is one. */

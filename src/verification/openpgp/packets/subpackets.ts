@@ -20,67 +20,47 @@ export interface SignatureProperties {
   keyFlags?: number;
   revocationReason?: number;
   hasCriticalNotation?: boolean;
-  embedded?: Uint8Array;
 }
 
-/** Issuer key ID and issuer fingerprint. */
-export const issuerTypes = [16, 33];
+export const embeddedSignature = 32;
 
 /** What is read in the unhashed area: issuers and an embedded signature. */
-export const unhashedTypes = [...issuerTypes, 32];
+export const unhashedTypes = [16, 33, embeddedSignature];
 
-/** Throws Malformed. */
-export function splitSubpackets(area: Uint8Array): readonly Subpacket[] {
-  const subpackets: Subpacket[] = [];
-  let rest = Buffer.from(area);
-  while (rest.length > 0) {
-    const { length, header } = readLength(rest);
-    const end = header + length;
-    if (length === 0 || end > rest.length)
+/** One after the other, so that what is before a fault counts first. Throws Malformed. */
+export function* splitSubpackets(area: Uint8Array): Generator<Subpacket> {
+  const octets = Buffer.from(area.buffer, area.byteOffset, area.length);
+  for (let start = 0; start < octets.length;) {
+    const { length, header } = readLength(octets, start);
+    const end = start + header + length;
+    if (length === 0 || end > octets.length)
       throw new Malformed("a signature subpacket of the wrong length");
-    const first = rest[header] ?? 0;
-    subpackets.push({
+    const first = octets[start + header] ?? 0;
+    yield {
       type: first & 0x7f,
       critical: first >= 0x80,
-      content: rest.subarray(header + 1, end),
-    });
-    rest = rest.subarray(end);
+      content: octets.subarray(start + header + 1, end),
+    };
+    start = end;
   }
-  return subpackets;
 }
 
-function readLength(rest: Buffer): { length: number; header: number } {
-  const first = rest[0] ?? 0;
+function readLength(
+  octets: Buffer,
+  start: number,
+): { length: number; header: number } {
+  const first = octets[start] ?? 0;
   if (first < 192) return { length: first, header: 1 };
   const header = first < 255 ? 2 : 5;
-  if (rest.length < header)
+  if (octets.length < start + header)
     throw new Malformed("a truncated signature subpacket");
   return header === 2
-    ? { length: rest.readUInt16BE(0) - 0xc000 + 192, header }
-    : { length: rest.readUInt32BE(1), header };
+    ? { length: octets.readUInt16BE(start) - 0xc000 + 192, header }
+    : { length: octets.readUInt32BE(start + 1), header };
 }
 
-/** Later subpackets override earlier ones, the unhashed area the hashed one. Throws Malformed or Unsupported. */
-export function readProperties(
-  version: number,
-  hashed: readonly Subpacket[],
-  unhashed: readonly Subpacket[],
-): SignatureProperties {
-  const properties: SignatureProperties = {};
-  for (const subpacket of hashed) {
-    if (version === 6 && subpacket.type === 16)
-      throw new Malformed("a hashed issuer key ID in a v6 signature");
-    readSubpacket(properties, version, subpacket);
-  }
-  if (properties.createdAt === undefined)
-    throw new Malformed("a signature without a creation time");
-  for (const subpacket of unhashed)
-    if (unhashedTypes.includes(subpacket.type))
-      readSubpacket(properties, version, subpacket);
-  return properties;
-}
-
-function readSubpacket(
+/** Takes one subpacket over, but for an embedded signature; later ones override earlier ones. Throws Malformed or Unsupported. */
+export function readSubpacket(
   properties: SignatureProperties,
   version: number,
   { type, critical, content }: Subpacket,
@@ -117,11 +97,6 @@ function readSubpacket(
     case 29:
       if (content.length === 0) throw wrongLength(type);
       properties.revocationReason = content[0] ?? 0;
-      return;
-    case 32:
-      if (properties.embedded !== undefined)
-        throw new Malformed("two embedded signatures");
-      properties.embedded = content;
       return;
     case 33:
       readFingerprint(properties, content);

@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { decideSignature } from "../../../src/verification/openpgp/signature.ts";
+import { effort } from "../../effort.ts";
+import { now } from "./certificates.ts";
+import { QuestionSource, type Question } from "./generated-questions.ts";
+import { Random } from "./random.ts";
+
+/** Terraform's own library, built from reference/ with `go build`. */
+const reference = process.env.PROVENDER_OPENPGP_REFERENCE ?? "";
+const count = 300 * effort;
+const atOnce = 300;
+/** How often a question is asked again whose answer depends on the order of a map. */
+const repeats = 16;
+
+if (reference === "")
+  console.warn(
+    "SKIPPED: decisions are not compared with go-crypto, since PROVENDER_OPENPGP_REFERENCE names no program built from reference/.",
+  );
+
+function askReference(questions: readonly Question[]): readonly string[] {
+  const input = questions.map(({ keys, document, signature }) =>
+    JSON.stringify({
+      Keys: keys,
+      Document: document.toString("base64"),
+      Signature: signature.toString("base64"),
+      Now: now.getTime() / 1000,
+    }),
+  );
+  const { stdout, status } = spawnSync(reference, {
+    input: input.join("\n"),
+    maxBuffer: 2 ** 28,
+  });
+  expect(status).toBe(0);
+  const lines = stdout.toString().trim().split("\n");
+  return lines.map((line) => outcomeOf(JSON.parse(line) as string));
+}
+
+/** A crash of the client refuses too. */
+function outcomeOf(answer: string): string {
+  return /^(?:refused|crash)/.test(answer) ? "refused" : answer;
+}
+
+function ask(question: Question): string {
+  const decision = decideSignature({ ...question, profile: "terraform", now });
+  if (decision.accepted) return decision.validity;
+  return decision.reason === "signature-expired" ? "sigExpired" : "refused";
+}
+
+/** Equal user IDs: go-crypto says now this, now that. */
+function isOneAnswer(question: Question, ours: string): boolean {
+  const again = Array.from({ length: repeats }, () => question);
+  return askReference(again).includes(ours);
+}
+
+describe.skipIf(reference === "")("generated keys and signatures", () => {
+  it(
+    `are decided as go-crypto decides them: ${count} of them`,
+    { timeout: 60_000 + 100 * count },
+    () => {
+      const seed = Number(process.env.PROVENDER_SEED ?? Date.now() % 1e9);
+      const source = new QuestionSource(new Random(seed));
+      const tally: Record<string, number> = {};
+      for (let done = 0; done < count; done += atOnce) {
+        const questions = Array.from({ length: atOnce }, () => source.next());
+        const answers = askReference(questions);
+        for (const [index, question] of questions.entries()) {
+          const theirs = answers[index] ?? "";
+          const ours = ask(question);
+          tally[theirs] = (tally[theirs] ?? 0) + 1;
+          if (ours === theirs || isOneAnswer(question, ours)) continue;
+          const { keys } = question;
+          const signature = question.signature.toString("base64");
+          expect({ seed, keys, signature, ours }).toEqual(theirs);
+        }
+      }
+      console.info(`seed ${seed}:`, tally);
+      expect(Object.keys(tally).sort()).toEqual([
+        "keyExpired",
+        "ok",
+        "refused",
+        "sigExpired",
+      ]);
+    },
+  );
+});
