@@ -11,7 +11,7 @@ const reference = process.env.PROVENDER_OPENPGP_REFERENCE ?? "";
 const count = 300 * effort;
 const atOnce = 300;
 /** How often a question is asked again whose answer depends on the order of a map. */
-const repeats = 16;
+const repeats = 96;
 
 if (reference === "")
   console.warn(
