@@ -54,3 +54,29 @@ export function trendOf(samples: readonly Sample[]): Trend {
     growth: perHour === undefined ? undefined : perHour * hours,
   };
 }
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** What the fitted line of the last half hour rises by in an hour; undefined for runs of less than an hour. */
+export function lateSlopeOf(samples: readonly Sample[]): number | undefined {
+  const end = endOf(samples);
+  if (end < hour - minute) return undefined;
+  const late = samples.filter(([at]) => at >= end - hour / 2);
+  return slopePerHour(floorOf(late, span));
+}
+
+/** What is held at the end of the second hour beyond what is at the end of the first; undefined for shorter runs. */
+export function secondHourOf(samples: readonly Sample[]): number | undefined {
+  if (endOf(samples) < 2 * hour - minute) return undefined;
+  const meanBefore = (end: number) => {
+    const some = samples.filter(([at]) => at >= end - hour / 4 && at < end);
+    const floor = floorOf(some, span).map(([, value]) => value);
+    return floor.reduce((sum, value) => sum + value, 0) / floor.length;
+  };
+  return meanBefore(2 * hour) - meanBefore(hour);
+}
+
+function endOf(samples: readonly Sample[]): number {
+  return samples.at(-1)?.[0] ?? 0;
+}

@@ -1,7 +1,13 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { expect, it } from "vitest";
-import { floorOf, slopePerHour, trendOf } from "../soak/trend.ts";
+import { describe, expect, it } from "vitest";
+import {
+  floorOf,
+  lateSlopeOf,
+  secondHourOf,
+  slopePerHour,
+  trendOf,
+} from "../soak/trend.ts";
 
 const program = join(import.meta.dirname, "..", "soak", "soak.ts");
 
@@ -53,4 +59,33 @@ it("a short run tells no slope", () => {
       [100_000, 900],
     ]).growth,
   ).toBeUndefined();
+});
+
+describe("a run of two hours", () => {
+  const samples = (valueAt: (minute: number) => number) =>
+    Array.from(
+      { length: 7_200 },
+      (_, second) => [second * 1_000, valueAt(second / 60)] as const,
+    );
+
+  it("may fill its caches in the first half hour", () => {
+    const run = samples((minute) => 200 + Math.min(minute, 30));
+    expect(lateSlopeOf(run)).toBeCloseTo(0);
+    expect(secondHourOf(run)).toBeCloseTo(0);
+    expect(lateSlopeOf(run.slice(0, 3_600))).toBeCloseTo(0);
+  });
+
+  it("is told by what it holds later", () => {
+    const run = samples((minute) => 200 + minute / 2);
+    expect(lateSlopeOf(run)).toBeCloseTo(30);
+    expect(secondHourOf(run)).toBeCloseTo(30);
+  });
+
+  it("is no run of ten minutes", () => {
+    const run = samples((minute) => 200 + minute).slice(0, 600);
+    expect([lateSlopeOf(run), secondHourOf(run)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
 });
