@@ -12,7 +12,7 @@ import type { Outcome } from "./answer.ts";
 import { FairShare, type ShareLimits, type Turn } from "./fair-share.ts";
 import { readStored } from "./stored-archive.ts";
 import { ArchiveDownload, type ReadableArchive } from "./archive-download.ts";
-import type { DownloadSteps } from "./download-steps.ts";
+import type { Reserve } from "./download-steps.ts";
 
 export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
@@ -56,7 +56,7 @@ export class ArchiveCache {
   readonly #blobs: BlobStore;
   readonly #limits: ArchiveLimits;
   readonly #events: ArchiveEvents;
-  readonly #reserve: DownloadSteps["reserve"];
+  readonly #reserve: Reserve | undefined;
   readonly #downloads = new Map<TrustedSha256, ArchiveDownload>();
   readonly #share: FairShare;
   readonly #closing = new AbortController();
@@ -70,7 +70,7 @@ export class ArchiveCache {
     blobs: BlobStore,
     limits: ArchiveLimits,
     events: ArchiveEvents,
-    reserve?: DownloadSteps["reserve"],
+    reserve?: Reserve,
   ) {
     this.#blobs = blobs;
     this.#reserve = reserve;

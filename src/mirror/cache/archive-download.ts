@@ -9,8 +9,8 @@ import { classifyFileFailure } from "../../store/file-failure.ts";
 import type { Spool, SpoolReader } from "../../store/blobs/spool.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import {
+  makeRoom,
   noRoom,
-  roomStep,
   type DownloadSteps,
   type Room,
 } from "./download-steps.ts";
@@ -188,7 +188,7 @@ export class ArchiveDownload {
   ): Promise<void> {
     const spool = this.#spool;
     if (steps.reserve !== undefined) {
-      this.#room = await steps.reserve(size ?? roomStep, () => spool.written);
+      this.#room = await steps.reserve(size, () => spool.written);
       if (this.#room === undefined) {
         this.#pass(noRoom, steps);
         return;
@@ -199,12 +199,11 @@ export class ArchiveDownload {
       .catch((error: unknown) => this.#passIfDiskFails(error, steps));
   }
 
-  /** Only an archive of unknown length needs more than it has. */
   async #makeRoom(coming: number, steps: DownloadSteps): Promise<void> {
     const room = this.#room;
     if (room === undefined || this.isPassing) return;
-    if (this.received + coming <= room.size) return;
-    if (!(await room.grow(roomStep))) this.#pass(noRoom, steps);
+    if (!(await makeRoom(room, this.#size, this.received, coming)))
+      this.#pass(noRoom, steps);
   }
 
   async #append(chunk: Uint8Array, steps: DownloadSteps): Promise<void> {

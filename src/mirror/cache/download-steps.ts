@@ -1,6 +1,3 @@
-/** What is reserved at once for an archive of unknown length. */
-export const roomStep = 64 * 1024 * 1024;
-
 /** What the cache wants to know of a download, in this order. */
 export interface DownloadSteps {
   /** Before any reader gets the last byte. */
@@ -14,18 +11,45 @@ export interface DownloadSteps {
   readonly proceed?: () => Promise<void>;
   /** Throws StoreFull when no more archives may pass without being stored. */
   readonly expectPassing?: () => void;
-  /** Room for so many bytes; undefined when there is none. There always is by default. */
-  readonly reserve?: (
-    size: number,
-    written: () => number,
-  ) => Promise<Room | undefined>;
+  /** There is room for everything by default. */
+  readonly reserve?: Reserve;
 }
 
-/** What was reserved for one archive. */
+/**
+ * Opens the account of one archive; `size` is what was announced, which nobody
+ * has to keep to, and `written` the bytes that the disk has. Undefined when so
+ * much could not be stored whatever left for it.
+ */
+export type Reserve = (
+  size: number | undefined,
+  written: () => number,
+) => Promise<Room | undefined>;
+
+/** What is reserved for one archive, nothing at first. */
 export interface Room {
+  /** Bytes. */
   readonly size: number;
-  grow(bytes: number): Promise<boolean>;
+  /** By `most` bytes where nobody has to leave for that, else by `least`; false when there is no room for those. */
+  grow(least: number, most: number): Promise<boolean>;
   release(): void;
+}
+
+const step = 8 * 1024 * 1024;
+
+/**
+ * Sees to it that what is written fits with what comes. Others leave the store
+ * for bytes that are here, and not for what is only announced.
+ */
+export async function makeRoom(
+  room: Room,
+  announced: number | undefined,
+  written: number,
+  coming: number,
+): Promise<boolean> {
+  const missing = written + coming - room.size;
+  if (missing <= 0) return true;
+  const rest = (announced ?? Infinity) - room.size;
+  return room.grow(missing, Math.max(missing, Math.min(step, rest)));
 }
 
 export const noRoom = new Error("its disk is full, or as full as it may be");

@@ -13,11 +13,7 @@ import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts"
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import {
-  noRoom,
-  roomStep,
-  type DownloadSteps,
-} from "../cache/download-steps.ts";
+import { makeRoom, noRoom, type Reserve } from "../cache/download-steps.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
@@ -38,7 +34,7 @@ export class LearntDigests {
   readonly #blobs: BlobStore;
   readonly #records: RecordStore;
   readonly #hashes: PackageHashes;
-  readonly #reserve: Required<DownloadSteps>["reserve"];
+  readonly #reserve: Reserve;
   readonly #learning = new Map<string, Promise<void>>();
   readonly #limit = pLimit(atOnce);
 
@@ -46,7 +42,7 @@ export class LearntDigests {
     blobs: BlobStore,
     records: RecordStore,
     hashes: PackageHashes,
-    reserve: Required<DownloadSteps>["reserve"],
+    reserve: Reserve,
   ) {
     this.#reserve = reserve;
     this.#blobs = blobs;
@@ -107,14 +103,14 @@ export class LearntDigests {
     readonly isNew: boolean;
   }> {
     const spool = await this.#blobs.createSpool();
-    const expected = size ?? roomStep;
-    const room = await this.#reserve(expected, () => spool.written);
+    const room = await this.#reserve(size, () => spool.written);
     try {
       for await (const chunk of body) {
-        const needed = spool.written + chunk.length;
-        const fits = room !== undefined && needed <= room.size;
-        if (!fits && !(await room?.grow(roomStep)))
-          throw new StoreFull(noRoom.message);
+        const { written } = spool;
+        const fits =
+          room !== undefined &&
+          (await makeRoom(room, size, written, chunk.length));
+        if (!fits) throw new StoreFull(noRoom.message);
         await spool.append(chunk);
       }
       const sha256 = spool.digest();

@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { Room } from "../cache/download-steps.ts";
 import { orderByUse, type UsedBlob } from "./eviction-order.ts";
 
 /** In bytes; `maxSize` is undefined for unlimited. */
@@ -15,15 +16,6 @@ export interface RetentionParts {
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
-}
-
-/** Room for one archive on its way into the store; give it back when it is in or will not be. */
-export interface Reservation {
-  /** Bytes. */
-  readonly size: number;
-  /** More, for an archive whose length nobody announced; false when there is none. */
-  grow(bytes: number): Promise<boolean>;
-  release(): void;
 }
 
 export interface StoreFigures {
@@ -42,7 +34,7 @@ const leastFiles = 16;
 /** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
 const manyArchives = 1_000;
 
-/** What is kept: room is reserved before an archive comes, and made by evicting the least recently used. */
+/** What is kept: room is reserved as the bytes of an archive come, and made by evicting the least recently used. */
 export class Retention {
   readonly #parts: RetentionParts;
   readonly #held = new Set<Held>();
@@ -53,25 +45,24 @@ export class Retention {
     this.#parts = parts;
   }
 
-  /** Undefined when there is no room and none can be made; `written` are the bytes that the disk has of it already. */
+  /** The account of one archive that is announced with so many bytes; undefined when they could not be stored whatever left. */
   async reserve(
-    size: number,
+    announced: number | undefined,
     written: () => number,
-  ): Promise<Reservation | undefined> {
+  ): Promise<Room | undefined> {
+    const fits = await this.#turn(() => this.#couldFit(announced ?? 0)).catch(
+      () => false,
+    );
+    if (!fits) return undefined;
     const held: Held = { size: 0, written };
     this.#held.add(held);
-    const release = () => void this.#held.delete(held);
-    const grow = (bytes: number) => this.#turn(() => this.#extend(held, bytes));
-    if (!(await grow(size).catch(() => false))) {
-      release();
-      return undefined;
-    }
     return {
       get size() {
         return held.size;
       },
-      grow,
-      release,
+      grow: (least, most) =>
+        this.#turn(() => this.#extend(held, least, most)).catch(() => false),
+      release: () => void this.#held.delete(held),
     };
   }
 
@@ -105,8 +96,10 @@ export class Retention {
     return this.#measured && { ...this.#measured, freeBytes };
   }
 
-  async #extend(held: Held, bytes: number): Promise<boolean> {
-    const missing = await this.#findMissing(bytes);
+  async #extend(held: Held, least: number, most: number): Promise<boolean> {
+    const fits = (await this.#findMissing(most)) <= 0;
+    const bytes = fits ? most : least;
+    const missing = fits ? 0 : await this.#findMissing(least);
     if (missing > 0 && !(await this.#evict(missing))) return false;
     held.size += bytes;
     return true;
@@ -125,13 +118,18 @@ export class Retention {
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
   }
 
+  /** Evicts nothing. */
+  async #couldFit(bytes: number): Promise<boolean> {
+    const missing = await this.#findMissing(bytes);
+    return missing <= 0 || (await this.#listLeaving(missing)) !== undefined;
+  }
+
   /** False when that much cannot leave. */
   async #evict(bytes: number): Promise<boolean> {
-    const { blobs, limits, listIrreplaceable, onEvicted } = this.#parts;
-    if (limits.maxSize === undefined || bytes === Infinity) return false;
-    const order = await orderByUse(blobs, await listIrreplaceable());
-    if (sumOf(order) < bytes) return false;
-    const spare = order.length > manyArchives ? limits.maxSize / 100 : 0;
+    const { blobs, limits, onEvicted } = this.#parts;
+    const order = await this.#listLeaving(bytes);
+    if (order === undefined) return false;
+    const spare = order.length > manyArchives ? (limits.maxSize ?? 0) / 100 : 0;
     let left = bytes + spare;
     for (const blob of order) {
       if (left <= 0) break;
@@ -141,6 +139,14 @@ export class Retention {
       onEvicted(blob);
     }
     return true;
+  }
+
+  /** What may leave, in this order; undefined when it is not so much. */
+  async #listLeaving(bytes: number): Promise<readonly UsedBlob[] | undefined> {
+    const { blobs, limits, listIrreplaceable } = this.#parts;
+    if (limits.maxSize === undefined || bytes === Infinity) return undefined;
+    const order = await orderByUse(blobs, await listIrreplaceable());
+    return sumOf(order) < bytes ? undefined : order;
   }
 
   #noteRemoved(size: number): void {

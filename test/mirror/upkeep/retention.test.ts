@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { cut, hang } from "../../fakes/faults.ts";
 import { openOnce } from "../../fakes/fetching.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
@@ -25,6 +27,7 @@ beforeAll(async () => {
   authority = await createAuthority();
   registry = await startRegistry({ authority });
 });
+afterEach(() => registry.heal());
 afterAll(() => registry.stop());
 
 /** A mirror that has room for a little more than two archives. */
@@ -168,6 +171,60 @@ describe("storage.maxSize", () => {
         { timeout: 20_000 },
       )
       .toEqual([true, false, true]);
+    await mirror.stop();
+  });
+});
+
+describe("an archive that is only announced", () => {
+  async function startFull() {
+    const mirror = await start();
+    const kept = [await publish(), await publish()];
+    for (const release of kept) await keep(mirror, release);
+    return { mirror, kept };
+  }
+
+  it.each([0, 1, 100 * KiB])(
+    "makes nobody leave while %i bytes of it have come, and is stored when all have",
+    async (bytes) => {
+      const { mirror, kept } = await startFull();
+      const large = await publish("1.0.0", 900 * KiB);
+      const held = barrier();
+      registry.script("archive", held.afterBytes(bytes));
+      const answer = mirror.get(pathOf(large));
+      await held.reached;
+      await mirror.get("/metrics");
+      expect(storedOf(mirror, kept)).toEqual([true, true]);
+      registry.heal();
+      held.release();
+      expect((await answer).complete).toBe(true);
+      await keep(mirror, large);
+      expect(storedOf(mirror, kept)).toEqual([false, false]);
+      await mirror.stop();
+    },
+  );
+
+  it.each([
+    ["is cut", cut(10 * KiB)],
+    ["stands still", hang],
+  ])("and then %s has made nobody leave", async (_, fault) => {
+    const { mirror, kept } = await startFull();
+    const large = await publish("1.0.0", 900 * KiB);
+    registry.script("archive", fault);
+    const answer = await mirror.get(pathOf(large));
+    expect(answer.status === 200 && answer.complete).toBe(false);
+    expect(storedOf(mirror, kept)).toEqual([true, true]);
+    await mirror.stop();
+  });
+
+  it("keeps to storage.maxSize beside others that come at once", async () => {
+    const { mirror } = await startFull();
+    const many = await Promise.all(Array.from({ length: 8 }, () => publish()));
+    await Promise.all(many.map((release) => take(mirror, release)));
+    const last = await publish();
+    await keep(mirror, last);
+    const bytes = await metric(mirror, "provender_store_bytes");
+    expect(bytes).toBeLessThanOrEqual(1000 * KiB);
+    expect(isStored(mirror, last)).toBe(true);
     await mirror.stop();
   });
 });
