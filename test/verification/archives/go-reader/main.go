@@ -112,8 +112,7 @@ func readZip(archive []byte, told *answer) error {
 	if err != nil {
 		return err
 	}
-	last := map[string]string{}
-	names := []string{}
+	told.H1 = hash(reader)
 	for _, file := range reader.File {
 		read := member{Name: []byte(file.Name), Kind: "file"}
 		if file.FileInfo().IsDir() {
@@ -131,14 +130,30 @@ func readZip(archive []byte, told *answer) error {
 			return err
 		}
 		told.Members = append(told.Members, read)
+	}
+	return nil
+}
+
+// As dirhash does it: a line for each entry, with the content of the last one of its name.
+func hash(reader *zip.Reader) string {
+	last := map[string]*zip.File{}
+	names := []string{}
+	for _, file := range reader.File {
+		last[file.Name] = file
 		names = append(names, file.Name)
-		last[file.Name] = read.Sha256
 	}
 	sort.Strings(names)
 	all := sha256.New()
 	for _, name := range names {
-		fmt.Fprintf(all, "%s  %s\n", last[name], name)
+		content, err := last[name].Open()
+		if err != nil {
+			return ""
+		}
+		sum, _, err := digest(content)
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(all, "%s  %s\n", sum, name)
 	}
-	told.H1 = "h1:" + base64.StdEncoding.EncodeToString(all.Sum(nil))
-	return nil
+	return "h1:" + base64.StdEncoding.EncodeToString(all.Sum(nil))
 }

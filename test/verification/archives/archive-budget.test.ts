@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { ModuleArchiveRefused } from "../../../src/errors/index.ts";
+import { ModuleArchiveThreads } from "../../../src/verification/archives/threads/module-archive.ts";
+import { limits, readOurselves, withArchive } from "./own-reading.ts";
+import { long, pax, tarGzBytes, type TarPart } from "./tar-bytes.ts";
+import { zipBytes } from "./zip-bytes.ts";
+
+const file: TarPart = { name: "main.tf", content: "" };
+const many = <T>(count: number, make: (index: number) => readonly T[]) =>
+  Array.from({ length: count }, (_, index) => make(index)).flat();
+const named = (name: string) => tarGzBytes([pax({ path: name }), file]);
+
+describe("an archive is refused", () => {
+  const { entries } = limits;
+  it.each<[string, Buffer, RegExp]>([
+    [
+      "for too many members",
+      tarGzBytes(many(entries + 1, (index) => [{ name: String(index) }])),
+      /more than 1000 members/,
+    ],
+    [
+      "for too many global headers",
+      tarGzBytes([...many(4 * entries, () => [pax({ a: "b" }, "g")]), file]),
+      /more than 4000 headers/,
+    ],
+    [
+      "for too many headers of members",
+      tarGzBytes([
+        ...many(entries / 2, () => many(8, () => [pax({ a: "b" }, "g")])),
+        file,
+      ]),
+      /more than 4000 headers/,
+    ],
+    [
+      "for too much text in attributes",
+      tarGzBytes([
+        pax({ a: "x".repeat(60_000) }, "g"),
+        ...many(9, () => [pax({ a: "x".repeat(60_000) }, "g")]),
+        file,
+      ]),
+      /names and attributes have more than 512000 bytes/,
+    ],
+    [
+      "for too much text in long names",
+      tarGzBytes(
+        many(150, (index) => [
+          long(`${String(index)}${"x".repeat(4000)}`),
+          file,
+        ]),
+      ),
+      /names and attributes have more than 512000 bytes/,
+    ],
+    [
+      "for an attribute that is too long",
+      named("x".repeat(70_000)),
+      /too many attributes/,
+    ],
+    ["for a path of more than 4 KiB", named("x".repeat(4097)), /is named/],
+    [
+      "for a path of more than 256 parts",
+      named("a/".repeat(256) + "b"),
+      /is named/,
+    ],
+    [
+      "for a target of more than 4 KiB",
+      tarGzBytes([pax({ linkpath: "x".repeat(4097) }), { ...file, type: "2" }]),
+      /is a link to/,
+    ],
+    [
+      "for a target of more than 256 parts",
+      tarGzBytes([pax({ linkpath: "a/".repeat(257) }), { ...file, type: "2" }]),
+      /is a link to/,
+    ],
+    [
+      "for names of too many parts together",
+      tarGzBytes(
+        many(200, (index) => [
+          long(`${String(index)}/${"a/".repeat(200)}b`),
+          file,
+        ]),
+      ),
+      /too many parts/,
+    ],
+  ])("%s", async (_, bytes, reason) => {
+    await expect(readOurselves("tar.gz", bytes)).rejects.toThrow(reason);
+  });
+
+  it("in a zip for names as in a tar", async () => {
+    const name = "a/".repeat(256) + "b";
+    const bytes = zipBytes([{ name, content: "" }]);
+    await expect(readOurselves("zip", bytes)).rejects.toThrow(/is named/);
+  });
+});
+
+it("names of the longest kind are accepted", async () => {
+  for (const name of ["x".repeat(4096), `${"a/".repeat(255)}b`])
+    expect((await readOurselves("tar.gz", named(name))).members).toHaveLength(
+      1,
+    );
+});
+
+describe("threads that look through modules' archives", () => {
+  const module = "registry.terraform.io/acme/a/aws 1.0.0";
+  const settings = { threads: 1, limits, deadlineMs: 20_000 };
+  const sound = tarGzBytes([{ name: "main.tf", content: "# main\n" }]);
+
+  it("refuse with the archive's own reason, and accept what is sound", async () => {
+    await using stack = new AsyncDisposableStack();
+    const threads = new ModuleArchiveThreads(settings);
+    stack.defer(() => threads.close());
+    const verify = (bytes: Buffer) =>
+      withArchive(bytes, (archive) =>
+        threads.verify(module, "tar.gz", archive),
+      );
+    await verify(sound);
+    await expect(verify(named("../x"))).rejects.toThrow(/is named "\.\.\/x"/);
+    await expect(verify(named("../x"))).rejects.toThrow(ModuleArchiveRefused);
+    await verify(sound);
+  });
+
+  it("end one that takes too long, and go on with another", async () => {
+    await using stack = new AsyncDisposableStack();
+    const slow = tarGzBytes([{ name: "a", content: Buffer.alloc(1 << 26) }]);
+    const huge = { ...limits, expandedBytes: 2 ** 31, ratio: 2000 };
+    const threads = new ModuleArchiveThreads({
+      ...settings,
+      limits: huge,
+      deadlineMs: 1,
+    });
+    stack.defer(() => threads.close());
+    const verify = (bytes: Buffer) =>
+      withArchive(bytes, (archive) =>
+        threads.verify(module, "tar.gz", archive),
+      );
+    const refusal = await verify(slow).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(ModuleArchiveRefused);
+    expect((refusal as ModuleArchiveRefused).reason).toContain("within 1 ms");
+  });
+});
