@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Sha256 } from "../src/address/hash.ts";
-import { blobPath, layOutStore, recordPath } from "../src/store/layout.ts";
+import { blobPath, layOutStore, recordPaths } from "../src/store/layout.ts";
 import { scratch } from "./scratch.ts";
 
 const platforms = 5;
@@ -17,13 +17,13 @@ export function fillStore(archives: number): string {
     const sha256 = createHash("sha256").update(content).digest("hex") as Sha256;
     write(blobPath(layout, sha256), content);
     const hashes = ["package-hashes", sha256.slice(0, 2), sha256];
-    write(recordPath(layout, hashes), "{}\n{}\n");
+    for (const path of recordPaths(layout, hashes)) write(path, "{}\n{}\n");
     if (n % platforms > 0) continue;
     const number = n / platforms;
     const type = `type-${Math.floor(number / 100)}`;
     const provider = ["providers", "registry.terraform.io", "acme", type];
     const release = [...provider, "releases", `1.${number % 100}.0`];
-    write(recordPath(layout, release), "{}\n{}\n");
+    for (const path of recordPaths(layout, release)) write(path, "{}\n{}\n");
   }
   return directory;
 }

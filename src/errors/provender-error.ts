@@ -39,6 +39,7 @@ export type ErrorCode =
   | "store-in-use"
   | "store-unusable"
   | "store-full"
+  | "record-unreadable"
   | "configuration"
   | "listen"
   | "stored-archive-unreadable"

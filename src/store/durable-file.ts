@@ -1,4 +1,11 @@
-import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
+import {
+  link,
+  mkdir,
+  open,
+  rename,
+  rm,
+  type FileHandle,
+} from "node:fs/promises";
 import { dirname } from "node:path";
 import pLimit from "p-limit";
 
@@ -44,6 +51,36 @@ async function writeInTurn(
     throw error;
   } finally {
     await handle.close();
+  }
+}
+
+/** Like writeDurably, but false when there is something under `to` already, which is left as it is. */
+export function createDurably(
+  staged: string,
+  to: string,
+  bytes: string | Uint8Array,
+): Promise<boolean> {
+  return turn(() => createInTurn(staged, to, bytes));
+}
+
+async function createInTurn(
+  staged: string,
+  to: string,
+  bytes: string | Uint8Array,
+): Promise<boolean> {
+  await using handle = await open(staged, "wx", 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+    await makeFolder(dirname(to));
+    await link(staged, to);
+    await syncFolder(dirname(to));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(staged, { force: true });
   }
 }
 

@@ -24,6 +24,12 @@ const failures: Readonly<Record<string, FileFailure>> = {
   EFBIG: "full",
 };
 
+/** What the system said, without the path. */
+export function describeFailure(error: unknown): string {
+  const { message } = error as NodeJS.ErrnoException;
+  return message.replace(/, \w+(?: '.*)?$/, "");
+}
+
 /** Undefined for what is no failure of a system call. */
 export function classifyFileFailure(error: unknown): FileFailure | undefined {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;

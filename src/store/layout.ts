@@ -9,6 +9,10 @@ export interface StoreLayout {
   readonly directory: string;
   readonly blobs: string;
   readonly records: string;
+  /** The second copies of records. */
+  readonly recordCopies: string;
+  /** Locks that end with the process that holds them. */
+  readonly locks: string;
   readonly staging: string;
   readonly lock: string;
   /** The journal of when each archive was last used. */
@@ -32,6 +36,8 @@ export function layOutStore(directory: string): StoreLayout {
     directory,
     blobs: join(directory, "blobs", "v1", "sha256"),
     records: join(directory, "records", "v1"),
+    recordCopies: join(directory, "record-copies", "v1"),
+    locks: join(directory, "locks"),
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
     lastUse: join(directory, "last-use.v1.log"),
@@ -54,16 +60,29 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
-export function recordPath(layout: StoreLayout, key: RecordKey): string {
-  return `${recordFolder(layout, key)}.json`;
+/** True for records that can be made again from what they describe; all others are what was seen or decided, and are kept twice. */
+export function isRebuildable([room]: RecordKey): boolean {
+  return room === "package-hashes";
 }
 
-/** The folder of the records whose keys start with `prefix`. */
-export function recordFolder(layout: StoreLayout, prefix: RecordKey): string {
+/** Where a record is kept, in the order in which it is written. */
+export function recordPaths(
+  layout: StoreLayout,
+  key: RecordKey,
+): readonly string[] {
+  return recordFolders(layout, key).map((folder) => `${folder}.json`);
+}
+
+/** The folders of the records whose keys start with `prefix`. */
+export function recordFolders(
+  { records, recordCopies }: StoreLayout,
+  prefix: RecordKey,
+): readonly string[] {
   for (const part of prefix)
     if (!/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(part))
       throw new RangeError(`not a part of a record key: ${part}`);
-  return join(layout.records, ...prefix);
+  const roots = isRebuildable(prefix) ? [records] : [records, recordCopies];
+  return roots.map((root) => join(root, ...prefix));
 }
 
 /** A name in the staging folder that no other process and no earlier start uses. */

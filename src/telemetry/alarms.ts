@@ -17,6 +17,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the registry reports another h1 than its archive has",
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
+  "record-unreadable":
+    "a record of what was seen or decided cannot be believed; what depends on it is refused",
   "audit-lost": "a line of the audit log could not be written",
   "module-replaced":
     "the origin offers other content for a module than it did at first; clients keep getting the first",

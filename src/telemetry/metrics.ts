@@ -10,6 +10,7 @@ export const alarmKinds = [
   "package-hash-conflict",
   "archive-tampered",
   "archive-damaged",
+  "record-unreadable",
   "audit-lost",
   "module-replaced",
   "unexpected-error",
@@ -128,6 +129,12 @@ export class Metrics {
     registers: [this.#registry],
   });
 
+  readonly #healedRecords = new Counter({
+    name: "provender_records_healed_total",
+    help: "Copies of records that were no good and were made again from the other copy.",
+    registers: [this.#registry],
+  });
+
   constructor(startedAt: Date) {
     this.#up.set(startedAt.getTime() / 1000);
     // A series that begins with its first event shows no increase by it.
@@ -182,6 +189,10 @@ export class Metrics {
   /** How many hosts are suspended now. */
   showSuspended(hosts: number): void {
     this.#suspended.set(hosts);
+  }
+
+  countHealedRecord(): void {
+    this.#healedRecords.inc();
   }
 
   countArchive(outcome: "evicted" | "passed"): void {

@@ -10,7 +10,10 @@ import {
   MetadataCache,
   type MetadataRecords,
 } from "../mirror/cache/metadata-cache.ts";
-import { ProviderCatalog } from "../mirror/providers/provider-catalog.ts";
+import {
+  ProviderCatalog,
+  type ProviderCatalogParts,
+} from "../mirror/providers/provider-catalog.ts";
 import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import { ReleaseHistory } from "../mirror/trust/release-history.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
@@ -20,10 +23,12 @@ import {
   providerVersionNaming,
   VersionRecords,
 } from "../mirror/releases/version-records.ts";
+import { classifyFileFailure } from "../store/file-failure.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { signaturePolicyOf } from "./origins.ts";
 
+const unwritten = "a record was not written";
 const staleSentence =
   "the origin fails: what it said so many seconds ago is served";
 
@@ -57,6 +62,7 @@ export function wireCatalog(
     releases: makeCache(releaseRecords),
     history,
     readFirstDigests: (address) => releaseRecords.readFirstDigests(address),
+    claim: wireClaim(releaseRecords, parts.logger, clock),
     notFound: freshness.notFound,
     fallThrough: policy.otherHosts === "not-found",
     onVanished: (provider, versions, of) => {
@@ -76,6 +82,25 @@ export function wireCatalog(
   };
 }
 
+function wireClaim(
+  records: ReleaseRecords,
+  logger: Logger,
+  clock: Clock,
+): ProviderCatalogParts["claim"] {
+  return async (address, value) => {
+    const kept = { value, confirmedAt: clock.now() };
+    try {
+      return await records.claim(address, kept);
+    } catch (error) {
+      // A disk that is full must not turn a good answer into a failure.
+      if (classifyFileFailure(error) === undefined) throw error;
+      const record = records.format(address);
+      logger.error({ record, err: error }, unwritten);
+      return undefined;
+    }
+  };
+}
+
 /** Makes the cache for one kind of metadata. */
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
@@ -83,7 +108,7 @@ export function wireCaches(
   clock: Clock,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
-    logger.error({ record, err }, "a record was not written");
+    logger.error({ record, err }, unwritten);
   const onStale = (record: string, age: number, error: unknown) => {
     const facts = { record, age: Math.round(age / 1000) };
     const { message } = error as Error;

@@ -5,7 +5,8 @@ import { TrustLedger } from "../mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import { prepareStorageDirectory } from "../store/storage-directory.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
-import { wireCore, wireRecords, type Core } from "./core.ts";
+import { wireCore, type Core } from "./core.ts";
+import { wireRecords } from "./records.ts";
 import { wireRules } from "./rules.ts";
 import { wireWatch, type Watch } from "./watch.ts";
 

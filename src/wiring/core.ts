@@ -17,11 +17,12 @@ import type { Retention } from "../mirror/upkeep/retention.ts";
 import { TrustLedger } from "../mirror/trust/ledger.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
-import { RecordStore } from "../store/records/record-store.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { wireCatalog } from "./catalog.ts";
 import { wireModules } from "./modules.ts";
 import { wireClients, wireOrigins } from "./origins.ts";
+import { wireRecords } from "./records.ts";
 import { wireStore } from "./store.ts";
 import { wireHashing, wireJudge } from "./threads.ts";
 import type { Watch } from "./watch.ts";
@@ -41,15 +42,6 @@ export interface Core {
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
   stopFetching(): Promise<void>;
   close(): Promise<void>;
-}
-
-export function wireRecords(
-  layout: StoreLayout,
-  { logger }: Watch,
-): RecordStore {
-  return new RecordStore(layout, (key) =>
-    logger.warn({ record: key.join("/") }, "a damaged record is passed over"),
-  );
 }
 
 export function wireCore(

@@ -21,11 +21,11 @@ function script(folder: string): string {
     const { layOutStore } = await import(${JSON.stringify(hrefOf("layout.ts"))});
     const { prepareStorageDirectory } = await import(${JSON.stringify(hrefOf("storage-directory.ts"))});
     const { BlobStore } = await import(${JSON.stringify(hrefOf("blobs/blob-store.ts"))});
-    const { RecordStore } = await import(${JSON.stringify(hrefOf("records/record-store.ts"))});
+    const { DiskRecords } = await import(${JSON.stringify(hrefOf("records/disk-records.ts"))});
     const layout = layOutStore(${JSON.stringify(folder)});
     await prepareStorageDirectory(layout);
     const blobs = new BlobStore(layout);
-    const records = new RecordStore(layout, () => undefined);
+    const records = new DiskRecords(layout);
     for (let n = 0; n < ${commits}; n++) {
       const spool = await blobs.createSpool();
       await spool.append(Buffer.from("archive " + n));

@@ -16,9 +16,11 @@ import { noteFirstKeys } from "./import-trust.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   documentDigest,
+  findContradiction,
   reconcile,
   type Continuity,
 } from "../releases/continuity.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseHistory } from "../trust/release-history.ts";
 import {
   formatRelease,
@@ -122,12 +124,13 @@ async function importRelease(
   // A daemon may have learnt of the release meanwhile.
   const { known, continuity } = await continueKnown(parts, judged);
   if (known !== undefined && isSame(known, continuity)) return imported;
-  await parts.history.note(address, known, continuity);
   const reported = known?.reported ?? continuity.release.reported;
-  await parts.releases.write(address, {
-    value: { ...continuity.release, reported },
-    confirmedAt: parts.admission.parts.clock.now(),
-  });
+  const value = { ...continuity.release, reported };
+  const kept = { value, confirmedAt: parts.admission.parts.clock.now() };
+  const first = known ?? (await parts.releases.claim(address, kept));
+  if (first !== known) return importRelease(parts, bundle, judged, signal);
+  await parts.history.note(address, known, continuity);
+  await parts.releases.write(address, kept, known);
   return imported;
 }
 
@@ -140,8 +143,10 @@ async function continueKnown(
   readonly continuity: Continuity;
 }> {
   const known = (await releases.read(address))?.value;
-  if (known === undefined)
+  if (known === undefined) {
+    await expectFirst(releases, history, address, release);
     return { known, continuity: { release, change: { kind: "none" } } };
+  }
   const { judge, clock } = catalog.originOf(address.provider);
   // The carried keys are not what the registry publishes now: they can undo and restore nothing.
   const continuity = await reconcile(address, known, { release }, undefined, {
@@ -156,6 +161,23 @@ async function continueKnown(
   if (isConflict || packages.some(({ sha256 }) => !digests.has(sha256)))
     throw new ReleaseConflict(formatRelease(address), documentDigest(release));
   return { known, continuity };
+}
+
+/** What was seen first of a release whose proof was dropped counts, too. Throws ReleaseConflict. */
+async function expectFirst(
+  releases: ReleaseRecords,
+  history: ReleaseHistory,
+  address: ReleaseAddress,
+  release: Release,
+): Promise<void> {
+  const offered = documentDigest(release);
+  const first = await releases.readFirstDigests(address);
+  if (findContradiction(first, release) === undefined) return;
+  if ((await history.recall(address)).isApproved(offered)) return;
+  const fingerprint = release.checksums.signedBy;
+  const change = { kind: "replaced", offered, fingerprint } as const;
+  await history.note(address, release, { release, change });
+  throw new ReleaseConflict(formatRelease(address), offered);
 }
 
 /** The same packages on the same word need not be written again. */

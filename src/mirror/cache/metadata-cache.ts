@@ -4,6 +4,7 @@ import {
   NotFound,
   NotStored,
   ProvenderError,
+  RecordUnreadable,
   TooBusy,
 } from "../../errors/index.ts";
 import type { Answer } from "./answer.ts";
@@ -22,7 +23,8 @@ export interface MetadataRecords<K, V> {
   read(subject: K): Promise<Kept<V> | undefined>;
   /** Another text after each write, also of another process; undefined for nothing. */
   stamp(subject: K): Promise<string | undefined>;
-  write(subject: K, kept: Kept<V>): Promise<void>;
+  /** Writes what continues `known`. Returns what is kept, which another process may have made of it. */
+  write(subject: K, kept: Kept<V>, known: V | undefined): Promise<Kept<V>>;
   /** About how many bytes the value takes, which bounds what memory holds. */
   weigh(value: V): number;
 }
@@ -175,9 +177,9 @@ export class MetadataCache<K, V extends object> {
     try {
       const signal = AbortSignal.timeout(this.#limits.answer);
       const value = await fetch(known?.value, signal);
-      await this.#keep(key, subject, value);
+      const kept = await this.#keep(key, subject, value, known?.value);
       const originTime = this.#clock.monotonic() - start;
-      return { value, outcome: "fetched", age: 0, originTime };
+      return { value: kept, outcome: "fetched", age: 0, originTime };
     } catch (error) {
       // What is known and refused is a better answer than that nobody could be asked.
       if (refused !== undefined && isOriginFailure(error)) throw refused;
@@ -198,8 +200,9 @@ export class MetadataCache<K, V extends object> {
       if (held !== undefined && held.stamp === stamp) return { known: held };
       return { known: await this.#load(key, subject, stamp) };
     } catch (error) {
-      if (!(error instanceof ProvenderError) || isOriginFailure(error))
-        throw error;
+      const isJudged =
+        error instanceof ProvenderError && !(error instanceof RecordUnreadable);
+      if (!isJudged || isOriginFailure(error)) throw error;
       return { refused: error };
     }
   }
@@ -251,14 +254,24 @@ export class MetadataCache<K, V extends object> {
     return this.#remember(key, { ...kept, stamp }, checkedAt);
   }
 
-  async #keep(key: string, subject: K, value: V): Promise<void> {
-    const kept = { value, confirmedAt: this.#clock.now() };
-    // A disk that is full must not turn a good answer into a failure.
-    await this.#records
-      .write(subject, kept)
-      .catch((error: unknown) => this.#onUnwritten(key, error));
+  async #keep(
+    key: string,
+    subject: K,
+    value: V,
+    known: V | undefined,
+  ): Promise<V> {
+    const ours = { value, confirmedAt: this.#clock.now() };
+    const kept = await this.#records
+      .write(subject, ours, known)
+      .catch((error: unknown) => {
+        // A disk that is full must not turn a good answer into a failure.
+        if (error instanceof RecordUnreadable) throw error;
+        this.#onUnwritten(key, error);
+        return ours;
+      });
     this.#absent.delete(key);
     this.#remember(key, kept, this.#clock.monotonic());
+    return kept.value;
   }
 
   #remember(

@@ -148,9 +148,9 @@ export class ModuleArchives {
   async #keepForeign(
     address: ModuleReleaseAddress,
     foreign: string,
-  ): Promise<ForeignRelease> {
-    await this.#parts.records.write(address, { foreign });
-    return { foreign };
+  ): Promise<ModuleArchive | ForeignRelease> {
+    const { records } = this.#parts;
+    return records.keep(address, { foreign }, await records.read(address));
   }
 
   async #keep(
@@ -167,8 +167,9 @@ export class ModuleArchives {
     const first = await records.read(address);
     const kept = this.#expectFirst(address, first, archive);
     await blobs.commit(spool, sha256);
+    const now = await records.keep(address, kept, first);
+    if (now !== kept) return this.#expectFirst(address, now, kept);
     if (first === undefined) await onFirstSeen(address, kept);
-    await records.write(address, kept);
     return kept;
   }
 

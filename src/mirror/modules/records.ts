@@ -65,28 +65,40 @@ export class ModuleReleaseRecords implements MetadataRecords<
   async read(
     address: ModuleReleaseAddress,
   ): Promise<Kept<ModuleRelease> | undefined> {
-    const body = await this.#records.read(releaseKey(address));
-    const parsed = releaseShape.safeParse(body);
-    if (!parsed.success) return undefined;
-    const { confirmedAt, ...value } = parsed.data;
-    return { confirmedAt, value };
+    return this.#records.read(releaseKey(address), readRelease);
   }
 
   async stamp(address: ModuleReleaseAddress): Promise<string | undefined> {
     return this.#records.stamp(releaseKey(address));
   }
 
+  /** What another process saw first meanwhile stays, and is returned. */
   async write(
     address: ModuleReleaseAddress,
-    { value, confirmedAt }: Kept<ModuleRelease>,
-  ): Promise<void> {
-    await this.#records.write(releaseKey(address), {
-      ...value,
-      confirmedAt: confirmedAt.toISOString(),
-      commit: value.commit ?? null,
-      moved: value.moved ?? null,
+    kept: Kept<ModuleRelease>,
+    known: ModuleRelease | undefined,
+  ): Promise<Kept<ModuleRelease>> {
+    const { value, confirmedAt } = kept;
+    let now = kept;
+    await this.#records.change(releaseKey(address), readRelease, (before) => {
+      const commit = before?.value.commit;
+      const isOurs = commit === undefined || commit === value.commit;
+      now = isOurs || known?.commit === commit ? kept : (before ?? kept);
+      if (now !== kept) return before;
+      const optional = {
+        commit: value.commit ?? null,
+        moved: value.moved ?? null,
+      };
+      const at = confirmedAt.toISOString();
+      return { ...value, ...optional, confirmedAt: at };
     });
+    return now;
   }
+}
+
+function readRelease(body: unknown): Kept<ModuleRelease> {
+  const { confirmedAt, ...value } = releaseShape.parse(body);
+  return { confirmedAt, value };
 }
 
 /** What was seen first of releases' archives, one record a release. */
@@ -100,19 +112,27 @@ export class ModuleArchiveRecords {
   async read(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
-    const body = await this.#records.read(archiveKey(address));
-    return archiveShape.safeParse(body).data;
+    return this.#records.read(archiveKey(address), readArchive);
   }
 
-  async write(
+  /**
+   * Puts what was fetched in the place of `first`, which was there before. What
+   * another process saw first meanwhile stays, and is returned.
+   */
+  async keep<T extends ModuleArchive | ForeignRelease>(
     address: ModuleReleaseAddress,
-    archive: ModuleArchive | ForeignRelease,
-  ): Promise<void> {
-    const body =
-      "foreign" in archive
-        ? archive
-        : { ...archive, commit: archive.commit ?? null };
-    await this.#records.write(archiveKey(address), body);
+    archive: T,
+    first: ModuleArchive | ForeignRelease | undefined,
+  ): Promise<T | ModuleArchive> {
+    let now: T | ModuleArchive = archive;
+    await this.#records.change(archiveKey(address), readArchive, (before) => {
+      now =
+        before === undefined || "foreign" in before || isSame(before, first)
+          ? archive
+          : before;
+      return now === archive ? writeArchive(archive) : before;
+    });
+    return now;
   }
 
   /** The versions of which something is recorded, in no order. */
@@ -120,6 +140,28 @@ export class ModuleArchiveRecords {
     const names = await this.#records.list([...moduleKey(module), "archives"]);
     return names.filter(isVersion);
   }
+}
+
+function readArchive(body: unknown): ModuleArchive | ForeignRelease {
+  return archiveShape.parse(body);
+}
+
+function writeArchive(archive: ModuleArchive | ForeignRelease) {
+  return "foreign" in archive
+    ? archive
+    : { ...archive, commit: archive.commit ?? null };
+}
+
+function isSame(
+  archive: ModuleArchive,
+  first: ModuleArchive | ForeignRelease | undefined,
+): boolean {
+  return (
+    first !== undefined &&
+    "sha256" in first &&
+    first.sha256 === archive.sha256 &&
+    first.commit === archive.commit
+  );
 }
 
 function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {

@@ -12,12 +12,14 @@ import {
   NotFound,
   OriginNotServed,
   ProvenderError,
+  RecordUnreadable,
 } from "../../errors/index.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { FetchValue, MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseHistory } from "../trust/release-history.ts";
 import {
   documentDigest,
+  findContradiction,
   type Continuity,
   type Standing,
 } from "../releases/continuity.ts";
@@ -42,6 +44,11 @@ export interface ProviderCatalogParts {
   readonly readFirstDigests: (
     address: ReleaseAddress,
   ) => Promise<ReadonlyMap<string, Sha256>>;
+  /** Makes this the first content of a release; returns what another process saw first, if one did. */
+  readonly claim: (
+    address: ReleaseAddress,
+    release: Release,
+  ) => Promise<Release | undefined>;
   /** Milliseconds for which a version that the origin did not list is taken to be absent. */
   readonly notFound: number;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
@@ -107,8 +114,11 @@ export class ProviderCatalog {
         standing,
         signal,
       ).catch((error: unknown) => keepIfGone(known, error));
-      if (known === undefined)
+      if (known === undefined) {
         await this.#expectFirst(address, continuity, standing);
+        const first = await this.#parts.claim(address, continuity.release);
+        if (first !== undefined) return ask(first, signal);
+      }
       await history.note(address, known, continuity);
       if (continuity.fallen !== undefined) throw continuity.fallen;
       return continuity.release;
@@ -123,17 +133,16 @@ export class ProviderCatalog {
     { isApproved }: Standing,
   ): Promise<void> {
     const { history, readFirstDigests } = this.#parts;
-    const first = await readFirstDigests(address);
     const offered = documentDigest(release);
     if (isApproved(offered)) return;
-    for (const { filename, sha256 } of release.packages.values()) {
-      const before = first.get(filename);
-      if (before === undefined || before === sha256) continue;
-      const fingerprint = release.checksums.signedBy;
-      const change = { kind: "replaced", offered, fingerprint } as const;
-      await history.note(address, release, { release, change });
-      throw new ChecksumConflict(filename, before, sha256, "the registry");
-    }
+    const first = await readFirstDigests(address);
+    const found = findContradiction(first, release);
+    if (found === undefined) return;
+    const fingerprint = release.checksums.signedBy;
+    const change = { kind: "replaced", offered, fingerprint } as const;
+    await history.note(address, release, { release, change });
+    const { filename, before, now } = found;
+    throw new ChecksumConflict(filename, before, now, "the registry");
   }
 
   /** Like findRelease, but what is known is good enough however old: without an operator's word a release never changes. */
@@ -216,5 +225,6 @@ function keepIfGone(known: Release | undefined, error: unknown): Continuity {
 
 /** What may not be believed any more has to be asked for. */
 function noneIfRefused(error: unknown): undefined {
-  if (!(error instanceof ProvenderError)) throw error;
+  if (!(error instanceof ProvenderError) || error instanceof RecordUnreadable)
+    throw error;
 }

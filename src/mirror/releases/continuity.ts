@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Sha256 } from "../../address/hash.ts";
 import {
   SignatureRefused,
   SignatureUndecided,
@@ -141,6 +142,21 @@ function isConflict(known: Release, offered: Release): boolean {
     const now = offered.packages.get(platform)?.sha256;
     return now !== undefined && now !== sha256;
   });
+}
+
+/** The first package that was seen with another digest before; `first` is by file name. */
+export function findContradiction(
+  first: ReadonlyMap<string, Sha256>,
+  { packages }: Release,
+):
+  | { readonly filename: string; readonly before: Sha256; readonly now: Sha256 }
+  | undefined {
+  for (const { filename, sha256: now } of packages.values()) {
+    const before = first.get(filename);
+    if (before !== undefined && before !== now)
+      return { filename, before, now };
+  }
+  return undefined;
 }
 
 /** Platforms that are known stay known. */

@@ -22,6 +22,8 @@ const shape = z.object({
   sha256: z.string().transform(parseSha256),
 });
 
+const readBody = (body: unknown) => shape.parse(body);
+
 /** Archives at once, each whole before anything can be said of it. */
 const atOnce = 8;
 
@@ -57,9 +59,9 @@ export class LearntDigests {
     packageHashes: readonly PackageHash[],
   ): Promise<Sha256 | undefined> {
     const key = recordKey(address, platform);
-    const parsed = shape.safeParse(await this.#records.read(key));
-    return parsed.success && packageHashes.includes(parsed.data.packageHash)
-      ? parsed.data.sha256
+    const learnt = await this.#records.read(key, readBody);
+    return learnt !== undefined && packageHashes.includes(learnt.packageHash)
+      ? learnt.sha256
       : undefined;
   }
 
@@ -92,7 +94,10 @@ export class LearntDigests {
         const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
         throw new PackageHashWrong(subject, packageHashes, packageHash);
       }
-      await this.#records.write(key, { packageHash, sha256 });
+      // The first bytes of an h1 are the ones that count.
+      await this.#records.change(key, readBody, (before) =>
+        before?.packageHash === packageHash ? before : { packageHash, sha256 },
+      );
     }).finally(() => this.#learning.delete(name));
     this.#learning.set(name, learning);
     return learning;

@@ -67,11 +67,9 @@ export class PackageHashes {
   }
 
   async #read(sha256: Sha256): Promise<Found | undefined> {
-    const body = await this.#records.read(recordKey(sha256));
-    const parsed = shape.safeParse(body);
-    if (!parsed.success) return undefined;
-    this.#memory.set(sha256, parsed.data);
-    return parsed.data;
+    const found = await this.#records.read(recordKey(sha256), readBody);
+    if (found !== undefined) this.#memory.set(sha256, found);
+    return found;
   }
 
   async #compute(sha256: Sha256): Promise<Found | undefined> {
@@ -115,18 +113,28 @@ export class PackageHashes {
       // The h1 of a damaged archive would be published for ever.
       await this.#blobs.verify(blob);
       const { handle, size } = blob;
-      const found = await this.#threads
+      const computed = await this.#threads
         .hash({ fd: handle.fd, size })
         .then((hash): Found => ({ hash }), asUnhashable);
       await this.#blobs.verify(blob);
-      await this.#records.write(recordKey(sha256), found);
+      const found = await this.#keep(sha256, computed);
       this.#memory.set(sha256, found);
       return found;
     } finally {
       await blob.handle.close();
     }
   }
+
+  /** Another version of the mirror may hash what this one cannot; an h1 stays. */
+  async #keep(sha256: Sha256, found: Found): Promise<Found> {
+    const key = recordKey(sha256);
+    if ("hash" in found) return this.#records.create(key, found, readBody);
+    await this.#records.write(key, found);
+    return found;
+  }
 }
+
+const readBody = (body: unknown): Found => shape.parse(body);
 
 function asUnhashable(error: unknown): Found {
   // With a cause it is an overrun, which says nothing about the archive.

@@ -1,18 +1,27 @@
-import { z } from "zod";
-import { parsePackageHash, type Sha256 } from "../../address/hash.ts";
+import type { Sha256 } from "../../address/hash.ts";
 import type { Hostname } from "../../address/hostname.ts";
-import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import {
   providerAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import {
+  firstDigestsOf,
+  isNoNews,
+  isSameDocument,
+  readLabel,
+  readProof,
+  readReleaseBody,
+  readReported,
+  recordedRelease,
+  writeReleaseBody,
+  type ReleaseBody,
+} from "./release-body.ts";
 import {
   bindPackages,
   formatRelease,
@@ -22,49 +31,10 @@ import {
 import {
   isOnTerms,
   judgeProof,
-  ownBytes,
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
 } from "./verdict.ts";
-
-const date = z.iso.datetime().transform((text) => new Date(text));
-
-const label = z.string().optional();
-
-const shape = z.object({
-  confirmedAt: date,
-  firstSeen: date,
-  proof: z.object({
-    source: z.enum(["registry", "network-mirror"]).default("registry"),
-    document: z.string(),
-    signature: z.base64().nullable(),
-    keys: z.array(z.string()),
-    profile: z.enum(["terraform", "opentofu", "enforce", "strict"]),
-    exemption: z.enum(["unsigned-when-published", "signatures-off"]).nullable(),
-    verifiedAt: date,
-    library: z.string(),
-  }),
-  platforms: z.array(z.string().transform(parsePlatform)),
-  reported: z.array(
-    z.object({
-      platform: z.string(),
-      packageHashes: z.array(z.string().transform(parsePackageHash)),
-      size: z.number().nullable(),
-    }),
-  ),
-  // Records of earlier versions have none.
-  keyLabels: z
-    .array(
-      z.object({
-        id: label,
-        trustSignature: label,
-        source: label,
-        sourceUrl: label,
-      }),
-    )
-    .default([]),
-});
 
 /** On what terms a proof that is read back has to hold. */
 export interface JudgingTerms {
@@ -97,12 +67,10 @@ export class ReleaseRecords implements MetadataRecords<
   }
 
   async read(address: ReleaseAddress): Promise<Kept<Release> | undefined> {
-    const body = await this.#records.read(recordKey(address));
-    const parsed = shape.safeParse(body);
-    if (!parsed.success) return undefined;
-    const { confirmedAt, firstSeen, platforms, reported, keyLabels } =
-      parsed.data;
-    const proof = this.#onPresentTerms(address, readProof(parsed.data.proof));
+    const recorded = recordedRelease(await this.#readBody(address));
+    if (recorded === undefined) return undefined;
+    const { confirmedAt, firstSeen, platforms, reported, keyLabels } = recorded;
+    const proof = this.#onPresentTerms(address, readProof(recorded.proof));
     const checksums = await judgeProof(address, proof, this.#terms.judge);
     const packages = bindPackages(address, checksums, platforms);
     const value = {
@@ -120,14 +88,9 @@ export class ReleaseRecords implements MetadataRecords<
   async readFirstDigests(
     address: ReleaseAddress,
   ): Promise<ReadonlyMap<string, Sha256>> {
-    const parsed = shape.safeParse(
-      await this.#records.read(recordKey(address)),
-    );
-    if (!parsed.success) return new Map();
-    const { document } = parsed.data.proof;
-    return parseChecksumsDocument(
+    return firstDigestsOf(
       formatRelease(address),
-      Buffer.from(document, "utf8"),
+      await this.#readBody(address),
     );
   }
 
@@ -135,32 +98,68 @@ export class ReleaseRecords implements MetadataRecords<
     return this.#records.stamp(recordKey(address));
   }
 
+  /**
+   * Makes this the first content of a release. Returns undefined when it is, also
+   * when its proof was dropped meanwhile, and else what was first.
+   */
+  async claim(
+    address: ReleaseAddress,
+    kept: Kept<Release>,
+  ): Promise<Release | undefined> {
+    const first = recordedRelease(
+      await this.#records.create(
+        recordKey(address),
+        writeReleaseBody(kept, new Map()),
+        readReleaseBody,
+      ),
+    );
+    if (first === undefined || isSameDocument(first, kept.value))
+      return undefined;
+    return (await this.read(address))?.value;
+  }
+
+  /** Continues the content that was known; what another process made of it meanwhile stays, and is returned. */
   async write(
     address: ReleaseAddress,
-    { value, confirmedAt }: Kept<Release>,
-  ): Promise<void> {
-    const { proof, packages, reported, keyLabels, firstSeen } = value;
-    await this.#records.write(recordKey(address), {
-      confirmedAt: confirmedAt.toISOString(),
-      firstSeen: firstSeen.toISOString(),
-      signedBy: value.checksums.signedBy ?? null,
-      proof: {
-        ...proof,
-        document: Buffer.from(proof.document).toString("utf8"),
-        signature: encodeSignature(proof.signature),
-        exemption: proof.exemption ?? null,
-        verifiedAt: proof.verifiedAt.toISOString(),
-      },
-      platforms: [...packages.values()].map(({ platform }) =>
-        formatPlatform(platform),
-      ),
-      reported: [...reported].map(([platform, { packageHashes, size }]) => ({
-        platform,
-        packageHashes,
-        size: size ?? null,
-      })),
-      keyLabels,
+    kept: Kept<Release>,
+    known: Release | undefined,
+  ): Promise<Kept<Release>> {
+    let isOurs = true;
+    const wasOurs = () => isOurs;
+    await this.#records.change(recordKey(address), readReleaseBody, (body) => {
+      const before = recordedRelease(body);
+      isOurs =
+        before === undefined ||
+        isSameDocument(before, kept.value) ||
+        isSameDocument(before, known);
+      return isOurs ? this.#continue(address, body, kept) : body;
     });
+    return wasOurs() ? kept : ((await this.read(address)) ?? kept);
+  }
+
+  /** Drops the proof, and keeps what was seen first. */
+  async dropProof(address: ReleaseAddress): Promise<void> {
+    await this.#records.change(recordKey(address), readReleaseBody, (body) => {
+      const first = firstDigestsOf(formatRelease(address), body);
+      return { firstDigests: Object.fromEntries(first) };
+    });
+  }
+
+  #continue(
+    address: ReleaseAddress,
+    body: ReleaseBody | undefined,
+    kept: Kept<Release>,
+  ): unknown {
+    const name = formatRelease(address);
+    const named = parseChecksumsDocument(name, kept.value.proof.document);
+    const first = [...firstDigestsOf(name, body)];
+    const others = first.filter(([filename]) => !named.has(filename));
+    const next = writeReleaseBody(kept, new Map(others));
+    return isNoNews(body, next) ? body : next;
+  }
+
+  #readBody(address: ReleaseAddress): Promise<ReleaseBody | undefined> {
+    return this.#records.read(recordKey(address), readReleaseBody);
   }
 
   /** A verdict on other terms than today's is made again, as of now. */
@@ -199,45 +198,6 @@ export class ReleaseRecords implements MetadataRecords<
     const names = await this.#records.list(recordFolderKey(provider));
     return names.filter(isVersion);
   }
-}
-
-function readProof(proof: z.infer<typeof shape>["proof"]): Release["proof"] {
-  const { document, signature, exemption } = proof;
-  return {
-    ...proof,
-    ...ownBytes({
-      document: Buffer.from(document, "utf8"),
-      signature:
-        signature === null ? undefined : Buffer.from(signature, "base64"),
-    }),
-    exemption: exemption ?? undefined,
-  };
-}
-
-function encodeSignature(signature: Uint8Array | undefined): string | null {
-  return signature === undefined
-    ? null
-    : Buffer.from(signature).toString("base64");
-}
-
-function readReported(
-  reported: z.infer<typeof shape>["reported"],
-): Release["reported"] {
-  return new Map(
-    reported.map(({ platform, packageHashes, size }) => [
-      platform,
-      { packageHashes, size: size ?? undefined },
-    ]),
-  );
-}
-
-function readLabel({
-  id,
-  trustSignature,
-  source,
-  sourceUrl,
-}: z.infer<typeof shape>["keyLabels"][number]): KeyLabel {
-  return { id, trustSignature, source, sourceUrl };
 }
 
 function recordFolderKey(provider: ProviderAddress): RecordKey {

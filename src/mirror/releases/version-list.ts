@@ -58,6 +58,41 @@ function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
   return appeared !== undefined && appeared > now ? now : appeared;
 }
 
+/**
+ * Joins two lists of one provider that processes of one store made side by side:
+ * what counts is the earliest appearance of each version, and what `newer` says
+ * of the rest.
+ */
+export function joinLists(newer: VersionList, older: VersionList): VersionList {
+  const firstContact = earlier(newer.firstContact, older.firstContact);
+  const names = [...newer.versions.keys(), ...older.versions.keys()];
+  const versions = new Map<Version, ListedVersion>();
+  for (const version of names) {
+    const [now, then] = [newer, older].map((list) =>
+      list.versions.get(version),
+    );
+    const entry = now ?? (then && { ...then, listed: false });
+    if (entry === undefined) continue;
+    const since = earlier(sinceIn(newer, now), sinceIn(older, then));
+    const appeared = since > firstContact ? since : undefined;
+    versions.set(version, { ...entry, appeared });
+  }
+  return { firstContact, versions, warnings: newer.warnings };
+}
+
+const never = new Date(8.64e15);
+
+function sinceIn(
+  { firstContact }: VersionList,
+  entry: ListedVersion | undefined,
+): Date {
+  return entry === undefined ? never : (entry.appeared ?? firstContact);
+}
+
+function earlier(a: Date, b: Date): Date {
+  return a < b ? a : b;
+}
+
 /** The versions that `later` has no more though `earlier` had them listed. */
 export function findVanished(
   earlier: VersionList,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import {
@@ -8,7 +9,7 @@ import { parseVersion } from "../../address/version.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
-import type { VersionList } from "./version-list.ts";
+import { joinLists, type VersionList } from "./version-list.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));
 
@@ -66,43 +67,66 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
   }
 
   async read(address: A): Promise<Kept<VersionList> | undefined> {
-    const body = await this.#records.read(this.#naming.key(address));
-    const parsed = shape.safeParse(body);
-    if (!parsed.success) return undefined;
-    const { confirmedAt, versions, ...value } = parsed.data;
-    const listed = versions.map((entry) => ({
-      ...entry,
-      platforms: entry.platforms ?? undefined,
-      appeared: entry.appeared ?? undefined,
-    }));
-    return {
-      confirmedAt,
-      value: {
-        ...value,
-        versions: new Map(listed.map((entry) => [entry.version, entry])),
-      },
-    };
+    return this.#records.read(this.#naming.key(address), readBody);
   }
 
   async stamp(address: A): Promise<string | undefined> {
     return this.#records.stamp(this.#naming.key(address));
   }
 
+  /** Joined to what other processes wrote meanwhile, which is returned. */
   async write(
     address: A,
-    { value, confirmedAt }: Kept<VersionList>,
-  ): Promise<void> {
-    await this.#records.write(this.#naming.key(address), {
-      confirmedAt: confirmedAt.toISOString(),
-      firstContact: value.firstContact.toISOString(),
-      warnings: value.warnings,
-      versions: [...value.versions.values()].map((entry) => ({
-        version: entry.version,
-        protocols: entry.protocols,
-        platforms: entry.platforms?.map(formatPlatform) ?? null,
-        appeared: entry.appeared?.toISOString() ?? null,
-        listed: entry.listed,
-      })),
+    kept: Kept<VersionList>,
+    known: VersionList | undefined,
+  ): Promise<Kept<VersionList>> {
+    let joined = kept;
+    const key = this.#naming.key(address);
+    await this.#records.change(key, readBody, (before) => {
+      const continues = isDeepStrictEqual(before?.value, known);
+      joined = before === undefined || continues ? kept : join(kept, before);
+      return writeBody(joined);
     });
+    return joined;
   }
+}
+
+function join(
+  ours: Kept<VersionList>,
+  before: Kept<VersionList>,
+): Kept<VersionList> {
+  const isNewer = ours.confirmedAt >= before.confirmedAt;
+  const [newer, older] = isNewer ? [ours, before] : [before, ours];
+  return { ...newer, value: joinLists(newer.value, older.value) };
+}
+
+function readBody(body: unknown): Kept<VersionList> {
+  const { confirmedAt, versions, ...value } = shape.parse(body);
+  const listed = versions.map((entry) => ({
+    ...entry,
+    platforms: entry.platforms ?? undefined,
+    appeared: entry.appeared ?? undefined,
+  }));
+  return {
+    confirmedAt,
+    value: {
+      ...value,
+      versions: new Map(listed.map((entry) => [entry.version, entry])),
+    },
+  };
+}
+
+function writeBody({ value, confirmedAt }: Kept<VersionList>) {
+  return {
+    confirmedAt: confirmedAt.toISOString(),
+    firstContact: value.firstContact.toISOString(),
+    warnings: value.warnings,
+    versions: [...value.versions.values()].map((entry) => ({
+      version: entry.version,
+      protocols: entry.protocols,
+      platforms: entry.platforms?.map(formatPlatform) ?? null,
+      appeared: entry.appeared?.toISOString() ?? null,
+      listed: entry.listed,
+    })),
+  };
 }

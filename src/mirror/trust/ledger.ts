@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import pLimit, { type LimitFunction } from "p-limit";
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -32,21 +31,20 @@ interface Remembered {
 
 /**
  * What the mirror saw of each namespace's keys, and what operators decided.
- * The two are separate records with one writer each: the mirror writes what it
- * saw, the `trust` command writes decisions, also while a daemon runs.
+ * The two are separate records: mirrors write what they saw, the `trust` command
+ * writes decisions, also while a daemon runs.
  */
 export class TrustLedger {
   readonly #records: RecordStore;
   readonly #memory = new LRUCache<string, Remembered>({
     max: namespacesInMemory,
   });
-  readonly #turns = new Map<string, LimitFunction>();
 
   constructor(records: RecordStore) {
     this.#records = records;
   }
 
-  /** At most half a second old; the same object as before while nothing changed. */
+  /** At most half a second old; the same object as before while nothing changed. Throws RecordUnreadable. */
   async read(namespace: Namespace): Promise<NamespaceTrust> {
     const name = nameOf(namespace);
     const remembered = this.#memory.get(name);
@@ -58,30 +56,35 @@ export class TrustLedger {
     return trust;
   }
 
-  /** Changes what was seen, one change after the other, durable on return; resolves with what was seen before. */
+  /**
+   * Changes what was seen; no change of any process is lost, and `change` may be
+   * called more than once. Durable on return; resolves with what was seen before.
+   * Throws RecordUnreadable.
+   */
   async noteSeen(
     namespace: Namespace,
     change: (seen: Seen) => Seen,
   ): Promise<Seen> {
-    return this.#turnOf(namespace)(async () => {
-      const { seen } = await this.#load(namespace);
-      const changed = change(seen);
-      await this.#records.write(seenKey(namespace), changed);
-      this.#memory.delete(nameOf(namespace));
-      return seen;
+    let seen = nothingSeen;
+    await this.#records.change(seenKey(namespace), readSeen, (before) => {
+      seen = before ?? nothingSeen;
+      return change(seen);
     });
+    this.#memory.delete(nameOf(namespace));
+    return seen;
   }
 
-  /** Changes what operators decided; durable on return. */
+  /** Changes what operators decided, likewise. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,
   ): Promise<void> {
-    await this.#turnOf(namespace)(async () => {
-      const { decisions } = await this.#load(namespace);
-      await this.#records.write(decisionsKey(namespace), change(decisions));
-      this.#memory.delete(nameOf(namespace));
-    });
+    await this.#records.change(
+      decisionsKey(namespace),
+      readDecisions,
+      (before) => change(before ?? noDecisions),
+    );
+    this.#memory.delete(nameOf(namespace));
   }
 
   /** Every namespace of which something is known, sorted. */
@@ -102,24 +105,19 @@ export class TrustLedger {
 
   async #load(namespace: Namespace): Promise<NamespaceTrust> {
     const [seen, decisions] = await Promise.all([
-      this.#records.read(seenKey(namespace)),
-      this.#records.read(decisionsKey(namespace)),
+      this.#records.read(seenKey(namespace), readSeen),
+      this.#records.read(decisionsKey(namespace), readDecisions),
     ]);
     return {
-      seen: seenShape.catch(nothingSeen).parse(seen),
-      decisions: decisionsShape.catch(noDecisions).parse(decisions),
+      seen: seen ?? nothingSeen,
+      decisions: decisions ?? noDecisions,
     };
-  }
-
-  #turnOf(namespace: Namespace): LimitFunction {
-    const name = nameOf(namespace);
-    const turn = this.#turns.get(name) ?? pLimit(1);
-    this.#turns.set(name, turn);
-    return turn;
   }
 }
 
 const seenPrefix: RecordKey = ["trust", "seen"];
+const readSeen = (body: unknown): Seen => seenShape.parse(body);
+const readDecisions = (body: unknown): Decisions => decisionsShape.parse(body);
 const decisionsPrefix: RecordKey = ["trust", "decisions"];
 
 function seenKey({ hostname, namespace }: Namespace): RecordKey {

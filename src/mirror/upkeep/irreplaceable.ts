@@ -1,4 +1,7 @@
 import type { Sha256 } from "../../address/hash.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { RecordUnreadable } from "../../errors/index.ts";
 import type { ProviderCatalog } from "../providers/provider-catalog.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 
@@ -14,13 +17,33 @@ export async function listIrreplaceable({
   releases,
 }: KeptReleases): Promise<ReadonlySet<Sha256>> {
   const found = new Set<Sha256>();
-  for (const provider of await releases.listProviders(Infinity)) {
-    const list = await catalog.peekVersions(provider);
-    for (const { version, listed } of list?.versions.values() ?? []) {
-      if (listed) continue;
-      const digests = await releases.readFirstDigests({ provider, version });
-      for (const digest of digests.values()) found.add(digest);
+  for (const provider of await releases.listProviders(Infinity))
+    for (const version of await listUnlisted({ catalog, releases }, provider)) {
+      const digests = await releases
+        .readFirstDigests({ provider, version })
+        .catch(noneIfUnreadable);
+      for (const digest of digests?.values() ?? []) found.add(digest);
     }
-  }
   return found;
+}
+
+/** Every version where nobody can tell what is listed. */
+async function listUnlisted(
+  { catalog, releases }: KeptReleases,
+  provider: ProviderAddress,
+): Promise<readonly Version[]> {
+  try {
+    const list = await catalog.peekVersions(provider);
+    const versions = [...(list?.versions.values() ?? [])];
+    return versions
+      .filter(({ listed }) => !listed)
+      .map(({ version }) => version);
+  } catch (error) {
+    noneIfUnreadable(error);
+    return releases.list(provider);
+  }
+}
+
+function noneIfUnreadable(error: unknown): undefined {
+  if (!(error instanceof RecordUnreadable)) throw error;
 }

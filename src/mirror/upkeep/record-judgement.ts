@@ -2,7 +2,7 @@ import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
 import { ProvenderError } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -10,52 +10,80 @@ import type { ReleaseAddress } from "../releases/release.ts";
 export interface RecordJudgement {
   /** The archives that the record names. */
   readonly digests: readonly Sha256[];
-  /** What is wrong with it; not decided when nobody could tell. */
-  readonly problem?: { readonly text: string; readonly decided: boolean };
+  readonly problems: readonly RecordProblem[];
 }
 
-const damaged: RecordJudgement = {
-  digests: [],
-  problem: { text: "it is cut, changed or moved", decided: true },
-};
+export interface RecordProblem {
+  readonly text: string;
+  /** It is gone by now: healed from the other copy, or dropped and asked for again. */
+  readonly dropped: boolean;
+}
 
-/** Reads a record as if it were asked for; the proof of a release is judged again. */
+interface JudgingParts {
+  readonly records: RecordStore;
+  readonly releases: ReleaseRecords;
+}
+
+const restore = "restore it from a backup";
+
+/**
+ * Reads a record as if it were asked for; the proof of a release is judged again.
+ * With `repair` a damaged copy is made again from a good one, what can be made
+ * again is dropped, and of a release whose proof is refused only what was seen
+ * first is kept. What was seen or decided and cannot be read stays as it is.
+ */
 export async function judgeRecord(
-  parts: {
-    readonly records: RecordStore;
-    readonly releases: ReleaseRecords;
-  },
+  parts: JudgingParts,
   key: RecordKey,
+  { repair }: { readonly repair: boolean },
 ): Promise<RecordJudgement> {
   try {
-    const body = await parts.records.read(key);
-    // It may have left meanwhile.
-    if (body === undefined)
-      return (await parts.records.stamp(key)) === undefined
-        ? { digests: [] }
-        : damaged;
-    if (key[0] === "modules") return { digests: readModule(body) };
-    const address = readReleaseKey(key);
-    if (address === undefined) return { digests: [] };
-    return await judgeRelease(parts.releases, address);
+    const { problems, readable } = await parts.records.inspect(key, { repair });
+    if (!readable) return await judgeUnreadable(parts, key, problems, repair);
+    const found = problems.map((text) => ({ text, dropped: repair }));
+    const judged = await judgeBody(parts, key, repair);
+    return { ...judged, problems: [...found, ...judged.problems] };
   } catch (error) {
     const text = (error as Error).message;
-    // A key with a part that no record can have is nobody's.
-    const decided = error instanceof RangeError;
-    return { digests: [], problem: { text, decided } };
+    return { digests: [], problems: [{ text, dropped: false }] };
   }
+}
+
+async function judgeUnreadable(
+  { records }: JudgingParts,
+  key: RecordKey,
+  problems: readonly string[],
+  repair: boolean,
+): Promise<RecordJudgement> {
+  const dropped = repair && isRebuildable(key);
+  if (dropped) await records.remove(key);
+  const advice = isRebuildable(key) ? "" : `, and so is its copy: ${restore}`;
+  const text = `${problems.join(", ")}${advice}`;
+  return { digests: [], problems: [{ text, dropped }] };
+}
+
+async function judgeBody(
+  { records, releases }: JudgingParts,
+  key: RecordKey,
+  repair: boolean,
+): Promise<RecordJudgement> {
+  if (key[0] === "modules") {
+    const digests = readModule(await records.read(key, asItIs));
+    return { digests, problems: [] };
+  }
+  const address = readReleaseKey(key);
+  return address === undefined
+    ? { digests: [], problems: [] }
+    : judgeRelease(releases, address, repair);
 }
 
 /** The archives that a record names, with their names; nothing is judged. */
 export async function readNames(
-  {
-    records,
-    releases,
-  }: { readonly records: RecordStore; readonly releases: ReleaseRecords },
+  { records, releases }: JudgingParts,
   key: RecordKey,
 ): Promise<ReadonlyMap<Sha256, string>> {
   if (key[0] === "modules") {
-    const digests = readModule(await records.read(key));
+    const digests = readModule(await records.read(key, asItIs));
     return new Map(digests.map((digest) => [digest, key.join("/")]));
   }
   const address = readReleaseKey(key);
@@ -66,19 +94,19 @@ export async function readNames(
 async function judgeRelease(
   releases: ReleaseRecords,
   address: ReleaseAddress,
+  repair: boolean,
 ): Promise<RecordJudgement> {
+  const first = await releases.readFirstDigests(address);
+  const digests = [...first.values()];
   try {
-    if ((await releases.read(address)) === undefined)
-      return {
-        digests: [],
-        problem: { text: "it is not in the form of a release", decided: true },
-      };
-    const digests = await releases.readFirstDigests(address);
-    return { digests: [...digests.values()] };
+    await releases.read(address);
+    return { digests, problems: [] };
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    const decided = error.code !== "signature-undecided";
-    return { digests: [], problem: { text: error.message, decided } };
+    // What nobody could decide is no reason to drop anything.
+    const dropped = repair && error.code !== "signature-undecided";
+    if (dropped) await releases.dropProof(address);
+    return { digests, problems: [{ text: error.message, dropped }] };
   }
 }
 
@@ -90,6 +118,8 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   const provider = providerAddress(hostname, namespace, type);
   return { provider, version: parseVersion(version) };
 }
+
+const asItIs = (body: unknown): unknown => body;
 
 function readModule(body: unknown): readonly Sha256[] {
   const { sha256 } = (body ?? {}) as { sha256?: unknown };

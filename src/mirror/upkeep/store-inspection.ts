@@ -18,7 +18,7 @@ export interface Finding {
   /** A digest, a record's key or a path. */
   readonly name: string;
   readonly problem: string;
-  /** It is gone, and is fetched again when it is asked for. */
+  /** It is gone: healed from its copy, or fetched again when it is asked for. */
   readonly dropped: boolean;
 }
 
@@ -60,18 +60,10 @@ export async function inspectStore(
   const named = new Set<Sha256>();
   const keys = await collect(parts.records.listAll());
   await forEach(keys, options.signal, async (key) => {
-    const { problem, digests } = await judgeRecord(parts, key);
+    const { problems, digests } = await judgeRecord(parts, key, options);
     for (const digest of digests) named.add(digest);
-    if (problem === undefined) return;
-    const dropped = options.repair && problem.decided;
-    if (dropped) await parts.records.delete(key);
-    const { text } = problem;
-    findings.push({
-      kind: "record",
-      name: key.join("/"),
-      problem: text,
-      dropped,
-    });
+    for (const { text: problem, dropped } of problems)
+      findings.push({ kind: "record", name: key.join("/"), problem, dropped });
   });
   const orphans: { sha256: Sha256; size: number }[] = [];
   let archives = 0;

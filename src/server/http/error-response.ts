@@ -50,6 +50,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "signature-undecided": 503,
   "too-busy": 503,
   "store-full": 503,
+  "record-unreadable": 503,
   "stored-archive-unreadable": 503,
   "stored-archive-damaged": 503,
   "not-ready": 503,

@@ -1,25 +1,77 @@
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { classifyFileFailure } from "../file-failure.ts";
-import type { RecordKey, StoreLayout } from "../layout.ts";
+import { relative } from "node:path";
+import { RecordUnreadable } from "../../errors/index.ts";
+import { classifyFileFailure, describeFailure } from "../file-failure.ts";
+import { recordFolders, type RecordKey, type StoreLayout } from "../layout.ts";
 
 const suffix = ".json";
+
+/** Names in a folder of records, in no order. */
+interface Listed {
+  readonly records: readonly string[];
+  readonly folders: readonly string[];
+}
 
 /** The key of every record, folder by folder; what leaves meanwhile is left out. */
 export async function* listRecords(
   layout: StoreLayout,
   prefix: RecordKey = [],
 ): AsyncGenerator<RecordKey> {
-  const folder = join(layout.records, ...prefix);
-  const entries = await readdir(folder, { withFileTypes: true }).catch(
-    (error: unknown) => {
-      if (classifyFileFailure(error) === "missing") return [];
-      throw error;
-    },
+  const { records, folders } = await listFolder(layout, prefix);
+  for (const name of records) yield [...prefix, name];
+  for (const name of folders)
+    if (isPart(name)) yield* listRecords(layout, [...prefix, name]);
+}
+
+/** What is directly below `prefix` in any copy. Throws RecordUnreadable when that cannot be told. */
+export async function listFolder(
+  layout: StoreLayout,
+  prefix: RecordKey,
+): Promise<Listed> {
+  const paths = recordFolders(layout, prefix);
+  const found = await Promise.allSettled(paths.map(listEntries));
+  const names = found.flatMap((one) =>
+    one.status === "fulfilled" ? one.value : [],
   );
-  for (const { name } of entries.filter((one) => one.name.endsWith(suffix)))
-    yield [...prefix, name.slice(0, -suffix.length)];
-  for (const entry of entries)
-    if (entry.isDirectory() && !entry.name.endsWith(suffix))
-      yield* listRecords(layout, [...prefix, entry.name]);
+  const [failure] = found.filter((one) => one.status === "rejected");
+  if (failure !== undefined && names.length === 0)
+    throw asUnreadable(layout, paths[0] ?? "", failure.reason);
+  const all = [...new Set(names)];
+  const records = all.filter((name) => name.endsWith(suffix));
+  return {
+    records: records.map((name) => name.slice(0, -suffix.length)),
+    folders: all.filter((name) => !name.endsWith(suffix)),
+  };
+}
+
+/** Records and folders; other files are nobody's. */
+async function listEntries(path: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries
+      .filter((one) => one.isDirectory() || one.name.endsWith(suffix))
+      .map(({ name }) => name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** A shortage that passes says nothing about the folder. */
+function asUnreadable(
+  { directory }: StoreLayout,
+  path: string,
+  error: unknown,
+): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (classifyFileFailure(error) !== "broken" && code !== "ENOTDIR")
+    return error;
+  const file = relative(directory, path);
+  const problem = describeFailure(error);
+  return new RecordUnreadable(file, problem, { cause: error });
+}
+
+/** Other names in the folders are nobody's. */
+function isPart(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
 }

@@ -1,13 +1,9 @@
 import { createHash } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
@@ -79,6 +75,9 @@ async function verify(site: Site, ...flags: readonly string[]) {
   );
   return { status, stderr, ...(JSON.parse(stdout) as Found) };
 }
+
+const asRelease = (body: unknown) =>
+  body as { readonly proof: Readonly<Record<string, string>> };
 
 /** An archive that nothing names. */
 function plantOrphan(site: Site, content: string): string {
@@ -164,16 +163,15 @@ describe("provender verify", () => {
     const site = await fill();
     const [forged] = releases;
     if (forged === undefined) throw new Error("there are many");
-    const path = recordOf(site, forged);
-    const [head = "", body = ""] = readFileSync(path, "utf8").split("\n");
-    const record = JSON.parse(body) as { proof: { signature: string } };
-    const signature = Buffer.from(record.proof.signature, "base64");
-    signature[signature.length - 5] = (signature.at(-5) ?? 0) ^ 1;
-    record.proof.signature = signature.toString("base64");
-    const text = JSON.stringify(record);
-    const sha256 = createHash("sha256").update(text).digest("hex");
-    const seal = { ...(JSON.parse(head) as object), sha256 };
-    writeFileSync(path, `${JSON.stringify(seal)}\n${text}\n`);
+    const { type } = forged;
+    const key = ["providers", "registry.terraform.io", "acme", type];
+    const records = new DiskRecords(layOutStore(site.directory));
+    await records.change([...key, "releases", "1.0.0"], asRelease, (record) => {
+      const bytes = Buffer.from(record?.proof.signature ?? "", "base64");
+      bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
+      const signature = bytes.toString("base64");
+      return { ...record, proof: { ...record?.proof, signature } };
+    });
     const found = await verify(site);
     expect(found.status).toBe(1);
     expect(found.findings).toHaveLength(1);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
-import { RecordStore } from "../../../src/store/records/record-store.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
 import { mergeVersions } from "../../../src/mirror/releases/version-list.ts";
@@ -98,7 +98,7 @@ describe("lists of versions that are held in memory", () => {
     const layout = layOutStore(scratch("lists"));
     await prepareStorageDirectory(layout);
     const records = new VersionRecords(
-      new RecordStore(layout, () => undefined),
+      new DiskRecords(layout),
       providerVersionNaming,
     );
     const lists = Array.from({ length: 40 }, (_, n) =>
@@ -112,7 +112,7 @@ describe("lists of versions that are held in memory", () => {
     const now = new Date();
     const value = mergeVersions(undefined, { versions, warnings: [] }, now);
     for (const list of lists)
-      await records.write(list, { value, confirmedAt: now });
+      await records.write(list, { value, confirmedAt: now }, undefined);
     await records.read(lists[0] ?? expect.fail());
     const before = await held();
     const read = await Promise.all(lists.map((list) => records.read(list)));

@@ -165,8 +165,8 @@ describe("while the origin fails", () => {
 describe("a disk that takes nothing more", () => {
   it("does not turn a good answer into a failure", async () => {
     const { layout, origin, get, unwritten } = await prepare();
-    await rm(layout.records, { recursive: true });
-    await writeFile(layout.records, "not a folder");
+    await rm(layout.staging, { recursive: true });
+    await writeFile(layout.staging, "not a folder");
     origin.answer = listOf("1.0.0");
     expect(await get()).toMatchObject({ outcome: "fetched" });
     expect(await get()).toMatchObject({ outcome: "hit" });

@@ -8,7 +8,7 @@ import {
   providerVersionNaming,
   VersionRecords,
 } from "../../../src/mirror/releases/version-records.ts";
-import { RecordStore } from "../../../src/store/records/record-store.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { makeLayout } from "./archives.ts";
 
 export const minute = 60_000;
@@ -93,7 +93,7 @@ export async function prepare(
   const unwritten: string[] = [];
   const stale: number[] = [];
   const open = (nowOffline = offline) => {
-    const store = new RecordStore(layout, () => undefined);
+    const store = new DiskRecords(layout);
     const cache = new MetadataCache(
       new VersionRecords(store, providerVersionNaming),
       { ...limits, ...settings },

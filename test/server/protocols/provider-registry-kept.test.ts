@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
-import { RecordStore } from "../../../src/store/records/record-store.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -30,13 +30,14 @@ describe("records of earlier versions", () => {
     const before = await new RegistryRequests(mirror, type).document("1.0.0");
     await mirror.stop();
     const { directory } = mirror;
-    const records = new RecordStore(layOutStore(directory), () => undefined);
+    const records = new DiskRecords(layOutStore(directory));
     const key = ["providers", "registry.terraform.io", "acme", type];
     const path = [...key, "releases", "1.0.0"];
-    const record = (await records.read(path)) as Record<string, unknown>;
-    expect(record.keyLabels).toHaveLength(1);
-    delete record.keyLabels;
-    await records.write(path, record);
+    const asItIs = (body: unknown) => body as Record<string, unknown>;
+    await records.change(path, asItIs, (record) => {
+      expect(record?.keyLabels).toHaveLength(1);
+      return { ...record, keyLabels: undefined };
+    });
     mirror = await startMirror({ config, directory });
     const found = await new RegistryRequests(mirror, type).document("1.0.0");
     expect(found).toEqual({

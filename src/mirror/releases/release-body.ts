@@ -1,0 +1,180 @@
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import {
+  parsePackageHash,
+  parseSha256,
+  type Sha256,
+} from "../../address/hash.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
+import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
+import type { Kept } from "../cache/metadata-cache.ts";
+import type { Release } from "./release.ts";
+import { ownBytes } from "./verdict.ts";
+
+const date = z.iso.datetime().transform((text) => new Date(text));
+
+const label = z.string().optional();
+
+/** By file name. */
+const digests = z.record(z.string(), z.string().transform(parseSha256));
+
+const releaseShape = z.object({
+  confirmedAt: date,
+  firstSeen: date,
+  proof: z.object({
+    source: z.enum(["registry", "network-mirror"]).default("registry"),
+    document: z.string(),
+    signature: z.base64().nullable(),
+    keys: z.array(z.string()),
+    profile: z.enum(["terraform", "opentofu", "enforce", "strict"]),
+    exemption: z.enum(["unsigned-when-published", "signatures-off"]).nullable(),
+    verifiedAt: date,
+    library: z.string(),
+  }),
+  platforms: z.array(z.string().transform(parsePlatform)),
+  reported: z.array(
+    z.object({
+      platform: z.string(),
+      packageHashes: z.array(z.string().transform(parsePackageHash)),
+      size: z.number().nullable(),
+    }),
+  ),
+  // Records of earlier versions have none.
+  keyLabels: z
+    .array(
+      z.object({
+        id: label,
+        trustSignature: label,
+        source: label,
+        sourceUrl: label,
+      }),
+    )
+    .default([]),
+  // Digests that were seen first and that the proof does not name.
+  firstDigests: digests.default({}),
+});
+
+/** What is left of a release whose proof was dropped. */
+const remainsShape = z.strictObject({ firstDigests: digests });
+
+const shape = z.union([releaseShape, remainsShape]);
+
+export type RecordedRelease = Readonly<z.infer<typeof releaseShape>>;
+export type ReleaseBody = Readonly<z.infer<typeof shape>>;
+
+export function readReleaseBody(body: unknown): ReleaseBody {
+  return shape.parse(body);
+}
+
+/** Undefined for what is left of a release whose proof was dropped. */
+export function recordedRelease(
+  body: ReleaseBody | undefined,
+): RecordedRelease | undefined {
+  return body !== undefined && "proof" in body ? body : undefined;
+}
+
+/** Every digest that was ever believed of a release, by file name; `name` is for errors. */
+export function firstDigestsOf(
+  name: string,
+  body: ReleaseBody | undefined,
+): ReadonlyMap<string, Sha256> {
+  const others = Object.entries(body?.firstDigests ?? {});
+  const proof = recordedRelease(body)?.proof;
+  const proved =
+    proof && parseChecksumsDocument(name, Buffer.from(proof.document, "utf8"));
+  return new Map([...others, ...(proved ?? [])]);
+}
+
+export function isSameDocument(
+  { proof }: RecordedRelease,
+  release: Release | undefined,
+): boolean {
+  return release !== undefined && proof.document === textOf(release);
+}
+
+/** Milliseconds after which a record is written again although nothing in it is new. */
+const worthWriting = 1_000;
+
+/** True for a body that says what is recorded already, and was lately. */
+export function isNoNews(before: ReleaseBody | undefined, body: unknown) {
+  const recorded = recordedRelease(before);
+  const next = recordedRelease(readReleaseBody(body));
+  if (recorded === undefined || next === undefined) return false;
+  const { confirmedAt } = recorded;
+  const later = next.confirmedAt.getTime() - confirmedAt.getTime();
+  const isLate = later < 0 || later >= worthWriting;
+  return !isLate && isDeepStrictEqual(recorded, { ...next, confirmedAt });
+}
+
+function textOf({ proof }: Release): string {
+  return Buffer.from(proof.document).toString("utf8");
+}
+
+export function writeReleaseBody(
+  { value, confirmedAt }: Kept<Release>,
+  firstDigests: ReadonlyMap<string, Sha256>,
+) {
+  const { proof, packages, reported, keyLabels, firstSeen } = value;
+  return {
+    confirmedAt: confirmedAt.toISOString(),
+    firstSeen: firstSeen.toISOString(),
+    signedBy: value.checksums.signedBy ?? null,
+    proof: {
+      ...proof,
+      document: textOf(value),
+      signature: encodeSignature(proof.signature),
+      exemption: proof.exemption ?? null,
+      verifiedAt: proof.verifiedAt.toISOString(),
+    },
+    platforms: [...packages.values()].map(({ platform }) =>
+      formatPlatform(platform),
+    ),
+    reported: [...reported].map(([platform, { packageHashes, size }]) => ({
+      platform,
+      packageHashes,
+      size: size ?? null,
+    })),
+    keyLabels,
+    firstDigests: Object.fromEntries(firstDigests),
+  };
+}
+
+export function readProof(proof: RecordedRelease["proof"]): Release["proof"] {
+  const { document, signature, exemption } = proof;
+  return {
+    ...proof,
+    ...ownBytes({
+      document: Buffer.from(document, "utf8"),
+      signature:
+        signature === null ? undefined : Buffer.from(signature, "base64"),
+    }),
+    exemption: exemption ?? undefined,
+  };
+}
+
+function encodeSignature(signature: Uint8Array | undefined): string | null {
+  return signature === undefined
+    ? null
+    : Buffer.from(signature).toString("base64");
+}
+
+export function readReported(
+  reported: RecordedRelease["reported"],
+): Release["reported"] {
+  return new Map(
+    reported.map(({ platform, packageHashes, size }) => [
+      platform,
+      { packageHashes, size: size ?? undefined },
+    ]),
+  );
+}
+
+export function readLabel({
+  id,
+  trustSignature,
+  source,
+  sourceUrl,
+}: RecordedRelease["keyLabels"][number]): KeyLabel {
+  return { id, trustSignature, source, sourceUrl };
+}

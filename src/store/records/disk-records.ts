@@ -1,0 +1,268 @@
+import { rm, stat } from "node:fs/promises";
+import { relative } from "node:path";
+import { RecordUnreadable } from "../../errors/index.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import {
+  isRebuildable,
+  recordPaths,
+  type RecordKey,
+  type StoreLayout,
+} from "../layout.ts";
+import { ChangeLocks } from "./change-locks.ts";
+import { listFolder, listRecords } from "./listing.ts";
+import { createRecordFile, replaceRecordFile } from "./record-file.ts";
+import {
+  copiesToHeal,
+  readCopies,
+  settle,
+  type Copy,
+  type Settled,
+} from "./record-copies.ts";
+import type {
+  ReadBody,
+  RecordInspection,
+  RecordStore,
+} from "./record-store.ts";
+import type { Sealed } from "./seal.ts";
+
+/** What the store tells the wiring; never waited for. Files are named below the storage directory. */
+export interface RecordEvents {
+  /** A copy was no good; `healed` tells whether it was made again from the other one. */
+  readonly onDamaged: (file: string, problem: string, healed: boolean) => void;
+  /** Nothing that can be believed is left of a record, and whoever asked is refused. */
+  readonly onUnreadable: (error: RecordUnreadable) => void;
+  /** A record that can be made again is passed over. */
+  readonly onPassedOver: (file: string, problem: string) => void;
+}
+
+const untold: RecordEvents = {
+  onDamaged: () => undefined,
+  onUnreadable: () => undefined,
+  onPassedOver: () => undefined,
+};
+
+/**
+ * Records in a directory. What was seen or decided lies in two files in different
+ * folders, with a revision in the seal: the newer good one counts, and the other
+ * one is made again from it. Whoever writes holds a lock that other processes see.
+ */
+export class DiskRecords implements RecordStore {
+  readonly #layout: StoreLayout;
+  readonly #events: RecordEvents;
+  readonly #locks: ChangeLocks;
+
+  constructor(layout: StoreLayout, events: Partial<RecordEvents> = {}) {
+    this.#layout = layout;
+    this.#events = { ...untold, ...events };
+    this.#locks = new ChangeLocks(layout);
+  }
+
+  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+    const copies = await this.#look(key);
+    const found = settle(copies);
+    // Copies that differ may be half way through a change.
+    const settled =
+      found.kind === "good" && copiesToHeal(copies, found.sealed).length > 0
+        ? await this.#heal(key, found)
+        : found;
+    return this.#open(key, settled, readBody);
+  }
+
+  async create<T>(
+    key: RecordKey,
+    body: unknown,
+    readBody: ReadBody<T>,
+  ): Promise<T> {
+    return this.#locks.hold(key, async () => {
+      const first = this.#open(key, settle(await this.#look(key)), readBody);
+      if (first !== undefined) return first;
+      const sealed = this.#seal(key, undefined, body);
+      const isFirst = await this.#writeFirst(key, sealed);
+      const settled: Settled = isFirst
+        ? { kind: "good", sealed }
+        : settle(await this.#look(key));
+      const kept = this.#open(key, settled, readBody);
+      if (kept === undefined)
+        throw new Error(`${key.join("/")} left while it was written`);
+      return kept;
+    });
+  }
+
+  async change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    await this.#locks.hold(key, async () => {
+      const settled = settle(await this.#look(key));
+      const before = this.#open(key, settled, readBody);
+      const after = change(before);
+      if (after === before) return;
+      const sealed = settled.kind === "good" ? settled.sealed : undefined;
+      await this.#replace(key, this.#seal(key, sealed, after));
+    });
+  }
+
+  async write(key: RecordKey, body: unknown): Promise<void> {
+    if (!isRebuildable(key))
+      throw new RangeError(`not to be written over: ${key.join("/")}`);
+    await this.#replace(key, this.#seal(key, undefined, body));
+  }
+
+  async remove(key: RecordKey): Promise<void> {
+    await this.#locks.hold(key, async () => {
+      for (const path of recordPaths(this.#layout, key))
+        await rm(path, { force: true, recursive: true });
+    });
+  }
+
+  async stamp(key: RecordKey): Promise<string | undefined> {
+    const paths = recordPaths(this.#layout, key);
+    const stamps = await Promise.all(paths.map(stampOf));
+    return stamps.every((one) => one === "") ? undefined : stamps.join(" ");
+  }
+
+  async inspect(
+    key: RecordKey,
+    { repair }: { readonly repair: boolean },
+  ): Promise<RecordInspection> {
+    const copies = await this.#look(key);
+    const found = settle(copies);
+    const problems = copies.flatMap(({ path, state }) =>
+      state.kind === "bad" ? [`${this.#name(path)}: ${state.problem}`] : [],
+    );
+    if (found.kind === "bad")
+      return { problems: [found.problem], readable: false };
+    if (repair && found.kind === "good") await this.#heal(key, found);
+    return { problems, readable: true };
+  }
+
+  listAll(): AsyncGenerator<RecordKey> {
+    return listRecords(this.#layout);
+  }
+
+  async list(prefix: RecordKey): Promise<readonly string[]> {
+    return (await listFolder(this.#layout, prefix)).records;
+  }
+
+  async folders(prefix: RecordKey): Promise<readonly string[]> {
+    return (await listFolder(this.#layout, prefix)).folders;
+  }
+
+  #look(key: RecordKey): Promise<readonly Copy[]> {
+    return readCopies(key, recordPaths(this.#layout, key));
+  }
+
+  /** The body of what was found; what cannot be believed is passed over only where it can be made again. */
+  #open<T>(
+    key: RecordKey,
+    settled: Settled,
+    readBody: ReadBody<T>,
+  ): T | undefined {
+    if (settled.kind === "absent") return undefined;
+    try {
+      if (settled.kind === "good")
+        return readBody(JSON.parse(settled.sealed.body));
+      this.#passOver(key, settled.problem);
+    } catch (error) {
+      if (error instanceof RecordUnreadable) throw error;
+      this.#passOver(key, "it is not in the form of its kind", error);
+    }
+    return undefined;
+  }
+
+  /** Throws RecordUnreadable for what cannot be made again. */
+  #passOver(key: RecordKey, problem: string, cause?: unknown): void {
+    const [path = ""] = recordPaths(this.#layout, key);
+    const file = this.#name(path);
+    if (isRebuildable(key)) {
+      this.#events.onPassedOver(file, problem);
+      return;
+    }
+    const error = new RecordUnreadable(file, problem, { cause });
+    this.#events.onUnreadable(error);
+    throw error;
+  }
+
+  /** Makes every copy what the newest good one is; what cannot be written now is told, and read all the same. */
+  async #heal(key: RecordKey, found: Settled): Promise<Settled> {
+    try {
+      return await this.#locks.hold(key, async () => {
+        const copies = await this.#look(key);
+        const settled = settle(copies);
+        if (settled.kind === "good")
+          for (const copy of copiesToHeal(copies, settled.sealed))
+            await this.#healCopy(key, copy, settled.sealed);
+        return settled;
+      });
+    } catch {
+      const [path = ""] = recordPaths(this.#layout, key);
+      this.#events.onDamaged(this.#name(path), "its lock is not free", false);
+      return found;
+    }
+  }
+
+  async #healCopy(
+    key: RecordKey,
+    { path, state }: Copy,
+    sealed: Sealed,
+  ): Promise<void> {
+    const problem =
+      state.kind === "bad" ? state.problem : `it was ${describe(state)}`;
+    // Stores of earlier versions have no second copies.
+    const isNews = sealed.revision > 0 || state.kind !== "missing";
+    const tell = (healed: boolean) =>
+      this.#events.onDamaged(this.#name(path), problem, healed);
+    try {
+      await replaceRecordFile(this.#layout, key, path, sealed);
+      if (isNews) tell(true);
+    } catch {
+      tell(false);
+    }
+  }
+
+  #seal(key: RecordKey, before: Sealed | undefined, body: unknown): Sealed {
+    const revision = isRebuildable(key) ? 0 : (before?.revision ?? 0) + 1;
+    return { revision, body: JSON.stringify(body) };
+  }
+
+  /** False when somebody who holds no lock was first. */
+  async #writeFirst(key: RecordKey, sealed: Sealed): Promise<boolean> {
+    const [first = "", ...others] = recordPaths(this.#layout, key);
+    if (isRebuildable(key)) await this.#replace(key, sealed);
+    else if (!(await createRecordFile(this.#layout, key, first, sealed)))
+      return false;
+    for (const path of others)
+      await replaceRecordFile(this.#layout, key, path, sealed);
+    return true;
+  }
+
+  async #replace(key: RecordKey, sealed: Sealed): Promise<void> {
+    const paths = recordPaths(this.#layout, key);
+    const written = await Promise.allSettled(
+      paths.map((path) => replaceRecordFile(this.#layout, key, path, sealed)),
+    );
+    for (const one of written) if (one.status === "rejected") throw one.reason;
+  }
+
+  #name(path: string): string {
+    return relative(this.#layout.directory, path);
+  }
+}
+
+function describe(state: Copy["state"]): string {
+  return state.kind === "missing" ? "missing" : "an older one";
+}
+
+/** Empty for what is not there. */
+async function stampOf(path: string): Promise<string> {
+  try {
+    const { ino, mtimeMs, size } = await stat(path);
+    return `${ino} ${mtimeMs} ${size}`;
+  } catch (error) {
+    const failure = classifyFileFailure(error);
+    if (failure === "missing") return "";
+    if (failure === "broken") return "unreadable";
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import type { RecordKey } from "../layout.ts";
+import { readRecordFile, type FileState } from "./record-file.ts";
+import type { Sealed } from "./seal.ts";
+
+/** One of the files that a record is kept in. */
+export interface Copy {
+  readonly path: string;
+  readonly state: FileState;
+}
+
+/** What all copies together say. */
+export type Settled =
+  | { readonly kind: "absent" }
+  | { readonly kind: "good"; readonly sealed: Sealed }
+  | { readonly kind: "bad"; readonly problem: string };
+
+export function readCopies(
+  key: RecordKey,
+  paths: readonly string[],
+): Promise<readonly Copy[]> {
+  return Promise.all(
+    paths.map(async (path) => ({
+      path,
+      state: await readRecordFile(key, path),
+    })),
+  );
+}
+
+/** The newest good copy counts. A record is absent only when nothing at all is there. */
+export function settle(copies: readonly Copy[]): Settled {
+  const good = copies.flatMap(({ state }) =>
+    state.kind === "good" ? [state.sealed] : [],
+  );
+  const [newest, ...others] = good.toSorted((a, b) => b.revision - a.revision);
+  if (newest !== undefined)
+    return others.some((other) => contradicts(newest, other))
+      ? { kind: "bad", problem: "its two copies contradict one another" }
+      : { kind: "good", sealed: newest };
+  const [bad] = copies.flatMap(({ state }) =>
+    state.kind === "bad" ? [state] : [],
+  );
+  return bad ?? { kind: "absent" };
+}
+
+export function copiesToHeal(
+  copies: readonly Copy[],
+  { revision }: Sealed,
+): readonly Copy[] {
+  return copies.filter(
+    ({ state }) => state.kind !== "good" || state.sealed.revision !== revision,
+  );
+}
+
+function contradicts(one: Sealed, other: Sealed): boolean {
+  return one.revision === other.revision && one.body !== other.body;
+}

@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import type { RecordKey } from "../layout.ts";
+
+/** What a file says of a record. */
+export interface Sealed {
+  /** How often the record was changed; 0 for files of earlier versions and for records that are kept once. */
+  readonly revision: number;
+  /** JSON on one line. */
+  readonly body: string;
+}
+
+/**
+ * A file of two lines: a seal (the record's key, its revision and a SHA-256 of
+ * revision and body) and the body, so that a file that was cut, changed or moved
+ * to another name is recognized.
+ */
+export function seal(key: RecordKey, { revision, body }: Sealed): string {
+  const name = key.join("/");
+  const head =
+    revision === 0
+      ? { key: name, sha256: sha256(body) }
+      : { key: name, revision, sha256: sha256(`${revision}\n${body}`) };
+  return `${JSON.stringify(head)}\n${body}\n`;
+}
+
+/** Undefined for what nobody sealed for this key. */
+export function unseal(key: RecordKey, text: string): Sealed | undefined {
+  const [head = "", body = ""] = text.split("\n", 2);
+  const [, digits = "0"] = /"revision":([1-9][0-9]{0,14}),/.exec(head) ?? [];
+  const sealed = { revision: Number(digits), body };
+  return text === seal(key, sealed) ? sealed : undefined;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

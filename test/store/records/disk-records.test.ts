@@ -1,0 +1,280 @@
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { RecordUnreadable } from "../../../src/errors/index.ts";
+import { recordPaths, type RecordKey } from "../../../src/store/layout.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import { makeLayout } from "../stores.ts";
+import { asItIs, itIsARecordStore } from "./record-compliance.ts";
+
+itIsARecordStore(async () => {
+  const layout = await makeLayout();
+  return { open: () => new DiskRecords(layout) };
+});
+
+const key: RecordKey = ["trust", "seen", "a.example", "acme"];
+const body = { text: "line one\nline two" };
+
+interface Told {
+  readonly damaged: string[];
+  readonly unreadable: string[];
+  readonly passedOver: string[];
+}
+
+async function prepare(at = key) {
+  const layout = await makeLayout();
+  const told: Told = { damaged: [], unreadable: [], passedOver: [] };
+  const records = new DiskRecords(layout, {
+    onDamaged: (file, problem, healed) =>
+      told.damaged.push(`${file}: ${problem}, ${healed ? "healed" : "left"}`),
+    onUnreadable: ({ file }) => told.unreadable.push(file),
+    onPassedOver: (file) => told.passedOver.push(file),
+  });
+  await records.create(at, { text: "first" }, asItIs);
+  const [first = "", second = ""] = recordPaths(layout, at);
+  const older = readFileSync(first, "utf8");
+  await records.change(at, asItIs, () => body);
+  return { layout, records, told, first, second, older };
+}
+
+interface Place {
+  readonly path: string;
+  readonly text: string;
+  /** A good file of another record. */
+  readonly other: string;
+}
+
+const damages: readonly [string, (place: Place) => void][] = [
+  ["empty", ({ path }) => writeFileSync(path, "")],
+  ["cut in its seal", (at) => writeFileSync(at.path, at.text.slice(0, 20))],
+  ["cut in its body", (at) => writeFileSync(at.path, at.text.slice(0, -5))],
+  [
+    "without its seal",
+    ({ path, text }) => writeFileSync(path, text.slice(text.indexOf("\n") + 1)),
+  ],
+  [
+    "changed in its body",
+    ({ path, text }) =>
+      writeFileSync(path, text.replace("line one", "line 0ne")),
+  ],
+  [
+    "changed in its revision",
+    ({ path, text }) =>
+      writeFileSync(path, text.replace(/"revision":\d/, '"revision":9')),
+  ],
+  [
+    "without its revision",
+    ({ path, text }) => writeFileSync(path, text.replace(/"revision":\d,/, "")),
+  ],
+  [
+    "changed in its digest",
+    ({ path, text }) =>
+      writeFileSync(path, text.replace(/[0-9a-f](?="\}\n)/, "g")),
+  ],
+  [
+    "full of zeros",
+    ({ path, text }) => writeFileSync(path, "\0".repeat(text.length)),
+  ],
+  [
+    "followed by more",
+    ({ path, text }) => writeFileSync(path, `${text}{"text":"more"}\n`),
+  ],
+  ["not text", ({ path }) => writeFileSync(path, "\xff\xfe{}")],
+  ["another record", ({ path, other }) => copyFileSync(other, path)],
+  [
+    "a folder",
+    ({ path }) => {
+      rmSync(path);
+      mkdirSync(join(path, "below"), { recursive: true });
+    },
+  ],
+  [
+    "a link to another record",
+    ({ path, other }) => {
+      rmSync(path);
+      symlinkSync(other, path);
+    },
+  ],
+  [
+    "below a file",
+    ({ path }) => {
+      rmSync(dirname(path), { recursive: true });
+      writeFileSync(dirname(path), "");
+    },
+  ],
+];
+
+async function prepareDamage() {
+  const scene = await prepare();
+  const other: RecordKey = ["trust", "seen", "b.example", "acme"];
+  await scene.records.create(other, body, asItIs);
+  const [otherPath = ""] = recordPaths(scene.layout, other);
+  const apply = (damage: (place: Place) => void, paths: readonly string[]) => {
+    for (const path of paths) {
+      const text = readFileSync(path, "utf8");
+      damage({ path, text, other: otherPath });
+    }
+  };
+  return { ...scene, apply };
+}
+
+describe("one copy of a record", () => {
+  it.each(damages)(
+    "that is %s is made again from the other one",
+    async (_, damage) => {
+      for (const which of [0, 1]) {
+        const { records, told, first, second, apply, layout } =
+          await prepareDamage();
+        const path = [first, second][which] ?? "";
+        const text = readFileSync(path, "utf8");
+        apply(damage, [path]);
+        expect(await records.read(key, asItIs)).toEqual(body);
+        expect(told.damaged).toHaveLength(1);
+        const reopened = new DiskRecords(layout);
+        expect(await reopened.read(key, asItIs)).toEqual(body);
+        // A file in the place of a whole folder is left for somebody to look at.
+        if (told.damaged[0]?.endsWith("healed") === true)
+          expect(readFileSync(path, "utf8")).toBe(text);
+        expect(told.unreadable).toEqual([]);
+      }
+    },
+  );
+
+  it("that is missing is made again", async () => {
+    for (const which of [0, 1]) {
+      const { records, told, first, second } = await prepare();
+      const path = [first, second][which] ?? "";
+      rmSync(path);
+      expect(await records.read(key, asItIs)).toEqual(body);
+      expect(existsSync(path)).toBe(true);
+      expect(told.damaged).toEqual([expect.stringContaining("missing")]);
+    }
+  });
+
+  it("that is an older one of itself counts no more", async () => {
+    for (const which of [0, 1]) {
+      const { records, first, second, older } = await prepare();
+      const path = [first, second][which] ?? "";
+      writeFileSync(path, older);
+      expect(await records.read(key, asItIs)).toEqual(body);
+      expect(readFileSync(first, "utf8")).toBe(readFileSync(second, "utf8"));
+    }
+  });
+
+  it("that is damaged does not stop a change, which makes both good", async () => {
+    const { records, first, second } = await prepare();
+    writeFileSync(second, "");
+    await records.change(key, asItIs, (before) => ({ before }));
+    rmSync(first);
+    expect(await records.read(key, asItIs)).toEqual({ before: body });
+  });
+});
+
+describe("a record without a good copy", () => {
+  it.each(damages)(
+    "is unknown and stays as it is when both are %s",
+    async (_, damage) => {
+      const { records, told, first, second, apply } = await prepareDamage();
+      apply(damage, [first, second]);
+      await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+      await expect(records.create(key, {}, asItIs)).rejects.toThrow(
+        RecordUnreadable,
+      );
+      await expect(records.change(key, asItIs, () => ({}))).rejects.toThrow(
+        RecordUnreadable,
+      );
+      expect(told.unreadable).toEqual(
+        Array.from(
+          { length: 3 },
+          () => "records/v1/trust/seen/a.example/acme.json",
+        ),
+      );
+      expect(await records.inspect(key, { repair: true })).toMatchObject({
+        readable: false,
+      });
+      await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+    },
+  );
+
+  it("is unknown when one copy is damaged and the other one missing", async () => {
+    const { records, first, second } = await prepare();
+    rmSync(first);
+    writeFileSync(second, "");
+    await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+  });
+
+  it("is unknown when its copies contradict one another", async () => {
+    const { records, first, second } = await prepare();
+    const elsewhere = await prepare();
+    await elsewhere.records.remove(key);
+    await elsewhere.records.create(key, {}, asItIs);
+    await elsewhere.records.change(key, asItIs, () => ({ text: "forged" }));
+    copyFileSync(elsewhere.first, second);
+    await expect(records.read(key, asItIs)).rejects.toThrow("contradict");
+    expect(existsSync(first)).toBe(true);
+  });
+});
+
+describe("a record of an earlier version", () => {
+  it("is read, gets its second copy, and goes on", async () => {
+    const { records, told, first, second } = await prepare();
+    const text = JSON.stringify({ text: "old" });
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    const head = JSON.stringify({ key: key.join("/"), sha256 });
+    writeFileSync(first, `${head}\n${text}\n`);
+    rmSync(second);
+    expect(await records.read(key, asItIs)).toEqual({ text: "old" });
+    expect(readFileSync(second)).toEqual(readFileSync(first));
+    expect(told.damaged).toEqual([]);
+    await records.change(key, asItIs, (before) => ({ before }));
+    writeFileSync(first, "");
+    expect(await records.read(key, asItIs)).toEqual({
+      before: { text: "old" },
+    });
+  });
+});
+
+describe("a record that can be made again", () => {
+  const rebuildable: RecordKey = ["package-hashes", "ab", "abc"];
+  // It has no revision, and nothing makes its folder again.
+  const itsDamages = damages.filter(
+    ([kind]) => !kind.includes("revision") && kind !== "below a file",
+  );
+
+  it.each(itsDamages)(
+    "is absent when it is %s, and is made again",
+    async (_, damage) => {
+      const { records, told, first } = await prepare(rebuildable);
+      const other: RecordKey = ["package-hashes", "ab", "other"];
+      await records.create(other, body, asItIs);
+      const path = join(dirname(first), "other.json");
+      damage({ path: first, text: readFileSync(first, "utf8"), other: path });
+      expect(await records.read(rebuildable, asItIs)).toBeUndefined();
+      expect(told.passedOver).toHaveLength(1);
+      expect(told.unreadable).toEqual([]);
+      const again = { text: "again" };
+      expect(await records.create(rebuildable, again, asItIs)).toEqual(again);
+      expect(await records.read(rebuildable, asItIs)).toEqual(again);
+    },
+  );
+});
+
+it("leaves nothing in staging", async () => {
+  const { layout, records } = await prepare();
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      records.change(key, asItIs, () => ({ n })),
+    ),
+  );
+  expect(readdirSync(layout.staging)).toEqual([]);
+});
