@@ -12,6 +12,7 @@ import {
 } from "../mirror/releases/verdict.ts";
 import { hostAndPort } from "../origin/guard/address-guard.ts";
 import { HttpClient } from "../origin/http/http-client.ts";
+import { LargeDocuments } from "../origin/http/large-documents.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { OriginHealth } from "../origin/health/origin-health.ts";
 import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
@@ -105,11 +106,15 @@ export function wireClients(
   const { origins, proxy, limits } = configuration;
   const { metrics } = watch;
   const health = wireHealth(configuration, watch, clock);
-  const make = (origin: OriginConfiguration, token: string | undefined) =>
-    new HttpClient(settingsOf(origin, token, proxy), limits, health, {
+  const large = new LargeDocuments();
+  const make = (origin: OriginConfiguration, token: string | undefined) => {
+    const events = {
       onRetry: () => metrics.countRetry(origin.hostname),
       onResume: () => metrics.countResume(origin.hostname),
-    });
+    };
+    const settings = settingsOf(origin, token, proxy);
+    return new HttpClient(settings, limits, health, events, large);
+  };
   const own = [...origins].map(
     ([name, origin]) => [name, make(origin, origin.token?.secret)] as const,
   );

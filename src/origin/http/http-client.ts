@@ -10,6 +10,7 @@ import {
   type Answer,
 } from "./http-answer.ts";
 import { parseJsonText } from "./json-text.ts";
+import { LargeDocuments } from "./large-documents.ts";
 import { OriginHealth } from "../health/origin-health.ts";
 import {
   makeQuestion,
@@ -58,13 +59,16 @@ export class HttpClient {
   readonly #health: OriginHealth;
   readonly #requests: OriginRequests;
   readonly #events: HttpClientEvents;
+  readonly #large: LargeDocuments;
 
   constructor(
     settings: OriginSettings,
     limits: OriginLimits,
     health: OriginHealth = new OriginHealth(() => performance.now(), unwatched),
     events: HttpClientEvents = unwatched,
+    large: LargeDocuments = new LargeDocuments(),
   ) {
+    this.#large = large;
     this.#limits = limits;
     this.#health = health;
     this.#requests = new OriginRequests(settings, limits, health);
@@ -79,9 +83,12 @@ export class HttpClient {
     subject?: string,
   ): Promise<OriginDocument> {
     const question = makeQuestion("*/*", subject, asker);
-    return this.#try(url, question, this.#deadline(asker), async (answer) => {
+    const signal = this.#deadline(asker);
+    using place = this.#large.place(signal);
+    return await this.#try(url, question, signal, async (answer) => {
       refusePage(answer);
-      return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+      const bytes = await readWhole(answer, maxBytes, place);
+      return { url: answer.url, bytes };
     });
   }
 
@@ -94,9 +101,11 @@ export class HttpClient {
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = makeQuestion("application/json", subject, asker);
     const signal = this.#deadline(asker);
+    using place = this.#large.place(signal);
     const read = await this.#try(url, question, signal, async (answer) => {
       checkJsonType(answer);
-      return { url: answer.url, bytes: await readWhole(answer, maxBytes) };
+      const bytes = await readWhole(answer, maxBytes, place);
+      return { url: answer.url, bytes };
     });
     return { url: read.url, value: parseJsonText(read.url, read.bytes) };
   }
@@ -110,8 +119,10 @@ export class HttpClient {
   ): Promise<OriginAnswer> {
     const asked = makeQuestion("application/json", subject, asker);
     const question = { ...asked, statuses: [200, 204] };
-    return this.#try(url, question, this.#deadline(asker), async (answer) => {
-      const bytes = await readWhole(answer, maxBytes);
+    const signal = this.#deadline(asker);
+    using place = this.#large.place(signal);
+    return await this.#try(url, question, signal, async (answer) => {
+      const bytes = await readWhole(answer, maxBytes, place);
       return { url: answer.url, headers: answer.headers, bytes };
     });
   }

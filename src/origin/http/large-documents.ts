@@ -1,0 +1,60 @@
+import pLimit from "p-limit";
+
+/** Bytes up to which any number of documents is held at once. */
+const largerThan = 256 * 1024;
+/** Documents beyond that, each whole in memory until it is parsed. */
+const atOnce = 4;
+
+/** The right to hold one document, however large it becomes; dispose of it when its bytes are let go. */
+export class DocumentPlace implements Disposable {
+  readonly #enter: () => Promise<() => void>;
+  #leave: (() => void) | undefined;
+
+  constructor(enter: () => Promise<() => void>) {
+    this.#enter = enter;
+  }
+
+  /** Resolves when so many bytes may be held: at once, or when it is the document's turn. */
+  async hold(bytes: number): Promise<void> {
+    if (bytes <= largerThan || this.#leave !== undefined) return;
+    this.#leave = await this.#enter();
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave?.();
+  }
+}
+
+/** Few large documents are read at once, because what a registry may send is hundreds of times what it usually does. */
+export class LargeDocuments {
+  readonly #limit = pLimit(atOnce);
+
+  /** Whoever waits is refused as the signal aborts. */
+  place(signal: AbortSignal): DocumentPlace {
+    return new DocumentPlace(() => this.#enter(signal));
+  }
+
+  /** Resolves with what gives the place back. */
+  async #enter(signal: AbortSignal): Promise<() => void> {
+    const { promise: entered, resolve: enter } =
+      Promise.withResolvers<() => void>();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    void this.#limit(() => {
+      enter(leave);
+      return left;
+    });
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const abort = () => {
+      // Its turn comes all the same, and passes at once.
+      leave();
+      reject(signal.reason);
+    };
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      return await Promise.race([entered, aborted]);
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+}
