@@ -5,7 +5,7 @@ import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
 import type { ZipEntry } from "./zip-directory.ts";
 
 /**
- * Hands on the expanded content of an entry piece by piece; a piece is good until `use` returns. Throws ArchiveRefused when size or CRC are not
+ * Hands on the expanded content of an entry piece by piece; Throws ArchiveRefused when size or CRC are not
  * what the directory says, and zlib's own complaints.
  */
 export async function readZipContent(
@@ -37,20 +37,12 @@ async function expand(
     for await (const bytes of pieces) use(bytes);
     return;
   }
-  const inflate = createInflateRaw({ chunkSize: 1 << 18 });
+  // Each piece is new memory: large ones add up to much before they are collected.
+  const inflate = createInflateRaw({ chunkSize: 1 << 16 });
   await pipeline(pieces, inflate, async (expanded) => {
-    for await (const bytes of expanded as AsyncIterable<Buffer>) {
-      use(bytes);
-      freeIfLast(bytes);
-    }
+    for await (const bytes of expanded as AsyncIterable<Buffer>) use(bytes);
   });
   if (inflate.bytesWritten !== entry.contentBytes) throw lyingSize();
-}
-
-/** zlib writes no more into memory whose end it has reached; a collection may be a hundred of those away. */
-function freeIfLast({ buffer, byteOffset, length }: Buffer): void {
-  const isLast = byteOffset + length === buffer.byteLength;
-  if (isLast && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** Whether the data descriptor, if there is one, repeats the CRC (APPNOTE 4.3.9); its signature is optional. */

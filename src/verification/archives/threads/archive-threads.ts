@@ -31,7 +31,11 @@ export class ArchiveThreads<Task, Answer> {
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: 10_000,
-      resourceLimits: { maxOldGenerationSizeMb: 256 },
+      // A small young generation is collected often, and what was expanded with it.
+      resourceLimits: {
+        maxOldGenerationSizeMb: 256,
+        maxYoungGenerationSizeMb: 3,
+      },
       atomics: "disabled",
     });
     // A thread that cannot start, such as for want of descriptors, must not end the process.
