@@ -2,6 +2,7 @@ import { stringify } from "yaml";
 import { formatPlatform } from "../address/platform.ts";
 import { formatVersionConstraint } from "../address/version-constraint.ts";
 import type {
+  ClientToken,
   Configuration,
   OidcConfiguration,
   OriginConfiguration,
@@ -26,6 +27,44 @@ export function formatConfiguration(configuration: Configuration): string {
     aliasDuplicateObjects: false,
   });
   return `${comments.map(oneLine).join("\n")}\n${yaml}`;
+}
+
+/** The keys whose values differ, such as `limits.stop`; in the order of the schema. */
+export function listChangedKeys(
+  before: Configuration,
+  after: Configuration,
+): readonly string[] {
+  const [old, now] = [before, after].map((one) =>
+    flatten("", { ...plainConfiguration(one), ...secretsOf(one) }),
+  );
+  const names = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])]);
+  return [...names].filter((name) => old?.get(name) !== now?.get(name));
+}
+
+/** What the YAML names by its place alone; compared and never shown. */
+function secretsOf({ origins }: Configuration) {
+  return {
+    "origins' files": Array.from(origins.values(), ({ ca, token }) => [
+      ca,
+      token?.secret,
+    ]),
+  };
+}
+
+/** The two upper levels by name, and what is below as text. */
+function flatten(prefix: string, value: object): Map<string, string> {
+  return new Map(
+    Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+      const isSection =
+        prefix === "" &&
+        typeof inner === "object" &&
+        inner !== null &&
+        !Array.isArray(inner);
+      return isSection
+        ? [...flatten(`${name}.`, inner)]
+        : [[prefix + name, JSON.stringify(inner)] as [string, string]];
+    }),
+  );
 }
 
 function plainConfiguration(from: Configuration) {
@@ -100,17 +139,17 @@ function plainPolicy(policy: Configuration["policy"]) {
 
 function plainAuth(auth: Configuration["auth"]) {
   return {
-    tokens: auth.tokens.map(({ name, sha256, expires }) => ({
-      name,
-      sha256,
-      ...(expires !== undefined && {
-        expires: new Date(expires).toISOString(),
-      }),
-    })),
+    // An empty list cannot be read back.
+    ...(auth.tokens.length > 0 && { tokens: auth.tokens.map(plainClient) }),
     archiveUrls: plainDuration(auth.archiveUrls),
     metrics: auth.metrics,
     oidc: auth.oidc ? plainOidc(auth.oidc) : null,
   };
+}
+
+function plainClient({ name, sha256, expires }: ClientToken) {
+  const until = expires && { expires: new Date(expires).toISOString() };
+  return { name, sha256, ...until };
 }
 
 function plainOidc(oidc: OidcConfiguration) {

@@ -143,12 +143,22 @@ function authSchema(path: z.ZodType<string>) {
       ca: ca?.text,
       caFile: ca?.file,
     }));
-  return section({
-    tokens: withDefault(z.array(clientToken), []),
+  const written = section({
+    tokens: z.array(clientToken).nullish(),
     archiveUrls: withDefault(lifetime, parseDuration("1h")),
     metrics: withDefault(choice("open", "token"), "token"),
     oidc: optional(oidc),
+  }).superRefine(({ tokens, oidc }, context) => {
+    // Whoever takes the last token out does not mean to let everybody in.
+    if (tokens === undefined || tokens?.length || oidc !== undefined) return;
+    const message =
+      'is empty: expected at least one token, or "auth: off" for a mirror that anybody may ask';
+    context.addIssue({ code: "custom", path: ["tokens"], message });
   });
+  const off = choice("off").transform(() => written.parse(undefined));
+  return z
+    .union([off, written])
+    .transform(({ tokens, ...rest }) => ({ tokens: tokens ?? [], ...rest }));
 }
 
 function limitsSchema() {

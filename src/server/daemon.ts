@@ -1,5 +1,6 @@
 import type { Alarms } from "../telemetry/alarms.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import type { CertificateSource } from "./tls/certificate-source.ts";
 import type { ConnectionCaps } from "./http/connection-caps.ts";
 import {
@@ -30,8 +31,9 @@ export interface DaemonParts {
   readonly tend: () => Promise<void>;
   readonly logger: Logger;
   readonly alarms: Alarms;
-  /** Reads the configuration again and applies what can change while serving; throws what is wrong with it. */
-  readonly reload: () => void;
+  readonly metrics: Metrics;
+  /** Reads the configuration again and applies what can change while serving; returns the changed keys that wait for a restart. Throws what is wrong with it. */
+  readonly reload: () => readonly string[];
   /** Releases everything below the faces. */
   readonly close: () => Promise<void>;
 }
@@ -70,17 +72,36 @@ export class Daemon {
 
   /** SIGHUP: policy, trust and the certificate; what is wrong leaves the old in place. */
   async reload(): Promise<void> {
-    const { notification, reload, logger } = this.#parts;
+    const { notification } = this.#parts;
     await notification.reloading();
+    const mistake = this.#reloadRules();
+    await this.#reloadCertificate();
+    const status =
+      mistake === undefined
+        ? "Serving"
+        : `Serving with the old configuration: ${mistake}`;
+    await notification.ready(status);
+  }
+
+  /** What is wrong with the configuration, if something is. */
+  #reloadRules(): string | undefined {
+    const { reload, logger, metrics } = this.#parts;
     try {
-      reload();
+      const waiting = reload();
+      metrics.countReload("applied");
       logger.info("policy and trust loaded");
+      if (waiting.length > 0)
+        logger.warn(
+          { keys: waiting },
+          "these changed keys take effect at the next start",
+        );
+      return undefined;
     } catch (error) {
       const reason = (error as Error).message;
+      metrics.countReload("failed");
       logger.error({ error: reason }, "the configuration in use is kept");
+      return reason;
     }
-    await this.#reloadCertificate();
-    await notification.ready("Serving");
   }
 
   /** Also once a day, for renewal; the old one stays when that fails. */

@@ -134,8 +134,22 @@ export class Metrics {
     help: "Copies of records that were no good and were made again from the other copy.",
     registers: [this.#registry],
   });
+  readonly #reloads = new Counter({
+    name: "provender_config_reloads_total",
+    help: "Times that the configuration was read again, by whether it could be used.",
+    labelNames: ["result"],
+    registers: [this.#registry],
+  });
+  readonly #reloaded = new Gauge({
+    name: "provender_config_last_reload_successful",
+    help: "1 when the configuration in use is the one that was read last, 0 when that had a mistake.",
+    registers: [this.#registry],
+  });
 
   constructor(startedAt: Date) {
+    this.#reloaded.set(1);
+    for (const result of ["applied", "failed"])
+      this.#reloads.inc({ result }, 0);
     this.#up.set(startedAt.getTime() / 1000);
     // A series that begins with its first event shows no increase by it.
     for (const kind of alarmKinds) this.#alarms.inc({ kind }, 0);
@@ -157,6 +171,11 @@ export class Metrics {
     if (outcome === "stale" && status < 400) this.#stale.inc();
     this.#seconds.observe({ outcome }, milliseconds / 1000);
     this.#sent.inc(bytes);
+  }
+
+  countReload(result: "applied" | "failed"): void {
+    this.#reloads.inc({ result });
+    this.#reloaded.set(result === "applied" ? 1 : 0);
   }
 
   countRefusedConnection(): void {

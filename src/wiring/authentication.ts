@@ -42,7 +42,11 @@ export async function wireAuthentication(
       ({ archiveUrls } = next.auth);
       const before = openId;
       if (before?.isOf(next) !== true) openId = wireOpenId(next, logger);
+      const isOn = () => authentication.isOn;
+      const wasOn = isOn();
       authentication.replaceRules(rulesOf(next, openId));
+      if (wasOn && !isOn())
+        logger.warn("authentication is off now: anybody may ask");
       if (before !== openId) void before?.close();
       warnOfClearText(next, authentication, logger);
     },

@@ -1,6 +1,6 @@
 import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
-import { type Configuration } from "../config/load.ts";
+import { listChangedKeys, type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
@@ -28,7 +28,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
   const watch = wireWatch(configuration, layout);
-  const { logger, alarms, audit } = watch;
+  const { logger, alarms, metrics, audit } = watch;
   const access = await wireAuthentication(configuration, layout, logger);
   const core = wireCore(configuration, rules, layout, watch);
   // Takes 0.2 s the first time, which no client should wait for.
@@ -50,10 +50,14 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     tend: () => core.retention.tend(),
     logger,
     alarms,
+    metrics,
     reload: () => {
       const next = load();
       core.admission.replaceRules(wireRules(next));
       access.replace(next);
+      return listChangedKeys(configuration, next).filter(
+        (key) => !/^(?:policy|trust|auth)\b/.test(key),
+      );
     },
     close: async () => {
       await access.close();

@@ -42,7 +42,7 @@ describe("config.example.yaml", () => {
   });
 
   const fixed = keys.filter(
-    (key) => !key.includes("*") && !/tls\.|oidc\./.test(key),
+    (key) => !key.includes("*") && !/tls\.|auth\./.test(key),
   );
 
   it.each(fixed)("has %s with its value", (key) => {
@@ -68,7 +68,7 @@ describe("config.example.yaml", () => {
     const uncommented = text
       .replaceAll(/^( +)# ( *(?:-|[\w.]+:) ?.*)$/gm, "$1$2")
       .replace(/^ +(?:rules|keys|tokens): \[\].*$/gm, "")
-      .replace("oidc: null", "")
+      .replace(/^auth:\s+off.*$/m, "auth:")
       .replace("SHA256_OF_THE_TOKEN", "a".repeat(64))
       .replace(/^ +ca: .*$/gm, "");
     const parsed = configurationSchema("/", {
