@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { ConfigurationInvalid } from "../errors/index.ts";
 import type { Configuration } from "./configuration.ts";
@@ -47,6 +48,16 @@ export function findHostToken(
     return URL.parse(`https://${written}/`)?.host === url.host;
   });
   return name === undefined ? undefined : env[name];
+}
+
+/** The login name of who runs a command, also behind sudo; "unknown" for a user without one, as in containers. */
+export function findOperator(env: NodeJS.ProcessEnv): string {
+  if (env.SUDO_USER) return env.SUDO_USER;
+  try {
+    return userInfo().username;
+  } catch {
+    return "unknown";
+  }
 }
 
 /** The service manager's socket and watchdog: sd_notify(3), sd_watchdog_enabled(3). */

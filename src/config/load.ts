@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { Configuration } from "./configuration.ts";
 import {
   findHostToken,
+  findOperator,
   defaultSearchPath,
   parseNotify,
   parseProxy,
@@ -25,6 +26,11 @@ export function loadHostToken(
   env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
   return findHostToken(url, env);
+}
+
+/** The login name of who runs a command. */
+export function loadOperator(env: NodeJS.ProcessEnv = process.env): string {
+  return findOperator(env);
 }
 
 type Schema = ReturnType<typeof configurationSchema>;

@@ -28,6 +28,7 @@ export type ErrorCode =
   | "signature-undecided"
   | "nothing-to-verify"
   | "key-refused"
+  | "trust-decision"
   | "policy-denied"
   | "too-young"
   | "nothing-admitted"

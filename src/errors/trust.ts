@@ -3,7 +3,7 @@ import { ProvenderError } from "./provender-error.ts";
 const whyKeysAreRefused = {
   revoked: "an operator of the mirror revoked it",
   "not-pinned": "it is not among the keys that the configuration pins",
-  unknown: "no earlier release of this namespace was signed with it",
+  unknown: "it is not known for this provider",
 } as const;
 
 /** A good signature by a key that the trust policy does not take for this release. */
@@ -31,5 +31,44 @@ export class KeyRefused extends ProvenderError {
     this.fingerprint = fingerprint;
     this.reason = reason;
     this.rule = `trust: ${reason}`;
+  }
+}
+
+/** An operator approves a release that nothing is held back of. */
+export class NothingToApprove extends ProvenderError {
+  readonly code = "trust-decision";
+  /** What could have been meant. */
+  readonly held: readonly string[];
+  constructor(release: string, held: readonly string[]) {
+    const others =
+      held.length === 0
+        ? `nothing is; "provender trust list" shows what was seen`
+        : `what is: ${held.join(", ")}`;
+    super(
+      `${release} is neither held back nor re-created now (${others}): to approve a version before it comes, use --ahead --key FINGERPRINT.`,
+    );
+    this.held = held;
+  }
+}
+
+/** What is held back of a release cannot be approved as a release. */
+export class NotApprovable extends ProvenderError {
+  readonly code = "trust-decision";
+  constructor(release: string, why: string, remedy: string) {
+    super(`${release} cannot be approved because ${why}: ${remedy}.`);
+  }
+}
+
+/** An operator takes an approval back that there is not. */
+export class NothingApproved extends ProvenderError {
+  readonly code = "trust-decision";
+  readonly approved: readonly string[];
+  constructor(release: string, approved: readonly string[]) {
+    const others =
+      approved.length === 0 ? "nothing is" : `what is: ${approved.join(", ")}`;
+    super(
+      `${release} is not approved (${others}): see "provender trust list"; to refuse a key, use --key FINGERPRINT.`,
+    );
+    this.approved = approved;
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import {
   ConfigurationInvalid,
   MalformedAddress,
@@ -104,6 +104,10 @@ function addTrust(program: Command): void {
       (await import("./trust.ts")).list(flags),
     );
   addDecision(group, "approve")
+    .option(
+      "--ahead",
+      "with --key: a version to come, if that key has signed it",
+    )
     .description(
       "serve a release that is held back or re-created, or take a key",
     )
@@ -123,7 +127,14 @@ function addDecision(group: Command, name: string): Command {
       "<what>",
       "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key HOSTNAME/NAMESPACE",
     )
-    .option("--key <fingerprint>", "full fingerprint of a primary key");
+    .option("--key <fingerprint>", "full fingerprint of a primary key")
+    .addOption(
+      new Option(
+        "--scope <scope>",
+        "whom the key counts for; with --key and provider: [HOSTNAME/]NAMESPACE/TYPE",
+      ).choices(["provider", "namespace"]),
+    )
+    .option("--because <text>", "why, for the ledger and the audit log");
 }
 
 function addVerify(program: Command): void {

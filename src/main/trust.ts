@@ -1,17 +1,25 @@
 import {
+  approveAhead,
   approveRelease,
-  decideKey,
-  listTrust,
   withdrawApproval,
-  type TrustParts,
 } from "../commands/operate/trust.ts";
-import { loadConfiguration } from "../config/load.ts";
+import type {
+  KeyScope,
+  TrustParts,
+} from "../commands/operate/trust-decision.ts";
+import { decideKey } from "../commands/operate/trust-keys.ts";
+import { listTrust } from "../commands/operate/trust-list.ts";
+import { loadConfiguration, loadOperator } from "../config/load.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
 import { wireLedger } from "../wiring/command.ts";
 
 export interface TrustFlags {
   readonly config?: string;
   readonly json?: boolean;
   readonly key?: string;
+  readonly scope?: KeyScope;
+  readonly ahead?: boolean;
+  readonly because?: string;
 }
 
 export function list(flags: TrustFlags): Promise<void> {
@@ -19,33 +27,41 @@ export function list(flags: TrustFlags): Promise<void> {
   return withLedger(flags, (parts) => listTrust(parts, { json }));
 }
 
-/** A release, or with `key` a signing key of a namespace. */
+/** A release, or with `key` a signing key, or with both and `ahead` a release to come. */
 export function approve(what: string, flags: TrustFlags): Promise<void> {
-  const { key } = flags;
-  return withLedger(flags, (parts) =>
-    key === undefined
-      ? approveRelease(parts, what)
-      : decideKey(parts, what, key, "approved"),
-  );
+  const { key, ahead = false, scope } = flags;
+  return withLedger(flags, (parts) => {
+    if (ahead) return approveAhead(parts, what, expectKey(key));
+    return key === undefined
+      ? approveRelease(parts, what, scope ?? "provider")
+      : decideKey(parts, what, key, scope ?? "namespace", "approved");
+  });
 }
 
 export function revoke(what: string, flags: TrustFlags): Promise<void> {
-  const { key } = flags;
+  const { key, scope } = flags;
   return withLedger(flags, (parts) =>
     key === undefined
       ? withdrawApproval(parts, what)
-      : decideKey(parts, what, key, "revoked"),
+      : decideKey(parts, what, key, scope ?? "namespace", "revoked"),
   );
 }
 
+function expectKey(key: string | undefined): string {
+  if (key !== undefined) return key;
+  const problem = "it needs --key FINGERPRINT, who may sign that version.";
+  throw new ConfigurationInvalid("--ahead", problem);
+}
+
 async function withLedger(
-  { config }: TrustFlags,
+  { config, because }: TrustFlags,
   act: (parts: TrustParts) => Promise<void>,
 ): Promise<void> {
   const parts = await wireLedger(loadConfiguration({ file: config }));
   const stdout = (text: string) => void process.stdout.write(text);
   try {
-    await act({ ...parts, now: () => new Date(), stdout });
+    const operator = { by: loadOperator(), why: because };
+    await act({ ...parts, operator, now: () => new Date(), stdout });
   } finally {
     await parts.audit.close();
   }

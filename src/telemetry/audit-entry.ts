@@ -26,6 +26,10 @@ export interface AuditEntry {
   readonly detail?: string | undefined;
   /** How often the same happened again within the window that ends with this line; those have no lines of their own. */
   readonly repeated?: number | undefined;
+  /** The login name of the operator who decided. */
+  readonly operator?: string | undefined;
+  /** Why, in the operator's words. */
+  readonly because?: string | undefined;
 }
 
 export type AuditEvent =
@@ -61,6 +65,8 @@ const fields = [
   "reason",
   "detail",
   "repeated",
+  "operator",
+  "because",
 ] as const satisfies readonly (keyof AuditEntry)[];
 
 /** UTF-16 code units of a value; what is longer is cut. */

@@ -11,15 +11,17 @@ export interface KeyQuestion {
   readonly signedAt: Date | undefined;
   /** The fingerprints that the configuration pins for this provider; undefined when it pins none. */
   readonly pins: ReadonlySet<string> | undefined;
-  /** Keys that releases of this namespace were accepted under, or that an operator approved. */
+  /** Keys that are known for the future of this provider. */
   readonly known: ReadonlySet<string>;
-  /** Keys that an operator revoked for this namespace. */
+  /** Keys that an operator revoked for this provider. */
   readonly revoked: ReadonlySet<string>;
-  /** An operator approved this very release. */
+  /** False while nothing tells who should sign: nobody signed the newest release at first contact, or there was none. */
+  readonly isContinued: boolean;
+  /** An operator approved this very content under this key. */
   readonly approved: boolean;
   /** It was accepted under a known key before, and signed anew by this one with the same digests. */
   readonly resigned: boolean;
-  /** When the mirror first saw the provider's list, if this version was in it. */
+  /** When the mirror first saw the provider's list, if this version was in it. Such a release is believed for itself alone. */
   readonly firstContact: Date | undefined;
 }
 
@@ -44,8 +46,8 @@ export type KeyVerdict =
  * Is this key acceptable for this release? Pins are exclusive: where the
  * configuration names keys for a provider, no other key is taken. Otherwise
  * continuity from first contact on: what the origin listed then and had signed
- * before is believed under any key, what comes later needs a key known by then.
- * A namespace that has keys is not continued by what nobody signed.
+ * before is believed under any key, what comes later needs a key that is known for
+ * the future of its provider. Where keys are known, nothing unsigned comes after.
  */
 export function decideKey(question: KeyQuestion): KeyVerdict {
   const { pins, known, revoked, newKeys } = question;
@@ -61,7 +63,8 @@ export function decideKey(question: KeyQuestion): KeyVerdict {
   if (question.resigned) return { accepted: true, because: "resigned" };
   if (isOfFirstContact(question))
     return { accepted: true, because: "first-contact" };
-  if (known.size === 0) return { accepted: true, because: "first-key" };
+  if (known.size === 0 && !question.isContinued)
+    return { accepted: true, because: "first-key" };
   return newKeys === "accept"
     ? { accepted: true, because: "new" }
     : { accepted: false, because: "unknown" };

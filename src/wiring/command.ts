@@ -3,6 +3,7 @@ import type { BundleLimits } from "../mirror/bundles/bundle-file.ts";
 import { largestProof } from "../mirror/bundles/proof.ts";
 import { TrustLedger } from "../mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
 import { prepareStorageDirectory } from "../store/storage-directory.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
@@ -32,15 +33,17 @@ export function wireBundleLimits({ limits }: Configuration): BundleLimits {
   return { manifest, archive, proof: largestProof(limits) };
 }
 
-/** The trust ledger of a store, for commands beside a running daemon. */
-export async function wireLedger(
-  configuration: Configuration,
-): Promise<{ readonly ledger: TrustLedger; readonly audit: AuditLog }> {
+/** The trust ledger of a store and the releases that it is about, for commands beside a running daemon. */
+export async function wireLedger(configuration: Configuration): Promise<{
+  readonly ledger: TrustLedger;
+  readonly audit: AuditLog;
+  readonly records: RecordStore;
+}> {
   const layout = layOutStore(configuration.storage.directory);
   await prepareStorageDirectory(layout);
   const watch = wireCommandWatch(configuration, layout);
-  const ledger = new TrustLedger(wireRecords(layout, watch));
-  return { ledger, audit: watch.audit };
+  const records = wireRecords(layout, watch);
+  return { ledger: new TrustLedger(records), audit: watch.audit, records };
 }
 
 /** Standard error belongs to the command; and only the daemon rotates the audit log, since two could overwrite a file. */

@@ -23,6 +23,7 @@ function decide(changes: Partial<KeyQuestion>): string {
     revoked: new Set(),
     approved: false,
     resigned: false,
+    isContinued: true,
     firstContact: undefined,
     ...changes,
   });
@@ -75,8 +76,18 @@ describe("a signing key", () => {
     ],
     [
       "the first of its namespace",
-      { signedBy: stranger, known: new Set<string>() },
+      { signedBy: stranger, known: new Set<string>(), isContinued: false },
       "yes: first-key",
+    ],
+    [
+      "the first, of a provider whose first contact taught none",
+      { signedBy: stranger, known: new Set<string>() },
+      "no: unknown",
+    ],
+    [
+      "unknown, of a provider that nobody signed in a namespace with keys",
+      { signedBy: stranger, isContinued: false },
+      "no: unknown",
     ],
     [
       "new where new ones are accepted",
@@ -139,7 +150,7 @@ describe("a release without a signature", () => {
   it.each([
     [
       "in a namespace without keys",
-      { known: new Set<string>() },
+      { known: new Set<string>(), isContinued: false },
       "yes: first-key",
     ],
     ["in the first list", { firstContact }, "yes: first-contact"],

@@ -1,177 +1,270 @@
-import type { ProviderAddress } from "../../address/provider-address.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
+  type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseHostname } from "../../address/hostname.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
-import { MalformedAddress } from "../../errors/index.ts";
+import {
+  MalformedAddress,
+  NotApprovable,
+  NothingApproved,
+  NothingToApprove,
+} from "../../errors/index.ts";
 import {
   isSameRelease,
+  knownKeys,
+  namespaceKeys,
+  type Decisions,
   type NamespaceTrust,
+  type ReleaseName,
 } from "../../mirror/trust/namespace-trust.ts";
 import type { Namespace, TrustLedger } from "../../mirror/trust/ledger.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
 import { parseFingerprint } from "../../verification/openpgp/keys/signing-key.ts";
-import { formatTable } from "../progress/table.ts";
+import {
+  expectNotRevoked,
+  mostNamed,
+  nameScope,
+  recordDecision,
+  withKey,
+  type KeyScope,
+  type TrustParts,
+} from "./trust-decision.ts";
 
-export interface TrustParts {
-  readonly ledger: TrustLedger;
-  readonly audit: AuditLog;
-  readonly now: () => Date;
-  readonly stdout: (text: string) => void;
+interface NamedRelease {
+  readonly provider: ProviderAddress;
+  readonly version: Version;
 }
 
-/** One namespace as `trust list --json` shows it. */
-export interface ListedNamespace extends NamespaceTrust {
-  readonly namespace: string;
-}
-
-/** `provender trust list`: keys, held back and replaced releases, by namespace. */
-export async function listTrust(
-  { ledger, stdout }: TrustParts,
-  { json }: { readonly json: boolean },
-): Promise<void> {
-  const listed: ListedNamespace[] = [];
-  for (const namespace of await ledger.list())
-    listed.push({
-      namespace: `${namespace.hostname}/${namespace.namespace}`,
-      ...(await ledger.read(namespace)),
-    });
-  stdout(json ? `${JSON.stringify(listed, null, 2)}\n` : formatTrust(listed));
+/** What is held back or re-created, as it is approved. */
+interface Offer {
+  /** SHA-256 of its SHA256SUMS. */
+  readonly digest: string;
+  /** "none" when nobody signed. */
+  readonly fingerprint: string;
+  readonly isPinnedOut: boolean;
 }
 
 /**
- * `provender trust approve SPEC@VERSION`: the release is served although its
- * key was unknown, and that key is known from now on; a release that was
- * re-created is taken with the content that the origin offered last.
+ * `provender trust approve SPEC@VERSION`: exactly what is held back or re-created
+ * of the release now is served, and its key is known from now on, for its provider
+ * or its namespace. Throws NothingToApprove and NotApprovable.
  */
 export async function approveRelease(
-  { ledger, audit, now, stdout }: TrustParts,
+  parts: TrustParts,
   spec: string,
+  scope: KeyScope,
 ): Promise<void> {
-  const { provider, version } = parseReleaseSpec(spec);
-  const name = { type: provider.type, version };
-  const { seen } = await ledger.read(provider);
-  const held = seen.quarantined.find((entry) => isSameRelease(entry, name));
-  const replaced = seen.replaced.find((entry) => isSameRelease(entry, name));
-  const offered = isDigest(replaced?.offered) ? replaced.offered : null;
-  const fingerprint = replaced?.fingerprint ?? held?.fingerprint;
-  const at = now().toISOString();
-  await ledger.decide(provider, (decisions) => ({
-    keys: withKey(decisions.keys, fingerprint, "approved", at),
-    releases: [
-      ...decisions.releases.filter((entry) => !isSameRelease(entry, name)),
-      { ...name, offered, at },
-    ],
-  }));
-  await record(audit, "approved", provider, version, fingerprint);
-  const refused = offered === null ? replaced?.offered : undefined;
-  stdout(
-    `${formatProviderAddress(provider)} ${version} is approved${describeOffer(offered)}${describeKey(fingerprint)}${describeRefusal(refused)}.\n`,
+  const release = parseReleaseSpec(spec);
+  const trust = await parts.ledger.read(release.provider);
+  const { digest, fingerprint, isPinnedOut } = await findOffer(
+    parts,
+    release,
+    trust,
+  );
+  const { provider } = release;
+  const isKnown = (
+    scope === "provider"
+      ? knownKeys(trust, provider.type)
+      : namespaceKeys(trust)
+  ).has(fingerprint);
+  const type = scope === "provider" ? provider.type : null;
+  const teaches = fingerprint !== "none" && !isKnown;
+  await decideRelease(
+    parts,
+    release,
+    digest,
+    fingerprint,
+    teaches ? type : undefined,
+  );
+  const known = teaches
+    ? `, and its signing key ${fingerprint} is known from now on for ${nameScope(provider, type)}`
+    : "";
+  const pinned = isPinnedOut
+    ? `; "trust.keys" pins other keys, so that it stays held back`
+    : "";
+  parts.stdout(
+    `${formatRelease(release)} is approved with SHA256SUMS ${digest}${known}${pinned}.\n`,
   );
 }
 
-/** `provender trust approve --key FINGERPRINT HOSTNAME/NAMESPACE`: the key is known from now on. */
-export async function decideKey(
-  { ledger, audit, now, stdout }: TrustParts,
-  namespaceText: string,
+/** `provender trust approve --ahead --key FINGERPRINT SPEC@VERSION`: that version alone, once it comes under that key. */
+export async function approveAhead(
+  parts: TrustParts,
+  spec: string,
   fingerprintText: string,
-  decision: "approved" | "revoked",
 ): Promise<void> {
-  const namespace = parseNamespace(namespaceText);
+  const release = parseReleaseSpec(spec);
   const fingerprint = parseFingerprint(fingerprintText);
-  const at = now().toISOString();
-  await ledger.decide(namespace, ({ keys, releases }) => ({
-    keys: withKey(keys, fingerprint, decision, at),
-    releases,
-  }));
-  await audit.record(
-    {
-      event: decision,
-      verdict: decision === "approved" ? "accepted" : "refused",
-      provider: namespaceText,
-      fingerprint,
-    },
-    { durable: true },
+  const trust = await parts.ledger.read(release.provider);
+  expectNotRevoked(release.provider, release.provider.type, trust, fingerprint);
+  await decideRelease(parts, release, null, fingerprint, undefined);
+  parts.stdout(
+    `${formatRelease(release)} is approved ahead: it is served once it comes, if ${fingerprint} signed it.\n`,
   );
-  stdout(`${fingerprint} is ${decision} for ${namespaceText}.\n`);
 }
 
-/** `provender trust revoke SPEC@VERSION`: takes an approval back. */
+/** `provender trust revoke SPEC@VERSION`: takes an approval back. Throws NothingApproved. */
 export async function withdrawApproval(
-  { ledger, audit, stdout }: TrustParts,
+  parts: TrustParts,
   spec: string,
 ): Promise<void> {
-  const { provider, version } = parseReleaseSpec(spec);
-  const name = { type: provider.type, version };
-  await ledger.decide(provider, ({ keys, releases }) => ({
+  const { ledger, stdout } = parts;
+  const release = parseReleaseSpec(spec);
+  const name = nameOf(release);
+  const { decisions } = await ledger.read(release.provider);
+  const approved = decisions.releases.find((one) => isSameRelease(one, name));
+  if (approved === undefined)
+    throw new NothingApproved(
+      formatRelease(release),
+      nameReleases(release.provider, decisions.releases),
+    );
+  await ledger.decide(release.provider, ({ keys, releases }) => ({
     keys,
     releases: releases.filter((entry) => !isSameRelease(entry, name)),
   }));
-  await record(audit, "revoked", provider, version, undefined);
+  const { fingerprint } = approved;
+  await recordDecision(parts, "revoked", {
+    provider: formatProviderAddress(release.provider),
+    version: release.version,
+    fingerprint: fingerprint ?? undefined,
+  });
   stdout(
-    `${formatProviderAddress(provider)} ${version} is approved no more; a key that was approved with it stays known until "provender trust revoke --key".\n`,
+    `${formatRelease(release)} is approved no more: it is refused unless its key is known otherwise${remindOfKey(release, decisions, fingerprint)}.\n`,
   );
 }
 
-type KeyDecision = NamespaceTrust["decisions"]["keys"][number];
-
-function withKey(
-  keys: readonly KeyDecision[],
-  fingerprint: string | undefined,
-  decision: "approved" | "revoked",
-  at: string,
-): KeyDecision[] {
-  if (fingerprint === undefined || fingerprint === "none") return [...keys];
-  const others = keys.filter((key) => key.fingerprint !== fingerprint);
-  return [...others, { fingerprint, decision, at }];
+/** What is in question of the release now; a re-creation comes before a key. */
+async function findOffer(
+  { ledger }: TrustParts,
+  release: NamedRelease,
+  trust: NamespaceTrust,
+): Promise<Offer> {
+  const name = nameOf(release);
+  const { quarantined, replaced } = trust.seen;
+  const held = quarantined.find((entry) => isSameRelease(entry, name));
+  const other = replaced.find((entry) => isSameRelease(entry, name));
+  if (held === undefined && other === undefined)
+    throw new NothingToApprove(
+      formatRelease(release),
+      await listHeld(ledger, release.provider),
+    );
+  const digest = isDigest(other?.offered) ? other.offered : held?.digest;
+  const isOther = isDigest(other?.offered);
+  const signer = isOther ? (other.fingerprint ?? "none") : held?.fingerprint;
+  if (typeof digest !== "string" || signer === undefined)
+    throw describeUnapprovable(release, other?.offered);
+  expectNotRevoked(
+    release.provider,
+    name.type,
+    trust,
+    signer,
+    formatRelease(release),
+  );
+  const isPinnedOut = held?.reason === "not-pinned";
+  return { digest, fingerprint: signer, isPinnedOut };
 }
 
-async function record(
-  audit: AuditLog,
-  event: "approved" | "revoked",
-  provider: ProviderAddress,
-  version: Version,
-  fingerprint: string | undefined,
+/** Only content that was verified has a digest to approve. */
+function describeUnapprovable(
+  release: NamedRelease,
+  refused: string | undefined,
+): NotApprovable {
+  const name = formatRelease(release);
+  return refused === undefined
+    ? new NotApprovable(
+        name,
+        "an earlier version held it back, which did not note its content",
+        "ask the mirror for it once more, and approve it then",
+      )
+    : new NotApprovable(
+        name,
+        `what the origin offers now is refused by itself (${refused})`,
+        "it is served as it was first seen",
+      );
+}
+
+/** With `type` undefined the key is not known thereby, with null it is for the whole namespace. */
+async function decideRelease(
+  parts: TrustParts,
+  release: NamedRelease,
+  offered: string | null,
+  fingerprint: string,
+  type: string | null | undefined,
 ): Promise<void> {
-  await audit.record(
-    {
-      event,
-      verdict: event === "approved" ? "accepted" : "refused",
-      provider: formatProviderAddress(provider),
-      version,
-      fingerprint,
-    },
-    { durable: true },
+  const { ledger, now, operator } = parts;
+  const name = nameOf(release);
+  const decided = { at: now().toISOString(), ...operator };
+  const key =
+    type === undefined
+      ? undefined
+      : { fingerprint, decision: "approved" as const, type, ...decided };
+  await ledger.decide(release.provider, ({ keys, releases }) => ({
+    keys: key === undefined ? keys : withKey(keys, key),
+    releases: [
+      ...releases.filter((entry) => !isSameRelease(entry, name)),
+      { ...name, offered, fingerprint, ...decided },
+    ],
+  }));
+  await recordDecision(parts, "approved", {
+    provider: formatProviderAddress(release.provider),
+    version: release.version,
+    fingerprint,
+    detail: offered === null ? "ahead" : `SHA256SUMS ${offered}`,
+  });
+}
+
+/** The releases that could have been meant, those of the same namespace first. */
+async function listHeld(
+  ledger: TrustLedger,
+  { hostname, namespace }: Namespace,
+): Promise<readonly string[]> {
+  const others = await ledger.list();
+  const held: string[] = [];
+  for (const one of [{ hostname, namespace }, ...others]) {
+    const { seen } = await ledger.read(one);
+    held.push(...nameReleases(one, [...seen.quarantined, ...seen.replaced]));
+  }
+  return [...new Set(held)].slice(0, mostNamed);
+}
+
+function nameReleases(
+  { hostname, namespace }: Namespace,
+  releases: readonly ReleaseName[],
+): readonly string[] {
+  return releases
+    .slice(0, mostNamed)
+    .map(({ type, version }) => `${hostname}/${namespace}/${type}@${version}`);
+}
+
+function remindOfKey(
+  { provider }: NamedRelease,
+  { keys }: Decisions,
+  fingerprint: string | null,
+): string {
+  const key = keys.find(
+    (one) =>
+      one.fingerprint === fingerprint &&
+      one.decision === "approved" &&
+      (one.type === null || one.type === provider.type),
   );
-}
-
-function describeOffer(offered: string | null): string {
-  return offered === null ? "" : ` with SHA256SUMS ${offered}`;
-}
-
-/** Only signed content can be approved; what is refused by itself is named by the code of its refusal. */
-function describeRefusal(reason: string | undefined): string {
-  return reason === undefined
+  return key === undefined
     ? ""
-    : `, as it was first seen: what the origin offers now is refused by itself (${reason})`;
+    : `; the key that was approved with it stays known until "provender trust revoke --key ${key.fingerprint} --scope ${key.type === null ? "namespace" : "provider"} ${nameScope(provider, key.type)}"`;
 }
 
 function isDigest(offered: string | undefined): offered is string {
   return offered !== undefined && /^[0-9a-f]{64}$/.test(offered);
 }
 
-function describeKey(fingerprint: string | undefined): string {
-  return fingerprint === undefined || fingerprint === "none"
-    ? ""
-    : `, and its signing key ${fingerprint} is known from now on`;
+function nameOf({ provider, version }: NamedRelease): ReleaseName {
+  return { type: provider.type, version };
 }
 
-function parseReleaseSpec(spec: string): {
-  readonly provider: ProviderAddress;
-  readonly version: Version;
-} {
+function formatRelease({ provider, version }: NamedRelease): string {
+  return `${formatProviderAddress(provider)} ${version}`;
+}
+
+function parseReleaseSpec(spec: string): NamedRelease {
   const [address = "", version, ...rest] = spec.split("@");
   if (version === undefined || rest.length > 0)
     throw new MalformedAddress(
@@ -183,75 +276,4 @@ function parseReleaseSpec(spec: string): {
     provider: parseProviderAddress(address),
     version: parseVersion(version),
   };
-}
-
-function parseNamespace(text: string): Namespace {
-  const [hostname = "", namespace = "", ...rest] = text.split("/");
-  if (rest.length > 0 || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(namespace))
-    throw new MalformedAddress("namespace", text, "HOSTNAME/NAMESPACE");
-  return { hostname: parseHostname(hostname), namespace };
-}
-
-/** The trust ledger for people: a table a namespace. */
-function formatTrust(listed: readonly ListedNamespace[]): string {
-  if (listed.length === 0) return "Nothing has been seen yet.\n";
-  return listed.map(formatNamespace).join("\n");
-}
-
-function formatNamespace(listed: ListedNamespace): string {
-  const { namespace, seen } = listed;
-  const sections = [
-    [["KEY", "STATE", "SINCE", "FIRST FOR"], ...keyRows(listed)],
-    [
-      ["HELD BACK", "KEY", "SINCE", "BECAUSE"],
-      ...seen.quarantined.map((held) => [
-        `${held.type} ${held.version}`,
-        held.fingerprint,
-        day(held.since),
-        held.reason,
-      ]),
-    ],
-    [
-      ["RE-CREATED", "OFFERED SHA256SUMS", "SINCE", "KEY"],
-      ...seen.replaced.map((entry) => [
-        `${entry.type} ${entry.version}`,
-        entry.offered,
-        day(entry.since),
-        entry.fingerprint ?? "none",
-      ]),
-    ],
-    [
-      ["FALLEN", "BECAUSE", "SINCE"],
-      ...seen.fallen.map((entry) => [
-        `${entry.type} ${entry.version}`,
-        entry.reason,
-        day(entry.since),
-      ]),
-    ],
-  ];
-  const tables = sections
-    .filter((rows) => rows.length > 1)
-    .map((rows) => formatTable(rows));
-  return `${namespace}\n${tables.join("")}`;
-}
-
-function keyRows({ seen, decisions }: ListedNamespace): string[][] {
-  const decided = new Map(
-    decisions.keys.map((key) => [key.fingerprint, key.decision]),
-  );
-  const known = seen.keys.map((key) => [
-    key.fingerprint,
-    decided.get(key.fingerprint) ?? key.because,
-    day(key.since),
-    `${key.type} ${key.version}`,
-  ]);
-  const seenKeys = new Set(seen.keys.map((key) => key.fingerprint));
-  const others = decisions.keys
-    .filter((key) => !seenKeys.has(key.fingerprint))
-    .map((key) => [key.fingerprint, key.decision, day(key.at), "-"]);
-  return [...known, ...others];
-}
-
-function day(moment: string): string {
-  return moment.slice(0, 10);
 }

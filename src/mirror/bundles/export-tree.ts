@@ -18,7 +18,7 @@ import type {
   FailedExport,
 } from "./export-packages.ts";
 import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
-import type { MirroredPackage } from "../providers/provider-mirror.ts";
+import type { MirroredPackage } from "../providers/package-description.ts";
 
 const indexShape = z.looseObject({
   versions: z.record(z.string(), z.looseObject({})),

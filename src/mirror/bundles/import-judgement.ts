@@ -5,7 +5,6 @@ import {
   BundleIncomplete,
   BundleRefused,
   ChecksumConflict,
-  KeyRefused,
 } from "../../errors/index.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
@@ -49,7 +48,8 @@ export interface JudgedRelease {
 
 /**
  * Decides on one release as if an origin had offered it now: signature, digests,
- * names, rules, key and age, all by local terms. Changes nothing. Throws the
+ * names, rules, key and age, all by local terms. Changes nothing, but that a release
+ * is remembered which is held back because of its key. Throws the
  * same errors as the daemon would answer with, and BundleIncomplete.
  */
 export async function judgeRelease(
@@ -171,6 +171,5 @@ async function decideKey(
   const trust = await admission.parts.ledger.read(address.provider);
   const verdict = admission.decideKeyOf(address, release, list, trust);
   if (verdict.accepted) return verdict.because;
-  const fingerprint = release.checksums.signedBy ?? "none";
-  throw new KeyRefused(formatRelease(address), fingerprint, verdict.because);
+  return admission.refuseKey(address, release, verdict.because, trust);
 }

@@ -2,22 +2,29 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import { orderTeachers } from "../providers/key-lesson.ts";
 import type { AdmissionParts } from "../trust/admission.ts";
+import {
+  isUnmet,
+  type NamespaceTrust,
+  type Seen,
+} from "../trust/namespace-trust.ts";
 import type { JudgedRelease } from "./import-judgement.ts";
 
+type NotedKey = Seen["keys"][number];
+
 /**
- * The first bundle of a namespace is its first contact: every key in it is
- * remembered in one step, before any release is, so that an import that ends
- * half way goes on later as it began.
+ * The first bundle of a namespace is its first contact: the key of each provider's
+ * newest release in it is known from then on, for the namespace when all of them
+ * are under one key. Keys of other releases in it count for such releases alone.
+ * All are remembered in one step, before any release is, so that an import that
+ * ends half way goes on later as it began.
  */
 export async function noteFirstKeys(
   parts: AdmissionParts,
   judged: readonly JudgedRelease[],
 ): Promise<void> {
-  const first = judged.filter(
-    ({ because, release }) =>
-      because === "first-key" && release.checksums.signedBy !== undefined,
-  );
+  const first = judged.filter(({ because }) => because === "first-key");
   const namespaces = Map.groupBy(
     first,
     ({ address: { provider } }) => `${provider.hostname}/${provider.namespace}`,
@@ -36,29 +43,27 @@ async function noteKeys(
   releases: readonly JudgedRelease[],
 ): Promise<void> {
   const since = clock.now().toISOString();
-  const because = "first-contact" as const;
-  const byFingerprint = new Map(
-    releases.flatMap(({ address, release }) => {
-      const { signedBy: fingerprint } = release.checksums;
-      const { version } = address;
-      const { type } = address.provider;
-      const key = { since, because, type, version };
-      return fingerprint === undefined
-        ? []
-        : [[fingerprint, { ...key, fingerprint }] as const];
-    }),
-  );
-  await ledger.noteSeen(provider, (seen) => {
-    const known = new Set(seen.keys.map(({ fingerprint }) => fingerprint));
-    const added = [...byFingerprint].filter(([name]) => !known.has(name));
-    return { ...seen, keys: [...seen.keys, ...added.map(([, key]) => key)] };
+  const { decisions } = await ledger.read(provider);
+  const teachers = findTeachers(releases);
+  const learn = (seen: Seen) =>
+    learnKeys({ seen, decisions }, teachers, releases, since);
+  const before = await ledger.noteSeen(provider, (seen) => {
+    const known = new Set(seen.lessons.map(({ type }) => type));
+    const lessons = teachers
+      .filter(({ address }) => !known.has(address.provider.type))
+      .map((teacher) => lessonOf(teacher, since));
+    return {
+      ...seen,
+      keys: [...seen.keys, ...learn(seen)],
+      lessons: [...seen.lessons, ...lessons],
+    };
   });
-  for (const [fingerprint, { type, version }] of byFingerprint)
+  for (const { fingerprint, type, version } of learn(before))
     await audit.record(
       {
         event: "new-key",
         verdict: "accepted",
-        rule: `trust: ${because}`,
+        rule: "trust: first-contact",
         provider: formatProviderAddress({ ...provider, type }),
         version,
         fingerprint,
@@ -66,4 +71,63 @@ async function noteKeys(
       },
       { durable: true },
     );
+}
+
+/** The newest release of each provider. */
+function findTeachers(
+  releases: readonly JudgedRelease[],
+): readonly JudgedRelease[] {
+  const byType = Map.groupBy(releases, ({ address }) => address.provider.type);
+  return [...byType.values()].flatMap((group) => {
+    const [newest] = orderTeachers(group.map(({ address }) => address.version));
+    return group.filter(({ address }) => address.version === newest);
+  });
+}
+
+function lessonOf(
+  { address, release }: JudgedRelease,
+  since: string,
+): Seen["lessons"][number] {
+  const { type } = address.provider;
+  const fingerprint = release.checksums.signedBy ?? null;
+  return { type, version: address.version, fingerprint, since };
+}
+
+/** Each key once for what it counts for, and not where more is known of it. */
+function learnKeys(
+  trust: NamespaceTrust,
+  teachers: readonly JudgedRelease[],
+  releases: readonly JudgedRelease[],
+  since: string,
+): readonly NotedKey[] {
+  const signers = new Set(
+    teachers.map(({ release }) => release.checksums.signedBy),
+  );
+  const isShared = isUnmet(trust) && signers.size === 1;
+  const scope = isShared ? "namespace" : "provider";
+  const keys = new Map<string, NotedKey>();
+  const note = (scope: NotedKey["scope"], from: readonly JudgedRelease[]) => {
+    for (const { address, release } of from) {
+      const { signedBy: fingerprint } = release.checksums;
+      const { type } = address.provider;
+      const name = `${fingerprint} ${type}`;
+      const isKnown = keys.has(name) || (isShared && signers.has(fingerprint));
+      if (fingerprint === undefined || (isKnown && scope === "release"))
+        continue;
+      const because = "first-contact";
+      const { version } = address;
+      const key = {
+        fingerprint,
+        since,
+        because,
+        scope,
+        type,
+        version,
+      } as const;
+      keys.set(scope === "namespace" ? fingerprint : name, key);
+    }
+  };
+  note(scope, teachers);
+  note("release", releases);
+  return [...keys.values()];
 }

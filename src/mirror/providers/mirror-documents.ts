@@ -1,6 +1,6 @@
 import { formatPlatform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
-import type { MirroredPackage } from "./provider-mirror.ts";
+import type { MirroredPackage } from "./package-description.ts";
 
 /** `index.json` (Provider Network Mirror Protocol, "List Available Versions"). */
 export function renderIndex(versions: readonly Version[]): object {

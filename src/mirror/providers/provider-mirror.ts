@@ -1,4 +1,3 @@
-import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -14,9 +13,13 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
-import { learnKey } from "./key-lesson.ts";
+import { KeyLessons } from "./key-lesson.ts";
 import type { LearntDigests } from "../releases/learnt-digests.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
+import {
+  describePackage,
+  type MirroredPackage,
+} from "./package-description.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { openPackage } from "../releases/fetch.ts";
 import {
@@ -29,13 +32,6 @@ import {
 } from "../releases/release.ts";
 import { limitVersions, type VersionList } from "../releases/version-list.ts";
 import { VersionListing } from "./version-listing.ts";
-
-/** One platform's archive as clients are told of it; `hashes` has `zh:` when the digest is known, `h1:` when that is, one of them always. */
-export interface MirroredPackage {
-  readonly platform: Platform;
-  readonly filename: string;
-  readonly hashes: readonly string[];
-}
 
 export interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
@@ -61,14 +57,18 @@ const listingTime = 7_000;
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
+  readonly #lessons: KeyLessons;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
+    this.#lessons = new KeyLessons(parts);
     this.#listing = new VersionListing(parts.admission, {
       peek: (address) => parts.catalog.peekRelease(address),
       find: async (address) => (await parts.catalog.findRelease(address)).value,
       isStored: async (address) =>
         (await this.#findStored(address)) === "stored",
+      learnKey: (provider, list) =>
+        this.#lessons.learn(provider, () => Promise.resolve(list)),
     });
   }
 
@@ -82,8 +82,6 @@ export class ProviderMirror {
     const deadline = performance.now() + listingTime;
     if (offline) return this.#listStored(provider, deadline);
     const answer = await catalog.listVersions(provider);
-    if (answer.outcome === "fetched")
-      void learnKey(this, this.#parts, provider, answer.value);
     const value = await this.#listing.list(provider, answer.value, deadline);
     return { ...answer, value };
   }
@@ -125,7 +123,7 @@ export class ProviderMirror {
     this.#parts.onDescribed(address, release);
     const described = await Promise.all(
       [...release.packages].map(([name, found]) =>
-        this.#describe(release, name, found),
+        describePackage(this.#parts, release, name, found),
       ),
     );
     const unnamed = listUnnamed(address, release).map(
@@ -197,9 +195,13 @@ export class ProviderMirror {
     const { catalog, admission } = this.#parts;
     this.#expectServed(address.provider);
     admission.admitVersion(address);
-    const answer = await catalog.findRelease(address);
-    const list = await catalog.peekVersions(address.provider);
-    await admission.admitRelease(address, answer.value, list);
+    const { provider } = address;
+    const [answer, untaught] = await Promise.all([
+      catalog.findRelease(address),
+      this.#lessons.learn(provider, () => this.#findList(provider)),
+    ]);
+    const list = await catalog.peekVersions(provider);
+    await admission.admitRelease(address, answer.value, list, untaught);
     return answer;
   }
 
@@ -208,10 +210,21 @@ export class ProviderMirror {
     const { catalog, admission } = this.#parts;
     this.#expectServed(address.provider);
     admission.admitVersion(address);
+    const { provider } = address;
     const release = await catalog.recallRelease(address);
-    const list = await catalog.peekVersions(address.provider);
-    await admission.admitRelease(address, release, list);
+    const list = await catalog.peekVersions(provider);
+    const untaught = await this.#lessons.learn(provider, () =>
+      Promise.resolve(list),
+    );
+    await admission.admitRelease(address, release, list, untaught);
     return release;
+  }
+
+  async #findList(provider: ProviderAddress): Promise<VersionList | undefined> {
+    const { catalog, offline } = this.#parts;
+    return offline
+      ? catalog.peekVersions(provider)
+      : (await catalog.listVersions(provider)).value;
   }
 
   /** Throws OriginNotServed; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
@@ -234,24 +247,6 @@ export class ProviderMirror {
     const { registry } = catalog.originOf(address.provider);
     await learnt.learn(address, platform, registry);
     return (await catalog.findRelease(address, { anew: true })).value;
-  }
-
-  async #describe(
-    release: Release,
-    name: string,
-    { platform, filename, sha256 }: ReleasePackage,
-  ): Promise<MirroredPackage> {
-    const reported = release.reported.get(name)?.packageHashes ?? [];
-    const computed = await this.#parts.hashes.find(sha256);
-    if (computed !== undefined && reported.some((hash) => hash !== computed))
-      this.#parts.alarms.raise("package-hash-conflict", {
-        archive: filename,
-        reported,
-        computed,
-      });
-    const packageHashes = computed === undefined ? reported : [computed];
-    const hashes = [...packageHashes, formatArchiveHash(sha256)];
-    return { platform, filename, hashes };
   }
 
   /** The list of a mirror that asks nobody: what is stored of what may be served, whatever the origin listed. */

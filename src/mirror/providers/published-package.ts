@@ -2,7 +2,8 @@ import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { NothingToVerify } from "../../errors/index.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { Answer } from "../cache/answer.ts";
-import type { MirroredPackage, ProviderMirror } from "./provider-mirror.ts";
+import type { MirroredPackage } from "./package-description.ts";
+import type { ProviderMirror } from "./provider-mirror.ts";
 import {
   formatRelease,
   packageOf,

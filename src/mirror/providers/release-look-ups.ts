@@ -1,5 +1,7 @@
 import type { ProvenderError } from "../../errors/index.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Release, ReleaseAddress } from "../releases/release.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 /** How releases are looked up for a listing. */
 export interface ReleaseLookup {
@@ -8,6 +10,11 @@ export interface ReleaseLookup {
   find(address: ReleaseAddress): Promise<Release>;
   /** True when an archive of the release is stored. */
   isStored(address: ReleaseAddress): Promise<boolean>;
+  /** Makes sure that first contact taught the provider's key, or says why it could not. */
+  learnKey(
+    provider: ProviderAddress,
+    list: VersionList,
+  ): Promise<ProvenderError | undefined>;
 }
 
 /**
@@ -23,6 +30,8 @@ export class LookUps {
   readonly #left = { new: 32, unsure: 16, held: 0, age: Infinity };
   /** Why something could not be told; undefined while everything was. */
   failure: ProvenderError | undefined;
+  /** Why first contact could not teach the provider's key. */
+  untaught: ProvenderError | undefined;
 
   /** No look-up is waited for longer than until `deadline`, of `performance.now()`. */
   constructor(lookup: ReleaseLookup, deadline: number) {

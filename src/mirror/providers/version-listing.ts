@@ -145,12 +145,19 @@ export class VersionListing {
     looks: LookUps,
   ): Promise<ReadonlyMap<Version, Verdict>> {
     const limited = this.#admission.limitsKeys(provider, trust);
+    const suspects = versions.flatMap((version) => {
+      const reason = findSuspicion(provider, list, version, trust, limited);
+      return reason === "none" ? [] : [{ version, reason }];
+    });
+    const learning = this.#lookup.learnKey(provider, list);
+    if (suspects.length > 0) looks.untaught = await learning;
+    // Without suspects nobody waits for it, and whoever does hears of its failure.
+    else learning.catch(() => undefined);
     const verdicts = new Map<Version, Verdict>();
-    await pLimit(atOnce).map(versions, async (version) => {
-      const suspicion = findSuspicion(provider, list, version, trust, limited);
-      if (suspicion === "none") return;
+    await pLimit(atOnce).map(suspects, async ({ version, reason }) => {
       const address = { provider, version };
-      verdicts.set(version, await this.#judge(address, list, suspicion, looks));
+      const verdict = await this.#judge(address, list, reason, looks);
+      verdicts.set(version, verdict);
     });
     return verdicts;
   }
@@ -165,7 +172,7 @@ export class VersionListing {
     try {
       const release = await looks.look(address, suspicion);
       if (release === undefined) return undecided;
-      await this.#admission.admitKey(address, release, list);
+      await this.#admission.admitKey(address, release, list, looks.untaught);
       return "good";
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
@@ -219,7 +226,7 @@ export class VersionListing {
     try {
       const release = await looks.look(address, "age");
       if (release === undefined) return false;
-      await this.#admission.admitKey(address, release, list);
+      await this.#admission.admitKey(address, release, list, looks.untaught);
       return this.#admission.isOldEnough(address, release, list);
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;

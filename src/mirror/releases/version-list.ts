@@ -54,6 +54,29 @@ export function mergeVersions(
   };
 }
 
+/** When the first list was seen that had any version, if this version was in it; undefined for what came later. */
+export function firstContactOf(
+  list: VersionList,
+  version: Version,
+): Date | undefined {
+  const entry = list.versions.get(version);
+  if (entry === undefined) return undefined;
+  const first = findFirstAppearance(list);
+  if (first === undefined)
+    return entry.appeared === undefined ? list.firstContact : undefined;
+  return entry.appeared?.getTime() === first.getTime() ? first : undefined;
+}
+
+/** An empty list is no contact: then the versions that appeared first are the first list. Undefined when it was not empty. */
+function findFirstAppearance({ versions }: VersionList): Date | undefined {
+  let first: Date | undefined;
+  for (const { appeared } of versions.values()) {
+    if (appeared === undefined) return undefined;
+    if (first === undefined || appeared < first) first = appeared;
+  }
+  return first;
+}
+
 function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
   return appeared !== undefined && appeared > now ? now : appeared;
 }

@@ -1,7 +1,12 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { KeyRefused, PolicyDenied, TooYoung } from "../../errors/index.ts";
+import {
+  KeyRefused,
+  PolicyDenied,
+  TooYoung,
+  type ProvenderError,
+} from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import {
@@ -10,12 +15,11 @@ import {
   type NewKeys,
 } from "../../verification/trust-policy.ts";
 import type { Clock } from "../cache/clock.ts";
-import { noteAcceptedKey, noteRefusedKey } from "./key-notes.ts";
+import { askOfKey, contentOf } from "./key-question.ts";
+import { noteAcceptedKey, noteLesson, noteRefusedKey } from "./key-notes.ts";
 import {
   findFall,
-  isApproved,
-  isSameRelease,
-  knownKeys,
+  findLesson,
   revokedKeys,
   type NamespaceTrust,
 } from "./namespace-trust.ts";
@@ -95,7 +99,7 @@ export class Admission {
     return (
       this.#rules.newKeys === "refuse" ||
       this.#pinsOf(provider) !== undefined ||
-      revokedKeys(trust).size > 0
+      revokedKeys(trust, provider.type).size > 0
     );
   }
 
@@ -110,47 +114,63 @@ export class Admission {
       );
   }
 
-  /** Rules, key and age. Throws PolicyDenied, KeyRefused and TooYoung; a refusal is on disk by then. */
+  /** True when the rules alone do not deny the version. */
+  allows({ provider, version }: ReleaseAddress): boolean {
+    return (
+      decideByRules(this.#rules.policy, provider, version).action === "allow"
+    );
+  }
+
+  /** Rules, key and age. Throws PolicyDenied, KeyRefused and TooYoung; a refusal is on disk by then. For `untaught` see admitKey. */
   async admitRelease(
     address: ReleaseAddress,
     release: Release,
     list: VersionList | undefined,
+    untaught?: ProvenderError,
   ): Promise<void> {
     this.admitVersion(address);
-    await this.admitKey(address, release, list);
+    await this.admitKey(address, release, list, untaught);
     this.admitAge(address, release, list);
   }
 
   /** How the trust policy decides on a release's key. */
   decideKeyOf(
-    { provider, version }: ReleaseAddress,
-    { checksums }: Release,
+    address: ReleaseAddress,
+    release: Release,
     list: VersionList | undefined,
     trust: NamespaceTrust,
   ): KeyVerdict {
     const { newKeys } = this.#rules;
-    const pins = this.#pinsOf(provider);
-    const { signedBy, signedAt, exemption } = checksums;
-    const name = { type: provider.type, version };
+    const pins = this.#pinsOf(address.provider);
+    const { exemption } = release.checksums;
     const isOptional = pins === undefined && newKeys !== "refuse";
     // Where the operator wants no signatures, there are no keys to hold against one another.
     if (exemption === "signatures-off" && isOptional)
       return { accepted: true, because: "known" };
-    const entry = list?.versions.get(version);
-    const inFirstList = entry !== undefined && entry.appeared === undefined;
-    return decideKey({
-      newKeys,
-      signedBy,
-      signedAt,
-      pins,
-      known: knownKeys(trust),
-      revoked: revokedKeys(trust),
-      approved: isApproved(trust, name),
-      resigned: trust.seen.resigned.some(
-        (entry) => isSameRelease(entry, name) && entry.fingerprint === signedBy,
-      ),
-      firstContact: inFirstList ? list?.firstContact : undefined,
-    });
+    const known = askOfKey(address, release, list, trust);
+    return decideKey({ ...known, newKeys, pins });
+  }
+
+  /** What first contact with a provider teaches of its key; false when this release cannot teach, because its own key is not acceptable. */
+  async teach(
+    address: ReleaseAddress,
+    release: Release,
+    list: VersionList,
+  ): Promise<boolean> {
+    const { provider, version } = address;
+    const trust = await this.parts.ledger.read(provider);
+    const verdict = this.decideKeyOf(address, release, list, trust);
+    const hasFallen = findFall(trust, { type: provider.type, version });
+    if (!verdict.accepted || hasFallen) return false;
+    const { signedBy } = release.checksums;
+    await noteLesson(this.parts, address, signedBy, trust);
+    return true;
+  }
+
+  /** True once first contact with the provider has taught who signs it. */
+  async isTaught(provider: ProviderAddress): Promise<boolean> {
+    const trust = await this.parts.ledger.read(provider);
+    return findLesson(trust, provider.type) !== undefined;
   }
 
   /** True when the version has been public for as long as the rules ask. */
@@ -167,33 +187,41 @@ export class Admission {
     return decideByRules(this.#rules.policy, provider, version).minimumAge;
   }
 
-  /** The key alone; throws KeyRefused, which is on disk by then, or SignatureRefused for a verdict that fell with the registry's keys. */
+  /**
+   * The key alone; throws KeyRefused, which is on disk by then, or SignatureRefused
+   * for a verdict that fell with the registry's keys. With `untaught`, why first
+   * contact could not teach the provider's key, nothing is decided of a key that
+   * may be that one: throws it.
+   */
   async admitKey(
     address: ReleaseAddress,
     release: Release,
     list: VersionList | undefined,
+    untaught?: ProvenderError,
   ): Promise<void> {
     const trust = await this.parts.ledger.read(address.provider);
     expectStanding(address, trust);
     const verdict = this.decideKeyOf(address, release, list, trust);
-    const { signedBy } = release.checksums;
-    if (verdict.accepted)
-      return noteAcceptedKey(
-        this.parts,
-        address,
-        signedBy,
-        verdict.because,
-        trust,
-      );
-    const fingerprint = signedBy ?? "none";
-    await noteRefusedKey(
-      this.parts,
-      address,
-      fingerprint,
-      verdict.because,
-      trust,
-    );
-    throw new KeyRefused(formatRelease(address), fingerprint, verdict.because);
+    if (verdict.accepted) {
+      const { signedBy } = release.checksums;
+      const { because } = verdict;
+      return noteAcceptedKey(this.parts, address, signedBy, because, trust);
+    }
+    if (untaught !== undefined && verdict.because === "unknown") throw untaught;
+    return this.refuseKey(address, release, verdict.because, trust);
+  }
+
+  /** Remembers what is held back, so that an operator can decide on it, and throws KeyRefused. */
+  async refuseKey(
+    address: ReleaseAddress,
+    release: Release,
+    reason: KeyRefused["reason"],
+    trust: NamespaceTrust,
+  ): Promise<never> {
+    const offered = contentOf(release);
+    await noteRefusedKey(this.parts, address, offered, reason, trust);
+    const { fingerprint } = offered;
+    throw new KeyRefused(formatRelease(address), fingerprint, reason);
   }
 
   /** The age alone; throws TooYoung. */

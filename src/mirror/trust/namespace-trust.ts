@@ -4,29 +4,49 @@ import { isFall } from "../releases/continuity.ts";
 const moment = z.iso.datetime();
 const release = { type: z.string(), version: z.string() };
 
+const because = z.enum([
+  "pinned",
+  "known",
+  "approved",
+  "resigned",
+  "first-contact",
+  "first-key",
+  "new",
+]);
+
+/** What a key counts for: every provider of the namespace, the future of one provider, or single releases alone. */
+const scope = z.enum(["namespace", "provider", "release"]);
+
+const writtenKey = z.object({
+  fingerprint: z.string(),
+  since: moment,
+  because,
+  scope: scope.optional(),
+  ...release,
+});
+
 /** What the mirror saw of a namespace. */
 export const seenShape = z.object({
-  keys: z.array(
-    z.object({
-      fingerprint: z.string(),
-      since: moment,
-      because: z.enum([
-        "pinned",
-        "known",
-        "approved",
-        "resigned",
-        "first-contact",
-        "first-key",
-        "new",
-      ]),
-      ...release,
-    }),
-  ),
+  keys: z.array(writtenKey).transform(withScopes),
+  /** What the first contact with each provider taught; the first one of a provider stays. */
+  lessons: z
+    .array(
+      z.object({
+        ...release,
+        /** null when nobody signed the newest release. */
+        fingerprint: z.string().nullable(),
+        since: moment,
+      }),
+    )
+    .default([]),
   /** Good signatures under keys that were not acceptable. */
   quarantined: z.array(
     z.object({
       ...release,
+      /** "none" when nobody signed. */
       fingerprint: z.string(),
+      /** SHA-256 of its SHA256SUMS; records of earlier versions have none. */
+      digest: z.string().nullable().default(null),
       reason: z.enum(["revoked", "not-pinned", "unknown"]),
       since: moment,
     }),
@@ -51,21 +71,32 @@ export const seenShape = z.object({
     .default([]),
 });
 
+const decided = {
+  at: moment,
+  /** The login name of the operator. */
+  by: z.string().optional(),
+  why: z.string().optional(),
+};
+
 /** What operators decided with `provender trust`. */
 export const decisionsShape = z.object({
   keys: z.array(
     z.object({
       fingerprint: z.string(),
       decision: z.enum(["approved", "revoked"]),
-      at: moment,
+      /** The provider that it is for; null: the whole namespace. */
+      type: z.string().nullable().default(null),
+      ...decided,
     }),
   ),
   releases: z.array(
     z.object({
       ...release,
-      /** SHA-256 of the one SHA256SUMS that replaces the first; null when only the key was in question. */
+      /** SHA-256 of the one SHA256SUMS that is approved; null for any under an approved-ahead key. */
       offered: z.string().nullable(),
-      at: moment,
+      /** Of the key that it is approved under, "none" for nobody's; records of earlier versions have none. */
+      fingerprint: z.string().nullable().default(null),
+      ...decided,
     }),
   ),
 });
@@ -80,6 +111,7 @@ export interface NamespaceTrust {
 
 export const nothingSeen: Seen = {
   keys: [],
+  lessons: [],
   quarantined: [],
   replaced: [],
   fallen: [],
@@ -107,35 +139,82 @@ export function findFall(
   );
 }
 
-/** Keys that releases were accepted under or that were approved, less the revoked ones. */
-export function knownKeys({
+/** Keys that releases of this provider to come may be signed with; revoked ones are still among them. */
+export function knownKeys(
+  trust: NamespaceTrust,
+  type: string,
+): ReadonlySet<string> {
+  const { seen, decisions } = trust;
+  const learnt = seen.keys.filter(
+    (key) =>
+      key.scope === "namespace" ||
+      (key.scope === "provider" && key.type === type),
+  );
+  return fingerprintsOf([...learnt, ...decidedOf(decisions, "approved", type)]);
+}
+
+/** Keys that are known for every provider of the namespace. */
+export function namespaceKeys({
   seen,
   decisions,
 }: NamespaceTrust): ReadonlySet<string> {
-  const approved = decisions.keys
-    .filter(({ decision }) => decision === "approved")
-    .map(({ fingerprint }) => fingerprint);
-  return new Set([
-    ...seen.keys.map(({ fingerprint }) => fingerprint),
-    ...approved,
+  const learnt = seen.keys.filter(({ scope }) => scope === "namespace");
+  return fingerprintsOf([
+    ...learnt,
+    ...decidedOf(decisions, "approved", undefined),
   ]);
 }
 
-export function revokedKeys({
-  decisions,
-}: NamespaceTrust): ReadonlySet<string> {
-  const revoked = decisions.keys.filter(
-    ({ decision }) => decision === "revoked",
-  );
-  return new Set(revoked.map(({ fingerprint }) => fingerprint));
+export function revokedKeys(
+  { decisions }: NamespaceTrust,
+  type: string,
+): ReadonlySet<string> {
+  return fingerprintsOf(decidedOf(decisions, "revoked", type));
 }
 
-/** True when an operator approved this release as it is, whoever signed it. */
+/** True until the first contact with any provider of the namespace, unless an operator told of its keys before. */
+export function isUnmet(trust: NamespaceTrust): boolean {
+  return trust.seen.lessons.length === 0 && !hasKeys(trust);
+}
+
+/** True when some release of the namespace to come could be under a known key. */
+export function hasKeys({ seen, decisions }: NamespaceTrust): boolean {
+  return (
+    seen.keys.some(({ scope }) => scope !== "release") ||
+    decisions.keys.some(({ decision }) => decision === "approved")
+  );
+}
+
+/** What first contact with the provider taught; undefined before. */
+export function findLesson(
+  { seen }: NamespaceTrust,
+  type: string,
+): Seen["lessons"][number] | undefined {
+  return seen.lessons.find((lesson) => lesson.type === type);
+}
+
+/** What clients would get of a release, and on whose word. */
+export interface OfferedContent {
+  /** "none" when nobody signed. */
+  readonly fingerprint: string;
+  /** SHA-256 of its SHA256SUMS. */
+  readonly digest: () => string;
+}
+
+/** True when an operator approved a release with exactly this content and key, or ahead of it any content under this key. */
 export function isApproved(
   { decisions }: NamespaceTrust,
   name: ReleaseName,
+  { fingerprint, digest }: OfferedContent,
 ): boolean {
-  return decisions.releases.some((approved) => isSameRelease(approved, name));
+  return decisions.releases.some(
+    (approved) =>
+      isSameRelease(approved, name) &&
+      (approved.fingerprint === fingerprint || approved.fingerprint === null) &&
+      (approved.offered === null
+        ? approved.fingerprint !== null
+        : approved.offered === digest()),
+  );
 }
 
 /** True when an operator approved exactly this SHA256SUMS in place of the first. */
@@ -147,4 +226,38 @@ export function isApprovedReplacement(
   return decisions.releases.some(
     (approved) => isSameRelease(approved, name) && approved.offered === offered,
   );
+}
+
+/** With `type` undefined those that are for the whole namespace alone. */
+function decidedOf(
+  { keys }: Decisions,
+  decision: "approved" | "revoked",
+  type: string | undefined,
+): Decisions["keys"] {
+  return keys.filter(
+    (key) =>
+      key.decision === decision && (key.type === null || key.type === type),
+  );
+}
+
+function fingerprintsOf(
+  keys: readonly { readonly fingerprint: string }[],
+): ReadonlySet<string> {
+  return new Set(keys.map(({ fingerprint }) => fingerprint));
+}
+
+/**
+ * Records of earlier versions do not say what a key counts for, and any of theirs
+ * may have come with a new provider or an old release. The first one was learnt
+ * while there was none to hold it against: it stays known for the namespace. The
+ * others vouch for nothing to come; each provider's first contact is made up for.
+ */
+function withScopes(
+  keys: readonly z.infer<typeof writtenKey>[],
+): (z.infer<typeof writtenKey> & { scope: z.infer<typeof scope> })[] {
+  const first = keys.find(({ because }) => because !== "pinned");
+  return keys.map((key) => ({
+    ...key,
+    scope: key.scope ?? (key === first ? "namespace" : "release"),
+  }));
 }

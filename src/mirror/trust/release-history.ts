@@ -9,6 +9,7 @@ import {
   isSameRelease,
   knownKeys,
   revokedKeys,
+  type NamespaceTrust,
   type ReleaseName,
   type Seen,
 } from "./namespace-trust.ts";
@@ -115,8 +116,9 @@ export class ReleaseHistory {
     const { ledger, clock } = this.#parts;
     const trust = await ledger.read(address.provider);
     const fingerprint = release.checksums.signedBy;
+    const { type } = address.provider;
     const wasGood =
-      knownKeys(trust).has(before) && !revokedKeys(trust).has(before);
+      isBelieved(trust, type, before) && !revokedKeys(trust, type).has(before);
     if (fingerprint === undefined || !wasGood) return;
     const name = nameOf(address);
     const since = clock.now().toISOString();
@@ -207,6 +209,17 @@ export class ReleaseHistory {
       { durable: true },
     );
   }
+}
+
+/** True when releases of the provider were accepted under the key, be it for themselves alone. */
+function isBelieved(
+  trust: NamespaceTrust,
+  type: string,
+  fingerprint: string,
+): boolean {
+  const isIt = (key: Seen["keys"][number]) =>
+    key.type === type && key.fingerprint === fingerprint;
+  return knownKeys(trust, type).has(fingerprint) || trust.seen.keys.some(isIt);
 }
 
 /** Says again why a release is believed no more. */

@@ -66,6 +66,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   listen: 500,
   input: 500,
   "nothing-asked": 500,
+  "trust-decision": 500,
   "no-version": 500,
   "lock-mismatch": 500,
   "lock-outdated": 500,

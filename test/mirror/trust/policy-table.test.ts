@@ -179,6 +179,8 @@ beforeAll(async () => {
     expect((await requestsFor(mirror, type).archive("1.0.0")).status).toBe(200);
   await publish("young", "1.2.0");
   await publish("pinned", "2.0.0", { signer: other });
+  // Only what was held back can be approved.
+  await requestsFor(mirror, "pinned").version("2.0.0");
   const { status } = await runCommand(
     mirror,
     "trust",

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 describe("at first contact", () => {
-  it("old releases are served whoever signed them, and their keys are remembered", async () => {
+  it("old releases are served whoever signed them, and their keys vouch for nothing to come", async () => {
     const [old, now] = [await signer("Old"), await signer("Now")];
     await scene.publish("first", "0.9.0", old);
     await scene.publish("first", "1.0.0", now);
@@ -33,11 +33,17 @@ describe("at first contact", () => {
     expect((await scene.ask("first").version("0.9.0")).status).toBe(200);
     expect((await scene.ask("first").archive("1.0.0")).status).toBe(200);
     await scene.publish("first", "1.1.0", old);
-    expect(listedIn(await scene.ask("first").index())).toContain("1.1.0");
+    await scene.publish("first", "1.1.1", now);
+    expect(listedIn(await scene.ask("first").index())).toEqual([
+      "0.9.0",
+      "1.0.0",
+      "1.1.1",
+    ]);
     const { seen } = (await scene.listedTrust("first")) ?? {};
-    expect(seen?.keys.map(({ fingerprint }) => fingerprint).toSorted()).toEqual(
-      [old.fingerprint, now.fingerprint].toSorted(),
-    );
+    expect(seen?.keys).toMatchObject([
+      { fingerprint: now.fingerprint, scope: "namespace", version: "1.0.0" },
+      { fingerprint: old.fingerprint, scope: "release", version: "0.9.0" },
+    ]);
   });
 
   it("the list alone teaches the key of its newest version", async () => {

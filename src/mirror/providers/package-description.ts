@@ -1,0 +1,38 @@
+import { formatArchiveHash } from "../../address/hash.ts";
+import type { Platform } from "../../address/platform.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import type { PackageHashes } from "../releases/package-hashes.ts";
+import type { Release, ReleasePackage } from "../releases/release.ts";
+
+/** One platform's archive as clients are told of it; `hashes` has `zh:` when the digest is known, `h1:` when that is, one of them always. */
+export interface MirroredPackage {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly hashes: readonly string[];
+}
+
+/** The h1 is the mirror's own where the archive is stored, and what the registry reports where it is not. */
+export async function describePackage(
+  {
+    hashes,
+    alarms,
+  }: { readonly hashes: PackageHashes; readonly alarms: Alarms },
+  release: Release,
+  name: string,
+  { platform, filename, sha256 }: ReleasePackage,
+): Promise<MirroredPackage> {
+  const reported = release.reported.get(name)?.packageHashes ?? [];
+  const computed = await hashes.find(sha256);
+  if (computed !== undefined && reported.some((hash) => hash !== computed))
+    alarms.raise("package-hash-conflict", {
+      archive: filename,
+      reported,
+      computed,
+    });
+  const packageHashes = computed === undefined ? reported : [computed];
+  return {
+    platform,
+    filename,
+    hashes: [...packageHashes, formatArchiveHash(sha256)],
+  };
+}

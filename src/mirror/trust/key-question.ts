@@ -1,0 +1,76 @@
+import type { KeyQuestion } from "../../verification/trust-policy.ts";
+import { documentDigest } from "../releases/continuity.ts";
+import type { Release, ReleaseAddress } from "../releases/release.ts";
+import { firstContactOf, type VersionList } from "../releases/version-list.ts";
+import {
+  findLesson,
+  hasKeys,
+  isApproved,
+  isSameRelease,
+  knownKeys,
+  revokedKeys,
+  type NamespaceTrust,
+  type OfferedContent,
+} from "./namespace-trust.ts";
+
+/** What the ledger and the list know of who signed a release; the configuration's part is left out. */
+export function askOfKey(
+  { provider, version }: ReleaseAddress,
+  release: Release,
+  list: VersionList | undefined,
+  trust: NamespaceTrust,
+): Omit<KeyQuestion, "newKeys" | "pins"> {
+  const { type } = provider;
+  const { signedBy, signedAt } = release.checksums;
+  const name = { type, version };
+  return {
+    signedBy,
+    signedAt,
+    known: knownKeys(trust, type),
+    revoked: revokedKeys(trust, type),
+    isContinued: isContinued(trust, type, list),
+    approved: isApproved(trust, name, contentOf(release)),
+    resigned: trust.seen.resigned.some(
+      (entry) => isSameRelease(entry, name) && entry.fingerprint === signedBy,
+    ),
+    firstContact:
+      list === undefined
+        ? findCarriedContact(trust, type, signedBy)
+        : firstContactOf(list, version),
+  };
+}
+
+/** Without a lesson, the future of a provider is open only while no list shows its past and no key of its namespace is known. */
+function isContinued(
+  trust: NamespaceTrust,
+  type: string,
+  list: VersionList | undefined,
+): boolean {
+  const lesson = findLesson(trust, type);
+  return lesson === undefined
+    ? list !== undefined || hasKeys(trust)
+    : lesson.fingerprint !== null;
+}
+
+/** When releases under this key came with the bundle that was the first contact with a provider of which there is no list. */
+function findCarriedContact(
+  trust: NamespaceTrust,
+  type: string,
+  fingerprint: string | undefined,
+): Date | undefined {
+  const lesson = findLesson(trust, type);
+  const carried = trust.seen.keys.find(
+    (key) =>
+      key.scope === "release" &&
+      key.type === type &&
+      key.since === lesson?.since &&
+      key.fingerprint === fingerprint,
+  );
+  return carried && new Date(carried.since);
+}
+
+/** What an operator would approve of a release. */
+export function contentOf(release: Release): OfferedContent {
+  const fingerprint = release.checksums.signedBy ?? "none";
+  return { fingerprint, digest: () => documentDigest(release) };
+}

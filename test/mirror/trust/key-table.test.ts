@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { status } from "../../fakes/faults.ts";
+import type { Signer } from "../../fakes/signing.ts";
+import {
+  countAlarms,
+  listedIn,
+  outcomeOf,
+  requestsFor,
+} from "../../scenes/provider-requests.ts";
+import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
+import { eventually } from "../../scenes/provider-requests.ts";
+
+let scene: TrustScene;
+let first: Signer;
+let own: Signer;
+let stranger: Signer;
+
+beforeAll(async () => {
+  [first, own, stranger] = (await Promise.all(
+    ["First", "Own", "Stranger"].map(signer),
+  )) as [Signer, Signer, Signer];
+  scene = await TrustScene.start();
+});
+
+afterAll(() => scene.stop());
+
+const ask = (namespace: string, type = "thing") =>
+  requestsFor(scene.mirror, type, namespace);
+const publish = (
+  namespace: string,
+  type: string,
+  version: string,
+  by: Signer,
+) =>
+  scene.publish(namespace, version, by, { type, seed: `${namespace}${type}` });
+const held = "451 key-refused";
+
+/** Namespaces are met through another provider, providers through their own newest release. */
+const places = [
+  {
+    place: "namespace new, provider new",
+    meetsNamespace: false,
+    meetsProvider: false,
+  },
+  {
+    place: "namespace known, provider new",
+    meetsNamespace: true,
+    meetsProvider: false,
+  },
+  {
+    place: "namespace known, provider known",
+    meetsNamespace: true,
+    meetsProvider: true,
+  },
+];
+
+describe.each(places)("$place", ({ place, meetsNamespace, meetsProvider }) => {
+  const prefix = place.replaceAll(/[^a-z]+/g, "-");
+
+  /** A provider whose first list has old releases by `by` and a newest one by its own key. */
+  async function meet(namespace: string, by: Signer): Promise<void> {
+    await publish(namespace, "thing", "0.1.0", by);
+    await publish(namespace, "thing", "1.0.0", own);
+    if (meetsNamespace) {
+      await publish(namespace, "other", "1.0.0", first);
+      expect((await ask(namespace, "other").version("1.0.0")).status).toBe(200);
+    }
+    if (meetsProvider)
+      expect((await ask(namespace).version("1.0.0")).status).toBe(200);
+  }
+
+  it.each([
+    [
+      "of the first list under an unknown key is believed for itself alone",
+      () => stranger,
+      "200",
+      held,
+    ],
+    ["by the provider's own key goes on", () => own, "200", "200"],
+    [
+      "by the namespace's key goes on where the namespace was met",
+      () => first,
+      "200",
+      meetsNamespace ? "200" : held,
+    ],
+  ])("a release %s", async (name, signerOf, inFirstList, appearing) => {
+    const by = signerOf();
+    const namespace = `${prefix}-${name.length}`;
+    await meet(namespace, by);
+    expect(outcomeOf(await ask(namespace).archive("0.1.0"))).toBe(inFirstList);
+    await publish(namespace, "thing", "2.0.0", by);
+    expect(outcomeOf(await ask(namespace).version("2.0.0"))).toBe(appearing);
+    expect(outcomeOf(await ask(namespace).archive("2.0.0"))).toBe(appearing);
+    const listed = listedIn(await ask(namespace).index());
+    expect(listed.includes("2.0.0")).toBe(appearing === "200");
+    expect(listed).toContain("0.1.0");
+  });
+
+  it("a release under a revoked key is refused, whenever it came", async () => {
+    const namespace = `${prefix}-revoked`;
+    await meet(namespace, stranger);
+    const of = `registry.terraform.io/${namespace}`;
+    await scene.trust("revoke", "--key", stranger.fingerprint, of);
+    await eventually(
+      async () => outcomeOf(await ask(namespace).version("0.1.0")),
+      (outcome) => outcome === held,
+      soon,
+    );
+    await publish(namespace, "thing", "2.0.0", stranger);
+    expect(outcomeOf(await ask(namespace).version("2.0.0"))).toBe(held);
+    expect((await ask(namespace).archive("1.0.0")).status).toBe(200);
+  });
+});
+
+describe("a compromised registry", () => {
+  it("does not make its key known with a new provider of a known namespace", async () => {
+    const alarms = () => countAlarms(scene.mirror, "key-new");
+    await publish("by-type", "aws", "8.0.0", first);
+    expect((await ask("by-type", "aws").archive("8.0.0")).status).toBe(200);
+    const before = await alarms();
+    await publish("by-type", "fresh", "1.0.0", stranger);
+    expect((await ask("by-type", "fresh").archive("1.0.0")).status).toBe(200);
+    expect(await alarms()).toBe(before + 1);
+    const refusals = await countAlarms(scene.mirror, "key-refused");
+    await publish("by-type", "aws", "9.0.0", stranger);
+    expect(outcomeOf(await ask("by-type", "aws").archive("9.0.0"))).toBe(held);
+    expect(listedIn(await ask("by-type", "aws").index())).toEqual(["8.0.0"]);
+    expect(await countAlarms(scene.mirror, "key-refused")).toBe(refusals + 1);
+    await publish("by-type", "fresh", "1.1.0", stranger);
+    expect((await ask("by-type", "fresh").archive("1.1.0")).status).toBe(200);
+    await publish("by-type", "third", "1.0.0", stranger);
+    await ask("by-type", "third").version("1.0.0");
+    expect(await alarms()).toBe(before + 2);
+  });
+
+  it("does not make its key known with an old release that nobody had fetched", async () => {
+    await publish("by-age", "aws", "7.0.0", first);
+    await publish("by-age", "aws", "8.0.0", first);
+    expect((await ask("by-age", "aws").archive("8.0.0")).status).toBe(200);
+    await publish("by-age", "aws", "7.0.0", stranger);
+    expect((await ask("by-age", "aws").archive("7.0.0")).status).toBe(200);
+    expect(scene.auditOf("by-age", "new-key")).toMatchObject([
+      { version: "8.0.0", detail: "known for its namespace from now on" },
+      { version: "7.0.0", detail: "believed for this release alone" },
+    ]);
+    expect(await scene.trust("list")).toMatch(
+      new RegExp(`KEY OF SINGLE RELEASES .*\\n {2}${stranger.fingerprint} `),
+    );
+    const refusals = await countAlarms(scene.mirror, "key-refused");
+    await publish("by-age", "aws", "9.0.0", stranger);
+    expect(outcomeOf(await ask("by-age", "aws").archive("9.0.0"))).toBe(held);
+    expect(await countAlarms(scene.mirror, "key-refused")).toBe(refusals + 1);
+  });
+
+  it("does not make it known by asking for an old release first", async () => {
+    await publish("by-order", "thing", "0.1.0", stranger);
+    await publish("by-order", "thing", "1.0.0", own);
+    await publish("by-order", "thing", "2.0.0-beta1", stranger);
+    expect((await ask("by-order").archive("0.1.0")).status).toBe(200);
+    await publish("by-order", "thing", "3.0.0", stranger);
+    expect(outcomeOf(await ask("by-order").archive("3.0.0"))).toBe(held);
+    await publish("by-order", "thing", "3.0.1", own);
+    expect((await ask("by-order").archive("3.0.1")).status).toBe(200);
+  });
+
+  it("teaches one key alone when two providers are met at once", async () => {
+    await publish("at-once", "a", "1.0.0", first);
+    await publish("at-once", "b", "1.0.0", stranger);
+    const met = await Promise.all(
+      ["a", "b"].map((type) => ask("at-once", type).version("1.0.0")),
+    );
+    expect(met.map(outcomeOf)).toEqual(["200", "200"]);
+    const { seen } = (await scene.listedTrust("at-once")) ?? {};
+    const scopes = seen?.keys.map((key) => (key as { scope?: string }).scope);
+    expect(scopes?.toSorted()).toEqual(["namespace", "provider"]);
+    await publish("at-once", "a", "2.0.0", stranger);
+    await publish("at-once", "b", "2.0.0", first);
+    const later = await Promise.all(
+      ["a", "b"].map((type) => ask("at-once", type).version("2.0.0")),
+    );
+    // The key of whichever came first is the namespace's.
+    expect(later.map(outcomeOf).toSorted()).toEqual(["200", held]);
+  });
+});
+
+describe("first contact", () => {
+  it("learns from the next release when the newest is no good", async () => {
+    await publish("no-good", "thing", "1.0.0", own);
+    await scene.publish("no-good", "1.1.0", stranger, { signingKeys: [own] });
+    const unsigned = { signature: "missing" } as const;
+    await scene.publish("no-good", "1.1.1", stranger, unsigned);
+    expect((await ask("no-good").version("1.0.0")).status).toBe(200);
+    await publish("no-good", "thing", "1.2.0", own);
+    expect((await ask("no-good").version("1.2.0")).status).toBe(200);
+    await publish("no-good", "thing", "1.3.0", stranger);
+    expect(outcomeOf(await ask("no-good").version("1.3.0"))).toBe(held);
+  });
+
+  it("says that the origin fails while it cannot tell whose key counts, and decides nothing", async () => {
+    await publish("failing", "thing", "0.1.0", stranger);
+    await publish("failing", "thing", "1.0.0", own);
+    expect(listedIn(await ask("failing", "none").index())).toBe("not-found");
+    scene.registry.script("checksums", status(500));
+    await ask("failing").index();
+    await publish("failing", "thing", "2.0.0", own);
+    const asked = await ask("failing").version("2.0.0");
+    expect(asked.status).toBeGreaterThanOrEqual(500);
+    scene.registry.heal();
+    const outcome = await eventually(
+      async () => outcomeOf(await ask("failing").version("2.0.0")),
+      (answer) => !answer.startsWith("50"),
+    );
+    expect(outcome).toBe("200");
+    expect(scene.auditOf("failing", "quarantined")).toEqual([]);
+  });
+});
