@@ -1,13 +1,18 @@
 import { MalformedAddress } from "../errors/index.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
-/** HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block. */
+/**
+ * HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block, in lower case: registries tell letters of another case apart or
+ * not, and what is decided of a module must hold under each spelling.
+ */
 export interface ModuleAddress {
   readonly hostname: Hostname;
   readonly namespace: string;
   readonly name: string;
   /** The remote system that the module is written for, such as `aws`. */
   readonly system: string;
+  /** NAMESPACE/NAME as they were asked for, which some registries need. */
+  readonly spelling: string;
 }
 
 const name = /^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$/;
@@ -18,11 +23,13 @@ export function moduleAddress(
   hostname: string,
   ...[namespace, moduleName, targetSystem]: [string, string, string]
 ): ModuleAddress {
+  const spelling = `${namespace}/${moduleName}`;
   const names = "at most 64 letters, digits, inner dashes and underscores";
   return {
     hostname: parseHostname(hostname),
-    namespace: parsePart("namespace", namespace, name, names),
-    name: parsePart("module name", moduleName, name, names),
+    spelling,
+    namespace: parsePart("namespace", namespace, name, names).toLowerCase(),
+    name: parsePart("module name", moduleName, name, names).toLowerCase(),
     system: parsePart(
       "target system",
       targetSystem,

@@ -84,15 +84,15 @@ export function wireCore(
     onDescribed: (address, release) => platforms.want(address, release),
   });
   const platforms = wirePlatforms(configuration, { providers, hashes });
-  const shared = { ...watch, blobs, records, archives, admission };
+  const stored = { blobs, records, archives, retention, admission };
+  const shared = { ...watch, ...stored };
   const modules = wireModules(configuration, clients, shared);
   const closing = wireClosing(
     [platforms, archives, modules.archives, ...modules.threads],
     [signatures, hashing, clients, blobs.usage],
   );
   const parts = { blobs, records, hashes, catalog, providers, admission };
-  const { mirror } = modules;
-  return { ...parts, ...kept, retention, modules: mirror, ...closing };
+  return { ...parts, ...kept, retention, modules: modules.mirror, ...closing };
 }
 
 /** A mirror that asks nobody has nothing to fetch. */

@@ -22,6 +22,7 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
+import type { Retention } from "../mirror/upkeep/retention.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
@@ -39,6 +40,7 @@ interface ModuleParts extends Watch {
   readonly records: RecordStore;
   readonly archives: ArchiveCache;
   readonly admission: Admission;
+  readonly retention: Retention;
 }
 
 export function wireModules(
@@ -121,12 +123,13 @@ function wireModuleArchives(
   { limits }: Configuration,
   records: ModuleArchiveRecords,
   threads: ModuleArchiveThreads,
-  { blobs, audit, alarms, logger }: ModuleParts,
+  { blobs, retention, audit, alarms, logger }: ModuleParts,
 ): ModuleArchives {
   return new ModuleArchives({
     blobs,
     records,
     limits,
+    reserve: (size, written) => retention.reserve(size, written),
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),
     onFirstSeen: ({ module, version }, { sha256 }) =>

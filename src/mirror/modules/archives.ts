@@ -1,15 +1,22 @@
 import { createHash } from "node:crypto";
-import pLimit, { type LimitFunction } from "p-limit";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
 import {
   ChecksumConflict,
   ModuleReplaced,
   OriginAnswerUnusable,
+  StoreFull,
   TooBusy,
 } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
+import {
+  makeRoom,
+  noRoom,
+  type Reserve,
+  type Room,
+} from "../cache/download-steps.ts";
+import { FairShare, type Turn } from "../cache/fair-share.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
@@ -29,9 +36,11 @@ export interface OpenedModule {
   readonly commit: string | undefined;
 }
 
-/** How a missing archive is fetched; `hostname` is the origin whose share of the downloads it takes. */
+/** How a missing archive is fetched; it takes of the share of its origin, of its namespace and of its host. */
 export interface ModuleStart {
   readonly hostname: string;
+  /** Where the archive or the repository is. */
+  readonly host: string;
   readonly format: ArchiveFormat;
   readonly subdirectory: string;
   readonly checksum: Checksum | undefined;
@@ -46,6 +55,7 @@ export interface ModuleArchivesParts {
     readonly fillsPerOrigin: number;
     readonly waiters: number;
   };
+  readonly reserve: Reserve;
   /** Throws ModuleArchiveRefused. */
   readonly verify: (
     module: string,
@@ -70,14 +80,13 @@ export interface ModuleArchivesParts {
  */
 export class ModuleArchives {
   readonly #parts: ModuleArchivesParts;
-  readonly #fills = new Map<string, Promise<ModuleArchive | ForeignRelease>>();
-  readonly #all: LimitFunction;
-  readonly #perOrigin = new Map<string, LimitFunction>();
+  readonly #fills = new Map<string, Fill>();
+  readonly #share: FairShare;
   readonly #closing = new AbortController();
 
   constructor(parts: ModuleArchivesParts) {
     this.#parts = parts;
-    this.#all = pLimit(parts.limits.fills);
+    this.#share = new FairShare(parts.limits);
   }
 
   /** What is recorded of a release and, if that is an archive, stored. */
@@ -91,64 +100,103 @@ export class ModuleArchives {
     return size === undefined ? undefined : archive;
   }
 
-  /** Starts or joins the fetch of what is not stored; detached from the askers. */
+  /**
+   * Starts or joins the fetch of what is not stored; it goes on without its askers, but makes way when all of them have left and others
+   * wait. Throws TooBusy, ModuleReplaced, StoreFull and what `start` throws.
+   */
   async fetch(
     address: ModuleReleaseAddress,
     start: ModuleStart,
+    asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     const name = formatModuleRelease(address);
-    const running = this.#fills.get(name);
-    if (running !== undefined) return running;
-    if (this.#fills.size >= this.#parts.limits.waiters)
-      throw new TooBusy("modules being fetched");
-    const fill = this.#shareOf(start.hostname)(() =>
-      this.#all(() => this.#fill(address, start)),
-    ).finally(() => this.#fills.delete(name));
-    this.#fills.set(name, fill);
-    fill.catch((error: unknown) => this.#parts.onFailed(name, error));
-    return fill;
+    const fill = this.#fills.get(name) ?? this.#start(name, address, start);
+    fill.askers.add(asker);
+    asker.addEventListener("abort", () => fill.askers.delete(asker));
+    return fill.result;
+  }
+
+  /** Throws ModuleReplaced, with the alarm, where an archive was seen of what only clients can fetch now. */
+  async expectForeign(
+    address: ModuleReleaseAddress,
+    getter: string,
+  ): Promise<void> {
+    const first = await this.#parts.records.read(address);
+    if (first === undefined || "foreign" in first) return;
+    const expected = `SHA-256 ${first.sha256}`;
+    const got = `a place of which only clients can fetch it (${getter})`;
+    this.#refuse(address, expected, got);
   }
 
   /** Ends the fetches; resolves when their files are gone. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.allSettled(this.#fills.values());
+    const results = [...this.#fills.values()].map(({ result }) => result);
+    await Promise.allSettled(results);
   }
 
-  /** The origin's own bound comes first, so that one slow origin cannot take every slot. */
-  #shareOf(hostname: string): LimitFunction {
-    const share =
-      this.#perOrigin.get(hostname) ??
-      pLimit(this.#parts.limits.fillsPerOrigin);
-    this.#perOrigin.set(hostname, share);
-    return share;
+  #start(
+    name: string,
+    address: ModuleReleaseAddress,
+    start: ModuleStart,
+  ): Fill {
+    if (this.#fills.size >= this.#parts.limits.waiters)
+      throw new TooBusy("modules being fetched");
+    const askers = new Set<AbortSignal>();
+    const sharer = {
+      origin: start.hostname,
+      namespace: address.module.namespace,
+      isWanted: () => askers.size > 0,
+    };
+    const run = (turn: Turn) => this.#fill(address, start, turn);
+    const result = this.#share
+      .run(sharer, run, this.#closing.signal)
+      .finally(() => this.#fills.delete(name));
+    const fill = { askers, result };
+    this.#fills.set(name, fill);
+    result.catch((error: unknown) => this.#parts.onFailed(name, error));
+    return fill;
   }
 
   async #fill(
     address: ModuleReleaseAddress,
     start: ModuleStart,
+    turn: Turn,
   ): Promise<ModuleArchive | ForeignRelease> {
-    const { signal } = this.#closing;
-    signal.throwIfAborted();
+    turn.signal.throwIfAborted();
+    turn.noteHost(start.host);
     const spool = await this.#parts.blobs.createSpool();
+    let room: Room | undefined;
     try {
-      const opened = await start.open(signal);
-      await receive(spool, opened, address, start.checksum);
-      return await this.#keep(address, start, spool, opened.commit);
+      const opened = await start.open(turn.signal);
+      const { size, commit } = opened;
+      room = await this.#reserve(size, spool);
+      const steps = { room, proceed: () => turn.proceed() };
+      await receive(spool, opened, address, start.checksum, steps);
+      return await this.#keep(address, start, spool, commit);
     } catch (error) {
       await spool.remove();
       if (error instanceof NotPackable)
         return await this.#keepForeign(address, error.message);
       throw error;
     } finally {
+      room?.release();
       await spool.release();
     }
+  }
+
+  /** Throws StoreFull. */
+  async #reserve(size: number | undefined, spool: Spool): Promise<Room> {
+    const room = await this.#parts.reserve(size, () => spool.written);
+    if (room === undefined) throw new StoreFull(noRoom.message);
+    return room;
   }
 
   async #keepForeign(
     address: ModuleReleaseAddress,
     foreign: string,
   ): Promise<ModuleArchive | ForeignRelease> {
+    await this.expectForeign(address, foreign);
     const { records } = this.#parts;
     return records.keep(address, { foreign }, await records.read(address));
   }
@@ -180,26 +228,47 @@ export class ModuleArchives {
     archive: ModuleArchive,
   ): ModuleArchive {
     if (first === undefined || "foreign" in first) return archive;
-    const [expected, got] =
+    const [expected = "", got = ""] =
       first.commit === undefined || archive.commit === undefined
         ? [`SHA-256 ${first.sha256}`, `SHA-256 ${archive.sha256}`]
         : [`commit ${first.commit}`, `commit ${archive.commit}`];
     if (expected === got)
       return { ...archive, subdirectory: first.subdirectory };
+    this.#refuse(address, expected, got);
+  }
+
+  #refuse(address: ModuleReleaseAddress, expected: string, got: string): never {
     this.#parts.onReplaced(address, expected, got);
     throw new ModuleReplaced(formatModuleRelease(address), expected, got);
   }
 }
 
+/** One fetch, and who waits for it. */
+interface Fill {
+  readonly askers: Set<AbortSignal>;
+  readonly result: Promise<ModuleArchive | ForeignRelease>;
+}
+
+/** What each piece that comes has to wait for. */
+interface ReceivingSteps {
+  readonly room: Room;
+  readonly proceed: () => Promise<void>;
+}
+
+/** Throws StoreFull, ChecksumConflict and OriginAnswerUnusable. */
 async function receive(
   spool: Spool,
   { body, size }: OpenedModule,
   address: ModuleReleaseAddress,
   checksum: Checksum | undefined,
+  { room, proceed }: ReceivingSteps,
 ): Promise<void> {
   const name = formatModuleRelease(address);
   const hash = checksum && createHash(checksum.algorithm);
   for await (const chunk of body) {
+    await proceed();
+    if (!(await makeRoom(room, size, spool.written, chunk.length)))
+      throw new StoreFull(noRoom.message);
     await spool.append(chunk);
     hash?.update(chunk);
   }

@@ -92,6 +92,7 @@ export function startOf(
     return {
       ...source,
       hostname,
+      host: source.url.host,
       open: async (signal) => {
         const opened = await sources.openArchive(source, name, signal);
         return { ...opened, commit: undefined };
@@ -99,6 +100,7 @@ export function startOf(
     };
   return {
     hostname,
+    host: source.url.host,
     format: "tar.gz",
     subdirectory,
     checksum: undefined,

@@ -107,13 +107,14 @@ export class ModuleMirror {
     return { ...answer, value };
   }
 
-  /** Waits until the archive is stored; the caller closes it. */
+  /** Waits until the archive is stored; the caller closes it. `asker` aborts when nobody waits for it any more. */
   async openArchive(
     address: ModuleReleaseAddress,
     format: ArchiveFormat,
+    asker: AbortSignal,
   ): Promise<OpenArchive> {
     await this.#admit(address);
-    const archive = await this.#ensureArchive(address);
+    const archive = await this.#ensureArchive(address, asker);
     const name = formatModuleRelease(address);
     if ("foreign" in archive || archive.format !== format)
       throw new NotFound(`${name} as ${format}`);
@@ -124,15 +125,17 @@ export class ModuleMirror {
 
   async #ensureArchive(
     address: ModuleReleaseAddress,
+    asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     const found = await this.#parts.archives.find(address);
     if (found !== undefined) return found;
     if (this.#parts.offline) throw new NotStored(formatModuleRelease(address));
     const { value: release } = await this.#findRelease(address);
     const source = sourceOf(release);
-    return source.kind === "foreign"
-      ? { foreign: source.getter }
-      : this.#fetch(address, release, source);
+    if (source.kind !== "foreign")
+      return this.#fetch(address, release, source, asker);
+    await this.#parts.archives.expectForeign(address, source.getter);
+    return { foreign: source.getter };
   }
 
   async #locate(
@@ -145,11 +148,15 @@ export class ModuleMirror {
       return { kind: "archive", ...found };
     if (offline) throw new NotStored(formatModuleRelease(address));
     const source = sourceOf(release);
-    if (source.kind === "foreign")
+    if (source.kind === "foreign") {
+      await archives.expectForeign(address, source.getter);
       return this.#passThrough(address, release, source.getter);
+    }
     if (found !== undefined)
       return this.#passThrough(address, release, found.foreign);
-    const kept = await this.#wait(this.#fetch(address, release, source));
+    const kept = await this.#wait((asker) =>
+      this.#fetch(address, release, source, asker),
+    );
     if (kept !== undefined && "foreign" in kept)
       return this.#passThrough(address, release, kept.foreign);
     const format = source.kind === "git" ? "tar.gz" : source.format;
@@ -167,20 +174,27 @@ export class ModuleMirror {
   }
 
   /** Rejects when the fetch fails in time; undefined for one that takes longer, which goes on. */
-  async #wait<T>(fetch: Promise<T>): Promise<T | undefined> {
+  async #wait<T>(
+    fetch: (asker: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
+    const asker = new AbortController();
     const timer = setTimeout(() => resolve(undefined), this.#parts.patience);
-    return Promise.race([fetch, promise]).finally(() => clearTimeout(timer));
+    return Promise.race([fetch(asker.signal), promise]).finally(() => {
+      clearTimeout(timer);
+      asker.abort();
+    });
   }
 
   #fetch(
     address: ModuleReleaseAddress,
     { commit }: ModuleRelease,
     source: ArchiveSource | GitSource,
+    asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     const origin = this.#originOf(address.module);
     const start = startOf(origin, address, source, commit);
-    return this.#parts.archives.fetch(address, start);
+    return this.#parts.archives.fetch(address, start, asker);
   }
 
   #findRelease(address: ModuleReleaseAddress): Promise<Answer<ModuleRelease>> {

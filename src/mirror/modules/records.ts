@@ -112,7 +112,10 @@ export class ModuleArchiveRecords {
   async read(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
-    return this.#records.read(archiveKey(address), readArchive);
+    return (
+      (await this.#records.read(archiveKey(address), readArchive)) ??
+      (await this.#readOtherSpelling(address))
+    );
   }
 
   /**
@@ -137,8 +140,42 @@ export class ModuleArchiveRecords {
 
   /** The versions of which something is recorded, in no order. */
   async listVersions(module: ModuleAddress): Promise<readonly Version[]> {
-    const names = await this.#records.list([...moduleKey(module), "archives"]);
-    return names.filter(isVersion);
+    const keys = [moduleKey(module), ...(await this.#findSpellings(module))];
+    const names = await Promise.all(
+      keys.map((key) => this.#records.list([...key, "archives"])),
+    );
+    return [...new Set(names.flat())].filter(isVersion);
+  }
+
+  /** What was seen first in another case of letters counts, too: earlier versions of the mirror kept names as they were asked for. */
+  async #readOtherSpelling({
+    module,
+    version,
+  }: ModuleReleaseAddress): Promise<
+    ModuleArchive | ForeignRelease | undefined
+  > {
+    for (const key of await this.#findSpellings(module)) {
+      const place = [...key, "archives", version];
+      const archive = await this.#records.read(place, readArchive);
+      if (archive !== undefined) return archive;
+    }
+    return undefined;
+  }
+
+  /** The other keys of a module, the same ones in the same order each time. */
+  async #findSpellings(module: ModuleAddress): Promise<readonly RecordKey[]> {
+    const own = moduleKey(module);
+    let found: readonly RecordKey[] = [own.slice(0, 2)];
+    for (const part of own.slice(2)) {
+      const below = found.map(async (key) =>
+        (await this.#records.folders(key))
+          .filter((name) => name.toLowerCase() === part)
+          .toSorted()
+          .map((name) => [...key, name]),
+      );
+      found = (await Promise.all(below)).flat();
+    }
+    return found.filter((key) => key.join("/") !== own.join("/"));
   }
 }
 

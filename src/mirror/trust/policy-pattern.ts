@@ -42,7 +42,7 @@ export function parseProviderPattern(text: string): ProviderPattern {
   };
 }
 
-/** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules. Throws MalformedAddress. */
+/** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules, in any case of letters. Throws MalformedAddress. */
 export function parsePattern(text: string): Pattern {
   const [, hostname, namespace, name, system] =
     /^([a-z0-9.:*-]+)\/([\w*-]+)\/([\w*-]+)\/([a-z0-9*]+)$/.exec(text) ?? [];
@@ -51,8 +51,8 @@ export function parsePattern(text: string): Pattern {
   return {
     text,
     hostname: hostname.split("*"),
-    namespace: namespace.split("*"),
-    name: name.split("*"),
+    namespace: namespace.toLowerCase().split("*"),
+    name: name.toLowerCase().split("*"),
     system: system.split("*"),
   };
 }

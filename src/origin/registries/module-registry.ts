@@ -4,7 +4,7 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
+import { NotFound, OriginAnswerUnusable } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";
@@ -53,10 +53,11 @@ export class ModuleRegistry {
     address: ModuleAddress,
     signal: AbortSignal,
   ): Promise<readonly Version[]> {
-    const url = await this.#urlOf(address, "versions", signal);
     const subject = formatModuleAddress(address);
-    const answer = await absentOn404(subject, () =>
-      this.#http.fetchJson(url, signal, undefined, subject),
+    const answer = await this.#ask(address, "versions", signal, (url) =>
+      absentOn404(subject, () =>
+        this.#http.fetchJson(url, signal, undefined, subject),
+      ),
     );
     const parsed = versionsAnswer.safeParse(answer.value);
     if (!parsed.success)
@@ -78,14 +79,11 @@ export class ModuleRegistry {
     version: Version,
     signal: AbortSignal,
   ): Promise<OriginLocation> {
-    const url = await this.#urlOf(address, `${version}/download`, signal);
-    const subject = `${formatModuleAddress(address)} ${version}`;
-    const answer = await absentOn404(subject, () =>
-      this.#http.fetchAnswer(
-        url,
-        locationBytes,
-        signal,
-        formatModuleAddress(address),
+    const module = formatModuleAddress(address);
+    const rest = `${version}/download`;
+    const answer = await this.#ask(address, rest, signal, (url) =>
+      absentOn404(`${module} ${version}`, () =>
+        this.#http.fetchAnswer(url, locationBytes, signal, module),
       ),
     );
     const location = readBody(answer) ?? readHeader(answer);
@@ -94,13 +92,21 @@ export class ModuleRegistry {
     return { location, base: answer.url };
   }
 
-  async #urlOf(
-    { namespace, name, system }: ModuleAddress,
+  /** A registry that does not know the module in lower case is asked for it as the client wrote it. */
+  async #ask<T>(
+    { namespace, name, system, spelling }: ModuleAddress,
     rest: string,
     signal: AbortSignal,
-  ): Promise<URL> {
+    ask: (url: URL) => Promise<T>,
+  ): Promise<T> {
     const base = await this.#discovery.findService("modules.v1", signal);
-    return new URL(`${namespace}/${name}/${system}/${rest}`, base);
+    const path = `${namespace}/${name}`;
+    const urlOf = (spelled: string) =>
+      new URL(`${spelled}/${system}/${rest}`, base);
+    return ask(urlOf(path)).catch((error: unknown) => {
+      if (!(error instanceof NotFound) || spelling === path) throw error;
+      return ask(urlOf(spelling));
+    });
   }
 }
 

@@ -76,7 +76,13 @@ export class ModuleRegistryProtocol {
     const name = `archive.${ctx.params.format}`;
     const format = parseModuleArchiveName(name);
     const start = performance.now();
-    const archive = await this.#mirror.openArchive(address, format);
+    const gone = new AbortController();
+    ctx.res.once("close", () => gone.abort());
+    const archive = await this.#mirror.openArchive(
+      address,
+      format,
+      gone.signal,
+    );
     const { note } = ctx.state;
     note.originTime += performance.now() - start;
     note.outcome = archive.outcome;

@@ -3,6 +3,7 @@ import { tarGz, zip } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import {
   codeOf,
+  getArchive,
   locate,
   makeModuleScene,
   moduleBase,
@@ -113,6 +114,59 @@ describe("modules from archives", () => {
     expect(metrics).toContain('alarms_total{kind="module-replaced"} 1');
     scene.origin.serve("/files/first.tar.gz", first);
     expect((await mirror.get(path)).body).toEqual(first);
+  });
+
+  it.each([
+    ["s3::https://s3.amazonaws.com/bucket/module.zip"],
+    ["https://example.com/module"],
+    ["hg::https://example.com/module?rev=1"],
+  ])(
+    "keep their first content when it is gone and the registry names %s",
+    async (place) => {
+      const module = `gone${gone++}`;
+      const bytes = await tarGz([["main.tf", "# gone"]]);
+      const url = scene.origin.serve(`/files/${module}.tar.gz`, bytes);
+      scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
+      const config = scene.configOf({ freshness: { versions: "0s" } });
+      await withMirror({ config }, async (other) => {
+        expect((await getArchive(other, module)).body).toEqual(bytes);
+        scene.origin.publish(`acme/${module}/aws`, "1.0.0", place);
+        expect((await getArchive(other, module)).body).toEqual(bytes);
+        await removeBlobs(other);
+        for (const answer of [
+          await locate(other, module),
+          await getArchive(other, module),
+        ]) {
+          expect(answer.status).toBe(451);
+          expect(codeOf(answer)).toBe("module-replaced");
+        }
+        const metrics = (await other.get("/metrics")).body.toString();
+        expect(metrics).toContain('alarms_total{kind="module-replaced"} 2');
+        scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
+        expect((await getArchive(other, module)).body).toEqual(bytes);
+      });
+    },
+  );
+  let gone = 0;
+
+  it("are the same ones in each case of letters, and are asked for in lower case first", async () => {
+    const bytes = await tarGz([["main.tf", "# case"]]);
+    const url = scene.origin.serve("/files/case.tar.gz", bytes);
+    scene.origin.publish("acme/case/aws", "1.0.0", url);
+    const other = await tarGz([["main.tf", "# other"]]);
+    const place = scene.origin.serve("/files/other.tar.gz", other);
+    scene.origin.publish("ACME/Case/aws", "1.0.0", place);
+    const base = "/v1/modules/registry.terraform.io";
+    for (const name of ["acme/case", "ACME/Case", "Acme/CASE"]) {
+      const answer = await mirror.get(
+        `${base}/${name}/aws/1.0.0/archive.tar.gz`,
+      );
+      expect(answer.body).toEqual(bytes);
+    }
+    expect(scene.origin.count("/files/other.tar.gz")).toBe(0);
+    scene.origin.publish("Only/Upper/aws", "1.0.0", url);
+    const upper = `${base}/Only/Upper/aws/1.0.0/archive.tar.gz`;
+    expect((await mirror.get(upper)).body).toEqual(bytes);
   });
 
   it("are held against the checksum that the registry gives", async () => {

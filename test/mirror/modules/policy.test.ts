@@ -55,6 +55,25 @@ describe("policy", () => {
     });
   });
 
+  it.each(["evil/net", "EVIL/net", "Evil/NET"])(
+    "denies %s, in whatever case the rule or the client writes it",
+    async (name) => {
+      const match = "registry.terraform.io/Evil/Net/*";
+      const config = scene.configOf({
+        policy: { rules: [{ match, action: "deny" }] },
+      });
+      scene.origin.publish(`${name}/aws`, "1.0.0", "./net.zip");
+      await withMirror({ config }, async (other) => {
+        const base = `/v1/modules/registry.terraform.io/${name}/aws`;
+        for (const path of ["versions", "1.0.0/download"]) {
+          const answer = await other.get(`${base}/${path}`);
+          expect(answer.status).toBe(451);
+          expect(codeOf(answer)).toBe("policy-denied");
+        }
+      });
+    },
+  );
+
   it("sends clients on from other hosts when it is told to, and holds back what is new", async () => {
     scene.origin.publish("acme/young/aws", "1.0.0", "./young.zip");
     const config = scene.configOf({
