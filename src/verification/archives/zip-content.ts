@@ -5,7 +5,7 @@ import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
 import type { ZipEntry } from "./zip-directory.ts";
 
 /**
- * Hands on the expanded content of an entry piece by piece; Throws ArchiveRefused when size or CRC are not
+ * Hands on the expanded content of an entry piece by piece. Throws ArchiveRefused when size or CRC are not
  * what the directory says, and zlib's own complaints.
  */
 export async function readZipContent(
