@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Authority } from "./fakes/authority.ts";
 import type { Registry } from "./fakes/registry.ts";
@@ -11,7 +11,10 @@ export function originsOf(
   settings: Readonly<Record<string, unknown>> = {},
   hostname = "registry.terraform.io",
 ): { readonly origins: Readonly<Record<string, unknown>> } {
-  const ca = join(scratch("ca"), "ca.pem");
+  const folder = scratch("ca");
+  // The daemon may be another user.
+  chmodSync(folder, 0o755);
+  const ca = join(folder, "ca.pem");
   writeFileSync(ca, authority.caPem);
   return { origins: { [hostname]: { url: registry.url, ca, ...settings } } };
 }

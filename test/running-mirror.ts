@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import {
   request,
   type IncomingHttpHeaders,
@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { Agent, request as requestTls } from "node:https";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { stringify } from "yaml";
 
@@ -60,6 +60,8 @@ export interface MirrorOptions {
   readonly caFile?: string;
   /** What is run; this project's source by default. */
   readonly program?: string;
+  /** The number of the user and group that it runs as, which own its store. */
+  readonly user?: number;
 }
 
 export function scratch(name: string): string {
@@ -77,6 +79,10 @@ export async function startMirror(
     ...options.config,
   };
   writeFileSync(configFile, stringify(config));
+  const { user } = options;
+  if (user !== undefined)
+    for (const path of [directory, dirname(configFile)])
+      chownSync(path, user, user);
   const child = spawn(
     process.execPath,
     [
@@ -94,6 +100,7 @@ export async function startMirror(
         ...options.env,
       },
       stdio: ["ignore", "pipe", "pipe"],
+      ...(user !== undefined && { uid: user, gid: user }),
     },
   );
   const log: Record<string, unknown>[] = [];

@@ -21,6 +21,22 @@ export class StoreUnusable extends ProvenderError {
   }
 }
 
+/** The store belongs to another user, who could not use what this process would write. */
+export class StoreOwnedByAnother extends ProvenderError {
+  readonly code = "store-owned-by-another";
+  constructor(
+    directory: string,
+    owner: number,
+    user: number,
+    options?: ErrorOptions,
+  ) {
+    super(
+      `The storage directory ${directory} belongs to the user ${owner}, and this is the user ${user}: run the command as that user or as root.`,
+      options,
+    );
+  }
+}
+
 /** A stored archive cannot be read to its end. */
 export class StoredArchiveUnreadable extends ProvenderError {
   readonly code = "stored-archive-unreadable";

@@ -39,6 +39,7 @@ export type ErrorCode =
   | "too-busy"
   | "store-in-use"
   | "store-unusable"
+  | "store-owned-by-another"
   | "store-full"
   | "record-unreadable"
   | "configuration"

@@ -6,6 +6,7 @@ import {
   MalformedAddress,
   NothingAsked,
   ProvenderError,
+  StoreOwnedByAnother,
 } from "../errors/index.ts";
 import type { ExportFlags } from "./air-gap.ts";
 import { collect } from "./collect.ts";
@@ -266,7 +267,8 @@ function isMisuse(error: unknown): boolean {
   return (
     error instanceof ConfigurationInvalid ||
     error instanceof MalformedAddress ||
-    error instanceof NothingAsked
+    error instanceof NothingAsked ||
+    error instanceof StoreOwnedByAnother
   );
 }
 

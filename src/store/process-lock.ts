@@ -1,7 +1,14 @@
+import { chmodSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
 /** SQLITE_BUSY. */
 const busy = 5;
+
+export interface ProcessLock {
+  release(): void;
+  /** False once its file was removed or replaced, so that others can have the lock, too. */
+  isInPlace(): boolean;
+}
 
 /**
  * Takes the exclusive lock that the file at `path` stands for, or returns
@@ -9,14 +16,20 @@ const busy = 5;
  * SQLite's, a lock of the kernel, which ends with the process: a killed one
  * leaves none behind. Throws what opening the file throws.
  */
-export function tryLock(path: string): { release(): void } | undefined {
+export function tryLock(path: string): ProcessLock | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
     if ((error as { errcode?: number }).errcode === busy) return undefined;
     throw error;
   }
-  return { release: () => database.close() };
+  // Others who can open it could hold it.
+  chmodSync(path, 0o600);
+  const { ino } = statSync(path);
+  return {
+    release: () => database.close(),
+    isInPlace: () => statSync(path, { throwIfNoEntry: false })?.ino === ino,
+  };
 }

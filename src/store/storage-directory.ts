@@ -3,7 +3,7 @@ import { access, constants, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StoreInUse, StoreUnusable } from "../errors/index.ts";
 import type { StoreLayout } from "./layout.ts";
-import { tryLock } from "./process-lock.ts";
+import { tryLock, type ProcessLock } from "./process-lock.ts";
 
 /** Makes the folders of a store; throws StoreUnusable when they cannot be made or written. */
 export async function prepareStorageDirectory(
@@ -23,19 +23,32 @@ export async function prepareStorageDirectory(
   }
 }
 
+/** Held by the one daemon of a directory. */
+export interface DaemonLock {
+  /** False when somebody removed the lock and another daemon has it now; takes it again when it is free. */
+  keep(): boolean;
+  release(): void;
+}
+
 /**
  * Makes this process the one daemon of the directory until `release` or its
  * death. Throws StoreInUse.
  */
-export function lockStorageDirectory(layout: StoreLayout): {
-  release(): void;
-} {
-  const lock = tryDaemonLock(layout);
+export function lockStorageDirectory(layout: StoreLayout): DaemonLock {
+  let lock = tryDaemonLock(layout);
   if (lock === undefined) throw new StoreInUse(layout.directory);
-  return lock;
+  return {
+    keep() {
+      if (lock?.isInPlace() === true) return true;
+      lock?.release();
+      lock = tryDaemonLock(layout);
+      return lock !== undefined;
+    },
+    release: () => lock?.release(),
+  };
 }
 
-function tryDaemonLock(layout: StoreLayout) {
+function tryDaemonLock(layout: StoreLayout): ProcessLock | undefined {
   try {
     mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
     return tryLock(layout.lock);

@@ -5,6 +5,7 @@ import { TrustLedger } from "../mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { prepareStorageDirectory } from "../store/storage-directory.ts";
+import { actAsOwner } from "../store/storage-owner.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
 import { wireRecords } from "./records.ts";
@@ -16,8 +17,7 @@ export { wireNamedHost } from "./origins.ts";
 /** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
 export async function wireMirror(configuration: Configuration): Promise<Core> {
   const rules = wireRules(configuration);
-  const layout = layOutStore(configuration.storage.directory);
-  await prepareStorageDirectory(layout);
+  const layout = await openLayout(configuration);
   const watch = wireCommandWatch(configuration, layout);
   const core = wireCore(configuration, rules, layout, watch);
   const close = async () => {
@@ -39,11 +39,18 @@ export async function wireLedger(configuration: Configuration): Promise<{
   readonly audit: AuditLog;
   readonly records: RecordStore;
 }> {
-  const layout = layOutStore(configuration.storage.directory);
-  await prepareStorageDirectory(layout);
+  const layout = await openLayout(configuration);
   const watch = wireCommandWatch(configuration, layout);
   const records = wireRecords(layout, watch);
   return { ledger: new TrustLedger(records), audit: watch.audit, records };
+}
+
+/** As the owner of the store, before anything in it is touched. */
+async function openLayout({ storage }: Configuration): Promise<StoreLayout> {
+  const layout = layOutStore(storage.directory);
+  actAsOwner(layout);
+  await prepareStorageDirectory(layout);
+  return layout;
 }
 
 /** Standard error belongs to the command; and only the daemon rotates the audit log, since two could overwrite a file. */

@@ -4,10 +4,12 @@ import { listChangedKeys, type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { layOutStore } from "../store/layout.ts";
+import { StoreInUse } from "../errors/index.ts";
+import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
   lockStorageDirectory,
   prepareStorageDirectory,
+  type DaemonLock,
 } from "../store/storage-directory.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { wireCaps } from "./caps.ts";
@@ -28,6 +30,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
   const watch = wireWatch(configuration, layout);
+  const beat = watchLock(lock, layout, watch);
   const { logger, alarms, metrics, audit } = watch;
   const access = await wireAuthentication(configuration, layout, logger);
   const core = wireCore(configuration, rules, layout, watch);
@@ -64,9 +67,30 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
       await core.close();
       faces.refusals.close();
       await audit.close();
+      clearInterval(beat);
       lock.release();
     },
   });
+}
+
+/** Milliseconds between two looks at the lock. */
+const lockBeat = 1_000;
+
+/** Ends this daemon in order when another one has its directory. */
+function watchLock(
+  lock: DaemonLock,
+  { directory }: StoreLayout,
+  { logger }: Watch,
+): NodeJS.Timeout {
+  const look = () => {
+    if (lock.keep()) return;
+    clearInterval(beat);
+    const error = new StoreInUse(directory);
+    logger.fatal({ err: error }, "the lock of the storage directory is lost");
+    process.kill(process.pid, "SIGTERM");
+  };
+  const beat = setInterval(look, lockBeat).unref();
+  return beat;
 }
 
 function wireNotification(

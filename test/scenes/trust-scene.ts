@@ -7,7 +7,11 @@ import {
 } from "../fakes/registry.ts";
 import type { Release } from "../fakes/release.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
-import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  startMirror,
+  type MirrorOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
 import { originsOf } from "../origins.ts";
 import {
   readAudit,
@@ -57,7 +61,9 @@ export class TrustScene {
     this.mirror = mirror;
   }
 
-  static async start(): Promise<TrustScene> {
+  static async start(
+    options: Pick<MirrorOptions, "user"> = {},
+  ): Promise<TrustScene> {
     const authority = await createAuthority();
     const registry = await startRegistry({ authority });
     const unsigned = { signatures: "when-published" };
@@ -68,7 +74,11 @@ export class TrustScene {
       },
       freshness: { versions: "1ms", notFound: "1ms" },
     };
-    return new TrustScene(registry, config, await startMirror({ config }));
+    return new TrustScene(
+      registry,
+      config,
+      await startMirror({ config, ...options }),
+    );
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -10,7 +10,7 @@ import {
   lockStorageDirectory,
   prepareStorageDirectory,
 } from "../../src/store/storage-directory.ts";
-import { scratch } from "../running-mirror.ts";
+import { scratch, startMirror } from "../running-mirror.ts";
 import { makeLayout } from "./stores.ts";
 
 const store = pathToFileURL(
@@ -65,6 +65,42 @@ describe("the lock of a storage directory", () => {
     const layout = await makeLayout();
     writeFileSync(layout.lock, "this is no lock file at all, and long enough");
     expect(() => lockStorageDirectory(layout)).toThrow(StoreUnusable);
+  });
+});
+
+describe("a lock whose file was removed", () => {
+  it("is taken again while it is free, and for its owner only", async () => {
+    const layout = await makeLayout();
+    const lock = lockStorageDirectory(layout);
+    rmSync(layout.lock);
+    expect(lock.keep()).toBe(true);
+    expect(statSync(layout.lock).mode & 0o777).toBe(0o600);
+    expect(() => lockStorageDirectory(layout)).toThrow(StoreInUse);
+    lock.release();
+  });
+
+  it("is lost when another daemon has it", async () => {
+    const layout = await makeLayout();
+    const lock = lockStorageDirectory(layout);
+    rmSync(layout.lock);
+    const second = lockStorageDirectory(layout);
+    expect(lock.keep()).toBe(false);
+    second.release();
+    expect(lock.keep()).toBe(true);
+    lock.release();
+  });
+
+  it("ends the first daemon, so that two never go on", async () => {
+    const first = await startMirror();
+    rmSync(join(first.directory, "daemon.lock"));
+    const ended = once(first.process, "exit");
+    const second = await startMirror({ directory: first.directory }).catch(
+      () => undefined,
+    );
+    // The first one may have taken its lock again before the second one came.
+    if (second === undefined) await first.stop();
+    else await ended;
+    await second?.stop();
   });
 });
 

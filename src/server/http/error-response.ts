@@ -62,6 +62,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "export-failed": 500,
   "store-in-use": 500,
   "store-unusable": 500,
+  "store-owned-by-another": 500,
   configuration: 500,
   listen: 500,
   input: 500,
