@@ -9,7 +9,14 @@ import {
   today,
   lastYear,
 } from "./certificates.ts";
-import { armor, forgeKey, keyFlags, seconds } from "./forge.ts";
+import {
+  armor,
+  forgeKey,
+  forgeSignature,
+  keyFlags,
+  packet,
+  seconds,
+} from "./forge.ts";
 
 const expired = [keyFlags(mayBoth), seconds(9, day)];
 const signer = forgeKey(lastYear);
@@ -23,6 +30,15 @@ const outdatedSelf = new Certificate(signer).userId("maker", [
   seconds(3, day),
 ]);
 const garbage = "no key at all";
+
+const forgeBinding = (type: number) =>
+  forgeSignature(signer, Buffer.of(), { type, createdAt: lastYear });
+const bindingOfAnother = packet(2, forgeBinding(0x18));
+const certification = packet(2, forgeBinding(0x13));
+const cut = packet(2, forgeBinding(0x18).subarray(0, -1));
+const undated = packet(2, Buffer.of(4, 0x18, 27, 8, 0, 0, 0, 0, 0, 0));
+/** A second fault before the next key makes the whole block unreadable. */
+const both = "unreadable-key";
 
 describe("several keys, in the registry's order", () => {
   it.each([
@@ -52,6 +68,27 @@ describe("several keys, in the registry's order", () => {
     const block = armor(Buffer.concat([foreign.octets(), good.octets()]));
     expect(await outcome([block], signature)).toBe("ok");
   });
+
+  it.each([
+    ["no fault", [], "ok"],
+    ["one that does not verify", [bindingOfAnother], "ok"],
+    ["one of another type", [certification], "ok"],
+    ["a cut one", [cut], "ok"],
+    ["one without a creation time", [undated], "ok"],
+    ["one that does not verify, and a cut one", [bindingOfAnother, cut], both],
+    ["one of another type, and a cut one", [certification, cut], both],
+    ["one of another type, and one undated", [certification, undated], both],
+    ["a cut one, and one that does not verify", [cut, bindingOfAnother], "ok"],
+    ["two cut ones", [cut, cut], both],
+  ] as const)(
+    "are read beside one whose subkey is followed by %s, as go-crypto reads them",
+    async (_, faults, expected) => {
+      const beside = new Certificate().userId("somebody else");
+      beside.signingSubkey(forgeKey(lastYear)).packets.push(...faults);
+      const block = armor(Buffer.concat([good.octets(), beside.octets()]));
+      expect(await outcome([block], signature)).toBe(expected);
+    },
+  );
 
   it("are told apart by the fingerprint of the one that signed", async () => {
     const subkey = forgeKey(lastYear);

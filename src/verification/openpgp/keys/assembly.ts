@@ -124,8 +124,7 @@ class Assembly {
   /** Whatever is wrong with what follows a subkey is a fault of this key alone. */
   #takeSubkey(key: PublicKey): void {
     try {
-      const signatures = [...this.#takeSignatures()];
-      this.#subkeys.push(this.#bind(key, signatures));
+      this.#subkeys.push(this.#bind(key));
     } catch (error) {
       if (error instanceof Unreadable || error instanceof UnsupportedData)
         throw new Malformed(error.message);
@@ -133,8 +132,13 @@ class Assembly {
     }
   }
 
-  #bind(key: PublicKey, signatures: readonly SignaturePacket[]): Subkey {
-    for (const signature of signatures) this.#verifyBinding(signature, key);
+  /** Each one is verified before the next one is read: after a fault, a second one makes the whole block unreadable. */
+  #bind(key: PublicKey): Subkey {
+    const signatures: SignaturePacket[] = [];
+    for (const signature of this.#takeSignatures()) {
+      this.#verifyBinding(signature, key);
+      signatures.push(signature);
+    }
     const [revocations, bindings] = partition(
       signatures,
       signatureTypes.subkeyRevocation,
