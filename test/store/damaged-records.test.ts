@@ -1,0 +1,192 @@
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TrustScene, signer } from "../scenes/trust-scene.ts";
+import type { Signer } from "../fakes/signing.ts";
+import { runCommand } from "../scenes/provider-requests.ts";
+
+/** What happens to a file; `other` is a good one of another record of its kind. */
+const damages: Readonly<Record<string, (path: string, other: string) => void>> =
+  {
+    "cut in half": (path) =>
+      truncateSync(path, Math.floor(readFileSync(path).length / 2)),
+    "cut by a byte": (path) =>
+      truncateSync(path, readFileSync(path).length - 1),
+    flipped: (path) => {
+      const bytes = readFileSync(path);
+      const at = bytes.length - 10;
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
+    },
+    "flipped in its seal": (path) => {
+      const bytes = readFileSync(path);
+      bytes[20] = (bytes[20] ?? 0) ^ 1;
+      writeFileSync(path, bytes);
+    },
+    "after a line of its own": (path) =>
+      writeFileSync(path, `\n${readFileSync(path, "utf8")}`),
+    "only its seal": (path) =>
+      writeFileSync(path, readFileSync(path, "utf8").split("\n")[0] ?? ""),
+    "only its body": (path) =>
+      writeFileSync(path, readFileSync(path, "utf8").split("\n")[1] ?? ""),
+    "no text": (path) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0x7b])),
+    emptied: (path) => writeFileSync(path, ""),
+    zeroed: (path) =>
+      writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
+    "followed by more": (path) => appendFileSync(path, "{}\n"),
+    "another's record": (path, other) => copyFileSync(other, path),
+    "a link to another's record": (path, other) => {
+      rmSync(path);
+      symlinkSync(other, path);
+    },
+    "a folder": (path) => {
+      rmSync(path);
+      mkdirSync(path);
+    },
+    // The owner of a file is not asked, when it is root: a loop is nobody's.
+    unreadable: (path) => {
+      chmodSync(path, 0);
+      if (process.getuid?.() !== 0) return;
+      rmSync(path);
+      symlinkSync(path, path);
+    },
+  };
+
+let scene: TrustScene;
+let known: Signer;
+
+beforeAll(async () => {
+  scene = await TrustScene.start();
+  known = await signer("known");
+});
+afterAll(() => scene.stop());
+
+/** What trust depends on, and an act after which nothing may be had of the release when it is unknown. */
+const kinds: Readonly<Record<string, (namespace: string) => Promise<string>>> =
+  {
+    "what was decided": async (namespace) => {
+      await scene.contact(namespace, known);
+      const name = `registry.terraform.io/${namespace}`;
+      await scene.trust("revoke", "--key", known.fingerprint, name);
+      return `trust/decisions/${name}`;
+    },
+    "keys that were seen": async (namespace) => {
+      await scene.contact(namespace, known);
+      await scene.publish(namespace, "1.0.1", await signer("stranger"));
+      expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
+      return `trust/seen/registry.terraform.io/${namespace}`;
+    },
+    "a release that was seen first": async (namespace) => {
+      await scene.contact(namespace, known);
+      await scene.publish(namespace, "1.0.0", known, { seed: "re-created" });
+      return `providers/registry.terraform.io/${namespace}/thing/releases/1.0.0`;
+    },
+    "the first list of versions": async (namespace) => {
+      await scene.contact(namespace, known);
+      await scene.publish(namespace, "1.0.1", await signer("stranger"));
+      expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
+      return `providers/registry.terraform.io/${namespace}/thing/versions`;
+    },
+  };
+
+interface Case {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly damage: string;
+  readonly record: string;
+}
+
+/** Both copies, or the first one alone. */
+function damageRecord({ damage, record }: Case, copies: readonly string[]) {
+  const { directory } = scene.mirror;
+  for (const copy of copies) {
+    const path = join(directory, copy, "v1", `${record}.json`);
+    const other = globSync(join(directory, copy, "v1", "**", "*.json")).find(
+      (found) => found !== path && readFileSync(found).length > 0,
+    );
+    damages[damage]?.(path, other ?? expect.fail());
+  }
+}
+
+function healedFiles(): readonly unknown[] {
+  return scene.mirror.log
+    .filter(({ msg }) => String(msg).includes("made again from"))
+    .map(({ file }) => file);
+}
+
+/** Versions that a namespace's case must never show, whatever happened to its record. */
+function forbidden({ kind }: Case): string {
+  return kind === "keys that were seen" || kind === "the first list of versions"
+    ? "1.0.1"
+    : "1.0.0";
+}
+
+const all = Object.keys(kinds).flatMap((kind, k) =>
+  Object.keys(damages).map((damage, d) => ({
+    kind,
+    damage,
+    namespace: `case${k}x${d}`,
+  })),
+);
+
+describe(`${all.length} kinds of damage to records of trust`, () => {
+  it(
+    "to one copy heal from the other, and to both are unknown: nothing that was revoked, held back or re-created is served",
+    { timeout: 300_000 },
+    async () => {
+      const cases: Case[] = [];
+      for (const one of all) {
+        const record = (await kinds[one.kind]?.(one.namespace)) ?? "";
+        cases.push({ ...one, record });
+      }
+      await scene.mirror.kill();
+      for (const one of cases) damageRecord(one, ["records"]);
+      await scene.revive();
+      for (const one of cases) {
+        const version = forbidden(one);
+        const { status } = await scene.ask(one.namespace).version(version);
+        // The first content is what a re-created release still has.
+        if (one.kind === "a release that was seen first")
+          expect([one, status]).toEqual([one, 200]);
+        else expect([one, status]).toEqual([one, 451]);
+      }
+      await expect
+        .poll(() => new Set(healedFiles()).size)
+        .toBeGreaterThanOrEqual(all.length);
+      await scene.mirror.kill();
+      for (const one of cases) damageRecord(one, ["records", "record-copies"]);
+      await scene.revive();
+      for (const one of cases) {
+        const { status } = await scene
+          .ask(one.namespace)
+          .version(forbidden(one));
+        const { status: archive } = await scene
+          .ask(one.namespace)
+          .archive(forbidden(one));
+        expect([one, status, archive]).toEqual([one, 503, 503]);
+      }
+      const alarms = () =>
+        scene.mirror.log.filter(({ alarm }) => alarm === "record-unreadable");
+      await expect
+        .poll(() => new Set(alarms().map(({ file }) => file)).size)
+        .toBe(all.length);
+      expect(alarms()[0]).toMatchObject({
+        cure: expect.stringContaining("backup") as unknown,
+      });
+      const listed = await runCommand(scene.mirror, "trust", "list");
+      expect(listed.status).toBe(1);
+      expect(listed.stderr).toContain("restore it from a backup");
+    },
+  );
+});
