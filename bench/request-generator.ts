@@ -12,10 +12,11 @@ const { url, caFile, connections, seconds } = JSON.parse(
   readonly connections: number;
   readonly seconds: number;
 };
-const { hostname, port, host, pathname } = new URL(url);
+const { hostname, port, host } = new URL(url);
+const path = url.slice(url.indexOf(host) + host.length);
 const ca = readFileSync(caFile);
 const request = Buffer.from(
-  `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: Terraform/1.14.0 (+https://www.terraform.io)\r\nAccept-Encoding: gzip\r\n\r\n`,
+  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: Terraform/1.14.0 (+https://www.terraform.io)\r\nAccept-Encoding: gzip\r\n\r\n`,
 );
 let responses = 0;
 

@@ -30,7 +30,9 @@ export interface AppParts extends RoutedParts {
 }
 
 /**
- * The one HTTP application. A request passes from the top down:
+ * The one HTTP application. What `WarmDocuments` still holds is answered in front
+ * of it, alike in all that clients, logs and metrics see. Every other request
+ * passes from the top down:
  *
  * 1. It gets its id and its client, which everything below names.
  * 2. Its line in the log and its count are due from here on, however it ends.
@@ -61,7 +63,9 @@ export function makeApp(parts: AppParts): Handle {
     .use(limitMetadata(metadataCaps))
     .use(makeRouter(parts).routes())
     .use(refuseUnknown);
-  return koa.callback();
+  const answer = koa.callback();
+  const { warm } = parts;
+  return (req, res) => (warm.answer(req, res) ? undefined : answer(req, res));
 }
 
 function identify(clients: ClientAddresses): RequestMiddleware {

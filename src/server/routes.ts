@@ -9,6 +9,7 @@ import {
   answerDiscovery,
   type Services,
 } from "./protocols/service-discovery.ts";
+import type { WarmDocuments } from "./warm-documents.ts";
 import type { FrontPage } from "./web/front-page.ts";
 import {
   answerHealth,
@@ -21,6 +22,7 @@ export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;
   readonly registry: ProviderRegistryProtocol;
   readonly modules: ModuleRegistryProtocol;
+  readonly warm: WarmDocuments;
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
@@ -34,11 +36,16 @@ const module = "/v1/modules/:hostname/:namespace/:name/:system";
 
 /** Every URL of docs/contract.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
-  const { providers, registry, modules, frontPage, readiness, metrics } = parts;
+  const { providers, registry, modules, warm } = parts;
+  const { frontPage, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
-  router.get(`${mirrored}/index.json`, (ctx) => providers.index(ctx));
-  router.get(`${mirrored}/:version.json`, (ctx) => providers.version(ctx));
+  router.get(`${mirrored}/index.json`, warm.keep, (ctx) =>
+    providers.index(ctx),
+  );
+  router.get(`${mirrored}/:version.json`, warm.keep, (ctx) =>
+    providers.version(ctx),
+  );
   router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
   router.get(`${mirrored}/:document`, refuseDocument);
 

@@ -39,9 +39,17 @@ export interface Core {
   readonly releases: ReleaseRecords;
   readonly history: ReleaseHistory;
   readonly retention: Retention;
+  /** Counts what this process changes of what answers are made of. */
+  readonly countChanges: () => number;
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
   stopFetching(): Promise<void>;
   close(): Promise<void>;
+}
+
+function wireCountedRecords(layout: StoreLayout, watch: Watch) {
+  let changes = 0;
+  const records = wireRecords(layout, watch, () => changes++);
+  return { records, countChanges: () => changes };
 }
 
 export function wireCore(
@@ -54,7 +62,7 @@ export function wireCore(
   const { logger } = watch;
   const names = () => ({ catalog, ...kept });
   const { blobs, retention } = wireStore(configuration, layout, names, watch);
-  const records = wireRecords(layout, watch);
+  const { records, countChanges } = wireCountedRecords(layout, watch);
   const signatures = wireSignatures(configuration);
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
@@ -85,14 +93,14 @@ export function wireCore(
   });
   const platforms = wirePlatforms(configuration, { providers, hashes });
   const stored = { blobs, records, archives, retention, admission };
-  const shared = { ...watch, ...stored };
-  const modules = wireModules(configuration, clients, shared);
+  const modules = wireModules(configuration, clients, { ...watch, ...stored });
   const closing = wireClosing(
     [platforms, archives, modules.archives, ...modules.threads],
     [signatures, hashing, clients, blobs.usage],
   );
   const parts = { blobs, records, hashes, catalog, providers, admission };
-  return { ...parts, ...kept, retention, modules: modules.mirror, ...closing };
+  const others = { retention, countChanges, modules: modules.mirror };
+  return { ...parts, ...kept, ...others, ...closing };
 }
 
 /** A mirror that asks nobody has nothing to fetch. */

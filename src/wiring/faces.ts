@@ -6,6 +6,7 @@ import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
 import { RefusalAudit } from "../server/refusal-audit.ts";
+import { WarmDocuments } from "../server/warm-documents.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";
@@ -29,11 +30,13 @@ export type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
 
 export function wireFaces(
   configuration: Configuration,
-  { blobs, providers, modules }: Core,
+  core: Core,
   access: Access,
-  { logger, audit, alarms, metrics }: Watch,
+  watch: Watch,
 ): Faces {
   const { limits } = configuration;
+  const { blobs, providers, modules } = core;
+  const { logger, audit, alarms, metrics } = watch;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
   const readiness = new Readiness(() => blobs.probe());
@@ -52,6 +55,7 @@ export function wireFaces(
     ),
     registry: new ProviderRegistryProtocol(providers, authentication),
     modules: new ModuleRegistryProtocol(modules, authentication, audit, limits),
+    warm: wireWarmDocuments(configuration, core, access, watch),
     readiness,
     findServices: () => access.addLogin(services),
     logger,
@@ -60,4 +64,23 @@ export function wireFaces(
     longestUrl: limits.url,
   });
   return { app, frontPage, readiness, refusals };
+}
+
+function wireWarmDocuments(
+  { freshness, offline, limits }: Configuration,
+  { admission, countChanges }: Core,
+  { authentication, clients, metadataCaps }: Access,
+  { logger, metrics }: Watch,
+): WarmDocuments {
+  return new WarmDocuments({
+    authentication,
+    clients,
+    metadataCaps,
+    logger,
+    metrics,
+    longestUrl: limits.url,
+    generation: () => ({ rules: admission.rules, changes: countChanges() }),
+    // Nothing grows old for a mirror that asks nobody.
+    freshFor: ({ age }) => (offline ? Infinity : freshness.versions - age),
+  });
 }

@@ -11,6 +11,7 @@ const quiet = 60_000;
 export function wireRecords(
   layout: StoreLayout,
   { logger, alarms, metrics }: Watch,
+  onChanged?: () => void,
 ): RecordStore {
   const told = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
   const tell = (about: string, say: () => void) => {
@@ -19,6 +20,7 @@ export function wireRecords(
     say();
   };
   return new DiskRecords(layout, {
+    ...(onChanged && { onChanged }),
     onUnreadable: ({ file, problem, cure }) =>
       tell(file, () =>
         alarms.raise("record-unreadable", { file, problem, cure }),

@@ -1,14 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Answer } from "../../mirror/cache/answer.ts";
 import { isUnmodified } from "./conditional-request.ts";
-import { setHeaders, type RequestContext } from "./request-context.ts";
-
-/** A document as it is sent, with its strong ETag. */
-export interface RenderedDocument {
-  readonly type: string;
-  readonly body: string | Buffer;
-  readonly tag: string;
-}
+import {
+  setHeaders,
+  type RenderedDocument,
+  type RequestContext,
+} from "./request-context.ts";
 
 /** JSON. The media type has no parameter: clients warn about one. */
 export function renderDocument(document: object): RenderedDocument {
@@ -42,9 +39,12 @@ export function rendersOnce<V extends object, R extends readonly unknown[]>(
 /** A stale answer says how old it is (RFC 9111, `Age`). */
 export function sendDocument(
   ctx: RequestContext,
-  { type, body, tag }: RenderedDocument,
-  { outcome, age }: Answer<unknown>,
+  document: RenderedDocument,
+  answer: Answer<unknown>,
 ): void {
+  const { type, body, tag } = document;
+  const { outcome, age } = answer;
+  ctx.state.sent = { document, answer };
   const isStale = outcome === "stale";
   setHeaders(ctx, {
     ETag: tag,

@@ -13,6 +13,19 @@ export interface RequestNote {
   originTime: number;
 }
 
+/** A document as it is sent, with its strong ETag. */
+export interface RenderedDocument {
+  readonly type: string;
+  readonly body: string | Buffer;
+  readonly tag: string;
+}
+
+/** A document and how the mirror came by it. */
+export interface SentDocument {
+  readonly document: RenderedDocument;
+  readonly answer: Answer<unknown>;
+}
+
 /** What is known of a request from its first moment on. */
 export interface RequestState {
   readonly client: Client;
@@ -20,6 +33,8 @@ export interface RequestState {
   /** As it came, without its query and without the ticket of a signed URL, so that no log has what opens an archive. */
   readonly path: string;
   readonly note: RequestNote;
+  /** What it was answered with, where that is a document. */
+  sent?: SentDocument;
 }
 
 /** What the router adds to Koa's context. */

@@ -33,12 +33,15 @@ export interface RecordEvents {
   readonly onUnreadable: (error: RecordUnreadable) => void;
   /** A record that can be made again is passed over. */
   readonly onPassedOver: (file: string, problem: string) => void;
+  /** This process wrote a record or removed it, or was about to and failed. */
+  readonly onChanged: () => void;
 }
 
 const untold: RecordEvents = {
   onDamaged: () => undefined,
   onUnreadable: () => undefined,
   onPassedOver: () => undefined,
+  onChanged: () => undefined,
 };
 
 /**
@@ -73,7 +76,7 @@ export class DiskRecords implements RecordStore {
     body: unknown,
     readBody: ReadBody<T>,
   ): Promise<T> {
-    return this.#locks.hold(key, async () => {
+    return this.#changed(key, async () => {
       const first = this.#open(key, settle(await this.#look(key)), readBody);
       if (first !== undefined) return first;
       const sealed = this.#seal(key, undefined, body);
@@ -93,7 +96,7 @@ export class DiskRecords implements RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    await this.#locks.hold(key, async () => {
+    await this.#changed(key, async () => {
       const settled = settle(await this.#look(key));
       const before = this.#open(key, settled, readBody);
       const after = change(before);
@@ -106,11 +109,12 @@ export class DiskRecords implements RecordStore {
   async write(key: RecordKey, body: unknown): Promise<void> {
     if (!isRebuildable(key))
       throw new RangeError(`not to be written over: ${key.join("/")}`);
-    await this.#replace(key, this.#seal(key, undefined, body));
+    const sealed = this.#seal(key, undefined, body);
+    await this.#replace(key, sealed).finally(this.#events.onChanged);
   }
 
   async remove(key: RecordKey): Promise<void> {
-    await this.#locks.hold(key, async () => {
+    await this.#changed(key, async () => {
       for (const path of recordPaths(this.#layout, key))
         await rm(path, { force: true, recursive: true });
     });
@@ -147,6 +151,10 @@ export class DiskRecords implements RecordStore {
 
   async folders(prefix: RecordKey): Promise<readonly string[]> {
     return (await listFolder(this.#layout, prefix)).folders;
+  }
+
+  #changed<T>(key: RecordKey, work: () => Promise<T>): Promise<T> {
+    return this.#locks.hold(key, work).finally(this.#events.onChanged);
   }
 
   #look(key: RecordKey): Promise<readonly Copy[]> {

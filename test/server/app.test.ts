@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bearer } from "../client-token.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  AuthenticationScene,
+  ci,
+  folder,
+} from "../scenes/authentication-scene.ts";
+import { awaitLineOf } from "../scenes/log-lines.ts";
+import { outcomeOf, readAudit } from "../scenes/provider-requests.ts";
+
+let scene: AuthenticationScene;
+/** One request for metadata a minute, and no tokens. */
+let capped: RunningMirror;
+let both: RunningMirror;
+
+beforeAll(async () => {
+  scene = await AuthenticationScene.start();
+  const limits = { metadataPerClient: 1 };
+  capped = await startMirror({ config: { ...scene.origins, limits } });
+  const auth = { tokens: [ci.configured] };
+  both = await startMirror({ config: { ...scene.origins, limits, auth } });
+  for (const mirror of [capped, both])
+    await mirror.get(`${folder}9.9.9.json`, bearer(ci.token));
+});
+
+afterAll(async () => {
+  await Promise.all([capped.stop(), both.stop()]);
+  await scene.stop();
+});
+
+/** Of two things that are wrong with a request, the one that is looked at first answers it. */
+describe("of what is wrong with a request", () => {
+  it.each<[string, string, () => Promise<string>]>([
+    [
+      "its method before its token",
+      "405 method-not-allowed",
+      async () => outcomeOf(await scene.mirror.get("/x", { method: "PUT" })),
+    ],
+    [
+      "its raw path before its token",
+      "400 malformed-request",
+      async () => outcomeOf(await scene.mirror.get("/%41/x")),
+    ],
+    [
+      "its length before its method",
+      "414 uri-too-long",
+      async () =>
+        outcomeOf(
+          await scene.mirror.get(`/${"x".repeat(5_000)}`, { method: "PUT" }),
+        ),
+    ],
+    [
+      "its token before whether there is such a page",
+      "401 token-needed",
+      async () => outcomeOf(await scene.mirror.get("/nothing")),
+    ],
+    [
+      "its token before what its client has left",
+      "401 token-needed",
+      async () => outcomeOf(await both.get(`${folder}index.json`)),
+    ],
+    [
+      "its raw path before what its client has left",
+      "400 malformed-request",
+      async () => outcomeOf(await capped.get(`${folder}%69ndex.json`)),
+    ],
+    [
+      "what its client has left before its address",
+      "429 too-many-requests",
+      async () => outcomeOf(await capped.get(`${folder}no-version.json`)),
+    ],
+    [
+      "what its client has left before whether there is such a page",
+      "429 too-many-requests",
+      async () => outcomeOf(await capped.get("/v1/nothing")),
+    ],
+    [
+      "its address before its origin",
+      "400 malformed-address",
+      async () =>
+        outcomeOf(
+          await scene.withToken("/providers/other.example/A/b/index.json"),
+        ),
+    ],
+  ])("%s", async (_, wanted, ask) => {
+    expect(await ask()).toBe(wanted);
+  });
+});
+
+describe("whoever refuses a request", () => {
+  it.each([
+    ["the raw checks", "/%41/x", 400],
+    ["authentication", "/nothing", 401],
+    ["the table of URLs", "/nothing", 404],
+    ["a protocol", "/providers/other.example/a/b/index.json", 451],
+  ])("%s: it has its id and its line in the log", async (who, path, status) => {
+    const answer =
+      who === "authentication"
+        ? await scene.mirror.get(path)
+        : await scene.withToken(path);
+    expect(answer.status).toBe(status);
+    const { requestId } = answer.json() as { requestId: string };
+    expect(answer.headers["x-request-id"]).toBe(requestId);
+    expect(await awaitLineOf(scene.mirror, answer)).toMatchObject({
+      path,
+      status,
+      outcome: "refused",
+      client: "127.0.0.1",
+    });
+  });
+
+  it("is audited with the name of the token, which was checked before", async () => {
+    const path = "/providers/audited.example/a/b/1.0.0.json";
+    const answer = await scene.withToken(path);
+    const id = answer.headers["x-request-id"];
+    expect(
+      readAudit(scene.mirror).find(({ requestId }) => requestId === id),
+    ).toMatchObject({
+      event: "refused",
+      token: "ci runner",
+      client: "127.0.0.1",
+      provider: "audited.example/a/b",
+      version: "1.0.0",
+    });
+  });
+});
