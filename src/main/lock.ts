@@ -5,6 +5,7 @@ import { runLock, type LockOptions } from "../commands/lock/lock.ts";
 import { loadConfiguration, loadHostToken } from "../config/load.ts";
 import { ConfigurationInvalid } from "../errors/index.ts";
 import { wireMirror, wireNamedHost } from "../wiring/command.ts";
+import { wireHashing } from "../wiring/threads.ts";
 import { platformsOf, untilStopped } from "./options.ts";
 
 export interface LockFlags {
@@ -44,10 +45,12 @@ export async function lock(
   const authority = ca === undefined ? undefined : readAuthority(ca);
   const token = loadHostToken(base);
   const http = wireNamedHost(configuration, base, { ca: authority, token });
+  const hashing = wireHashing(configuration);
   try {
-    const source = lockFromMirror(http, base, signal);
+    const source = lockFromMirror({ http, hashing }, base, signal);
     process.exitCode = await runLock(options, source, stderr);
   } finally {
+    await hashing.close();
     await http.close();
   }
 }

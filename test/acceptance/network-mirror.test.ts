@@ -112,6 +112,18 @@ describe.each(clients)("$name through the mirror", (client) => {
     expect(others.every((hash) => hashes.includes(hash))).toBe(knows);
   });
 
+  it("installs where VERSION.json also says which h1 the mirror computed", async () => {
+    await mirror.get(
+      `/providers/${address}/terraform-provider-widget_1.2.3_linux_amd64.zip`,
+    );
+    const { h1 } = release.archive("linux_amd64");
+    const told = await mirror.get(`/providers/${address}/1.2.3.json`);
+    expect(told.json()).toMatchObject({ computed: { linux_amd64: h1 } });
+    const ran = await init(client);
+    expect(ran.output).toContain("successfully initialized");
+    expect(await hashesAfter(ran.directory)).toEqual([h1]);
+  });
+
   it("serves 30 installs at once", async () => {
     const runs = await Promise.all(
       Array.from({ length: 30 }, () => init(client)),

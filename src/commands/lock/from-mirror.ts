@@ -1,12 +1,7 @@
-import { Writable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import pLimit from "p-limit";
 import { z } from "zod";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
-import {
-  formatPlatform,
-  parsePlatform,
-  type Platform,
-} from "../../address/platform.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { compareVersions, isVersion } from "../../address/version.ts";
 import {
@@ -15,29 +10,47 @@ import {
   OriginAnswerUnusable,
   OriginRejectsCredentials,
 } from "../../errors/index.ts";
-import type { HttpClient } from "../../origin/http/http-client.ts";
 import {
   formatRelease,
   type ReleaseAddress,
 } from "../../mirror/releases/release.ts";
+import {
+  hashMirroredArchive,
+  type ArchiveReaders,
+  type MirroredArchive,
+} from "./mirrored-archive.ts";
 import type { LockableRelease, LockSource } from "./source.ts";
 
 const index = z.object({ versions: z.record(z.string(), z.unknown()) });
 
-const archive = z.object({ url: z.string(), hashes: z.array(z.string()) });
+const archive = z.object({
+  url: z.string(),
+  hashes: z.array(z.string()).default([]),
+});
 
-/** `archives` by OS_ARCH. */
-const document = z.object({ archives: z.record(z.string(), archive) });
+/** Both by OS_ARCH; `computed`, which only this program tells, is the h1 that the mirror computed itself. */
+const document = z.object({
+  archives: z.record(z.string(), archive),
+  computed: z.record(z.string(), z.string()).default({}),
+});
 
-/** How often a mirror that has just got an archive is asked for its h1; it answers within about a second each time. */
-const attempts = 300;
+type VersionDocument = z.infer<typeof document>;
 
-/** A running mirror at `base`, the folder of its network mirror protocol; its word is believed as clients believe it. */
+/** Archives that are read at once. */
+const atOnce = 4;
+
+/**
+ * A running mirror at `base`, the folder of its network mirror protocol. Its `zh:` are believed as clients believe them.
+ * An h1 may be what a registry reports and nobody signs, so it is taken from no mirror that did not compute it: the
+ * archive is read and hashed here instead.
+ */
 export function lockFromMirror(
-  http: Pick<HttpClient, "fetchJson" | "openArchive">,
+  readers: ArchiveReaders,
   base: URL,
   signal: AbortSignal,
 ): LockSource {
+  const { http } = readers;
+  const turn = pLimit(atOnce);
   const ask = async <T>(path: string, shape: z.ZodType<T>): Promise<T> => {
     const asked = http.fetchJson(new URL(path, base), signal);
     const { url, value } = await asked.catch((error: unknown) => {
@@ -60,65 +73,44 @@ export function lockFromMirror(
     },
     findRelease: async (address) => {
       const path = `${formatProviderAddress(address.provider)}/${address.version}.json`;
-      const askAgain = async () => (await ask(path, document)).archives;
       const from = new URL(path, base);
-      const read = (url: string) =>
-        drain(http, URL.parse(url, from.href) ?? from, signal);
-      return asRelease(address, await askAgain(), askAgain, read);
+      const read = (url: string, one: Omit<MirroredArchive, "url">) => {
+        const resolved = URL.parse(url, from.href) ?? from;
+        const told = { ...one, url: resolved };
+        return turn(() => hashMirroredArchive(readers, told, signal));
+      };
+      return asRelease(address, await ask(path, document), read);
     },
   };
 }
-
-type Archives = z.infer<typeof document>["archives"];
 
 function asRelease(
   address: ReleaseAddress,
-  archives: Archives,
-  ask: () => Promise<Archives>,
-  read: (url: string) => Promise<void>,
+  { archives, computed }: VersionDocument,
+  read: (
+    url: string,
+    archive: Omit<MirroredArchive, "url">,
+  ) => Promise<PackageHash | undefined>,
 ): LockableRelease {
   const all = Object.values(archives).flatMap(({ hashes }) => hashes);
+  const found = new Map<string, Promise<PackageHash | undefined>>();
+  const find = async (name: string) => {
+    const subject = `${formatRelease(address)} for ${name}`;
+    const told = archives[name];
+    if (told === undefined) throw new NotFound(subject);
+    const own = computed[name];
+    return own === undefined
+      ? read(told.url, { subject, hashes: told.hashes })
+      : parsePackageHash(own);
+  };
   return {
     archiveHashes: all.filter((hash) => hash.startsWith("zh:")),
     platforms: Object.keys(archives).map(parsePlatform),
-    findPackageHash: async (platform) => {
-      const found = archiveOf(address, archives, platform);
-      const known = packageHashIn(found.hashes);
-      if (known !== undefined) return known;
-      // The mirror fetches and hashes what somebody reads.
-      await read(found.url);
-      for (let attempt = 0; attempt < attempts; attempt++) {
-        const { hashes } = archiveOf(address, await ask(), platform);
-        const computed = packageHashIn(hashes);
-        if (computed !== undefined) return computed;
-      }
-      return undefined;
+    findPackageHash: (platform) => {
+      const name = formatPlatform(platform);
+      const finding = found.get(name) ?? find(name);
+      found.set(name, finding);
+      return finding;
     },
   };
-}
-
-function archiveOf(
-  address: ReleaseAddress,
-  archives: Archives,
-  platform: Platform,
-): z.infer<typeof archive> {
-  const name = formatPlatform(platform);
-  const found = archives[name];
-  if (found === undefined)
-    throw new NotFound(`${formatRelease(address)} for ${name}`);
-  return found;
-}
-
-function packageHashIn(hashes: readonly string[]): PackageHash | undefined {
-  const found = hashes.find((hash) => hash.startsWith("h1:"));
-  return found === undefined ? undefined : parsePackageHash(found);
-}
-
-async function drain(
-  http: Pick<HttpClient, "openArchive">,
-  url: URL,
-  signal: AbortSignal,
-): Promise<void> {
-  const { body } = await http.openArchive(url, signal);
-  await pipeline(body, new Writable({ write: (_, __, next) => next() }));
 }

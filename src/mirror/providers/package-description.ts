@@ -1,4 +1,4 @@
-import { formatArchiveHash } from "../../address/hash.ts";
+import { formatArchiveHash, type PackageHash } from "../../address/hash.ts";
 import type { Platform } from "../../address/platform.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
@@ -9,6 +9,8 @@ export interface MirroredPackage {
   readonly platform: Platform;
   readonly filename: string;
   readonly hashes: readonly string[];
+  /** The h1 that the mirror itself computed from the archive, which it had verified. */
+  readonly computed?: PackageHash | undefined;
 }
 
 /** The h1 is the mirror's own where the archive is stored, and what the registry reports where it is not. */
@@ -34,5 +36,6 @@ export async function describePackage(
     platform,
     filename,
     hashes: [...packageHashes, formatArchiveHash(sha256)],
+    computed,
   };
 }

@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  formatArchiveHash,
+  parseSha256,
+  type PackageHash,
+} from "../../address/hash.ts";
+import {
+  ArchiveDigestWrong,
+  ArchiveUnhashable,
+  InputInvalid,
+  OriginAnswerUnusable,
+  PackageHashWrong,
+} from "../../errors/index.ts";
+import type { HttpClient } from "../../origin/http/http-client.ts";
+import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
+
+/** What reading the archives of a running mirror takes. */
+export interface ArchiveReaders {
+  readonly http: Pick<HttpClient, "fetchJson" | "openArchive">;
+  readonly hashing: Pick<PackageHashThreads, "hash">;
+}
+
+/** An archive as its mirror tells of it; `subject` is for errors. */
+export interface MirroredArchive {
+  readonly subject: string;
+  readonly url: URL;
+  /** `zh:` and `h1:`. */
+  readonly hashes: readonly string[];
+}
+
+/**
+ * The h1 of an archive, computed here from the bytes that the mirror sends; undefined when it has none. They must have
+ * the `zh:` that the mirror tells, or an `h1:` where it tells no other. Throws ArchiveDigestWrong, PackageHashWrong
+ * and what the mirror's failures are.
+ */
+export async function hashMirroredArchive(
+  { http, hashing }: ArchiveReaders,
+  archive: MirroredArchive,
+  signal: AbortSignal,
+): Promise<PackageHash | undefined> {
+  if (archive.hashes.length === 0)
+    throw new OriginAnswerUnusable(
+      `${archive.url.origin}${archive.url.pathname}`,
+      "the mirror tells no hash that it could be held against",
+    );
+  const { body } = await http.openArchive(archive.url, signal);
+  await using file = await openNameless();
+  const size = await receive(body, file, archive);
+  const found = await hashing
+    .hash({ fd: file.fd, size })
+    .catch(undefinedIfUnhashable);
+  expectContent(archive, found);
+  return found;
+}
+
+/** A file that nobody else can open and that is gone with its handle, however this process ends. */
+async function openNameless(): Promise<FileHandle> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), "provender-"));
+    try {
+      return await open(join(folder, "archive"), "wx+", 0o600);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  } catch (error) {
+    throw asInput(error);
+  }
+}
+
+/** Returns the number of bytes. Throws ArchiveDigestWrong. */
+async function receive(
+  body: AsyncIterable<Uint8Array>,
+  file: FileHandle,
+  { subject, hashes }: MirroredArchive,
+): Promise<number> {
+  const sum = createHash("sha256");
+  let size = 0;
+  for await (const chunk of body) {
+    await file.writeFile(chunk).catch((error: unknown) => {
+      throw asInput(error);
+    });
+    sum.update(chunk);
+    size += chunk.length;
+  }
+  const got = parseSha256(sum.digest("hex"));
+  const [expected] = archiveHashesIn(hashes);
+  if (expected !== undefined && !hashes.includes(formatArchiveHash(got)))
+    throw new ArchiveDigestWrong(subject, expected.slice("zh:".length), got);
+  return size;
+}
+
+/** Where only the content is named, that is what must be right. */
+function expectContent(
+  { subject, hashes }: MirroredArchive,
+  found: PackageHash | undefined,
+): void {
+  if (archiveHashesIn(hashes).length > 0) return;
+  if (found === undefined || !hashes.includes(found))
+    throw new PackageHashWrong(subject, hashes, found);
+}
+
+function archiveHashesIn(hashes: readonly string[]): readonly string[] {
+  return hashes.filter((hash) => hash.startsWith("zh:"));
+}
+
+/** With a cause it is an overrun, which says nothing about the archive. */
+function undefinedIfUnhashable(error: unknown): undefined {
+  const isVerdict =
+    error instanceof ArchiveUnhashable && error.cause === undefined;
+  if (!isVerdict) throw error;
+}
+
+function asInput(error: unknown): InputInvalid {
+  const { code = "unknown" } = error as NodeJS.ErrnoException;
+  const problem = `an archive cannot be kept there while it is hashed (${code}): make room, or set TMPDIR.`;
+  return new InputInvalid(tmpdir(), problem, { cause: error });
+}

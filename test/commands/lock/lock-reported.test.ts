@@ -1,0 +1,203 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { alteredByte, json } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeRelease, type Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand } from "../../running-command.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import {
+  contentOnly,
+  putIntoTree,
+  type Archives,
+  type Edit,
+} from "../../scenes/mirror-tree.ts";
+import { awaitLineOf } from "../../scenes/log-lines.ts";
+import { makeDirectory, makeStorage } from "../storage.ts";
+
+const hostname = "registry.terraform.io";
+const platforms = ["linux_amd64", "darwin_arm64"];
+const flags = platforms.flatMap((platform) => ["--platform", platform]);
+const invented = `h1:${"A".repeat(43)}=`;
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+let mirror: RunningMirror;
+let caFile: string;
+let types = 0;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  config = originsOf(authority, registry);
+  mirror = await startMirror({ config });
+  caFile = join(scratch("ca"), "ca.pem");
+  writeFileSync(caFile, authority.caPem);
+});
+
+afterEach(() => {
+  registry.heal();
+  registry.requests.clear();
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+/** A release whose h1 for each platform the registry reports as `lie` says. */
+async function publish(
+  lie: (release: Release, platform: string) => string,
+): Promise<Release> {
+  const type = `reported${(types += 1)}`;
+  const release = await registry.publish({
+    type,
+    version: "1.0.0",
+    platforms,
+    packages: true,
+  });
+  const packages = Object.fromEntries(
+    platforms.map((platform) => [
+      platform,
+      { hashes: [lie(release, platform)], package_size: 5 },
+    ]),
+  );
+  registry.script(
+    "package",
+    json((document) => ({ ...document, packages })),
+  );
+  return release;
+}
+
+async function lock({ type }: Release, ...args: readonly string[]) {
+  const text = `terraform {\n  required_providers {\n    r = { source = "acme/${type}" }\n  }\n}\n`;
+  const directory = makeDirectory({ "main.tf": text });
+  const run = await runCommand(["lock", ...args, ...flags, directory]);
+  const file = join(directory, ".terraform.lock.hcl");
+  const written = existsSync(file) ? readFileSync(file, "utf8") : "";
+  return { ...run, h1s: written.match(/h1:[^"]+/g) ?? [] };
+}
+
+function h1sOf(release: Release): readonly string[] {
+  return release.archives.map(({ h1 }) => h1).toSorted();
+}
+
+const otherOf = (platform: string) =>
+  platforms.find((name) => name !== platform) ?? "";
+
+const lies: [string, (release: Release, platform: string) => string][] = [
+  ["an h1 of nothing", () => invented],
+  [
+    "the h1 of another platform",
+    (release, platform) => release.archive(otherOf(platform)).h1,
+  ],
+];
+
+describe.each(lies)("a registry that reports %s", (_, lie) => {
+  it("does not get it into a lock file by a running mirror", async () => {
+    const release = await publish(lie);
+    const told = await mirror.get(
+      `/providers/${hostname}/acme/${release.type}/1.0.0.json`,
+    );
+    expect(told.body.toString()).toContain(lie(release, "linux_amd64"));
+    const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
+    const run = await lock(release, ...from);
+    expect(run.stderr).toMatch(/4 hashes added/);
+    expect(run.h1s).toEqual(h1sOf(release));
+  });
+
+  it("does not get it into a lock file by the store", async () => {
+    const release = await publish(lie);
+    const { configFile } = makeStorage(config);
+    const run = await lock(release, "--config", configFile);
+    expect(run.status).toBe(0);
+    expect(run.h1s).toEqual(h1sOf(release));
+  });
+});
+
+it("what a running mirror computed itself is taken without its archives", async () => {
+  const release = await publish(() => invented);
+  const folder = `/providers/${hostname}/acme/${release.type}`;
+  for (const { filename } of release.archives)
+    await mirror.get(`${folder}/${filename}`);
+  const told = await mirror.get(`${folder}/1.0.0.json`);
+  expect(told.json()).toMatchObject({
+    computed: Object.fromEntries(
+      release.archives.map(({ platform, h1 }) => [platform, h1]),
+    ),
+  });
+  const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
+  expect((await lock(release, ...from)).h1s).toEqual(h1sOf(release));
+  const last = await mirror.get(`${folder}/1.0.0.json`);
+  await awaitLineOf(mirror, last);
+  const sent = mirror.log.filter(({ path }) =>
+    String(path).startsWith(`${folder}/terraform-provider-`),
+  );
+  expect(sent).toHaveLength(release.archives.length);
+});
+
+describe("lock from a network mirror of others", () => {
+  const every = (make: (release: Release, name: string) => string[]): Edit => {
+    return (archives: Archives, release) => {
+      for (const [name, archive] of Object.entries(archives))
+        archive.hashes = make(release, name);
+    };
+  };
+  const zh = (release: Release, name: string) =>
+    `zh:${release.archive(name).sha256}`;
+
+  async function lockThere(edit: Edit) {
+    const type = `foreign${(types += 1)}`;
+    const release = await makeRelease({ type, version: "1.0.0", platforms });
+    putIntoTree(registry, hostname, release, edit);
+    const from = ["--mirror", `${registry.url}tree/`, "--ca", caFile];
+    return { release, run: await lock(release, ...from) };
+  }
+
+  it.each<[string, Edit]>([
+    ["zh: and a false h1:", every((one, name) => [invented, zh(one, name)])],
+    ["zh: alone", every((one, name) => [zh(one, name)])],
+    ["h1: alone", contentOnly],
+  ])("hashes the archives that it names by %s", async (_, edit) => {
+    const { release, run } = await lockThere(edit);
+    expect(run.stderr).toMatch(/hashes added/);
+    expect(run.h1s).toEqual(h1sOf(release));
+    const asked = registry.requests.list().map(({ path }) => path);
+    expect(asked.filter((path) => path.endsWith("1.0.0.json"))).toHaveLength(1);
+    expect(asked.filter((path) => path.endsWith(".zip"))).toHaveLength(2);
+  });
+
+  it.each<[string, RegExp, Edit]>([
+    [
+      "a false h1: alone",
+      /is refused: expected h1:A+=/,
+      every(() => [invented]),
+    ],
+    ["no hash", /the mirror tells no hash/, every(() => [])],
+    [
+      "another archive's zh:",
+      /is refused: expected SHA-256 [0-9a-f]{64}, the origin sent/,
+      every((one, name) => [one.archive(name).h1, zh(one, otherOf(name))]),
+    ],
+  ])("writes no h1: of archives that it names by %s", async (_, why, edit) => {
+    const { run } = await lockThere(edit);
+    expect(run.stderr).toMatch(why);
+    expect(run.status).toBe(1);
+    expect(run.h1s).toEqual([]);
+  });
+
+  it("writes no h1: of archives that were changed on their way", async () => {
+    registry.script("other", (reply, request) =>
+      request.path.endsWith(".zip") ? alteredByte(100)(reply, request) : reply,
+    );
+    const { run } = await lockThere(() => undefined);
+    expect(run.stderr).toMatch(/is refused: expected SHA-256/);
+    expect(run.h1s).toEqual([]);
+  });
+});
