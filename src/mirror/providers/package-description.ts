@@ -13,12 +13,14 @@ export interface MirroredPackage {
   readonly computed?: PackageHash | undefined;
 }
 
+export interface DescriptionParts {
+  readonly hashes: PackageHashes;
+  readonly alarms: Alarms;
+}
+
 /** The h1 is the mirror's own where the archive is stored, and what the registry reports where it is not. */
 export async function describePackage(
-  {
-    hashes,
-    alarms,
-  }: { readonly hashes: PackageHashes; readonly alarms: Alarms },
+  { hashes, alarms }: DescriptionParts,
   release: Release,
   name: string,
   { platform, filename, sha256 }: ReleasePackage,

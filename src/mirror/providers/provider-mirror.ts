@@ -13,13 +13,11 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
+import { DescribedPackages } from "./described-packages.ts";
 import { KeyLessons } from "./key-lesson.ts";
 import type { LearntDigests } from "../releases/learnt-digests.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import {
-  describePackage,
-  type MirroredPackage,
-} from "./package-description.ts";
+import type { MirroredPackage } from "./package-description.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { openPackage } from "../releases/fetch.ts";
 import {
@@ -58,10 +56,12 @@ export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
   readonly #lessons: KeyLessons;
+  readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
     this.#lessons = new KeyLessons(parts);
+    this.#described = new DescribedPackages(parts);
     this.#listing = new VersionListing(parts.admission, {
       peek: (address) => parts.catalog.peekRelease(address),
       find: async (address) => (await parts.catalog.findRelease(address)).value,
@@ -121,17 +121,7 @@ export class ProviderMirror {
     release: Release,
   ): Promise<readonly MirroredPackage[]> {
     this.#parts.onDescribed(address, release);
-    const described = await Promise.all(
-      [...release.packages].map(([name, found]) =>
-        describePackage(this.#parts, release, name, found),
-      ),
-    );
-    const unnamed = listUnnamed(address, release).map(
-      ({ packageHashes: hashes, ...one }) => ({ ...one, hashes }),
-    );
-    return [...described, ...unnamed].toSorted((a, b) =>
-      a.filename < b.filename ? -1 : 1,
-    );
+    return this.#described.of(address, release);
   }
 
   /** The digest that was signed for a package; throws NotFound when none was. An archive that only its content names is fetched for it. */

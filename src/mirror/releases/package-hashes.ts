@@ -29,6 +29,7 @@ export class PackageHashes {
   readonly #threads: PackageHashThreads;
   readonly #onFailed: (sha256: Sha256, error: unknown) => void;
   readonly #memory = new LRUCache<Sha256, Found>({ max: 50_000 });
+  #revision = 0;
   readonly #computing = new Map<Sha256, Promise<Found | undefined>>();
 
   constructor(
@@ -41,6 +42,11 @@ export class PackageHashes {
     this.#records = records;
     this.#threads = threads;
     this.#onFailed = onFailed;
+  }
+
+  /** Another number once this process began or ended to compute a hash, so that what was made of hashes is out of date. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** The h1 of a stored archive; undefined when it is not stored, has none, or is not computed yet. */
@@ -92,12 +98,16 @@ export class PackageHashes {
   ): Promise<Found | undefined> {
     const running = this.#computing.get(sha256);
     if (running !== undefined) return running;
+    this.#revision++;
     const computing = this.#computeAndKeep(sha256, stored)
       .catch((error: unknown) => {
         this.#onFailed(sha256, error);
         return undefined;
       })
-      .finally(() => this.#computing.delete(sha256));
+      .finally(() => {
+        this.#revision++;
+        this.#computing.delete(sha256);
+      });
     this.#computing.set(sha256, computing);
     return computing;
   }

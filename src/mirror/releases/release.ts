@@ -13,7 +13,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { PackageHash } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
-import { NotFound } from "../../errors/index.ts";
+import { ChecksumsMalformed, NotFound } from "../../errors/index.ts";
 import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type {
   KeyLabel,
@@ -107,10 +107,14 @@ export function packageOf(
   return found;
 }
 
+/** Publishers have about 15; every one is looked up for each document. */
+const mostPlatforms = 256;
+
 /**
  * The signed archives of this provider and version, by OS_ARCH. A name of
  * another provider or version is passed over: one key signs many, so the name
  * is what binds a digest to a package. With `offered`, only those platforms.
+ * Throws ChecksumsMalformed for more platforms than anybody has.
  */
 export function bindPackages(
   { provider, version }: ReleaseAddress,
@@ -121,15 +125,21 @@ export function bindPackages(
     readPlatform(provider, version, filename),
   );
   const wanted = offered && new Set(offered.map(formatPlatform));
+  const bound = signed
+    .map((platform) => [formatPlatform(platform), platform] as const)
+    .filter(([name]) => wanted?.has(name) ?? true);
+  if (bound.length > mostPlatforms)
+    throw new ChecksumsMalformed(
+      formatRelease({ provider, version }),
+      mostPlatforms + 1,
+      `expected at most ${mostPlatforms} platforms, got ${bound.length}`,
+    );
   return new Map(
-    signed
-      .map((platform) => [formatPlatform(platform), platform] as const)
-      .filter(([name]) => wanted?.has(name) ?? true)
-      .map(([name, platform]) => {
-        const filename = formatArchiveName(provider, version, platform);
-        const sha256 = findTrustedDigest(checksums, filename);
-        return [name, { platform, filename, sha256 }];
-      }),
+    bound.map(([name, platform]) => {
+      const filename = formatArchiveName(provider, version, platform);
+      const sha256 = findTrustedDigest(checksums, filename);
+      return [name, { platform, filename, sha256 }];
+    }),
   );
 }
 

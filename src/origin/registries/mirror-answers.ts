@@ -23,7 +23,27 @@ export interface MirroredArchive {
   readonly packageHashes: readonly PackageHash[];
 }
 
-const indexAnswer = z.object({ versions: z.record(z.string(), z.unknown()) });
+/** Publishers have about 15. */
+const mostPlatforms = 256;
+
+/** Counted before each entry is looked at, which takes a hundred times as long. */
+function listNames(url: URL, listed: object, most: number, what: string) {
+  const names = Object.keys(listed);
+  if (names.length > most)
+    throw unusable(url, `it lists more than ${most} ${what}`);
+  return names;
+}
+
+const anObject = z.custom<object>(
+  (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value),
+  "expected an object",
+);
+
+const indexAnswer = z.object({ versions: anObject });
+
+const countedAnswer = z.object({ archives: anObject });
+const mostHashes = 1_000;
 
 const versionAnswer = z.object({
   archives: z.record(
@@ -38,9 +58,8 @@ export function parseMirrorIndex(
   value: unknown,
   most: number,
 ): OriginVersions {
-  const names = Object.keys(checkShape(url, indexAnswer, value).versions);
-  if (names.length > most)
-    throw unusable(url, `it lists more than ${most} versions`);
+  const { versions: listed } = checkShape(url, indexAnswer, value);
+  const names = listNames(url, listed, most, "versions");
   const versions = names
     .filter(isVersion)
     .map((version) => ({ version, protocols: [], platforms: undefined }));
@@ -55,6 +74,11 @@ export function parseMirrorVersion(
   url: URL,
   value: unknown,
 ): readonly MirroredArchive[] {
+  const counted = checkShape(url, countedAnswer, value);
+  listNames(url, counted.archives, mostPlatforms, "platforms");
+  for (const archive of Object.values(counted.archives) as unknown[])
+    if (countHashes(archive) > mostHashes)
+      throw unusable(url, `an archive has more than ${mostHashes} hashes`);
   const { archives } = checkShape(url, versionAnswer, value);
   const byName = Object.entries(archives).toSorted(([a], [b]) =>
     a < b ? -1 : 1,
@@ -65,6 +89,11 @@ export function parseMirrorVersion(
   if (read.length === 0 && Object.keys(archives).length > 0)
     throw unusable(url, "it has no archive with one zh: or with an h1: hash");
   return read;
+}
+
+function countHashes(archive: unknown): number {
+  const { hashes } = (archive ?? {}) as { readonly hashes?: unknown };
+  return Array.isArray(hashes) ? hashes.length : 0;
 }
 
 function readArchive(
