@@ -4,6 +4,7 @@ import type { Checksum } from "../../address/module-source.ts";
 import {
   ChecksumConflict,
   ModuleReplaced,
+  NotReady,
   OriginAnswerUnusable,
   StoreFull,
   TooBusy,
@@ -111,7 +112,7 @@ export class ModuleArchives {
   ): Promise<ModuleArchive | ForeignRelease> {
     const name = formatModuleRelease(address);
     const fill = this.#fills.get(name) ?? this.#start(name, address, start);
-    fill.askers.add(asker);
+    if (!asker.aborted) fill.askers.add(asker);
     asker.addEventListener("abort", () => fill.askers.delete(asker));
     return fill.result;
   }
@@ -130,7 +131,7 @@ export class ModuleArchives {
 
   /** Ends the fetches; resolves when their files are gone. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#closing.abort(new NotReady("it is stopping"));
     const results = [...this.#fills.values()].map(({ result }) => result);
     await Promise.allSettled(results);
   }

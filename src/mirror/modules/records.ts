@@ -109,13 +109,14 @@ export class ModuleArchiveRecords {
     this.#records = records;
   }
 
+  /** An archive that was seen under any spelling counts more than that clients had to fetch it themselves. */
   async read(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
-    return (
-      (await this.#records.read(archiveKey(address), readArchive)) ??
-      (await this.#readOtherSpelling(address))
-    );
+    const own = await this.#records.read(archiveKey(address), readArchive);
+    if (own !== undefined && !("foreign" in own)) return own;
+    const others = await this.#readOtherSpellings(address);
+    return others.find((one) => !("foreign" in one)) ?? own ?? others[0];
   }
 
   /**
@@ -148,18 +149,17 @@ export class ModuleArchiveRecords {
   }
 
   /** What was seen first in another case of letters counts, too: earlier versions of the mirror kept names as they were asked for. */
-  async #readOtherSpelling({
+  async #readOtherSpellings({
     module,
     version,
   }: ModuleReleaseAddress): Promise<
-    ModuleArchive | ForeignRelease | undefined
+    readonly (ModuleArchive | ForeignRelease)[]
   > {
-    for (const key of await this.#findSpellings(module)) {
-      const place = [...key, "archives", version];
-      const archive = await this.#records.read(place, readArchive);
-      if (archive !== undefined) return archive;
-    }
-    return undefined;
+    const keys = await this.#findSpellings(module);
+    const read = keys.map((key) =>
+      this.#records.read([...key, "archives", version], readArchive),
+    );
+    return (await Promise.all(read)).filter((one) => one !== undefined);
   }
 
   /** The other keys of a module, the same ones in the same order each time. */

@@ -6,6 +6,7 @@ import {
   OriginAnswerUnusable,
   OriginTimedOut,
   OriginUnreachable,
+  ProvenderError,
 } from "../../errors/index.ts";
 import { trustedCertificates } from "../http/dispatchers.ts";
 import { approachByHttps, approachBySsh } from "./approach.ts";
@@ -244,6 +245,8 @@ async function translateGitFailure<T>(
   } catch (error) {
     const shown = formatPublicUrl(url);
     const options = { cause: error };
+    // It was ended by the mirror, and not for its length.
+    if (signal.reason instanceof ProvenderError) throw signal.reason;
     if (signal.aborted)
       throw new OriginTimedOut(shown, "the deadline passed", options);
     if (error instanceof RangeError || error instanceof TypeError)

@@ -14,8 +14,10 @@ export function findCollision(
   const places = new Places();
   for (const { name, kind } of members) {
     const parts = splitPath(name) ?? [];
-    if (!places.take(parts, kind === "directory"))
-      return `${quote(name)} takes the place of another member`;
+    const other = places.take(name, parts, kind === "directory");
+    if (other === name) return `it has ${quote(name)} twice`;
+    if (other !== undefined)
+      return `${quote(other)} and ${quote(name)} take the same place on some systems, and one of them needs another name`;
     if (places.count > entries * partsOfMember)
       return "its names have too many parts";
   }
@@ -26,13 +28,19 @@ export function findCollision(
 class Places {
   readonly #numbers = new Map<string, number>();
   readonly #isFolder: boolean[] = [true];
+  /** Of the member that took the place. */
+  readonly #names: string[] = [""];
 
   get count(): number {
     return this.#isFolder.length;
   }
 
-  /** False when something is there already, or a file stands in the way. */
-  take(parts: readonly string[], isFolder: boolean): boolean {
+  /** The member that is there already, or the file that stands in the way. */
+  take(
+    name: string,
+    parts: readonly string[],
+    isFolder: boolean,
+  ): string | undefined {
     let parent = 0;
     for (const [index, part] of parts.entries()) {
       const isLast = index === parts.length - 1;
@@ -43,11 +51,16 @@ class Places {
         known !== undefined &&
         !(mayBeKnown && this.#isFolder[known] === true)
       )
-        return false;
-      parent = known ?? this.#isFolder.push(mayBeKnown) - 1;
+        return this.#names[known];
+      parent = known ?? this.#add(mayBeKnown, name);
       this.#numbers.set(key, parent);
     }
-    return true;
+    return undefined;
+  }
+
+  #add(isFolder: boolean, name: string): number {
+    this.#names.push(name);
+    return this.#isFolder.push(isFolder) - 1;
   }
 }
 

@@ -1,7 +1,11 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { Piscina } from "piscina";
-import { ModuleArchiveRefused, OriginTimedOut } from "../../../errors/index.ts";
+import {
+  ModuleArchiveRefused,
+  OriginTimedOut,
+  ProvenderError,
+} from "../../../errors/index.ts";
 import type { GitCheckout } from "../../../origin/git/repository.ts";
 import type { PackLimits } from "./budget.ts";
 import type { PackAnswer, PackTask } from "./worker.ts";
@@ -69,6 +73,7 @@ export class PackThreads {
       return await this.#pool.run(task, { signal });
     } catch (error) {
       const options = { cause: error };
+      if (signal.reason instanceof ProvenderError) throw signal.reason;
       if (signal.aborted)
         throw new OriginTimedOut(module, "limits.gitDeadline passed", options);
       const { code } = error as NodeJS.ErrnoException;

@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { outgrows } from "../../../src/origin/git/folder-watch.ts";
+import {
+  runGit,
+  startGit,
+  withoutRemote,
+} from "../../../src/origin/git/git-process.ts";
+import { scratch } from "../../running-mirror.ts";
+import { canSeeProcesses } from "../../scenes/processes.ts";
+
+const bounds = { bytes: 10_000, files: 10 };
+
+function fill(folder: string, files: number, bytes = 0): void {
+  mkdirSync(folder, { recursive: true });
+  for (let n = 0; n < files; n++)
+    writeFileSync(join(folder, `${n}`), Buffer.alloc(bytes));
+}
+
+/** Whether it was too much as it was found. */
+async function isTooMuch(folder: string, expected: boolean): Promise<boolean> {
+  const ending = new AbortController();
+  const answer = outgrows(folder, bounds, ending.signal);
+  const before = AbortSignal.timeout(expected ? 20_000 : 1_000);
+  before.addEventListener("abort", () => ending.abort());
+  return answer;
+}
+
+describe("a folder that is watched", () => {
+  it.each<[string, boolean, (folder: string) => void]>([
+    ["10 files", false, (at) => fill(at, 10)],
+    ["11 files", true, (at) => fill(at, 11)],
+    ["9 files in a folder", false, (at) => fill(join(at, "a"), 9)],
+    ["10 files in a folder", true, (at) => fill(join(at, "a"), 10)],
+    ["11 folders", true, (at) => fill(join(at, "a/b/c/d/e/f/g/h/i/j/k"), 0)],
+    ["10 000 bytes", false, (at) => fill(at, 10, 1_000)],
+    ["10 010 bytes", true, (at) => fill(at, 10, 1_001)],
+    ["10 001 bytes far below", true, (at) => fill(join(at, "a/b"), 1, 10_001)],
+    ["nothing, not even itself", false, () => undefined],
+  ])("may hold so much and no more: %s", async (_, expected, make) => {
+    const folder = join(scratch("watched"), "folder");
+    make(folder);
+    expect(await isTooMuch(folder, expected)).toBe(expected);
+  });
+
+  it("is found out when it grows later", async () => {
+    const folder = join(scratch("watched"), "folder");
+    const answer = outgrows(folder, bounds, new AbortController().signal);
+    await turn();
+    fill(folder, 11);
+    expect(await answer).toBe(true);
+  });
+
+  it.skipIf(!canSeeProcesses)("is looked at once at a time", async () => {
+    const folder = join(scratch("watched"), "folder");
+    fill(folder, 3_000);
+    const ending = new AbortController();
+    const large = { bytes: 1, files: 1e6 };
+    const answer = outgrows(folder, large, ending.signal);
+    let [looks, before] = [0, 0];
+    const counts = new Set<number>();
+    while (looks < 4) {
+      await turn();
+      const now = countOpen(folder);
+      if (before === 0 && now > 0) looks++;
+      counts.add(now);
+      before = now;
+    }
+    ending.abort();
+    expect(await answer).toBe(false);
+    expect([...counts].toSorted()).toEqual([0, 1]);
+  });
+});
+
+/** Descriptors of this process that lead there. */
+function countOpen(folder: string): number {
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+describe("git", () => {
+  it("is ended when its repository has too many files", async () => {
+    const folder = scratch("git");
+    mkdirSync(join(folder, "home"));
+    const place = {
+      folder,
+      path: process.env.PATH ?? "",
+      bounds: { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 100 },
+    };
+    const surroundings = withoutRemote(place, new AbortController().signal);
+    await runGit(["init", "--quiet", "--bare", "--template="], surroundings);
+    const { ended } = startGit(["cat-file", "--batch"], surroundings);
+    const refused = expect(ended).rejects.toThrow("it is too large");
+    fill(join(folder, "repository.git", "objects", "00"), 101);
+    await refused;
+  });
+});
