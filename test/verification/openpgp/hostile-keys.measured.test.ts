@@ -222,6 +222,7 @@ const hostile: readonly (readonly [string, () => string, string])[] = [
 describe("while hostile keys are being verified", () => {
   it.each(hostile)(
     "%s is refused, and /healthz answers within 50 ms (p99)",
+    { timeout: 120_000 },
     async (name, makeKey, expected) => {
       const namespace = `hostile-${hostile.findIndex(([one]) => one === name)}`;
       await publishUnder(namespace, makeKey());

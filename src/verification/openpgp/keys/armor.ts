@@ -4,8 +4,8 @@ import { Refused } from "../packets/refusal.ts";
 const begin = "-----BEGIN ";
 const keyBlocks = ["PGP PUBLIC KEY BLOCK", "PGP PRIVATE KEY BLOCK"];
 
-/** The clients skip or refuse lines that do not fit their 100-octet buffer. */
-const longestLine = 99;
+/** The clients read through a buffer of so many octets: a longer line comes in pieces. */
+const bufferOctets = 100;
 const longestBodyLine = 96;
 const tooLong = "a line of the armored data is too long";
 
@@ -25,8 +25,8 @@ export function unarmorSigningKeys(
   trimmed: boolean,
 ): OctetSource {
   // Lines, their ends and their lengths are those of the octets, as the clients see them.
-  const lines = Buffer.from(text).toString("latin1").split("\n");
-  const block = findBlock(lines);
+  const pieces = splitLines(Buffer.from(text).toString("latin1"));
+  const block = findBlock(pieces);
   if (block === undefined)
     throw new Refused("unreadable-key", "no armored data found");
   if (!keyBlocks.includes(block.type))
@@ -34,45 +34,73 @@ export function unarmorSigningKeys(
       "unreadable-key",
       `expected a key block, got ${block.type.slice(0, 40)}`,
     );
-  return decodeBody(lines, block.body, trimmed);
+  return decodeBody(pieces, block.body, trimmed);
 }
 
-/** A block whose headers break off is passed over. */
+/** A line without its end, or a piece of one that is too long. */
+interface Piece {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+/** As Go's bufio.Reader.ReadLine gives them: none for the end itself. */
+function splitLines(octets: string): readonly Piece[] {
+  const lines = octets.split("\n");
+  const rest = lines.pop() ?? "";
+  const pieces = lines.flatMap((line) => cutLine(line, true));
+  return rest === "" ? pieces : [...pieces, ...cutLine(rest, false)];
+}
+
+function cutLine(line: string, isEnded: boolean): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let rest = line;
+  while (rest.length >= bufferOctets) {
+    // A CR stays with the LF that may come next.
+    const end = rest[bufferOctets - 1] === "\r" ? -1 : 0;
+    pieces.push({ text: rest.slice(0, bufferOctets + end), isCut: true });
+    rest = rest.slice(bufferOctets + end);
+  }
+  if (isEnded)
+    return [...pieces, { text: rest.replace(/\r$/, ""), isCut: false }];
+  return rest === "" ? pieces : [...pieces, { text: rest, isCut: false }];
+}
+
+/** A block whose headers break off is passed over; what is left of the line that broke them counts as a line. */
 function findBlock(
-  lines: readonly string[],
+  pieces: readonly Piece[],
 ): { readonly type: string; readonly body: number } | undefined {
   let type: string | undefined;
-  for (const [index, raw] of lines.entries()) {
-    const line = trimLine(raw);
+  let continues = false;
+  for (const [index, { text, isCut }] of pieces.entries()) {
+    const isStart = !continues;
+    continues = isCut;
+    if (!isStart) continue;
+    const line = trimLine(text);
     if (type === undefined) {
-      if (isBegin(raw, line)) type = line.slice(begin.length, -5);
+      if (!isCut && isBegin(line)) type = line.slice(begin.length, -5);
     } else if (line === "") return { type, body: index + 1 };
-    else if (!line.includes(":")) type = undefined;
+    else if (!line.includes(":")) {
+      type = undefined;
+      continues = false;
+    }
   }
   return undefined;
 }
 
-function isBegin(raw: string, line: string): boolean {
-  return (
-    raw.length <= longestLine &&
-    line.length > begin.length + 5 &&
-    line.startsWith(begin)
-  );
+function isBegin(line: string): boolean {
+  return line.length > begin.length + 5 && line.startsWith(begin);
 }
 
 /** What is wrong with the data counts only for who reads on to it. */
 function decodeBody(
-  lines: readonly string[],
+  pieces: readonly Piece[],
   start: number,
   trimmed: boolean,
 ): OctetSource {
   const body: string[] = [];
-  for (let index = start; index < lines.length; index++) {
-    const raw = lines[index] ?? "";
-    if (raw.length > longestLine) return decode(body, tooLong);
-    const isLast = index === lines.length - 1;
-    const content = isLast ? raw : raw.replace(/\r$/, "");
-    const line = trimmed ? trimLine(content) : content;
+  for (const { text, isCut } of pieces.slice(start)) {
+    if (isCut) return decode(body, tooLong);
+    const line = trimmed ? trimLine(text) : text;
     if (line.startsWith("-----END ") || /^=[^]{4}$/.test(line)) break;
     if (line.length > longestBodyLine) return decode(body, tooLong);
     body.push(line.replaceAll("\r", ""));
@@ -92,8 +120,5 @@ function decode(body: readonly string[], fault?: string): OctetSource {
 }
 
 function trimLine(line: string): string {
-  return line
-    .slice(0, longestLine + 1)
-    .replace(leadingBlanks, "")
-    .replace(trailingBlanks, "");
+  return line.replace(leadingBlanks, "").replace(trailingBlanks, "");
 }
