@@ -200,7 +200,7 @@ describe("a bundle whose content was tampered with", () => {
     await tampering.expectRefused(bytes, /signature .* is refused/);
   });
 
-  it("with everything signed by a key that is not pinned imports nothing", async () => {
+  it("with everything signed by a key that is not pinned imports nothing, and only notes for the operator what is held back", async () => {
     const signature = await stranger.sign(
       Buffer.from(tampering.release.checksums),
     );
@@ -208,9 +208,19 @@ describe("a bundle whose content was tampered with", () => {
       proof.signature = Buffer.from(signature).toString("base64");
       proof.keys = [stranger.armoredPublicKey];
     });
-    await tampering.expectRefused(
+    const noted = await tampering.expectHeldBack(
       bytes,
       /held back because of its signing key/,
     );
+    expect(noted).toEqual([
+      {
+        type: "widget",
+        version: "1.2.3",
+        fingerprint: stranger.fingerprint,
+        digest: digestOf(Buffer.from(tampering.release.checksums)),
+        reason: "not-pinned",
+        since: expect.any(String) as unknown,
+      },
+    ]);
   });
 });

@@ -23,6 +23,8 @@ import {
 export const linux = "linux_amd64";
 export const darwin = "darwin_arm64";
 
+const seenFile = "records/v1/trust/seen/registry.terraform.io/acme.json";
+
 export interface ProofDocument {
   document: string;
   signature: string | null;
@@ -137,12 +139,33 @@ export class Tampering {
 
   /** Expects that nothing changes, and that the reason is the one meant. */
   async expectRefused(bytes: Buffer, reason: RegExp): Promise<void> {
+    expect(await this.#changedBy(bytes, reason)).toEqual([]);
+  }
+
+  /** Expects that nothing changes but what is noted of the release in the namespace's record of keys; returns that note. */
+  async expectHeldBack(bytes: Buffer, reason: RegExp): Promise<unknown> {
+    const before = this.#readSeen();
+    expect(await this.#changedBy(bytes, reason)).toEqual([seenFile]);
+    const { quarantined, ...others } = this.#readSeen();
+    expect(before).toEqual({ ...others, quarantined: before.quarantined });
+    return quarantined;
+  }
+
+  /** The files that are there, gone or other than before. */
+  async #changedBy(bytes: Buffer, reason: RegExp): Promise<readonly string[]> {
     const before = this.#site.snapshot();
     expect(before.size).toBeGreaterThan(2);
     const { status, said } = await this.import(bytes);
     expect(said).toMatch(reason);
     expect(status).toBe(1);
-    expect(this.#site.snapshot()).toEqual(before);
+    const after = this.#site.snapshot();
+    const paths = new Set([...before.keys(), ...after.keys()]);
+    return [...paths].filter((path) => before.get(path) !== after.get(path));
+  }
+
+  #readSeen(): Readonly<Record<string, unknown>> {
+    const text = readFileSync(join(this.#site.directory, seenFile), "utf8");
+    return JSON.parse(text.split("\n")[1] ?? "") as Record<string, unknown>;
   }
 }
 
