@@ -68,9 +68,11 @@ export class OriginRejectsCredentials extends ProvenderError {
 export class OriginAnswerUnusable extends ProvenderError {
   readonly code = "origin-answer";
   readonly url: string;
+  readonly reason: string;
   constructor(url: string, reason: string, options?: ErrorOptions) {
     super(`${url} gave an unusable answer: ${reason}.`, options);
     this.url = url;
+    this.reason = reason;
   }
 }
 

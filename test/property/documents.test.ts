@@ -7,7 +7,8 @@ import {
   OriginAnswerUnusable,
 } from "../../src/errors/index.ts";
 import {
-  parsePackage,
+  bindPackage,
+  parsePackageAnswer,
   parseVersions,
 } from "../../src/origin/registries/registry-answers.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
@@ -153,7 +154,8 @@ it(
       fc.property(distorted(found), (value) => {
         const platform = parsePlatform("linux_amd64");
         const read = runs(
-          () => parsePackage(url, value, platform, name),
+          () =>
+            bindPackage(url, parsePackageAnswer(url, value), platform, name),
           OriginAnswerUnusable,
         );
         if (read === undefined) return;

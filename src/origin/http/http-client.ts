@@ -9,7 +9,7 @@ import {
   tooLarge,
   type Answer,
 } from "./http-answer.ts";
-import { parseJsonText } from "./json-text.ts";
+import type { JsonReading } from "./json-reading.ts";
 import { LargeDocuments } from "./large-documents.ts";
 import { OriginHealth } from "../health/origin-health.ts";
 import {
@@ -45,6 +45,11 @@ export interface HttpClientEvents {
   /** The rest of a cut archive is asked for. */
   readonly onResume: () => void;
 }
+
+const asItIs: JsonReading<unknown> = {
+  read: (_, value) => value,
+  place: undefined,
+};
 
 const unwatched = {
   onSuspended: () => undefined,
@@ -92,13 +97,24 @@ export class HttpClient {
     });
   }
 
-  /** `application/json` with or without parameters, parsed; the value is not yet checked for shape. */
-  async fetchJson(
+  /** `application/json` with or without parameters, parsed on the event loop; the value is not yet checked for shape. */
+  fetchJson(
     url: URL,
     asker: AbortSignal,
-    maxBytes: number = this.#limits.originJson,
+    maxBytes?: number,
     subject?: string,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
+    return this.readJson(url, asker, asItIs, maxBytes, subject);
+  }
+
+  /** Like fetchJson, with what `reading` makes of the value; a large document is read away from the event loop. */
+  async readJson<T>(
+    url: URL,
+    asker: AbortSignal,
+    reading: JsonReading<T>,
+    maxBytes: number = this.#limits.originJson,
+    subject?: string,
+  ): Promise<{ readonly url: URL; readonly value: T }> {
     const question = makeQuestion("application/json", subject, asker);
     const signal = this.#deadline(asker);
     using place = this.#large.place(signal);
@@ -107,7 +123,9 @@ export class HttpClient {
       const bytes = await readWhole(answer, maxBytes, place);
       return { url: answer.url, bytes };
     });
-    return { url: read.url, value: parseJsonText(read.url, read.bytes) };
+    const { threads } = this.#large;
+    const value = await threads.read(read.url, read.bytes, reading, signal);
+    return { url: read.url, value };
   }
 
   /** JSON or no body (204). */

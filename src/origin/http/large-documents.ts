@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { JsonThreads } from "./json-threads.ts";
 
 /** Bytes up to which any number of documents is held at once. */
 const largerThan = 256 * 1024;
@@ -25,8 +26,9 @@ export class DocumentPlace implements Disposable {
   }
 }
 
-/** Few large documents are read at once, because what a registry may send is hundreds of times what it usually does. */
+/** Few large documents are held and read at once, because what a registry may send is hundreds of times what it usually does. */
 export class LargeDocuments {
+  readonly threads = new JsonThreads();
   readonly #limit = pLimit(atOnce);
 
   /** Whoever waits is refused as the signal aborts. */

@@ -7,43 +7,31 @@ import {
 } from "../../address/hash.ts";
 import { parsePlatform, type Platform } from "../../address/platform.ts";
 import { isVersion } from "../../address/version.ts";
+import { readingBy } from "../http/json-reading.ts";
 import {
+  anObject,
+  checkCount,
+  checkHashes,
   checkShape,
+  mostPlatforms,
   resolve,
   unusable,
-  type OriginVersions,
-} from "./registry-answers.ts";
+} from "./answer-shape.ts";
+import type { OriginVersions } from "./registry-answers.ts";
 
 /** What a network mirror says of one package, not yet believed. */
 export interface MirroredArchive {
   readonly platform: Platform;
-  readonly url: URL;
+  /** Absolute; a text, which crosses between threads. */
+  readonly url: string;
   /** Its `zh:`; undefined when only the content is named. */
   readonly sha256: Sha256 | undefined;
   readonly packageHashes: readonly PackageHash[];
 }
 
-/** Publishers have about 15. */
-const mostPlatforms = 256;
-
-/** Counted before each entry is looked at, which takes a hundred times as long. */
-function listNames(url: URL, listed: object, most: number, what: string) {
-  const names = Object.keys(listed);
-  if (names.length > most)
-    throw unusable(url, `it lists more than ${most} ${what}`);
-  return names;
-}
-
-const anObject = z.custom<object>(
-  (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value),
-  "expected an object",
-);
-
 const indexAnswer = z.object({ versions: anObject });
 
 const countedAnswer = z.object({ archives: anObject });
-const mostHashes = 1_000;
 
 const versionAnswer = z.object({
   archives: z.record(
@@ -59,7 +47,8 @@ export function parseMirrorIndex(
   most: number,
 ): OriginVersions {
   const { versions: listed } = checkShape(url, indexAnswer, value);
-  const names = listNames(url, listed, most, "versions");
+  const names = Object.keys(listed);
+  checkCount(url, names.length, most, "versions");
   const versions = names
     .filter(isVersion)
     .map((version) => ({ version, protocols: [], platforms: undefined }));
@@ -75,10 +64,9 @@ export function parseMirrorVersion(
   value: unknown,
 ): readonly MirroredArchive[] {
   const counted = checkShape(url, countedAnswer, value);
-  listNames(url, counted.archives, mostPlatforms, "platforms");
-  for (const archive of Object.values(counted.archives) as unknown[])
-    if (countHashes(archive) > mostHashes)
-      throw unusable(url, `an archive has more than ${mostHashes} hashes`);
+  const listed = Object.values(counted.archives) as unknown[];
+  checkCount(url, listed.length, mostPlatforms, "platforms");
+  for (const archive of listed) checkHashes(url, archive);
   const { archives } = checkShape(url, versionAnswer, value);
   const byName = Object.entries(archives).toSorted(([a], [b]) =>
     a < b ? -1 : 1,
@@ -91,10 +79,8 @@ export function parseMirrorVersion(
   return read;
 }
 
-function countHashes(archive: unknown): number {
-  const { hashes } = (archive ?? {}) as { readonly hashes?: unknown };
-  return Array.isArray(hashes) ? hashes.length : 0;
-}
+export const readMirrorIndex = readingBy(import.meta.url, parseMirrorIndex);
+export const readMirrorVersion = readingBy(import.meta.url, parseMirrorVersion);
 
 function readArchive(
   base: URL,
@@ -107,7 +93,7 @@ function readArchive(
   const packageHashes = readEach(hashes, "h1:", parsePackageHash);
   const isNamed = sha256 !== undefined || packageHashes.length > 0;
   if (!isNamed || digests.size > 1 || platform === undefined) return [];
-  return [{ platform, url: resolve(base, url), sha256, packageHashes }];
+  return [{ platform, url: resolve(base, url).href, sha256, packageHashes }];
 }
 
 function readDigest(hash: string): Sha256 {

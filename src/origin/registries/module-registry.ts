@@ -4,11 +4,12 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { NotFound, OriginAnswerUnusable } from "../../errors/index.ts";
+import { NotFound } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { readingBy } from "../http/json-reading.ts";
+import { checkCount, unusable } from "./answer-shape.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /** Where a registry says that a module is, not yet read; relative locations count from `base`. */
@@ -54,23 +55,13 @@ export class ModuleRegistry {
     signal: AbortSignal,
   ): Promise<readonly Version[]> {
     const subject = formatModuleAddress(address);
+    const reading = readModuleVersions(this.#limits.versions);
     const answer = await this.#ask(address, "versions", signal, (url) =>
       absentOn404(subject, () =>
-        this.#http.fetchJson(url, signal, undefined, subject),
+        this.#http.readJson(url, signal, reading, undefined, subject),
       ),
     );
-    const parsed = versionsAnswer.safeParse(answer.value);
-    if (!parsed.success)
-      throw unusable(answer.url, "it is no list of a module's versions");
-    // The first one is the module that was asked for.
-    const versions = parsed.data.modules[0]?.versions ?? [];
-    if (versions.length > this.#limits.versions)
-      throw unusable(
-        answer.url,
-        `it lists more than ${this.#limits.versions} versions`,
-      );
-    const texts = versions.map(({ version }) => version);
-    return [...new Set(texts.filter(isVersion))];
+    return answer.value;
   }
 
   /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws NotFound. */
@@ -110,6 +101,26 @@ export class ModuleRegistry {
   }
 }
 
+/** Versions of the first module, which is the one that was asked for. */
+export function parseModuleVersions(
+  url: URL,
+  value: unknown,
+  most: number,
+): readonly Version[] {
+  const parsed = versionsAnswer.safeParse(value);
+  if (!parsed.success)
+    throw unusable(url, "it is no list of a module's versions");
+  const versions = parsed.data.modules[0]?.versions ?? [];
+  checkCount(url, versions.length, most, "versions");
+  const texts = versions.map(({ version }) => version);
+  return [...new Set(texts.filter(isVersion))];
+}
+
+export const readModuleVersions = readingBy(
+  import.meta.url,
+  parseModuleVersions,
+);
+
 function readBody({ bytes }: OriginAnswer): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -125,8 +136,4 @@ function readBody({ bytes }: OriginAnswer): string | undefined {
 function readHeader({ headers }: OriginAnswer): string | undefined {
   const value = headers["x-terraform-get"];
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function unusable(url: URL, reason: string): OriginAnswerUnusable {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason);
 }

@@ -8,9 +8,10 @@ import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
 import { NotFound } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
+import type { JsonReading } from "../http/json-reading.ts";
 import {
-  parseMirrorIndex,
-  parseMirrorVersion,
+  readMirrorIndex,
+  readMirrorVersion,
   type MirroredArchive,
 } from "./mirror-answers.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
@@ -56,8 +57,8 @@ export class NetworkMirror implements ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginVersions> {
     const subject = formatProviderAddress(address);
-    const answer = await this.#ask(address, subject, "index.json", signal);
-    return parseMirrorIndex(answer.url, answer.value, this.#limits.versions);
+    const reading = readMirrorIndex(this.#limits.versions);
+    return this.#ask(address, subject, "index.json", reading, signal);
   }
 
   async findPackage(
@@ -110,7 +111,7 @@ export class NetworkMirror implements ProviderOrigin {
     const archives = await this.#listArchives(address, version, signal);
     const { url, packageHashes } = pick(address, version, platform, archives);
     const subject = formatProviderAddress(address);
-    const archive = await this.#http.openArchive(url, signal, subject);
+    const archive = await this.#http.openArchive(new URL(url), signal, subject);
     return { ...archive, packageHashes };
   }
 
@@ -122,8 +123,8 @@ export class NetworkMirror implements ProviderOrigin {
   ): Promise<readonly MirroredArchive[]> {
     const subject = `${formatProviderAddress(address)} ${version}`;
     const name = `${version}.json`;
-    const answer = await this.#ask(address, subject, name, signal);
-    const archives = parseMirrorVersion(answer.url, answer.value);
+    const reading = readMirrorVersion();
+    const archives = await this.#ask(address, subject, name, reading, signal);
     const release = { provider: address, version };
     return Promise.all(
       archives.map(async (archive) => {
@@ -137,18 +138,20 @@ export class NetworkMirror implements ProviderOrigin {
   }
 
   /** A document of one provider; `subject` names what it speaks of. */
-  #ask(
+  async #ask<T>(
     address: ProviderAddress,
     subject: string,
     name: string,
+    reading: JsonReading<T>,
     signal: AbortSignal,
-  ) {
+  ): Promise<T> {
     const provider = formatProviderAddress(address);
     const url = new URL(`${provider}/${name}`, this.#base);
     const { originJson } = this.#limits;
-    return absentOn404(subject, () =>
-      this.#http.fetchJson(url, signal, originJson, provider),
+    const answer = await absentOn404(subject, () =>
+      this.#http.readJson(url, signal, reading, originJson, provider),
     );
+    return answer.value;
   }
 }
 
@@ -183,7 +186,7 @@ function asPackage(
     .map((one) => `${one.sha256}  ${nameOf(one)}\n`);
   return {
     filename: nameOf(found),
-    downloadUrl: found.url,
+    downloadUrl: new URL(found.url),
     shasum: found.sha256,
     checksums: { kind: "reported", document: Buffer.from(lines.join("")) },
     signingKeys: [],

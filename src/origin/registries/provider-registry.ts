@@ -10,8 +10,9 @@ import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import {
-  parsePackage,
-  parseVersions,
+  bindPackage,
+  readPackageAnswer,
+  readVersions,
   type OriginPackage,
   type OriginVersions,
 } from "./registry-answers.ts";
@@ -57,14 +58,15 @@ export class ProviderRegistry implements ProviderOrigin {
     const path = `${address.namespace}/${address.type}/versions`;
     const subject = formatProviderAddress(address);
     const answer = await absentOn404(subject, () =>
-      this.#http.fetchJson(
+      this.#http.readJson(
         new URL(path, base),
         signal,
+        readVersions(this.#limits.versions),
         this.#limits.originJson,
         subject,
       ),
     );
-    return parseVersions(answer.url, answer.value, this.#limits.versions);
+    return answer.value;
   }
 
   /** "Find a Provider Package"; throws NotFound when the registry says so. */
@@ -78,15 +80,16 @@ export class ProviderRegistry implements ProviderOrigin {
     const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
     const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
     const answer = await absentOn404(subject, () =>
-      this.#http.fetchJson(
+      this.#http.readJson(
         new URL(path, base),
         signal,
+        readPackageAnswer(),
         this.#packageJson(),
         formatProviderAddress(address),
       ),
     );
     const filename = formatArchiveName(address, version, platform);
-    return parsePackage(answer.url, answer.value, platform, filename);
+    return bindPackage(answer.url, answer.value, platform, filename);
   }
 
   /** Asks for the common platforms first. */

@@ -5,14 +5,19 @@ import {
   type PackageHash,
   type Sha256,
 } from "../../address/hash.ts";
-import {
-  formatPlatform,
-  parsePlatform,
-  type Platform,
-} from "../../address/platform.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { readingBy } from "../http/json-reading.ts";
+import {
+  anObject,
+  checkCount,
+  checkHashes,
+  checkShape,
+  mostPlatforms,
+  resolve,
+  unusable,
+} from "./answer-shape.ts";
+import { SharedLists } from "./shared-lists.ts";
 
 /** One version in a registry's list; `platforms` is undefined when the registry does not say. */
 export interface OriginVersion {
@@ -116,39 +121,64 @@ const packageAnswer = z.object({
     .nullish(),
 });
 
+/** What is counted before each of it is looked at, which takes a hundred times as long. */
+const counted = z.object({
+  packages: anObject.nullish(),
+  signing_keys: z
+    .object({ gpg_public_keys: z.array(z.unknown()).nullish() })
+    .nullish(),
+});
+
+/** Of a release. */
+const mostKeys = 1_000;
+const mostWarnings = 100;
+
 /** Versions that are not semantic versions are left out, as clients do; a repeated one counts once. */
 export function parseVersions(
   url: URL,
   value: unknown,
   most: number,
 ): OriginVersions {
-  // Counted first, because each one takes its time to be looked at.
   const { versions: listed } = (value ?? {}) as { versions?: unknown };
-  if (Array.isArray(listed) && listed.length > most)
-    throw unusable(url, `it lists more than ${most} versions`);
+  if (Array.isArray(listed)) checkCount(url, listed.length, most, "versions");
   const answer = checkShape(url, versionsAnswer, value);
+  const warnings = answer.warnings ?? [];
+  checkCount(url, warnings.length, mostWarnings, "warnings");
+  const lists = new SharedLists(url);
   const versions = new Map<string, OriginVersion>();
   for (const { version, protocols, platforms } of answer.versions)
     if (isVersion(version) && !versions.has(version))
       versions.set(version, {
         version,
-        protocols: protocols ?? [],
-        platforms: readPlatforms(platforms),
+        protocols: lists.protocols(protocols ?? []),
+        platforms: lists.platforms(platforms ?? []),
       });
-  return {
-    versions: [...versions.values()],
-    warnings: answer.warnings ?? [],
-  };
+  return { versions: [...versions.values()], warnings };
 }
 
+export const readVersions = readingBy(import.meta.url, parseVersions);
+
+/** "Find a Provider Package" as the registry wrote it, its shape checked. */
+export type PackageAnswer = z.infer<typeof packageAnswer>;
+
+export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
+  const { packages, signing_keys: held } = checkShape(url, counted, value);
+  const reported = Object.values(packages ?? {}) as unknown[];
+  checkCount(url, reported.length, mostPlatforms, "platforms");
+  for (const one of reported) checkHashes(url, one);
+  checkCount(url, held?.gpg_public_keys?.length ?? 0, mostKeys, "keys");
+  return checkShape(url, packageAnswer, value);
+}
+
+export const readPackageAnswer = readingBy(import.meta.url, parsePackageAnswer);
+
 /** Throws OriginAnswerUnusable unless the answer is for exactly this platform and file name. */
-export function parsePackage(
+export function bindPackage(
   url: URL,
-  value: unknown,
+  answer: PackageAnswer,
   platform: Platform,
   filename: string,
 ): OriginPackage {
-  const answer = checkShape(url, packageAnswer, value);
   expectSame(url, "platform", formatPlatform(platform), formatPlatform(answer));
   expectSame(url, "filename", filename, answer.filename);
   const keys = answer.signing_keys?.gpg_public_keys ?? [];
@@ -176,7 +206,7 @@ export function parsePackage(
 }
 
 function readReported(
-  packages: NonNullable<z.infer<typeof packageAnswer>["packages"]>,
+  packages: NonNullable<PackageAnswer["packages"]>,
 ): ReadonlyMap<string, ReportedPackage> {
   return new Map(
     Object.entries(packages).map(([platform, reported]) => [
@@ -187,22 +217,6 @@ function readReported(
       },
     ]),
   );
-}
-
-/** An empty list, or one of which nothing can be read, says as little as none. */
-function readPlatforms(
-  platforms: readonly Platform[] | null | undefined,
-): readonly Platform[] | undefined {
-  const readable = (platforms ?? []).flatMap(readPlatform);
-  return readable.length === 0 ? undefined : readable;
-}
-
-function readPlatform(platform: Platform): readonly Platform[] {
-  try {
-    return [parsePlatform(formatPlatform(platform))];
-  } catch {
-    return [];
-  }
 }
 
 function readPackageHash(text: string): readonly PackageHash[] {
@@ -221,31 +235,7 @@ function readDigest(url: URL, text: string): Sha256 {
   }
 }
 
-export function resolve(url: URL, reference: string): URL {
-  const resolved = URL.parse(reference, url.href);
-  if (resolved === null) throw unusable(url, "it holds an unusable URL");
-  return resolved;
-}
-
 function expectSame(url: URL, what: string, expected: string, got: string) {
   if (got !== expected)
     throw unusable(url, `its ${what} is "${got}", expected "${expected}"`);
-}
-
-export function checkShape<T>(
-  url: URL,
-  shape: z.ZodType<T>,
-  value: unknown,
-): T {
-  const parsed = shape.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw unusable(
-    url,
-    `at "${issue?.path.join(".") ?? ""}": ${issue?.message ?? "wrong shape"}`,
-  );
-}
-
-export function unusable(url: URL, reason: string, cause?: unknown) {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason, { cause });
 }

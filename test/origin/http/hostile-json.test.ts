@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { OriginAnswerUnusable } from "../../../src/errors/index.ts";
 import { parseJsonText } from "../../../src/origin/http/json-text.ts";
 import {
-  parsePackage,
+  bindPackage,
+  parsePackageAnswer,
   parseVersions,
 } from "../../../src/origin/registries/registry-answers.ts";
 import { createAuthority } from "../../fakes/authority.ts";
@@ -98,7 +99,12 @@ describe("the key __proto__", () => {
       "download_url":"a","shasums_url":"b","shasum":"${"a".repeat(64)}",
       "__proto__":${hostile},"constructor":{"prototype":${hostile}},
       "packages":{"__proto__":${hostile},"constructor":${hostile}}}`;
-    const found = parsePackage(url, parse(text), linux, filename);
+    const found = bindPackage(
+      url,
+      parsePackageAnswer(url, parse(text)),
+      linux,
+      filename,
+    );
     expect(found.reported.get("linux_amd64")).toBeUndefined();
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(Object.getPrototypeOf(found)).toBe(Object.prototype);

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** Of a release; publishers have about 15. */
+export const mostPlatforms = 256;
+/** Of an archive, which has one of each scheme. */
+const mostHashes = 64;
+
+export const anObject = z.custom<object>(
+  (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value),
+  "expected an object",
+);
+
+export function checkShape<T>(
+  url: URL,
+  shape: z.ZodType<T>,
+  value: unknown,
+): T {
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw unusable(
+    url,
+    `at "${issue?.path.join(".") ?? ""}": ${issue?.message ?? "wrong shape"}`,
+  );
+}
+
+export function unusable(url: URL, reason: string, cause?: unknown) {
+  return new OriginAnswerUnusable(formatPublicUrl(url), reason, { cause });
+}
+
+export function resolve(url: URL, reference: string): URL {
+  const resolved = URL.parse(reference, url.href);
+  if (resolved === null) throw unusable(url, "it holds an unusable URL");
+  return resolved;
+}
+
+/** Throws OriginAnswerUnusable for more than `most`. */
+export function checkCount(
+  url: URL,
+  count: number,
+  most: number,
+  what: string,
+): void {
+  if (count > most) throw unusable(url, `it lists more than ${most} ${what}`);
+}
+
+/** Counts the hashes of an archive whose shape is not yet known. */
+export function checkHashes(url: URL, archive: unknown): void {
+  const { hashes } = (archive ?? {}) as { readonly hashes?: unknown };
+  const count = Array.isArray(hashes) ? hashes.length : 0;
+  checkCount(url, count, mostHashes, "hashes of an archive");
+}

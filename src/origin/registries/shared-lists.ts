@@ -1,0 +1,57 @@
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../address/platform.ts";
+import { checkCount } from "./answer-shape.ts";
+
+/** Of a version; there are six. */
+const mostProtocols = 16;
+/** Of a provider, all versions together. */
+const mostPlatforms = 1_000;
+
+/** Equal lists of versions are one, so that a long answer is small once it is read. */
+export class SharedLists {
+  readonly #url: URL;
+  readonly #platforms = new Map<string, readonly Platform[]>();
+  readonly #protocols = new Map<string, readonly string[]>();
+  readonly #lists = new Map<string, readonly Platform[]>();
+
+  constructor(url: URL) {
+    this.#url = url;
+  }
+
+  protocols(listed: readonly string[]): readonly string[] {
+    checkCount(this.#url, listed.length, mostProtocols, "protocols");
+    return once(this.#protocols, JSON.stringify(listed), () => listed);
+  }
+
+  /** An empty list, or one of which nothing can be read, says as little as none. */
+  platforms(listed: readonly Platform[]): readonly Platform[] | undefined {
+    const names = listed.map(formatPlatform);
+    const readable = once(this.#lists, names.join(), () =>
+      names.flatMap((name) => this.#read(name)),
+    );
+    return readable.length === 0 ? undefined : readable;
+  }
+
+  #read(name: string): readonly Platform[] {
+    const read = once(this.#platforms, name, () => readPlatform(name));
+    checkCount(this.#url, this.#platforms.size, mostPlatforms, "platforms");
+    return read;
+  }
+}
+
+function once<T>(kept: Map<string, T>, key: string, make: () => T): T {
+  const known = kept.get(key) ?? make();
+  kept.set(key, known);
+  return known;
+}
+
+function readPlatform(name: string): readonly Platform[] {
+  try {
+    return [parsePlatform(name)];
+  } catch {
+    return [];
+  }
+}
