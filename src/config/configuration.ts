@@ -72,6 +72,8 @@ export interface OriginConfiguration {
   readonly token: OriginToken | undefined;
   readonly signatures: "required" | "when-published" | "off";
   readonly verification: "terraform" | "opentofu" | "enforce" | "strict";
+  /** Whether clients are told an h1 that the origin reports and nobody signs. */
+  readonly reportedHashes: "publish" | "withhold";
   readonly allowPrivateAddresses: boolean;
 }
 

@@ -113,6 +113,7 @@ function plainOrigin(origin: OriginConfiguration) {
     ...(token && { token: plainToken(token.source) }),
     signatures: origin.signatures,
     verification: origin.verification,
+    reportedHashes: origin.reportedHashes,
     allowPrivateAddresses: origin.allowPrivateAddresses,
   };
 }

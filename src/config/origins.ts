@@ -67,6 +67,7 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
       choice("terraform", "opentofu", "enforce", "strict"),
       "terraform",
     ),
+    reportedHashes: withDefault(choice("publish", "withhold"), "publish"),
     allowPrivateAddresses: withDefault(flag, false),
   });
 }
@@ -111,6 +112,7 @@ function addOrigin(
     token: written.token,
     signatures: written.signatures,
     verification: written.verification,
+    reportedHashes: written.reportedHashes,
     allowPrivateAddresses: written.allowPrivateAddresses,
   });
 }

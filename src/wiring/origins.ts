@@ -34,7 +34,9 @@ export function wireOrigins(
       const registry = wireProviders(origin, client, configuration, knowing);
       const policy = signaturePolicyOf(origin);
       const { clock } = knowing;
-      return [[hostname, { registry, policy, judge, clock }]];
+      const { reportedHashes } = origin;
+      const wired = { registry, policy, judge, clock, reportedHashes };
+      return [[hostname, wired]];
     }),
   );
 }

@@ -33,6 +33,7 @@ describe("origins", () => {
       token: undefined,
       signatures: "required",
       verification: "terraform",
+      reportedHashes: "publish",
       allowPrivateAddresses: false,
     });
   });
@@ -46,13 +47,14 @@ describe("origins", () => {
 
   it("have what is written", () => {
     const written = origin(
-      "{ url: 'https://registry.internal:8443/path', signatures: off, verification: strict, allowPrivateAddresses: true }",
+      "{ url: 'https://registry.internal:8443/path', signatures: off, verification: strict, reportedHashes: withhold, allowPrivateAddresses: true }",
     );
     expect(written?.url.href).toBe("https://registry.internal:8443/path/");
     expect(written).toMatchObject({
       urlConfigured: true,
       signatures: "off",
       verification: "strict",
+      reportedHashes: "withhold",
       allowPrivateAddresses: true,
     });
   });

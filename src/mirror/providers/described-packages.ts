@@ -8,6 +8,11 @@ import {
   type DescriptionParts,
   type MirroredPackage,
 } from "./package-description.ts";
+import type { ProviderCatalog } from "./provider-catalog.ts";
+
+type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms"> & {
+  readonly catalog: Pick<ProviderCatalog, "originOf">;
+};
 
 interface Described {
   readonly packages: Promise<readonly MirroredPackage[]>;
@@ -21,10 +26,10 @@ const keptFor = 1_000;
 
 /** What clients are told of a release's packages: looked up on the disk once a second at most, however many ask. */
 export class DescribedPackages {
-  readonly #parts: DescriptionParts;
+  readonly #parts: DescribedPackagesParts;
   readonly #kept = new WeakMap<Release, Described>();
 
-  constructor(parts: DescriptionParts) {
+  constructor(parts: DescribedPackagesParts) {
     this.#parts = parts;
   }
 
@@ -47,13 +52,16 @@ export class DescribedPackages {
     address: ReleaseAddress,
     release: Release,
   ): Promise<readonly MirroredPackage[]> {
+    const { hashes, alarms, catalog } = this.#parts;
+    const { reportedHashes } = catalog.originOf(address.provider);
+    const parts = { hashes, alarms, reportedHashes };
     const described = await Promise.all(
       [...release.packages].map(([name, found]) =>
-        describePackage(this.#parts, release, name, found),
+        describePackage(parts, release, name, found),
       ),
     );
     const unnamed = listUnnamed(address, release).map(
-      ({ packageHashes: hashes, ...one }) => ({ ...one, hashes }),
+      ({ packageHashes, ...one }) => ({ ...one, hashes: packageHashes }),
     );
     return [...described, ...unnamed].toSorted((a, b) =>
       a.filename < b.filename ? -1 : 1,

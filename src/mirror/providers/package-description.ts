@@ -1,6 +1,7 @@
 import { formatArchiveHash, type PackageHash } from "../../address/hash.ts";
 import type { Platform } from "../../address/platform.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
+import type { ReleaseOrigin } from "../releases/fetch.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { Release, ReleasePackage } from "../releases/release.ts";
 
@@ -16,11 +17,12 @@ export interface MirroredPackage {
 export interface DescriptionParts {
   readonly hashes: PackageHashes;
   readonly alarms: Alarms;
+  readonly reportedHashes: ReleaseOrigin["reportedHashes"];
 }
 
-/** The h1 is the mirror's own where the archive is stored, and what the registry reports where it is not. */
+/** The h1 is the mirror's own where the archive is stored; where it is not, what the registry reports, unless that is withheld. */
 export async function describePackage(
-  { hashes, alarms }: DescriptionParts,
+  { hashes, alarms, reportedHashes }: DescriptionParts,
   release: Release,
   name: string,
   { platform, filename, sha256 }: ReleasePackage,
@@ -33,7 +35,8 @@ export async function describePackage(
       reported,
       computed,
     });
-  const packageHashes = computed === undefined ? reported : [computed];
+  const published = reportedHashes === "publish" ? reported : [];
+  const packageHashes = computed === undefined ? published : [computed];
   return {
     platform,
     filename,

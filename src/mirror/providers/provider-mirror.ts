@@ -27,6 +27,7 @@ import {
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
+  type UnnamedPackage,
 } from "../releases/release.ts";
 import { limitVersions, type VersionList } from "../releases/version-list.ts";
 import { VersionListing } from "./version-listing.ts";
@@ -131,12 +132,13 @@ export class ProviderMirror {
   ): Promise<Answer<ReleasePackage>> {
     const answer = await this.findRelease(address);
     const name = formatPlatform(platform);
-    const isUnnamed = listUnnamed(address, answer.value).some(
+    const unnamed = listUnnamed(address, answer.value).find(
       (one) => formatPlatform(one.platform) === name,
     );
-    const release = isUnnamed
-      ? await this.#nameArchive(address, platform)
-      : answer.value;
+    const release =
+      unnamed === undefined
+        ? answer.value
+        : await this.#nameArchive(address, unnamed);
     return { ...answer, value: packageOf(address, release, platform) };
   }
 
@@ -230,12 +232,12 @@ export class ProviderMirror {
 
   async #nameArchive(
     address: ReleaseAddress,
-    platform: Platform,
+    { platform, packageHashes }: UnnamedPackage,
   ): Promise<Release> {
     const { catalog, offline, learnt } = this.#parts;
     if (offline) throw new NotStored(formatRelease(address));
     const { registry } = catalog.originOf(address.provider);
-    await learnt.learn(address, platform, registry);
+    await learnt.learn(address, platform, registry, packageHashes);
     return (await catalog.findRelease(address, { anew: true })).value;
   }
 

@@ -138,10 +138,25 @@ async function findFall(
 }
 
 function isConflict(known: Release, offered: Release): boolean {
-  return [...known.packages].some(([platform, { sha256 }]) => {
-    const now = offered.packages.get(platform)?.sha256;
-    return now !== undefined && now !== sha256;
+  return [...offered.packages].some(([platform, { sha256 }]) => {
+    const before = known.packages.get(platform)?.sha256;
+    return before === undefined
+      ? isOtherContent(platform, known, offered)
+      : before !== sha256;
   });
+}
+
+/** True for an archive that a network mirror had named by its h1 alone, which was another one than it tells now. */
+function isOtherContent(
+  platform: string,
+  known: Release,
+  offered: Release,
+): boolean {
+  if (known.proof.source === "registry") return false;
+  const before = known.reported.get(platform)?.packageHashes ?? [];
+  const now = offered.reported.get(platform)?.packageHashes ?? [];
+  const differs = !before.some((hash) => now.includes(hash));
+  return before.length > 0 && now.length > 0 && differs;
 }
 
 /** The first package that was seen with another digest before; `first` is by file name. */

@@ -27,9 +27,12 @@ import {
   type ReleaseAddress,
   type ReleasePackage,
 } from "./release.ts";
+import { continueReports } from "./reported-hashes.ts";
 
 /** One origin and how its releases are judged. */
 export interface ReleaseOrigin {
+  /** Whether clients are told what it reports beside its checksums, which nobody signs. */
+  readonly reportedHashes: "publish" | "withhold";
   readonly registry: ProviderOrigin;
   readonly policy: SignaturePolicy;
   readonly judge: SignatureJudge;
@@ -59,7 +62,11 @@ export async function fetchRelease(
   const { reported, keyLabels } = found;
   if (known !== undefined && confirms(found, offered, known, origin.policy))
     return {
-      release: { ...known, reported, keyLabels },
+      release: {
+        ...known,
+        reported: continueReports(known, known, reported),
+        keyLabels,
+      },
       change: { kind: "none" },
     };
   const believe = () => believeOffer(origin, address, found, offered, signal);
@@ -71,7 +78,18 @@ export async function fetchRelease(
     standing,
   };
   const offer = await asOffer(believe);
-  return reconcile(address, known, offer, found.signingKeys, context);
+  const continuity = await reconcile(
+    address,
+    known,
+    offer,
+    found.signingKeys,
+    context,
+  );
+  // What is said of a content that is not served is no news of the one that is.
+  if (continuity.change.kind === "replaced") return continuity;
+  const { release } = continuity;
+  const continued = continueReports(known, release, reported);
+  return { ...continuity, release: { ...release, reported: continued } };
 }
 
 /**

@@ -65,11 +65,12 @@ export class LearntDigests {
       : undefined;
   }
 
-  /** Once however many ask. Throws PackageHashWrong and the origin's failures. */
+  /** Once however many ask, and only for an h1 that was told `first`. Throws PackageHashWrong and the origin's failures. */
   async learn(
     address: ReleaseAddress,
     platform: Platform,
     origin: ProviderOrigin,
+    first: readonly PackageHash[],
   ): Promise<void> {
     const key = recordKey(address, platform);
     const name = key.join("/");
@@ -87,12 +88,15 @@ export class LearntDigests {
       );
       const { sha256, isNew } = await this.#store(archive);
       const packageHash = await this.#hashes.wait(sha256);
-      const { packageHashes } = archive;
-      if (packageHash === undefined || !packageHashes.includes(packageHash)) {
+      const lists = [archive.packageHashes, first];
+      const refusing = lists.find(
+        (list) => !list.some((h1) => h1 === packageHash),
+      );
+      if (packageHash === undefined || refusing !== undefined) {
         // Nobody vouches for it.
         if (isNew) await this.#blobs.delete(sha256);
         const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
-        throw new PackageHashWrong(subject, packageHashes, packageHash);
+        throw new PackageHashWrong(subject, refusing ?? first, packageHash);
       }
       // The first bytes of an h1 are the ones that count.
       await this.#records.change(key, readBody, (before) =>

@@ -38,6 +38,7 @@ const releaseShape = z.object({
       platform: z.string(),
       packageHashes: z.array(z.string().transform(parsePackageHash)),
       size: z.number().nullable(),
+      offered: z.array(z.string().transform(parsePackageHash)).optional(),
     }),
   ),
   // Records of earlier versions have none.
@@ -130,9 +131,9 @@ export function writeReleaseBody(
     platforms: [...packages.values()].map(({ platform }) =>
       formatPlatform(platform),
     ),
-    reported: [...reported].map(([platform, { packageHashes, size }]) => ({
+    reported: [...reported].map(([platform, { size, ...hashes }]) => ({
       platform,
-      packageHashes,
+      ...hashes,
       size: size ?? null,
     })),
     keyLabels,
@@ -163,9 +164,9 @@ export function readReported(
   reported: RecordedRelease["reported"],
 ): Release["reported"] {
   return new Map(
-    reported.map(({ platform, packageHashes, size }) => [
+    reported.map(({ platform, size, ...hashes }) => [
       platform,
-      { packageHashes, size: size ?? undefined },
+      { ...hashes, size: size ?? undefined },
     ]),
   );
 }

@@ -15,10 +15,8 @@ import type { PackageHash } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
 import { ChecksumsMalformed, NotFound } from "../../errors/index.ts";
 import type { ProofSource } from "../../origin/registries/provider-origin.ts";
-import type {
-  KeyLabel,
-  ReportedPackage,
-} from "../../origin/registries/registry-answers.ts";
+import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import type { Reports } from "./reported-hashes.ts";
 import type { SignatureProfile } from "../../verification/openpgp/signature.ts";
 import {
   findTrustedDigest,
@@ -60,8 +58,8 @@ export interface Release {
   readonly firstSeen: Date;
   /** By OS_ARCH: what was signed and the registry offers. */
   readonly packages: ReadonlyMap<string, ReleasePackage>;
-  /** By OS_ARCH: what the registry says and nobody signs. */
-  readonly reported: ReadonlyMap<string, ReportedPackage>;
+  /** By OS_ARCH: what the registry said first and nobody signs. */
+  readonly reported: Reports;
   /** One for each of the proof's keys, or none at all where they were not kept. */
   readonly keyLabels: readonly KeyLabel[];
 }

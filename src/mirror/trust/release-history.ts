@@ -24,6 +24,7 @@ import {
   type Release,
   type ReleaseAddress,
 } from "../releases/release.ts";
+import { listChangedReports } from "../releases/reported-hashes.ts";
 import type { TrustLedger } from "./ledger.ts";
 
 interface HistoryParts {
@@ -78,11 +79,25 @@ export class ReleaseHistory {
     if (change.kind === "resigned")
       await this.#noteResigned(address, release, change.before);
     if (change.kind === "replaced") await this.#noteReplaced(address, change);
+    if (known !== undefined) this.#alarmOfReports(address, known, release);
     await this.#forget(address, {
       replaced: change.kind !== "replaced",
       fallen: fallen === undefined,
     });
     if (fallen !== undefined) await this.#noteFallen(address, fallen);
+  }
+
+  /** Of what the origin reports beside its checksums; each change once. */
+  #alarmOfReports(
+    address: ReleaseAddress,
+    known: Release,
+    { reported }: Release,
+  ): void {
+    for (const changed of listChangedReports(known.reported, reported))
+      this.#parts.alarms.raise("package-hash-conflict", {
+        ...factsOf(address),
+        ...changed,
+      });
   }
 
   /** The origin offers the believed content again, or its keys let it stand again. */
