@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { deflateSync, gunzipSync } from "node:zlib";
 import type { GitBackend } from "./module-registry.ts";
@@ -65,7 +66,12 @@ export function packOf(objects: readonly PackObject[]): Buffer {
 }
 
 /** A server of one commit, which sends this pack to everybody. */
-export function packBackend(commit: PackObject, pack: Buffer): GitBackend {
+export function packBackend(
+  commit: PackObject,
+  pack: Buffer,
+  send: (response: ServerResponse, bytes: Buffer) => void = (to, bytes) =>
+    to.end(bytes),
+): GitBackend {
   const id = gitId(commit);
   const can = "shallow allow-reachable-sha1-in-want ofs-delta";
   return async (request, response) => {
@@ -86,7 +92,7 @@ export function packBackend(commit: PackObject, pack: Buffer): GitBackend {
       if (text.includes("deepen "))
         response.write(`${line(`shallow ${id}`)}0000`);
       response.write(line("NAK\n"));
-      response.end(pack);
+      send(response, pack);
     }
     await once(response, "close");
   };

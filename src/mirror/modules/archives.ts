@@ -35,6 +35,8 @@ export interface OpenedModule {
   readonly size: number | undefined;
   /** What a git source was packed from. */
   readonly commit: string | undefined;
+  /** Lets go of what it comes from, also where nothing of the body was read. */
+  readonly close: () => Promise<void>;
 }
 
 /** How a missing archive is fetched; it takes of the share of its origin, of its namespace and of its host. */
@@ -168,8 +170,9 @@ export class ModuleArchives {
     turn.noteHost(start.host);
     const spool = await this.#parts.blobs.createSpool();
     let room: Room | undefined;
+    let opened: OpenedModule | undefined;
     try {
-      const opened = await start.open(turn.signal);
+      opened = await start.open(turn.signal);
       const { size, commit } = opened;
       room = await this.#reserve(size, spool);
       const steps = { room, proceed: () => turn.proceed() };
@@ -182,6 +185,7 @@ export class ModuleArchives {
       throw error;
     } finally {
       room?.release();
+      await opened?.close();
       await spool.release();
     }
   }

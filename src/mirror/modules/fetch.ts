@@ -94,8 +94,14 @@ export function startOf(
       hostname,
       host: source.url.host,
       open: async (signal) => {
-        const opened = await sources.openArchive(source, name, signal);
-        return { ...opened, commit: undefined };
+        const ending = new AbortController();
+        const either = AbortSignal.any([signal, ending.signal]);
+        const opened = await sources.openArchive(source, name, either);
+        const close = () => {
+          ending.abort();
+          return Promise.resolve();
+        };
+        return { ...opened, commit: undefined, close };
       },
     };
   return {
@@ -107,7 +113,8 @@ export function startOf(
     open: async (signal) => {
       const checkout = await sources.fetchCommit(source, commit, signal);
       const body = packing.pack(name, checkout);
-      return { body, size: undefined, commit: checkout.commit };
+      const close = () => checkout.close();
+      return { body, size: undefined, commit: checkout.commit, close };
     },
   };
 }

@@ -40,23 +40,19 @@ export class PackThreads {
     this.#pool.on("error", () => undefined);
   }
 
-  /** A tar.gz; closes the checkout. Throws ModuleArchiveRefused, OriginTimedOut, and NotPackable for submodules, which only a checkout has. */
+  /** A tar.gz. Throws ModuleArchiveRefused, OriginTimedOut, and NotPackable for submodules, which only a checkout has. */
   async *pack(
     module: string,
     checkout: GitCheckout,
   ): AsyncGenerator<Uint8Array> {
     const { repository, commit } = checkout;
     const file = join(repository.folder, "archive.tar.gz");
-    try {
-      const task = { repository, commit, limits: this.#limits, file };
-      const answer = await this.#run(module, task, checkout.signal);
-      if (answer === "submodules") throw new NotPackable("git with submodules");
-      if (answer !== "packed")
-        throw new ModuleArchiveRefused(module, answer.refused);
-      yield* createReadStream(file) as AsyncIterable<Uint8Array>;
-    } finally {
-      await checkout.close();
-    }
+    const task = { repository, commit, limits: this.#limits, file };
+    const answer = await this.#run(module, task, checkout.signal);
+    if (answer === "submodules") throw new NotPackable("git with submodules");
+    if (answer !== "packed")
+      throw new ModuleArchiveRefused(module, answer.refused);
+    yield* createReadStream(file) as AsyncIterable<Uint8Array>;
   }
 
   /** Ends the threads; what waits or is under way rejects. */

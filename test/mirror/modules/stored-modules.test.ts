@@ -1,0 +1,213 @@
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  blobOf,
+  commitOf,
+  gitId,
+  packBackend,
+  packOf,
+  treeOf,
+} from "../../fakes/git-pack.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
+import type { GitBackend } from "../../fakes/module-registry.ts";
+import {
+  scratch,
+  type Answer,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import {
+  codeOf,
+  countFiles,
+  getArchive,
+  locate,
+  makeModuleScene,
+  withMirror,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+
+const MiB = 2 ** 20;
+const maxSize = 2.5 * MiB;
+
+/** The size of an origin's archive in MiB, and how it is sent. */
+type Place = readonly [
+  kind: "announced" | "endless" | "open" | "git",
+  size: number,
+];
+
+let scene: ModuleScene;
+let open: GitBackend;
+let published = 0;
+
+beforeAll(async () => {
+  scene = await makeModuleScene((request, response) => {
+    const [, kind = "", size = ""] =
+      /^\/git\/(\w+)-([\d.]+)-/.exec(request.url ?? "") ?? [];
+    if (kind === "open") return open(request, response);
+    const send = kind === "git" ? sendPack : sendUnannounced;
+    return send(Number(size))(request, response);
+  });
+});
+
+afterAll(() => scene.origin.stop());
+
+const textOf = (size: number) => randomBytes(size * MiB).toString("base64");
+
+function sendPack(size: number): GitBackend {
+  const file = blobOf(cached(`git ${size}`, () => randomBytes(size * MiB)));
+  const tree = treeOf([["100644 main.tf", gitId(file)]]);
+  const commit = commitOf(tree);
+  return packBackend(commit, packOf([commit, tree, file]));
+}
+
+function sendUnannounced(size: number): GitBackend {
+  return async (_, response) => {
+    response.write(randomBytes(size * MiB));
+    response.end();
+    await once(response, "close");
+  };
+}
+
+const made = new Map<string, Buffer>();
+
+/** A repository is the same each time that it is asked for. */
+function cached(name: string, make: () => Buffer): Buffer {
+  const bytes = made.get(name) ?? make();
+  made.set(name, bytes);
+  return bytes;
+}
+
+/** The module's name. */
+async function publish([kind, size]: Place): Promise<string> {
+  const module = `m${published++}`;
+  const place = `${scene.origin.url}git/${kind}-${size}-${module}`;
+  if (kind === "announced")
+    scene.origin.serve(
+      `/git/${kind}-${size}-${module}.tar.gz`,
+      await tarGz([["main.tf", textOf(size)]]),
+    );
+  const location = kind === "git" ? `git::${place}` : `${place}.tar.gz`;
+  scene.origin.publish(`acme/${module}/aws`, "1.0.0", location);
+  return module;
+}
+
+/** The bytes of each stored archive, by its digest. */
+function readStored({ directory }: RunningMirror): ReadonlyMap<string, number> {
+  const blobs = join(directory, "blobs");
+  const found = readdirSync(blobs, { recursive: true, withFileTypes: true });
+  return new Map(
+    found
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => [
+        name,
+        statSync(join(parentPath, name)).size,
+      ]),
+  );
+}
+
+function sumOf(mirror: RunningMirror): number {
+  return [...readStored(mirror).values()].reduce((sum, size) => sum + size, 0);
+}
+
+const sha256 = ({ body }: Answer) =>
+  createHash("sha256").update(body).digest("hex");
+
+async function withStorage(
+  bounds: Readonly<Record<string, number>>,
+  use: (mirror: RunningMirror) => Promise<void>,
+): Promise<void> {
+  const directory = scratch("store");
+  const storage = { directory, ...bounds };
+  await withMirror({ directory, config: scene.configOf({ storage }) }, use);
+}
+
+async function expectFull(
+  mirror: RunningMirror,
+  module: string,
+): Promise<void> {
+  for (const ask of [locate, getArchive]) {
+    const answer = await ask(mirror, module);
+    expect(answer.status).toBe(503);
+    expect(codeOf(answer)).toBe("store-full");
+  }
+  expect(await countFiles(mirror, "staging")).toBe(0);
+}
+
+describe("modules under storage.maxSize", () => {
+  const within = (use: (mirror: RunningMirror) => Promise<void>) =>
+    withStorage({ maxSize, minFree: 0 }, use);
+
+  it.each<Place[0]>(["announced", "git"])(
+    "(%s) push out the least recently used ones",
+    async (kind) => {
+      await within(async (mirror) => {
+        const names = [
+          await publish([kind, 0.5]),
+          await publish([kind, 0.6]),
+          await publish([kind, 0.7]),
+        ];
+        const kept: string[] = [];
+        for (const module of names)
+          kept.push(sha256(await getArchive(mirror, module)));
+        expect([...readStored(mirror).keys()].toSorted()).toEqual(
+          kept.toSorted(),
+        );
+        const [first = "", second = ""] = kept;
+        await getArchive(mirror, names[0] ?? "");
+        const last = await getArchive(mirror, await publish([kind, 0.9]));
+        expect(last.status).toBe(200);
+        const stored = readStored(mirror);
+        expect(stored.has(sha256(last))).toBe(true);
+        expect(stored.has(first)).toBe(true);
+        expect(stored.has(second)).toBe(false);
+        expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
+        const again = await getArchive(mirror, names[1] ?? "");
+        expect(sha256(again)).toBe(second);
+        expect(sumOf(mirror)).toBeLessThanOrEqual(maxSize);
+      });
+    },
+  );
+
+  it.each<Place>([
+    ["announced", 4],
+    ["endless", 4],
+    ["git", 4],
+  ])("(%s) are refused above it", async (...place) => {
+    await within(async (mirror) => {
+      const small = await getArchive(mirror, await publish(["announced", 0.5]));
+      await expectFull(mirror, await publish(place));
+      expect(sumOf(mirror)).toBeLessThanOrEqual(small.body.length);
+      const next = await getArchive(mirror, await publish(["announced", 0.5]));
+      expect(next.status).toBe(200);
+    });
+  });
+});
+
+describe("modules under storage.minFree", () => {
+  it("are not waited for once there is no room for them", async () => {
+    const left = Promise.withResolvers<void>();
+    open = async (_, response) => {
+      response.write(randomBytes(MiB));
+      await once(response, "close");
+      left.resolve();
+    };
+    const module = await publish(["open", 0]);
+    await withStorage({ minFree: 2 ** 50 }, async (mirror) => {
+      expect((await locate(mirror, module)).status).toBe(503);
+      await left.promise;
+    });
+  });
+
+  it.each<Place>([
+    ["announced", 0.1],
+    ["endless", 0.1],
+    ["git", 0.1],
+  ])("(%s) are not stored on a full disk", async (...place) => {
+    await withStorage({ minFree: 2 ** 50 }, async (mirror) => {
+      await expectFull(mirror, await publish(place));
+      expect(sumOf(mirror)).toBe(0);
+    });
+  });
+});
