@@ -104,7 +104,10 @@ describe("the installed program", () => {
     const hashes = [h1, `zh:${sha256}`];
     await expect
       .poll(async () => (await mirror.get(`${folder}/1.2.3.json`)).json())
-      .toEqual({ archives: { linux_amd64: { url: filename, hashes } } });
+      .toEqual({
+        archives: { linux_amd64: { url: filename, hashes } },
+        computed: { linux_amd64: h1 },
+      });
 
     expect((await mirror.get("/")).status).toBe(200);
     expect(await mirror.stop()).toBe(0);
