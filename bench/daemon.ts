@@ -5,7 +5,8 @@ import { stringify } from "yaml";
 import { scratch } from "./scratch.ts";
 import { endChild } from "./child.ts";
 
-const main = join(import.meta.dirname, "..", "src", "main.ts");
+const root = join(import.meta.dirname, "..");
+const main = join(root, "src", "main.ts");
 
 /** A daemon as in production: a process of its own that logs every request, to a file. */
 export interface Daemon {
@@ -31,7 +32,10 @@ export async function startDaemon(
   const child = spawn(
     process.execPath,
     [main, "serve", "--config", configFile],
-    { stdio: ["ignore", "pipe", log] },
+    {
+      stdio: ["ignore", "pipe", log],
+      env: { ...process.env, ...readUnitEnvironment() },
+    },
   );
   closeSync(log);
   const url = await readUrl(child.stdout ?? []);
@@ -47,6 +51,18 @@ export async function startDaemon(
     readyAfter: performance.now() - start,
     stop: () => endChild(child),
   };
+}
+
+/** What systemd gives the daemon. */
+function readUnitEnvironment(): Readonly<Record<string, string>> {
+  const unit = readFileSync(join(root, "systemd/provender.service"), "utf8");
+  const [, variables = ""] = /^Environment=(.*)$/m.exec(unit) ?? [];
+  return Object.fromEntries(
+    variables
+      .split(" ")
+      .map((variable) => variable.split("="))
+      .filter((pair) => pair.length === 2),
+  ) as Readonly<Record<string, string>>;
 }
 
 /** Undefined when the daemon ended instead. */
