@@ -82,7 +82,7 @@ export class StoreFull extends ProvenderError {
   }
 }
 
-/** A record of what was seen or decided exists and cannot be believed, so that what it says is unknown. */
+/** A record of what was seen or decided cannot be believed, or is gone, so that what it says is unknown. */
 export class RecordUnreadable extends ProvenderError {
   readonly code = "record-unreadable";
   /** Below the storage directory, where it should be. */
@@ -93,7 +93,7 @@ export class RecordUnreadable extends ProvenderError {
   constructor(file: string, problem: string, options?: ErrorOptions) {
     const cure = `look at the disk and at the file's owner and mode, then restore it from a backup`;
     super(
-      `The record ${file} in the storage directory exists and cannot be believed (${problem}): what depends on it is refused until the mirror's operator cures it: ${cure}.`,
+      `The record ${file} in the storage directory cannot be believed (${problem}): what depends on it is refused until the mirror's operator cures it: ${cure}.`,
       options,
     );
     this.file = file;

@@ -51,6 +51,7 @@ export function wireCatalog(
     judge: parts.judge,
     clock,
     policyOf: (hostname) => signaturePolicyOf(origins.get(hostname)),
+    beginLedger: (provider) => parts.admission.parts.ledger.begin(provider),
   });
   const { alarms } = parts.admission.parts;
   const history = new ReleaseHistory(parts.admission.parts);

@@ -20,6 +20,7 @@ import {
   readReported,
   recordedRelease,
   writeReleaseBody,
+  writeRemains,
   type ReleaseBody,
 } from "./release-body.ts";
 import {
@@ -41,6 +42,8 @@ export interface JudgingTerms {
   readonly judge: SignatureJudge;
   readonly policyOf: (hostname: Hostname) => SignaturePolicy;
   readonly clock: Clock;
+  /** Has a record of what is seen of the namespace, before there is one of its releases. Throws RecordUnreadable when it was lost. */
+  readonly beginLedger: (provider: ProviderAddress) => Promise<void>;
 }
 
 /** Believed releases on disk with their proofs. What is read back is judged again, so a record alone is never trusted. */
@@ -106,6 +109,7 @@ export class ReleaseRecords implements MetadataRecords<
     address: ReleaseAddress,
     kept: Kept<Release>,
   ): Promise<Release | undefined> {
+    await this.#terms.beginLedger(address.provider);
     const first = recordedRelease(
       await this.#records.create(
         recordKey(address),
@@ -124,6 +128,7 @@ export class ReleaseRecords implements MetadataRecords<
     kept: Kept<Release>,
     known: Release | undefined,
   ): Promise<Kept<Release>> {
+    await this.#terms.beginLedger(address.provider);
     let isOurs = true;
     const wasOurs = () => isOurs;
     await this.#records.change(recordKey(address), readReleaseBody, (body) => {
@@ -139,10 +144,9 @@ export class ReleaseRecords implements MetadataRecords<
 
   /** Drops the proof, and keeps what was seen first. */
   async dropProof(address: ReleaseAddress): Promise<void> {
-    await this.#records.change(recordKey(address), readReleaseBody, (body) => {
-      const first = firstDigestsOf(formatRelease(address), body);
-      return { firstDigests: Object.fromEntries(first) };
-    });
+    await this.#records.change(recordKey(address), readReleaseBody, (body) =>
+      writeRemains(formatRelease(address), body),
+    );
   }
 
   #continue(

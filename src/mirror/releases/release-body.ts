@@ -19,6 +19,9 @@ const label = z.string().optional();
 /** By file name. */
 const digests = z.record(z.string(), z.string().transform(parseSha256));
 
+/** True since what is seen of a namespace is recorded before its releases are: absence of that record is its loss. */
+const hasLedger = z.literal(true).optional();
+
 const releaseShape = z.object({
   confirmedAt: date,
   firstSeen: date,
@@ -54,10 +57,11 @@ const releaseShape = z.object({
     .default([]),
   // Digests that were seen first and that the proof does not name.
   firstDigests: digests.default({}),
+  hasLedger,
 });
 
 /** What is left of a release whose proof was dropped. */
-const remainsShape = z.strictObject({ firstDigests: digests });
+const remainsShape = z.strictObject({ firstDigests: digests, hasLedger });
 
 const shape = z.union([releaseShape, remainsShape]);
 
@@ -73,6 +77,12 @@ export function recordedRelease(
   body: ReleaseBody | undefined,
 ): RecordedRelease | undefined {
   return body !== undefined && "proof" in body ? body : undefined;
+}
+
+/** What is left of a release without its proof; `name` is for errors. */
+export function writeRemains(name: string, body: ReleaseBody | undefined) {
+  const firstDigests = Object.fromEntries(firstDigestsOf(name, body));
+  return { firstDigests, hasLedger: body?.hasLedger };
 }
 
 /** Every digest that was ever believed of a release, by file name; `name` is for errors. */
@@ -138,6 +148,7 @@ export function writeReleaseBody(
     })),
     keyLabels,
     firstDigests: Object.fromEntries(firstDigests),
+    hasLedger: true,
   };
 }
 

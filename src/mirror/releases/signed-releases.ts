@@ -1,6 +1,11 @@
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 
+interface NamespaceFolder {
+  readonly hostname: string;
+  readonly namespace: string;
+}
+
 interface Signed {
   readonly type: string;
   readonly version: string;
@@ -9,21 +14,48 @@ interface Signed {
 /** The releases of a namespace, or of one provider of it, that were believed under a key; by their records alone, nothing is judged. */
 export async function listSigned(
   records: RecordStore,
-  namespace: { readonly hostname: string; readonly namespace: string },
+  namespace: NamespaceFolder,
   type: string | undefined,
   fingerprint: string,
 ): Promise<readonly Signed[]> {
-  const folder = ["providers", namespace.hostname, namespace.namespace];
-  const types = type === undefined ? await records.folders(folder) : [type];
   const found: Signed[] = [];
+  for await (const one of listKeys(records, namespace, type)) {
+    // A record that cannot be read names no signer; it refuses where it is asked for.
+    const signer = await records
+      .read(one.key, readSigner)
+      .catch(() => undefined);
+    if (signer === fingerprint)
+      found.push({ type: one.type, version: one.version });
+  }
+  return found;
+}
+
+/** True when a release of the namespace was recorded after its ledger was begun. Throws RecordUnreadable. */
+export async function expectsLedger(
+  records: RecordStore,
+  namespace: NamespaceFolder,
+): Promise<boolean> {
+  for await (const { key } of listKeys(records, namespace, undefined))
+    if (await records.read(key, readMark)) return true;
+  return false;
+}
+
+async function* listKeys(
+  records: RecordStore,
+  { hostname, namespace }: NamespaceFolder,
+  type: string | undefined,
+): AsyncGenerator<Signed & { readonly key: RecordKey }> {
+  const folder = ["providers", hostname, namespace];
+  const types = type === undefined ? await records.folders(folder) : [type];
   for (const name of types.toSorted())
     for (const version of await records.list([...folder, name, "releases"])) {
-      const key: RecordKey = [...folder, name, "releases", version];
-      // A record that cannot be read names no signer; it refuses where it is asked for.
-      const signer = await records.read(key, readSigner).catch(() => undefined);
-      if (signer === fingerprint) found.push({ type: name, version });
+      const key = [...folder, name, "releases", version];
+      yield { type: name, version, key };
     }
-  return found;
+}
+
+function readMark(body: unknown): boolean {
+  return (body as { hasLedger?: unknown } | null)?.hasLedger === true;
 }
 
 function readSigner(body: unknown): unknown {

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { expectsLedger } from "../releases/signed-releases.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -23,6 +24,8 @@ const lookAgainAfter = 500;
 
 /** Clients may ask for any namespace, so memory is bounded. */
 const namespacesInMemory = 10_000;
+
+const missing = "it is missing, and releases of its namespace are recorded";
 
 interface Remembered {
   readonly trust: NamespaceTrust;
@@ -65,6 +68,8 @@ export class TrustLedger {
     namespace: Namespace,
     change: (seen: Seen) => Seen,
   ): Promise<Seen> {
+    // So that what is absent now is no loss.
+    await this.begin(namespace);
     let seen = nothingSeen;
     await this.#records.change(seenKey(namespace), readSeen, (before) => {
       seen = before ?? nothingSeen;
@@ -74,17 +79,28 @@ export class TrustLedger {
     return seen;
   }
 
-  /** Changes what operators decided, likewise. */
+  /** Has a record of what is seen, be it of nothing yet. Durable on return. Throws RecordUnreadable. */
+  async begin(namespace: Namespace): Promise<void> {
+    const key = seenKey(namespace);
+    if ((await this.#readSeen(namespace)) !== undefined) return;
+    await this.#records.create(key, nothingSeen, readSeen);
+    this.#memory.delete(nameOf(namespace));
+  }
+
+  /** Changes what operators decided, likewise; that something was decided is noted after it. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,
   ): Promise<void> {
+    await this.#load(namespace);
     await this.#records.change(
       decisionsKey(namespace),
       readDecisions,
       (before) => change(before ?? noDecisions),
     );
-    this.#memory.delete(nameOf(namespace));
+    await this.noteSeen(namespace, (seen) =>
+      seen.hasDecisions ? seen : { ...seen, hasDecisions: true },
+    );
   }
 
   /** Every namespace of which something is known, sorted. */
@@ -104,14 +120,24 @@ export class TrustLedger {
   }
 
   async #load(namespace: Namespace): Promise<NamespaceTrust> {
-    const [seen, decisions] = await Promise.all([
-      this.#records.read(seenKey(namespace), readSeen),
-      this.#records.read(decisionsKey(namespace), readDecisions),
-    ]);
-    return {
-      seen: seen ?? nothingSeen,
-      decisions: decisions ?? noDecisions,
-    };
+    // In this order, since the note of decisions is written after them.
+    const seen = (await this.#readSeen(namespace)) ?? nothingSeen;
+    const key = decisionsKey(namespace);
+    const decisions = await this.#records.read(key, readDecisions);
+    if (decisions === undefined && seen.hasDecisions)
+      this.#records.refuse(key, "it is missing, and decisions were made");
+    return { seen, decisions: decisions ?? noDecisions };
+  }
+
+  /** Undefined when nothing was ever seen; throws RecordUnreadable when that was lost. */
+  async #readSeen(namespace: Namespace): Promise<Seen | undefined> {
+    const key = seenKey(namespace);
+    const seen = await this.#records.read(key, readSeen);
+    if (seen !== undefined) return seen;
+    if (!(await expectsLedger(this.#records, namespace))) return undefined;
+    // Another process may have begun with the namespace meanwhile.
+    const begun = await this.#records.read(key, readSeen);
+    return begun ?? this.#records.refuse(key, missing);
   }
 }
 

@@ -69,6 +69,8 @@ export const seenShape = z.object({
   resigned: z
     .array(z.object({ ...release, fingerprint: z.string(), since: moment }))
     .default([]),
+  /** True once an operator decided something: absence of the decisions is their loss. */
+  hasDecisions: z.literal(true).optional(),
 });
 
 const decided = {

@@ -113,6 +113,13 @@ export class DiskRecords implements RecordStore {
     await this.#replace(key, sealed).finally(this.#events.onChanged);
   }
 
+  refuse(key: RecordKey, problem: string, cause?: unknown): never {
+    const [path = ""] = recordPaths(this.#layout, key);
+    const error = new RecordUnreadable(this.#name(path), problem, { cause });
+    this.#events.onUnreadable(error);
+    throw error;
+  }
+
   async remove(key: RecordKey): Promise<void> {
     await this.#changed(key, async () => {
       for (const path of recordPaths(this.#layout, key))
@@ -181,15 +188,9 @@ export class DiskRecords implements RecordStore {
 
   /** Throws RecordUnreadable for what cannot be made again. */
   #passOver(key: RecordKey, problem: string, cause?: unknown): void {
+    if (!isRebuildable(key)) return this.refuse(key, problem, cause);
     const [path = ""] = recordPaths(this.#layout, key);
-    const file = this.#name(path);
-    if (isRebuildable(key)) {
-      this.#events.onPassedOver(file, problem);
-      return;
-    }
-    const error = new RecordUnreadable(file, problem, { cause });
-    this.#events.onUnreadable(error);
-    throw error;
+    this.#events.onPassedOver(this.#name(path), problem);
   }
 
   /** Makes every copy what the newest good one is; what cannot be written now is told, and read all the same. */

@@ -40,6 +40,8 @@ export interface RecordStore {
   ): Promise<void>;
   /** Replaces a rebuildable record whatever it said; the last writer wins. Throws RangeError for any other key. */
   write(key: RecordKey, body: unknown): Promise<void>;
+  /** Throws RecordUnreadable, and tells of it, for a record that is gone by what others say. */
+  refuse(key: RecordKey, problem: string): never;
   /** Done also when there is none. */
   remove(key: RecordKey): Promise<void>;
   /** Another text after each change, whoever changed it; undefined when there is none. */
