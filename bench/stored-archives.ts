@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Sha256 } from "../src/address/hash.ts";
-import { blobPath, layOutStore, recordPaths } from "../src/store/layout.ts";
+import {
+  blobPath,
+  isRebuildable,
+  layOutStore,
+  recordPaths,
+  type RecordKey,
+} from "../src/store/layout.ts";
+import { seal } from "../src/store/records/seal.ts";
 import { scratch } from "./scratch.ts";
 
 const platforms = 5;
@@ -12,20 +19,33 @@ export function fillStore(archives: number): string {
   const directory = scratch("store");
   const layout = layOutStore(directory);
   const write = makeWriter();
+  const record = (key: RecordKey, body: unknown) => {
+    const revision = isRebuildable(key) ? 0 : 1;
+    const text = seal(key, { revision, body: JSON.stringify(body) });
+    for (const path of recordPaths(layout, key)) write(path, text);
+  };
   for (let n = 0; n < archives; n++) {
     const content = `archive ${n}`;
-    const sha256 = createHash("sha256").update(content).digest("hex") as Sha256;
+    const sha256 = digestOf(content);
     write(blobPath(layout, sha256), content);
     const hashes = ["package-hashes", sha256.slice(0, 2), sha256];
-    for (const path of recordPaths(layout, hashes)) write(path, "{}\n{}\n");
+    record(hashes, { unhashable: "it is no archive" });
     if (n % platforms > 0) continue;
     const number = n / platforms;
     const type = `type-${Math.floor(number / 100)}`;
     const provider = ["providers", "registry.terraform.io", "acme", type];
     const release = [...provider, "releases", `1.${number % 100}.0`];
-    for (const path of recordPaths(layout, release)) write(path, "{}\n{}\n");
+    const named = Array.from({ length: platforms }, (_, platform) => [
+      `terraform-provider-${type}_1.${number % 100}.0_${platform}.zip`,
+      digestOf(`archive ${n + platform}`),
+    ]);
+    record(release, { firstDigests: Object.fromEntries(named) as unknown });
   }
   return directory;
+}
+
+function digestOf(content: string): Sha256 {
+  return createHash("sha256").update(content).digest("hex") as Sha256;
 }
 
 function makeWriter(): (path: string, content: string) => void {
