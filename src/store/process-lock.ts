@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from "node:fs";
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
 /** SQLITE_BUSY. */
@@ -10,6 +10,15 @@ export interface ProcessLock {
   isInPlace(): boolean;
 }
 
+/** SQLite does not tell why it could not make a file. One that is there is not opened: closing it would end this process's lock. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
 /**
  * Takes the exclusive lock that the file at `path` stands for, or returns
  * undefined while another process or another holder of this one has it. It is
@@ -17,6 +26,7 @@ export interface ProcessLock {
  * leaves none behind. Throws what opening the file throws.
  */
 export function tryLock(path: string): ProcessLock | undefined {
+  makeFile(path);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");

@@ -12,6 +12,7 @@ import {
   OriginStatus,
   OriginTimedOut,
   ProvenderError,
+  StoreFull,
   TooBusy,
 } from "../../errors/index.ts";
 import type { Admission, AdmissionRules } from "../trust/admission.ts";
@@ -182,7 +183,8 @@ function isRefusal(error: unknown): boolean {
   return (
     error instanceof ProvenderError &&
     !isOriginFailure(error) &&
-    !(error instanceof TooBusy)
+    !(error instanceof TooBusy) &&
+    !(error instanceof StoreFull)
   );
 }
 

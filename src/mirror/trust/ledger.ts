@@ -1,4 +1,9 @@
 import { LRUCache } from "lru-cache";
+import { StoreFull } from "../../errors/index.ts";
+import {
+  classifyFileFailure,
+  describeFailure,
+} from "../../store/file-failure.ts";
 import { expectsLedger } from "../releases/signed-releases.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
@@ -62,19 +67,23 @@ export class TrustLedger {
   /**
    * Changes what was seen; no change of any process is lost, and `change` may be
    * called more than once. Durable on return; resolves with what was seen before.
-   * Throws RecordUnreadable.
+   * Throws RecordUnreadable and StoreFull.
    */
   async noteSeen(
     namespace: Namespace,
     change: (seen: Seen) => Seen,
   ): Promise<Seen> {
-    // So that what is absent now is no loss.
-    await this.begin(namespace);
     let seen = nothingSeen;
-    await this.#records.change(seenKey(namespace), readSeen, (before) => {
-      seen = before ?? nothingSeen;
-      return change(seen);
-    });
+    try {
+      // So that what is absent now is no loss.
+      await this.begin(namespace);
+      await this.#records.change(seenKey(namespace), readSeen, (before) => {
+        seen = before ?? nothingSeen;
+        return change(seen);
+      });
+    } catch (error) {
+      throw asStoreFull(error);
+    }
     this.#memory.delete(nameOf(namespace));
     return seen;
   }
@@ -152,6 +161,12 @@ function seenKey({ hostname, namespace }: Namespace): RecordKey {
 
 function decisionsKey({ hostname, namespace }: Namespace): RecordKey {
   return [...decisionsPrefix, hostname, namespace];
+}
+
+function asStoreFull(error: unknown): unknown {
+  return classifyFileFailure(error) === "full"
+    ? new StoreFull(describeFailure(error), { cause: error })
+    : error;
 }
 
 function nameOf({ hostname, namespace }: Namespace): string {
