@@ -9,6 +9,7 @@ import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
 import { startMirror } from "../../running-mirror.ts";
+import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
 import { damages } from "../../store/damage.ts";
 
@@ -177,6 +178,41 @@ describe("provender verify", () => {
     expect(found.findings).toHaveLength(1);
     expect(found.findings[0]?.name).toContain(`${forged.type}/releases/1.0.0`);
     expect(found.findings[0]?.problem).toContain("signature");
+  });
+
+  it("keeps with --repair what was seen first of a release whose proof it drops, and content that is created anew is refused", async () => {
+    const name = { type: "first", version: "1.0.0" };
+    await registry.publish({ ...name, seed: "first" });
+    const site = connectedSite(authority, registry);
+    expect((await site.run("prefetch", "acme/first")).status).toBe(0);
+    const key = ["providers", "registry.terraform.io", "acme", "first"];
+    const records = new DiskRecords(layOutStore(site.directory));
+    await records.change(
+      [...key, "releases", "1.0.0"],
+      asRelease,
+      (record) => ({
+        ...record,
+        proof: {
+          ...record?.proof,
+          signature: Buffer.from("none").toString("base64"),
+        },
+      }),
+    );
+    const repaired = await verify(site, "--repair");
+    expect(repaired.findings).toMatchObject([
+      { kind: "record", dropped: true },
+    ]);
+    await registry.publish({ ...name, seed: "created anew" });
+    const mirror = await startMirror({
+      directory: site.directory,
+      config: { ...site.config, storage: { directory: site.directory } },
+    });
+    const answer = await requestsFor(mirror, "first").version("1.0.0");
+    expect(outcomeOf(answer)).toBe("451 checksum-conflict");
+    await expect
+      .poll(() => mirror.log.map(({ alarm }) => alarm))
+      .toContain("release-replaced");
+    await mirror.stop();
   });
 
   it("works beside a daemon, which fetches again what was dropped", async () => {
