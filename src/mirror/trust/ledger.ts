@@ -164,7 +164,8 @@ function decisionsKey({ hostname, namespace }: Namespace): RecordKey {
 }
 
 function asStoreFull(error: unknown): unknown {
-  return classifyFileFailure(error) === "full"
+  const failure = classifyFileFailure(error);
+  return failure === "full" || failure === "broken"
     ? new StoreFull(describeFailure(error), { cause: error })
     : error;
 }
