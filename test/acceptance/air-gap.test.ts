@@ -152,6 +152,9 @@ describe("an offline daemon", () => {
       );
       expect(version.json()).toEqual({
         archives: Object.fromEntries(archives) as unknown,
+        computed: Object.fromEntries(
+          release.archives.map(({ platform, h1 }) => [platform, h1]),
+        ),
       });
       for (const { filename, bytes } of release.archives) {
         const archive = await mirror.get(`${path}/${filename}`);

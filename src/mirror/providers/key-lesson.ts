@@ -12,6 +12,7 @@ import {
   OriginStatus,
   OriginTimedOut,
   ProvenderError,
+  RecordUnreadable,
   StoreFull,
   TooBusy,
 } from "../../errors/index.ts";
@@ -184,7 +185,8 @@ function isRefusal(error: unknown): boolean {
     error instanceof ProvenderError &&
     !isOriginFailure(error) &&
     !(error instanceof TooBusy) &&
-    !(error instanceof StoreFull)
+    !(error instanceof StoreFull) &&
+    !(error instanceof RecordUnreadable)
   );
 }
 
