@@ -59,7 +59,8 @@ it(
         for (const [name, sha256] of digests ?? []) {
           expect(sha256).toMatch(/^[0-9a-f]{64}$/);
           expect(name).toMatch(/^[^\s*]\S*$/);
-          const lines = text.toLowerCase().split(/\r?\n/);
+          // Half a surrogate pair is no text, and becomes another letter in bytes.
+          const lines = text.toWellFormed().toLowerCase().split(/\r?\n/);
           const has = (one: string) =>
             one.startsWith(sha256) && one.endsWith(name.toLowerCase());
           expect(lines.some(has)).toBe(true);
