@@ -13,6 +13,7 @@ import { SignatureUndecided } from "./verification.ts";
 
 export * from "./provender-error.ts";
 export * from "./authentication.ts";
+export * from "./bucket.ts";
 export * from "./bundle.ts";
 export * from "./commands.ts";
 export * from "./host.ts";

@@ -46,6 +46,8 @@ export type ErrorCode =
   | "listen"
   | "stored-archive-unreadable"
   | "stored-archive-damaged"
+  | "bucket-refuses"
+  | "bucket-unreachable"
   | "bundle-refused"
   | "bundle-incomplete"
   | "release-conflict"

@@ -57,6 +57,8 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "origin-timeout": 504,
   "archive-unhashable": 500,
   "bundle-refused": 500,
+  "bucket-refuses": 503,
+  "bucket-unreachable": 503,
   "bundle-incomplete": 500,
   "release-conflict": 500,
   "export-failed": 500,

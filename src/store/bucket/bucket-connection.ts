@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { getCACertificates } from "node:tls";
+import { Agent, request, type Dispatcher } from "undici";
+import { BucketRefuses, BucketUnreachable } from "../../errors/index.ts";
+import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
+import { makeCredentials } from "./credentials.ts";
+import { findElement } from "./listing-document.ts";
+import { RequestSigner, type BucketRequest } from "./signed-request.ts";
+
+/** Times that a request is made which may be repeated. */
+const tries = 3;
+/** What an error body or a page of a list may have, in bytes. */
+const largestDocument = 4 * 1024 * 1024;
+
+/** Of a request without a body. */
+export const emptySha256 = createHash("sha256").digest("hex");
+
+/** A body that can be sent again from its start. */
+export interface BucketBody {
+  readonly size: number;
+  readonly sha256: string;
+  open(): AsyncIterable<Uint8Array> | Uint8Array;
+}
+
+export type BucketAnswer = Dispatcher.ResponseData;
+
+export interface Sending {
+  readonly body?: BucketBody;
+  /** False for what would do another thing when it is done twice. */
+  readonly isRepeatable: boolean;
+}
+
+/** Signed requests to one bucket, with limits in time, repeated where that changes nothing. */
+export class BucketConnection {
+  readonly #bucket: string;
+  readonly #signer: RequestSigner;
+  readonly #agent: Agent;
+  #skew = 0;
+
+  constructor(settings: BucketSettings, limits: BucketLimits) {
+    this.#bucket = settings.bucket;
+    this.#signer = new RequestSigner(settings, makeCredentials(settings.keys));
+    this.#agent = new Agent({
+      headersTimeout: limits.firstByte,
+      bodyTimeout: limits.idle,
+      allowH2: false,
+      connections: 64,
+      connect: {
+        timeout: limits.connect,
+        ca: trustedCertificates(settings.ca),
+      },
+    });
+  }
+
+  /** Milliseconds that the service's clock is ahead of ours, as its last answer had it. */
+  get skew(): number {
+    return this.#skew;
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /** The answer, whatever its status. Throws BucketUnreachable. */
+  async send(
+    asked: BucketRequest,
+    { body, isRepeatable }: Sending,
+  ): Promise<BucketAnswer> {
+    for (let attempt = 1; ; attempt++) {
+      const isLast = attempt === tries || !isRepeatable;
+      try {
+        const answer = await this.#sendOnce(asked, body);
+        if (isLast || !isPassing(answer.statusCode)) return answer;
+        await answer.body.dump();
+      } catch (error) {
+        if (isLast)
+          throw new BucketUnreachable(this.#bucket, (error as Error).message, {
+            cause: error,
+          });
+      }
+      await delay(100 * 2 ** attempt * (0.5 + Math.random()));
+    }
+  }
+
+  async #sendOnce(
+    asked: BucketRequest,
+    body: BucketBody | undefined,
+  ): Promise<BucketAnswer> {
+    const at = new Date(Date.now() + this.#skew);
+    const { url, headers } = await this.#signer.sign(asked, at);
+    const answer = await request(url, {
+      method: asked.method,
+      headers,
+      dispatcher: this.#agent,
+      body: body === undefined ? null : readableOf(body.open()),
+    });
+    const date = Date.parse(String(answer.headers.date));
+    if (!Number.isNaN(date)) this.#skew = roundSkew(date - Date.now());
+    return answer;
+  }
+
+  /** Returns when the status is expected, with the body unread. Throws BucketUnreachable and BucketRefuses. */
+  async expect(
+    answer: BucketAnswer,
+    action: string,
+    ...expected: readonly number[]
+  ): Promise<void> {
+    if (expected.includes(answer.statusCode)) return;
+    const text = await this.readText(answer);
+    const reason = text.startsWith("<") ? findElement(text, "Code") : undefined;
+    if (isPassing(answer.statusCode))
+      throw new BucketUnreachable(
+        this.#bucket,
+        `${answer.statusCode} ${reason ?? ""}`.trim(),
+      );
+    throw this.refusal(action, answer.statusCode, reason ?? "");
+  }
+
+  refusal(action: string, status: number, reason: string): BucketRefuses {
+    return new BucketRefuses(this.#bucket, action, { status, reason });
+  }
+
+  async readText({ body }: BucketAnswer): Promise<string> {
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
+      size += piece.length;
+      if (size > largestDocument)
+        throw this.refusal("answer briefly", 200, "document too large");
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces).toString();
+  }
+}
+
+/** Bytes as a body. */
+export function bodyOf(content: string | Uint8Array): BucketBody {
+  const bytes = Buffer.from(content);
+  return {
+    size: bytes.length,
+    sha256: createHash("sha256").update(bytes).digest("hex"),
+    open: () => bytes,
+  };
+}
+
+function readableOf(
+  content: AsyncIterable<Uint8Array> | Uint8Array,
+): Uint8Array | Readable {
+  return content instanceof Uint8Array ? content : Readable.from(content);
+}
+
+function trustedCertificates(extra: string | undefined): string[] {
+  const machine = getCACertificates("default");
+  return extra === undefined ? machine : [...machine, extra];
+}
+
+/** The service says that another try may succeed. */
+function isPassing(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** A date header has whole seconds: less than two say nothing. */
+function roundSkew(milliseconds: number): number {
+  return Math.abs(milliseconds) < 2_000 ? 0 : milliseconds;
+}
+
+export /** A header that was sent once, or nothing. */
+function headerOf(answer: BucketAnswer, name: string): string {
+  const value = answer.headers[name];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,167 @@
+import { BucketUnreachable } from "../../errors/index.ts";
+import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
+import {
+  BucketConnection,
+  emptySha256,
+  headerOf,
+  type BucketAnswer,
+  type BucketBody,
+} from "./bucket-connection.ts";
+import { parseListing, type ListedObject } from "./listing-document.ts";
+import type { BucketRequest } from "./signed-request.ts";
+
+export interface BucketObject {
+  readonly etag: string;
+  readonly size: number;
+  readonly lastModified: Date;
+  /** Read it or destroy it; undefined after HEAD. */
+  readonly body: BucketAnswer["body"];
+}
+
+/** What has to hold for a write to happen; the service decides it in one step. */
+export type Condition =
+  | { readonly kind: "absent" }
+  | { readonly kind: "unchanged"; readonly etag: string };
+
+/**
+ * `lost`: another's write came first. `unknown`: the answer was lost, or the
+ * service failed while it decided; only the object itself tells who won.
+ */
+export type PutOutcome =
+  | { readonly kind: "written"; readonly etag: string }
+  | { readonly kind: "lost" }
+  | { readonly kind: "unknown" };
+
+/** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
+export class Bucket {
+  readonly name: string;
+  readonly connection: BucketConnection;
+  readonly #prefix: string;
+
+  constructor(settings: BucketSettings, limits: BucketLimits) {
+    this.name = settings.bucket;
+    this.#prefix = settings.prefix;
+    this.connection = new BucketConnection(settings, limits);
+  }
+
+  /** Undefined when there is no such object. */
+  async get(key: string): Promise<BucketObject | undefined> {
+    return this.#find({ method: "GET", key, sha256: emptySha256 });
+  }
+
+  /** Undefined when there is no such object. */
+  async head(key: string): Promise<Omit<BucketObject, "body"> | undefined> {
+    const found = await this.#find({
+      method: "HEAD",
+      key,
+      sha256: emptySha256,
+    });
+    await found?.body.dump();
+    return found;
+  }
+
+  /** Writes the object whole; what was there before goes. */
+  async put(key: string, body: BucketBody): Promise<string> {
+    const answer = await this.connection.send(putRequest(key, body), {
+      body,
+      isRepeatable: true,
+    });
+    return this.#readEtag(answer);
+  }
+
+  /** Writes the object whole if `condition` holds. */
+  async putIf(
+    key: string,
+    body: BucketBody,
+    condition: Condition,
+  ): Promise<PutOutcome> {
+    try {
+      const asked = putRequest(key, body, conditionHeaders(condition));
+      const sending = { body, isRepeatable: false };
+      const answer = await this.connection.send(asked, sending);
+      if (answer.statusCode !== 412 && answer.statusCode !== 409)
+        return { kind: "written", etag: await this.#readEtag(answer) };
+      await answer.body.dump();
+      return { kind: "lost" };
+    } catch (error) {
+      if (error instanceof BucketUnreachable) return { kind: "unknown" };
+      throw error;
+    }
+  }
+
+  /** There is no such object on return. */
+  async delete(key: string): Promise<void> {
+    const answer = await this.connection.send(
+      { method: "DELETE", key, sha256: emptySha256 },
+      { isRepeatable: true },
+    );
+    if (answer.statusCode !== 404)
+      await this.connection.expect(answer, "delete an object", 204, 200);
+    await answer.body.dump();
+  }
+
+  /** Objects whose keys start with `prefix`, in the order of their keys, without the settings' prefix. */
+  async *list(prefix: string): AsyncGenerator<ListedObject> {
+    const all = this.#prefix;
+    let from: string | undefined;
+    do {
+      const query = {
+        "list-type": "2",
+        "encoding-type": "url",
+        prefix: `${all}${prefix}`,
+        ...(from === undefined ? {} : { "continuation-token": from }),
+      };
+      const answer = await this.connection.send(
+        { method: "GET", key: "", query, sha256: emptySha256 },
+        { isRepeatable: true },
+      );
+      await this.connection.expect(answer, "list its objects", 200);
+      const page = parseListing(await this.connection.readText(answer));
+      for (const object of page.objects)
+        yield { ...object, key: object.key.slice(all.length) };
+      from = page.next;
+    } while (from !== undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+
+  async #readEtag(answer: BucketAnswer): Promise<string> {
+    await this.connection.expect(answer, "store an object", 200);
+    await answer.body.dump();
+    return headerOf(answer, "etag");
+  }
+
+  async #find(asked: BucketRequest): Promise<BucketObject | undefined> {
+    const answer = await this.connection.send(asked, { isRepeatable: true });
+    if (answer.statusCode === 404) {
+      await answer.body.dump();
+      return undefined;
+    }
+    await this.connection.expect(answer, "read an object", 200);
+    return {
+      etag: headerOf(answer, "etag"),
+      size: Number(headerOf(answer, "content-length")),
+      lastModified: new Date(headerOf(answer, "last-modified")),
+      body: answer.body,
+    };
+  }
+}
+
+function putRequest(
+  key: string,
+  { size, sha256 }: BucketBody,
+  conditions: Readonly<Record<string, string>> = {},
+): BucketRequest {
+  const headers = { "content-length": String(size), ...conditions };
+  return { method: "PUT", key, headers, sha256 };
+}
+
+function conditionHeaders(
+  condition: Condition,
+): Readonly<Record<string, string>> {
+  return condition.kind === "absent"
+    ? { "if-none-match": "*" }
+    : { "if-match": condition.etag };
+}

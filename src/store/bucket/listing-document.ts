@@ -1,0 +1,68 @@
+import { XMLParser } from "fast-xml-parser";
+
+export interface ListedObject {
+  /** With the settings' prefix. */
+  readonly key: string;
+  readonly size: number;
+  readonly etag: string;
+  readonly lastModified: Date;
+}
+
+export interface Listing {
+  readonly objects: readonly ListedObject[];
+  /** Where the next page starts; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+const parser = new XMLParser({
+  ignoreDeclaration: true,
+  parseTagValue: false,
+  processEntities: true,
+  isArray: (name) => name === "Contents",
+});
+
+/** A page of ListObjectsV2 (encoding-type=url). Throws SyntaxError for any other document. */
+export function parseListing(text: string): Listing {
+  const { ListBucketResult: result } = parser.parse(text) as {
+    readonly ListBucketResult?: Readonly<Record<string, unknown>>;
+  };
+  if (result === undefined) throw new SyntaxError("not a list of objects");
+  const contents = (result.Contents ?? []) as readonly Record<
+    string,
+    unknown
+  >[];
+  return {
+    objects: contents.map(parseObject),
+    next:
+      result.IsTruncated === "true"
+        ? readText(result, "NextContinuationToken")
+        : undefined,
+  };
+}
+
+/** One element of a small answer, such as `UploadId`; undefined when the document has none. */
+export function findElement(text: string, name: string): string | undefined {
+  const roots = Object.values(parser.parse(text) as Record<string, unknown>);
+  for (const root of roots)
+    if (typeof root === "object" && root !== null && name in root)
+      return readText(root as Readonly<Record<string, unknown>>, name);
+  return undefined;
+}
+
+function parseObject(entry: Readonly<Record<string, unknown>>): ListedObject {
+  return {
+    key: decodeURIComponent(readText(entry, "Key").replaceAll("+", " ")),
+    size: Number(readText(entry, "Size")),
+    etag: readText(entry, "ETag"),
+    lastModified: new Date(readText(entry, "LastModified")),
+  };
+}
+
+function readText(
+  element: Readonly<Record<string, unknown>>,
+  name: string,
+): string {
+  const value = element[name];
+  if (typeof value !== "string") throw new SyntaxError(`no ${name}`);
+  return value;
+}

@@ -1,0 +1,118 @@
+import { createHash, createHmac, type Hash } from "node:crypto";
+import { SignatureV4 } from "@smithy/signature-v4";
+import type { AwsCredentialIdentity, Checksum, Provider } from "@smithy/types";
+import type { BucketSettings } from "./bucket-settings.ts";
+
+export type Method = "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+
+export interface BucketRequest {
+  readonly method: Method;
+  /** Without the settings' prefix; empty for the bucket itself. */
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of the body, in hexadecimal; the service refuses a body that is another. */
+  readonly sha256: string;
+}
+
+export interface SignedRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Signs requests as AWS Signature Version 4 for S3 says: the path is encoded once, and the body's digest is part of it. */
+export class RequestSigner {
+  readonly #settings: BucketSettings;
+  readonly #signer: SignatureV4;
+
+  constructor(
+    settings: BucketSettings,
+    credentials: Provider<AwsCredentialIdentity>,
+  ) {
+    const { region } = settings;
+    const service = { service: "s3", region, uriEscapePath: false };
+    this.#settings = settings;
+    this.#signer = new SignatureV4({ ...service, credentials, sha256: Sha256 });
+  }
+
+  /** `at` is the service's time, which our clock may not know. */
+  async sign(request: BucketRequest, at: Date): Promise<SignedRequest> {
+    const { method, query = {} } = request;
+    const url = this.#locate(request.key);
+    const signed = await this.#signer.sign(
+      {
+        method,
+        protocol: url.protocol,
+        hostname: url.hostname,
+        path: url.pathname,
+        query,
+        headers: {
+          ...request.headers,
+          host: url.host,
+          "x-amz-content-sha256": request.sha256,
+        },
+      },
+      { signingDate: at },
+    );
+    for (const [name, value] of Object.entries(query))
+      url.searchParams.append(name, value);
+    // Signatures encode a space as %20; URLSearchParams writes a plus.
+    url.search = url.search.replaceAll("+", "%20");
+    return { url, headers: signed.headers };
+  }
+
+  #locate(key: string): URL {
+    const { endpoint, bucket, prefix, pathStyle } = this.#settings;
+    const url = new URL(endpoint);
+    if (!pathStyle) url.hostname = `${bucket}.${endpoint.hostname}`;
+    const base = url.pathname.replace(/\/$/, "");
+    const path = key === "" ? "" : `${prefix}${key}`;
+    const parts = [...(pathStyle ? [bucket] : []), ...path.split("/")];
+    url.pathname = `${base}/${parts.map(encodePart).join("/")}`;
+    return url;
+  }
+}
+
+function encodePart(part: string): string {
+  return encodeURIComponent(part).replace(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+type Hashing = Hash | ReturnType<typeof createHmac>;
+
+/** Node's SHA-256 in the form that the signer wants. */
+class Sha256 implements Checksum {
+  readonly #secret: Uint8Array | undefined;
+  #hash: Hashing;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#secret = secret === undefined ? undefined : bytesOf(secret);
+    this.#hash = this.#make();
+  }
+
+  update(chunk: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(bytesOf(chunk));
+  }
+
+  digest(): Promise<Uint8Array> {
+    return Promise.resolve(this.#hash.digest());
+  }
+
+  reset(): void {
+    this.#hash = this.#make();
+  }
+
+  #make(): Hashing {
+    return this.#secret === undefined
+      ? createHash("sha256")
+      : createHmac("sha256", this.#secret);
+  }
+}
+
+function bytesOf(chunk: string | ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (typeof chunk === "string") return Buffer.from(chunk);
+  if (chunk instanceof ArrayBuffer) return new Uint8Array(chunk);
+  return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BucketRefuses, BucketUnreachable } from "../../../src/errors/index.ts";
+import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
+import type { BucketSettings } from "../../../src/store/bucket/bucket-settings.ts";
+import { Bucket } from "../../../src/store/bucket/bucket.ts";
+import { proveBucket } from "../../../src/store/bucket/bucket-proof.ts";
+import { MultipartUpload } from "../../../src/store/bucket/multipart-upload.ts";
+import { effort } from "../../effort.ts";
+import {
+  bucketLimits,
+  canRunCeph,
+  startCeph,
+  type Ceph,
+} from "../../fakes/ceph.ts";
+
+const hasCeph = await canRunCeph();
+let ceph: Ceph;
+let settings: BucketSettings;
+let bucket: Bucket;
+
+async function readText(key: string): Promise<string | undefined> {
+  const found = await bucket.get(key);
+  return found?.body.text();
+}
+
+async function listKeys(prefix: string): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const { key } of bucket.list(prefix)) keys.push(key);
+  return keys;
+}
+
+describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
+  beforeAll(async () => {
+    ceph = await startCeph();
+    settings = await ceph.makeBucket();
+    bucket = new Bucket(settings, bucketLimits);
+  }, 120_000);
+
+  afterAll(async () => {
+    await bucket.close();
+    await ceph.stop();
+  });
+
+  it.each(["plain", "a/b/c.json", "x:y+z", "with space", "ü/*'()!~"])(
+    "keeps an object under the key %s",
+    async (key) => {
+      const etag = await bucket.put(key, bodyOf(`at ${key}`));
+      expect(await readText(key)).toBe(`at ${key}`);
+      expect((await bucket.head(key))?.etag).toBe(etag);
+      expect(await listKeys(key)).toEqual([key]);
+      await bucket.delete(key);
+      expect(await bucket.get(key)).toBeUndefined();
+      expect(await bucket.head(key)).toBeUndefined();
+    },
+  );
+
+  it("lists more objects than one page holds, in order", async () => {
+    const names = Array.from({ length: 1_005 }, (_, index) =>
+      String(index).padStart(5, "0"),
+    );
+    for (let start = 0; start < names.length; start += 50)
+      await Promise.all(
+        names
+          .slice(start, start + 50)
+          .map((name) => bucket.put(`many/${name}`, bodyOf(name))),
+      );
+    expect(await listKeys("many/")).toEqual(
+      names.map((name) => `many/${name}`),
+    );
+  });
+
+  it("lets one of many create an object", async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        bucket.putIf("first", bodyOf(`${index}`), { kind: "absent" }),
+      ),
+    );
+    const winner = outcomes.findIndex(({ kind }) => kind === "written");
+    expect(outcomes.filter(({ kind }) => kind === "written")).toHaveLength(1);
+    expect(await readText("first")).toBe(`${winner}`);
+  });
+
+  it("has the service refuse bytes that are not those of their digest", async () => {
+    const body = { ...bodyOf("other"), sha256: bodyOf("right").sha256 };
+    await expect(bucket.put("lied", body)).rejects.toThrow(BucketRefuses);
+    expect(await bucket.get("lied")).toBeUndefined();
+  });
+
+  it("shows nothing of a write in parts until it is completed", async () => {
+    const { connection } = bucket;
+    const part = bodyOf(Buffer.alloc(5 * 1024 * 1024, 1));
+    const upload = await MultipartUpload.start(connection, "p/large");
+    await upload.add(part);
+    await upload.add(bodyOf("end"));
+    expect(await bucket.head("p/large")).toBeUndefined();
+    await upload.complete();
+    expect((await bucket.head("p/large"))?.size).toBe(part.size + 3);
+    const given = await MultipartUpload.start(connection, "p/given-up");
+    await given.add(part);
+    await given.abort();
+    expect(await bucket.head("p/given-up")).toBeUndefined();
+  });
+
+  it("names wrong keys and a bucket that is not there", async () => {
+    const secretAccessKey = "wrong";
+    const wrong = [
+      { ...settings, keys: { accessKeyId: "provender", secretAccessKey } },
+      { ...settings, bucket: "not-there" },
+    ];
+    for (const one of wrong) {
+      const other = new Bucket(one, bucketLimits);
+      await expect(other.put("x", bodyOf("x"))).rejects.toThrow(BucketRefuses);
+      await other.close();
+    }
+  });
+
+  it(`proves to keep to its conditions, each of ${3 * effort} times`, async () => {
+    for (let time = 0; time < 3 * effort; time++)
+      expect((await proveBucket(bucket)).broken).toEqual([]);
+    expect(await listKeys("proof/")).toEqual([]);
+  }, 600_000);
+
+  it("says that a gateway does not answer, when it hangs and when it is gone, and goes on when it is back", async () => {
+    const limits = { ...bucketLimits, firstByte: 300 };
+    const hasty = new Bucket(settings, limits);
+    ceph.suspend();
+    await expect(hasty.get("x")).rejects.toThrow(BucketUnreachable);
+    expect(await hasty.putIf("x", bodyOf("x"), { kind: "absent" })).toEqual({
+      kind: "unknown",
+    });
+    ceph.resume();
+    await ceph.killGateway();
+    await expect(hasty.get("x")).rejects.toThrow(BucketUnreachable);
+    await hasty.close();
+    await ceph.startGateway();
+    expect(await bucket.get("never")).toBeUndefined();
+  }, 60_000);
+});
