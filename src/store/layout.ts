@@ -78,11 +78,37 @@ export function recordFolders(
   { records, recordCopies }: StoreLayout,
   prefix: RecordKey,
 ): readonly string[] {
-  for (const part of prefix)
-    if (!/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(part))
-      throw new RangeError(`not a part of a record key: ${part}`);
+  checkParts(prefix);
   const roots = isRebuildable(prefix) ? [records] : [records, recordCopies];
   return roots.map((root) => join(root, ...prefix));
+}
+
+const recordSuffix = ".json";
+const recordRoot = "records/v1/";
+
+/** Where a record is kept in a bucket. */
+export function recordObject(key: RecordKey): string {
+  checkParts(key);
+  return `${recordRoot}${key.join("/")}${recordSuffix}`;
+}
+
+/** What the names of the records below `prefix` start with in a bucket. */
+export function recordObjects(prefix: RecordKey): string {
+  checkParts(prefix);
+  return [recordRoot, ...prefix.map((part) => `${part}/`)].join("");
+}
+
+/** Undefined for the name of something else. */
+export function parseRecordObject(name: string): RecordKey | undefined {
+  return name.startsWith(recordRoot) && name.endsWith(recordSuffix)
+    ? name.slice(recordRoot.length, -recordSuffix.length).split("/")
+    : undefined;
+}
+
+function checkParts(key: RecordKey): void {
+  for (const part of key)
+    if (!/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(part))
+      throw new RangeError(`not a part of a record key: ${part}`);
 }
 
 /** A name in the staging folder that no other process and no earlier start uses. */

@@ -14,6 +14,8 @@ export interface BucketObject {
   readonly etag: string;
   readonly size: number;
   readonly lastModified: Date;
+  /** Of the conditional write that it came by; empty for another. */
+  readonly mark: string;
   /** Read it or destroy it; undefined after HEAD. */
   readonly body: BucketAnswer["body"];
 }
@@ -31,6 +33,8 @@ export type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
   | { readonly kind: "lost" }
   | { readonly kind: "unknown" };
+
+const markHeader = "x-amz-meta-mark";
 
 /** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
 export class Bucket {
@@ -69,14 +73,18 @@ export class Bucket {
     return this.#readEtag(answer);
   }
 
-  /** Writes the object whole if `condition` holds. */
+  /** Writes the object whole if `condition` holds; `mark` tells this write from another's of the same bytes. */
   async putIf(
     key: string,
     body: BucketBody,
     condition: Condition,
+    mark = "",
   ): Promise<PutOutcome> {
     try {
-      const asked = putRequest(key, body, conditionHeaders(condition));
+      const asked = putRequest(key, body, {
+        ...conditionHeaders(condition),
+        [markHeader]: mark,
+      });
       const sending = { body, isRepeatable: false };
       const answer = await this.connection.send(asked, sending);
       if (answer.statusCode !== 412 && answer.statusCode !== 409)
@@ -143,6 +151,7 @@ export class Bucket {
     return {
       etag: headerOf(answer, "etag"),
       size: Number(headerOf(answer, "content-length")),
+      mark: headerOf(answer, markHeader),
       lastModified: new Date(headerOf(answer, "last-modified")),
       body: answer.body,
     };

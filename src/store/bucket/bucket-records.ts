@@ -1,0 +1,220 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { RecordUnreadable, TooBusy } from "../../errors/index.ts";
+import {
+  isRebuildable,
+  parseRecordObject,
+  recordObject,
+  recordObjects,
+  type RecordKey,
+} from "../layout.ts";
+import type {
+  ReadBody,
+  RecordInspection,
+  RecordStore,
+} from "../records/record-store.ts";
+import { seal, unseal, type Sealed } from "../records/seal.ts";
+import { bodyOf } from "./bucket-connection.ts";
+import { unchanged, type EtagForm } from "./bucket-proof.ts";
+import type { Bucket, Condition } from "./bucket.ts";
+
+/** Tries of a write that others come before; each waits longer, at random. */
+const tries = 12;
+/** Of a record, in bytes. */
+const largest = 64 * 1024 * 1024;
+
+/** What lies in the bucket of one record. */
+type Found =
+  | { readonly kind: "absent" }
+  | { readonly kind: "good"; readonly sealed: Sealed; readonly etag: string }
+  | { readonly kind: "bad"; readonly problem: string; readonly etag: string };
+
+/** Nothing that can be believed is left of a record, and whoever asked is refused. */
+export type OnUnreadable = (error: RecordUnreadable) => void;
+
+/**
+ * Records as objects of a bucket, sealed as on disk. The bucket decides who is
+ * first and whose change counts; a reply that was lost is looked up.
+ * Every method throws BucketUnreachable and BucketRefuses.
+ */
+export class BucketRecords implements RecordStore {
+  readonly #bucket: Bucket;
+  readonly #form: EtagForm;
+  readonly #onUnreadable: OnUnreadable;
+
+  constructor(bucket: Bucket, form: EtagForm, onUnreadable: OnUnreadable) {
+    this.#bucket = bucket;
+    this.#form = form;
+    this.#onUnreadable = onUnreadable;
+  }
+
+  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+    return this.#open(key, await this.#find(key), readBody);
+  }
+
+  async create<T>(
+    key: RecordKey,
+    body: unknown,
+    readBody: ReadBody<T>,
+  ): Promise<T> {
+    const sealed = sealOf(key, undefined, body);
+    for (let attempt = 0; attempt < tries; attempt++) {
+      await pauseBefore(attempt);
+      const won = await this.#tryWrite(key, sealed, { kind: "absent" });
+      const kept = won
+        ? readBody(JSON.parse(sealed.body))
+        : this.#open(key, await this.#find(key), readBody);
+      if (kept !== undefined) return kept;
+      // Damaged, and of a kind that is made again.
+      if (isRebuildable(key)) await this.write(key, body);
+    }
+    throw new TooBusy("processes that create one record");
+  }
+
+  async change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      await pauseBefore(attempt);
+      const found = await this.#find(key);
+      const before = this.#open(key, found, readBody);
+      const after = change(before);
+      if (after === before) return;
+      const sealed = found.kind === "good" ? found.sealed : undefined;
+      const next = sealOf(key, sealed, after);
+      if (await this.#tryWrite(key, next, this.#conditionOf(found))) return;
+    }
+    throw new TooBusy("processes that change one record");
+  }
+
+  async write(key: RecordKey, body: unknown): Promise<void> {
+    if (!isRebuildable(key))
+      throw new RangeError(`not to be written over: ${key.join("/")}`);
+    const text = seal(key, sealOf(key, undefined, body));
+    await this.#bucket.put(recordObject(key), bodyOf(text));
+  }
+
+  refuse(key: RecordKey, problem: string): never {
+    this.#refuse(key, problem);
+  }
+
+  async remove(key: RecordKey): Promise<void> {
+    await this.#bucket.delete(recordObject(key));
+  }
+
+  async stamp(key: RecordKey): Promise<string | undefined> {
+    return (await this.#bucket.head(recordObject(key)))?.etag;
+  }
+
+  async inspect(key: RecordKey): Promise<RecordInspection> {
+    const found = await this.#find(key);
+    return found.kind === "bad"
+      ? { problems: [found.problem], readable: false }
+      : { problems: [], readable: true };
+  }
+
+  async *listAll(): AsyncGenerator<RecordKey> {
+    for await (const { key } of this.#bucket.list(recordObjects([]))) {
+      const record = parseRecordObject(key);
+      if (record !== undefined) yield record;
+    }
+  }
+
+  async list(prefix: RecordKey): Promise<readonly string[]> {
+    const below = await this.#listBelow(prefix);
+    return below.flatMap((rest) => (rest.length === 1 ? rest : []));
+  }
+
+  async folders(prefix: RecordKey): Promise<readonly string[]> {
+    const below = await this.#listBelow(prefix);
+    const folders = below.flatMap(([first = "", ...rest]) =>
+      rest.length > 0 ? [first] : [],
+    );
+    return [...new Set(folders)];
+  }
+
+  /** The keys below `prefix`, without it. */
+  async #listBelow(prefix: RecordKey): Promise<readonly RecordKey[]> {
+    const keys: RecordKey[] = [];
+    for await (const { key } of this.#bucket.list(recordObjects(prefix))) {
+      const record = parseRecordObject(key);
+      if (record !== undefined) keys.push(record.slice(prefix.length));
+    }
+    return keys;
+  }
+
+  async #find(key: RecordKey): Promise<Found> {
+    const object = await this.#bucket.get(recordObject(key));
+    if (object === undefined) return { kind: "absent" };
+    const { etag, size, body } = object;
+    if (!(size <= largest)) {
+      body.destroy();
+      return { kind: "bad", problem: `it has ${size} bytes`, etag };
+    }
+    const sealed = unseal(key, await body.text());
+    return sealed === undefined
+      ? { kind: "bad", problem: "its seal is broken", etag }
+      : { kind: "good", sealed, etag };
+  }
+
+  #open<T>(key: RecordKey, found: Found, readBody: ReadBody<T>): T | undefined {
+    if (found.kind === "absent") return undefined;
+    if (found.kind === "bad") {
+      this.#passOver(key, found.problem);
+      return undefined;
+    }
+    try {
+      return readBody(JSON.parse(found.sealed.body));
+    } catch (error) {
+      this.#passOver(key, "it is not in the form of its kind", error);
+      return undefined;
+    }
+  }
+
+  #passOver(key: RecordKey, problem: string, cause?: unknown): void {
+    if (!isRebuildable(key)) this.#refuse(key, problem, cause);
+  }
+
+  #refuse(key: RecordKey, problem: string, cause?: unknown): never {
+    const object = `${this.#bucket.name}/${recordObject(key)}`;
+    const error = new RecordUnreadable(object, problem, { cause });
+    this.#onUnreadable(error);
+    throw error;
+  }
+
+  /** True when the object is ours now. Another's may have the same bytes and be another change, so that a mark tells whose it is. */
+  async #tryWrite(
+    key: RecordKey,
+    sealed: Sealed,
+    condition: Condition,
+  ): Promise<boolean> {
+    const object = recordObject(key);
+    const body = bodyOf(seal(key, sealed));
+    const mark = crypto.randomUUID();
+    const outcome = await this.#bucket.putIf(object, body, condition, mark);
+    if (outcome.kind !== "unknown") return outcome.kind === "written";
+    return (await this.#bucket.head(object))?.mark === mark;
+  }
+
+  #conditionOf(found: Found): Condition {
+    return found.kind === "absent"
+      ? { kind: "absent" }
+      : unchanged(found.etag, this.#form);
+  }
+}
+
+/** At random, so that writers who wait do not meet again. */
+async function pauseBefore(attempt: number): Promise<void> {
+  if (attempt === 0) return;
+  await pause(Math.random() * Math.min(2_000, 20 * 2 ** attempt));
+}
+
+function sealOf(
+  key: RecordKey,
+  before: Sealed | undefined,
+  body: unknown,
+): Sealed {
+  const revision = isRebuildable(key) ? 0 : (before?.revision ?? 0) + 1;
+  return { revision, body: JSON.stringify(body) };
+}
