@@ -2,16 +2,6 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, beforeAll } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
-import {
-  blobOf,
-  commitOf,
-  copies,
-  gitId,
-  packBackend,
-  packOf,
-  treeOf,
-  type PackObject,
-} from "../../fakes/git-pack.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
 import {
   scratch,
@@ -25,6 +15,7 @@ import {
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
 import { canSeeProcesses, processesBelow } from "../../scenes/processes.ts";
+import { hostilePacks, sends } from "./hostile-packs.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;
@@ -53,44 +44,13 @@ async function ask(place = "git/repository") {
   return { status: answer.status, text };
 }
 
-function sends(...hostile: readonly PackObject[]): GitBackend {
-  const file = blobOf("# module");
-  const tree = treeOf([["100644 main.tf", gitId(file)]]);
-  const commit = commitOf(tree);
-  return packBackend(commit, packOf([commit, tree, file, ...hostile]));
-}
-
 describe("packs", () => {
   it("of a small repository are fetched from such a server", async () => {
     backend = sends();
     expect((await ask()).status).toBe(204);
   });
 
-  const small = 2 ** 16;
-  const large = 2 ** 23;
-  it.each<[string, readonly PackObject[]]>([
-    [
-      "whose changes unfold to more than the memory",
-      [
-        blobOf(Buffer.alloc(small)),
-        copies(small, small, 128),
-        copies(large, large, 128),
-        copies(large * 128, large, 200),
-      ],
-    ],
-    [
-      "with an object that says it has 2^40 bytes",
-      [{ ...blobOf("x"), size: 2 ** 40 }],
-    ],
-    [
-      "with a tree that says it has 2^34 bytes",
-      [{ ...treeOf([]), size: 2 ** 34 }],
-    ],
-    [
-      "with a change of an object that is larger than the memory",
-      [blobOf("x"), { ...copies(1, 1, 1), size: 2 ** 36 }],
-    ],
-  ])("%s are refused", async (_, hostile) => {
+  it.each(hostilePacks)("%s are refused", async (_, hostile) => {
     backend = sends(...hostile);
     const { status, text } = await ask();
     expect(status).toBe(502);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { packBackend, packOf } from "../../fakes/git-pack.ts";
 import type { GitBackend } from "../../fakes/module-registry.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { measureHealth } from "../../scenes/health-client.ts";
+import { measureHealthFor } from "../../scenes/health-client.ts";
 import {
   codeOf,
   countFiles,
@@ -22,12 +22,19 @@ let mirror: RunningMirror;
 let backend: GitBackend;
 let published = 0;
 
+/** Milliseconds in which some hundred answers come. */
+const enough = 3_000;
+
 beforeAll(async () => {
   scene = await makeModuleScene((req, res) => backend(req, res));
   // Answers wait for the end of the work, so that it is measured whole.
   mirror = await startMirror({
     config: scene.configOf({ limits: { answer: "60s" } }),
   });
+  // Code that runs for the first time is slower than it will ever be again.
+  await measureHealthFor(mirror, enough, () =>
+    locate(mirror, publish(harmlessRepository())),
+  );
 });
 
 afterAll(async () => {
@@ -46,18 +53,18 @@ function publish({ commit, objects }: HostileRepository): string {
 describe("a repository of", () => {
   it.each(Object.entries(hostileRepositories))(
     "%s is refused soon, and nobody else waits",
-    // What others do on the machine is measured, too.
-    { retry: 2 },
+    { timeout: 60_000 },
     async (_, make) => {
-      const module = publish(make());
-      const before = performance.now();
-      const work = () => locate(mirror, module);
-      const { result, times } = await measureHealth(mirror, work);
-      const took = performance.now() - before;
-      expect(result.status).toBe(451);
-      expect(codeOf(result)).toBe("module-archive-refused");
+      const repository = make();
+      const refuse = async () => {
+        const before = performance.now();
+        const answer = await locate(mirror, publish(repository));
+        expect(answer.status).toBe(451);
+        expect(codeOf(answer)).toBe("module-archive-refused");
+        expect(performance.now() - before).toBeLessThan(20_000);
+      };
+      const { times } = await measureHealthFor(mirror, enough, refuse);
       expect(times.p99).toBeLessThanOrEqual(100);
-      expect(took).toBeLessThan(20_000);
       expect(await countFiles(mirror, "staging")).toBe(0);
       expect(mirror.process.exitCode).toBeNull();
     },
