@@ -9,7 +9,7 @@ import {
   Malformed,
   Refused,
   Unreadable,
-  UnsupportedData,
+  UnsupportedPacket,
 } from "./packets/refusal.ts";
 import { findPrimarySelfSignature, type Issuer } from "./validity.ts";
 import type { SigningKey } from "./keys/signing-key.ts";
@@ -51,7 +51,7 @@ function takePacket(reader: PacketReader): Packet | undefined {
     if (
       error instanceof Malformed ||
       error instanceof Unreadable ||
-      error instanceof UnsupportedData
+      error instanceof UnsupportedPacket
     )
       throw unreadable(error.message);
     throw error;

@@ -1,7 +1,11 @@
 import type { Arithmetic } from "../packets/arithmetic.ts";
 import type { PublicKey } from "../packets/key-packet.ts";
 import type { Packet, PacketReader } from "../packets/packet-reader.ts";
-import { Malformed, Unreadable, UnsupportedData } from "../packets/refusal.ts";
+import {
+  Malformed,
+  Unreadable,
+  UnsupportedPacket,
+} from "../packets/refusal.ts";
 import {
   isIssuedBy,
   signatureTypes,
@@ -18,7 +22,7 @@ const certifications: readonly number[] = [
 
 /**
  * Takes one key up to the next primary key, and verifies what it says about itself. Undefined at the end.
- * Throws Malformed, UnsupportedData, Unreadable or Refused.
+ * Throws Malformed, UnsupportedPacket, Unreadable or Refused.
  */
 export function assembleSigningKey(
   reader: PacketReader,
@@ -126,7 +130,7 @@ class Assembly {
     try {
       this.#subkeys.push(this.#bind(key));
     } catch (error) {
-      if (error instanceof Unreadable || error instanceof UnsupportedData)
+      if (error instanceof Unreadable || error instanceof UnsupportedPacket)
         throw new Malformed(error.message);
       throw error;
     }

@@ -4,7 +4,7 @@ import {
   Malformed,
   Refused,
   Unreadable,
-  UnsupportedData,
+  UnsupportedPacket,
 } from "../packets/refusal.ts";
 import { unarmorSigningKeys } from "./armor.ts";
 import { assembleSigningKey } from "./assembly.ts";
@@ -60,7 +60,7 @@ function readRing(
 }
 
 function isFaultOfOneKey(error: unknown): error is Error {
-  return error instanceof Malformed || error instanceof UnsupportedData;
+  return error instanceof Malformed || error instanceof UnsupportedPacket;
 }
 
 /** False at the end. A second fault before the next key makes the whole block unreadable. */
@@ -73,7 +73,7 @@ function skipToPublicKey(reader: PacketReader): boolean {
       reader.putBack(packet);
       return true;
     } catch (error) {
-      if (error instanceof UnsupportedData) continue;
+      if (error instanceof UnsupportedPacket) continue;
       throw error instanceof Malformed ? new Unreadable(error.message) : error;
     }
   }

@@ -4,7 +4,7 @@ import {
   Malformed,
   Unreadable,
   Unsupported,
-  UnsupportedData,
+  UnsupportedPacket,
 } from "./refusal.ts";
 import { readPassphraseStretching } from "./secret-key.ts";
 
@@ -125,7 +125,7 @@ function readCompressed(contents: Contents): void {
   const algorithm = takeNumber(contents, 1);
   if (algorithm === 2)
     throw new Unreadable("compressed data are not expected here");
-  if (algorithm > 3) throw new UnsupportedData("an unknown compression");
+  if (algorithm > 3) throw new UnsupportedPacket("an unknown compression");
 }
 
 function readLiteral(contents: Contents): void {
@@ -136,11 +136,11 @@ function readLiteral(contents: Contents): void {
 function readProtected(contents: Contents): void {
   const version = takeNumber(contents, 1);
   if (version === 1) return;
-  if (version !== 2) throw new UnsupportedData("unknown encrypted data");
+  if (version !== 2) throw new UnsupportedPacket("unknown encrypted data");
   const [cipher = 0, mode = 0, chunk = 0] = takeOrMalformed(contents, 3);
   if (![7, 8, 9].includes(cipher) || nonceOctets[mode] === undefined)
-    throw new UnsupportedData("unknown encryption");
-  if (chunk > 16) throw new UnsupportedData("chunks that are too long");
+    throw new UnsupportedPacket("unknown encryption");
+  if (chunk > 16) throw new UnsupportedPacket("chunks that are too long");
   takeOrMalformed(contents, 32);
 }
 
@@ -148,7 +148,7 @@ function readAead(contents: Contents): void {
   const [, cipher = 0, mode = 0] = contents.take(4);
   if (mode !== 1 && mode !== 2) throw new Unreadable("unknown AEAD mode");
   contents.take(nonceOctets[mode] ?? 0);
-  if (!ciphers.includes(cipher)) throw new UnsupportedData("unknown cipher");
+  if (!ciphers.includes(cipher)) throw new UnsupportedPacket("unknown cipher");
 }
 
 function takeOrMalformed(contents: Contents, length: number): Uint8Array {

@@ -36,7 +36,7 @@ export class PacketReader {
     this.#source = source;
   }
 
-  /** Undefined at the end. Throws Malformed, UnsupportedData or Unreadable; what follows can be read nevertheless. */
+  /** Undefined at the end. Throws Malformed, UnsupportedPacket or Unreadable; what follows can be read nevertheless. */
   next(): Packet | undefined {
     let packet = this.#putBack;
     this.#putBack = undefined;

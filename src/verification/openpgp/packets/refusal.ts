@@ -41,7 +41,7 @@ export class Malformed extends Error {}
 export class Unsupported extends Error {}
 
 /** A packet of encrypted or literal data in a form that go-crypto does not know: unlike other unsupported packets it is not skipped. */
-export class UnsupportedData extends Error {}
+export class UnsupportedPacket extends Error {}
 
 /** The octets ended where a field begins that go-crypto reads without asking for it: all packets end here. */
 export class EndOfPackets extends Error {}
