@@ -69,16 +69,24 @@ export class CannotListen extends ProvenderError {
   }
 }
 
-/** The store takes no more archives now; what is stored is still served. */
+/** The store takes nothing more now, be it full or failing; what is stored is still served. */
 export class StoreFull extends ProvenderError {
   readonly code = "store-full";
+  /** Such as "the archive". */
+  readonly subject: string;
   readonly reason: string;
-  constructor(reason: string, options?: ErrorOptions) {
-    super(
-      `The mirror cannot store the archive (${reason}): try again shortly, and make room on its disk.`,
-      options,
-    );
+  /** What to do about it. */
+  readonly cure: string;
+  constructor(
+    subject: string,
+    reason: string,
+    cure: string,
+    options?: ErrorOptions,
+  ) {
+    super(`The mirror cannot store ${subject} (${reason}): ${cure}.`, options);
+    this.subject = subject;
     this.reason = reason;
+    this.cure = cure;
   }
 }
 

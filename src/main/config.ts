@@ -1,5 +1,11 @@
 import { formatExplanation } from "../commands/operate/policy-explanation.ts";
-import { formatConfiguration, loadConfiguration } from "../config/load.ts";
+import {
+  formatConfiguration,
+  loadConfiguration,
+  type Configuration,
+} from "../config/load.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
+import { loadCertificateFiles } from "../server/tls/certificate.ts";
 import { wireRules } from "../wiring/rules.ts";
 
 export interface CheckFlags {
@@ -7,16 +13,37 @@ export interface CheckFlags {
   readonly explain?: string;
 }
 
-export function checkConfiguration({ config, explain }: CheckFlags): void {
+/** Reads every file that the configuration names, too. Throws ConfigurationInvalid. */
+export async function checkConfiguration({
+  config,
+  explain,
+}: CheckFlags): Promise<void> {
   const configuration = loadConfiguration({ file: config });
   const { policy } = wireRules(configuration);
+  const certificate = await describeCertificate(configuration);
   const { source } = configuration;
-  print(`${source ?? "The built-in defaults"}: good\n`);
+  print(`${source ?? "The built-in defaults"}: good\n${certificate}`);
   if (explain !== undefined) print(formatExplanation(policy, explain));
 }
 
 export function showConfiguration({ config }: CheckFlags): void {
   print(formatConfiguration(loadConfiguration({ file: config })));
+}
+
+/** A line on the operator's own certificate; empty where there is none. */
+async function describeCertificate({
+  listen: { tls },
+  source = "",
+}: Configuration): Promise<string> {
+  if (tls.kind !== "files") return "";
+  try {
+    const { expires } = await loadCertificateFiles(tls, new Date());
+    return `${tls.certificate}: good until ${expires.toISOString()}, with its key\n`;
+  } catch (cause) {
+    if (!(cause instanceof ConfigurationInvalid)) throw cause;
+    const where = `${source}: "listen.tls"`;
+    throw new ConfigurationInvalid(where, cause.message, { cause });
+  }
 }
 
 function print(text: string): void {

@@ -1,3 +1,5 @@
+import { StoreFull } from "../errors/index.ts";
+
 /** Why an operation on a file failed, as far as it decides what to do next. */
 export type FileFailure =
   /** There is no such file. */
@@ -23,6 +25,25 @@ const failures: Readonly<Record<string, FileFailure>> = {
   EDQUOT: "full",
   EFBIG: "full",
 };
+
+const cures: Readonly<Record<FileFailure, string>> = {
+  full: "try again shortly, and make room on the mirror's disk",
+  broken: "look at the mirror's disk and at how it is mounted",
+  missing: "look at the mirror's disk and at how it is mounted",
+  closed: "try again shortly",
+  "short-of-means":
+    "try again shortly, and allow the mirror more open files and memory",
+};
+
+/** Why `subject` cannot be stored, with the cure of the failure at hand. */
+export function refuseToStore(subject: string, failure: unknown): StoreFull {
+  const kind = classifyFileFailure(failure);
+  const reason =
+    kind === undefined ? "it cannot be written" : describeFailure(failure);
+  return new StoreFull(subject, reason, cures[kind ?? "broken"], {
+    cause: failure,
+  });
+}
 
 /** What the system said, without the path. */
 export function describeFailure(error: unknown): string {

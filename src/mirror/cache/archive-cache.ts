@@ -180,7 +180,11 @@ export class ArchiveCache {
   #expectPassing(): void {
     const others = [...this.#running.keys()].filter((one) => one.isPassing);
     if (others.length >= mostPassing)
-      throw new StoreFull("too many others are only passing through already");
+      throw new StoreFull(
+        "the archive",
+        "too many others are only passing through already",
+        "try again shortly, and look why the mirror's disk takes nothing",
+      );
   }
 
   #leave(download: ArchiveDownload): void {

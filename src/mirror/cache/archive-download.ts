@@ -10,7 +10,7 @@ import type { Spool, SpoolReader } from "../../store/blobs/spool.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import {
   makeRoom,
-  noRoom,
+  refuseForRoom,
   type DownloadSteps,
   type Room,
 } from "./download-steps.ts";
@@ -190,7 +190,7 @@ export class ArchiveDownload {
     if (steps.reserve !== undefined) {
       this.#room = await steps.reserve(size, () => spool.written);
       if (this.#room === undefined) {
-        this.#pass(noRoom, steps);
+        this.#pass(refuseForRoom("the archive"), steps);
         return;
       }
     }
@@ -203,7 +203,7 @@ export class ArchiveDownload {
     const room = this.#room;
     if (room === undefined || this.isPassing) return;
     if (!(await makeRoom(room, this.#size, this.received, coming)))
-      this.#pass(noRoom, steps);
+      this.#pass(refuseForRoom("the archive"), steps);
   }
 
   async #append(chunk: Uint8Array, steps: DownloadSteps): Promise<void> {

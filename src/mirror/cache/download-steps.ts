@@ -1,3 +1,5 @@
+import { StoreFull } from "../../errors/index.ts";
+
 /** What the cache wants to know of a download, in this order. */
 export interface DownloadSteps {
   /** Before any reader gets the last byte. */
@@ -52,4 +54,9 @@ export async function makeRoom(
   return room.grow(missing, Math.max(missing, Math.min(step, rest)));
 }
 
-export const noRoom = new Error("its disk is full, or as full as it may be");
+export function refuseForRoom(subject: string): StoreFull {
+  const reason = "its disk is full, or as full as it may be";
+  const cure =
+    'try again shortly, and make room on the mirror\'s disk or raise "storage.maxSize"';
+  return new StoreFull(subject, reason, cure);
+}

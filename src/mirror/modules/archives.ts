@@ -6,14 +6,13 @@ import {
   ModuleReplaced,
   NotReady,
   OriginAnswerUnusable,
-  StoreFull,
   TooBusy,
 } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import {
   makeRoom,
-  noRoom,
+  refuseForRoom,
   type Reserve,
   type Room,
 } from "../cache/download-steps.ts";
@@ -193,7 +192,7 @@ export class ModuleArchives {
   /** Throws StoreFull. */
   async #reserve(size: number | undefined, spool: Spool): Promise<Room> {
     const room = await this.#parts.reserve(size, () => spool.written);
-    if (room === undefined) throw new StoreFull(noRoom.message);
+    if (room === undefined) throw refuseForRoom("the module");
     return room;
   }
 
@@ -273,7 +272,7 @@ async function receive(
   for await (const chunk of body) {
     await proceed();
     if (!(await makeRoom(room, size, spool.written, chunk.length)))
-      throw new StoreFull(noRoom.message);
+      throw refuseForRoom("the module");
     await spool.append(chunk);
     hash?.update(chunk);
   }

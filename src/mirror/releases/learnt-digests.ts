@@ -7,13 +7,17 @@ import {
   type Sha256,
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { PackageHashWrong, StoreFull } from "../../errors/index.ts";
+import { PackageHashWrong } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import { makeRoom, noRoom, type Reserve } from "../cache/download-steps.ts";
+import {
+  makeRoom,
+  refuseForRoom,
+  type Reserve,
+} from "../cache/download-steps.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
@@ -119,7 +123,7 @@ export class LearntDigests {
         const fits =
           room !== undefined &&
           (await makeRoom(room, size, written, chunk.length));
-        if (!fits) throw new StoreFull(noRoom.message);
+        if (!fits) throw refuseForRoom("the archive");
         await spool.append(chunk);
       }
       const sha256 = spool.digest();

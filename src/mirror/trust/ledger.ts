@@ -1,8 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { StoreFull } from "../../errors/index.ts";
 import {
   classifyFileFailure,
-  describeFailure,
+  refuseToStore,
 } from "../../store/file-failure.ts";
 import { expectsLedger } from "../releases/signed-releases.ts";
 import type { Hostname } from "../../address/hostname.ts";
@@ -82,7 +81,7 @@ export class TrustLedger {
         return change(seen);
       });
     } catch (error) {
-      throw asStoreFull(error);
+      throw asStoreFull(namespace, error);
     }
     this.#memory.delete(nameOf(namespace));
     return seen;
@@ -163,10 +162,11 @@ function decisionsKey({ hostname, namespace }: Namespace): RecordKey {
   return [...decisionsPrefix, hostname, namespace];
 }
 
-function asStoreFull(error: unknown): unknown {
+function asStoreFull(namespace: Namespace, error: unknown): unknown {
   const failure = classifyFileFailure(error);
+  const subject = `the signing keys that it saw of ${nameOf(namespace)}`;
   return failure === "full" || failure === "broken"
-    ? new StoreFull(describeFailure(error), { cause: error })
+    ? refuseToStore(subject, error)
     : error;
 }
 

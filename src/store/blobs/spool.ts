@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { StoreFull } from "../../errors/index.ts";
+import { refuseToStore } from "../file-failure.ts";
 import { PassingWindow, type WindowFollower } from "./passing-window.ts";
 
 /** One who reads while the spool is written; close it when done. */
@@ -155,10 +156,8 @@ export class Spool {
 
   /** Why what comes is not stored. */
   refusal(): StoreFull {
-    const reason =
-      this.#problem instanceof Error
-        ? this.#problem.message
-        : "it cannot be written";
-    return new StoreFull(reason, { cause: this.#problem });
+    return this.#problem instanceof StoreFull
+      ? this.#problem
+      : refuseToStore("the archive", this.#problem);
   }
 }

@@ -1,0 +1,137 @@
+import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import {
+  issueCertificate,
+  makeAuthority,
+} from "../../src/server/tls/certificate-authority.ts";
+import { runCommand } from "../running-command.ts";
+import { scratch } from "../running-mirror.ts";
+
+const now = new Date();
+const year = 365 * 24 * 60 * 60 * 1000;
+const names = ["mirror.example.com"];
+
+let certificate: string;
+let key: string;
+let token: string;
+let ca: string;
+let file: string;
+
+async function issue(at: Date) {
+  const authority = await makeAuthority("test", at);
+  const issued = await issueCertificate(authority, names, at);
+  return { ...issued, ca: authority.certificate };
+}
+
+beforeEach(async () => {
+  const folder = scratch("configured");
+  [certificate, key, token, ca, file] = [
+    "site.pem",
+    "site.key",
+    "token",
+    "ca.pem",
+    "provender.yaml",
+  ].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const issued = await issue(now);
+  writeFileSync(certificate, issued.certificate);
+  writeFileSync(key, issued.key, { mode: 0o600 });
+  writeFileSync(token, "secret-of-the-origin\n", { mode: 0o600 });
+  writeFileSync(ca, issued.ca);
+  const config = {
+    listen: { tls: { certificate, key } },
+    origins: { "registry.example.com": { ca, token: { file: token } } },
+    auth: {
+      oidc: {
+        issuer: "https://login.example.com",
+        audience: "provender",
+        clientId: "terraform",
+        ca,
+      },
+    },
+  };
+  writeFileSync(file, stringify(config));
+});
+
+const check = () => runCommand(["config", "check", "--config", file]);
+
+describe("provender config check", () => {
+  it("opens every file that is named, and says until when the certificate is good", async () => {
+    const { status, stdout, stderr } = await check();
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(
+      /good\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
+    );
+  });
+
+  it.each<[string, () => Promise<void> | void, RegExp]>([
+    [
+      "a certificate that is not there",
+      () => rmSync(certificate),
+      /"listen\.tls".*site\.pem.*ENOENT/,
+    ],
+    [
+      "a key that is not there",
+      () => rmSync(key),
+      /"listen\.tls".*site\.key.*ENOENT/,
+    ],
+    [
+      "a certificate that is none",
+      () => writeFileSync(certificate, "no PEM\n"),
+      /"listen\.tls".*site\.pem.*is not a certificate/,
+    ],
+    [
+      "a key that is cut",
+      () => truncateSync(key, 80),
+      /"listen\.tls".*site\.key.*is not a private key/,
+    ],
+    [
+      "the key of another certificate",
+      async () => writeFileSync(key, (await issue(now)).key),
+      /"listen\.tls".*site\.key.*does not belong/,
+    ],
+    [
+      "a certificate that has expired",
+      async () => {
+        const old = await issue(new Date(now.getTime() - 3 * year));
+        writeFileSync(certificate, old.certificate);
+        writeFileSync(key, old.key);
+      },
+      /"listen\.tls".*site\.pem.*expired on 20\d\d-/,
+    ],
+    [
+      "a key that everybody can read",
+      () => chmodSync(key, 0o644),
+      /"listen\.tls".*site\.key.*every user/,
+    ],
+    ["a CA that is not there", () => rmSync(ca), /:\d+: .*ca\.pem.*ENOENT/],
+    [
+      "a CA that is cut",
+      () => truncateSync(ca, 100),
+      /:\d+: .*ca\.pem.*no PEM certificate/,
+    ],
+    [
+      "a token that is empty",
+      () => writeFileSync(token, "\n"),
+      /:\d+: .*is empty.*file \S+token/,
+    ],
+    [
+      "a token that others can read",
+      () => chmodSync(token, 0o640),
+      /:\d+: .*token.*others can read/,
+    ],
+  ])("refuses %s, and names the key and the file", async (_, harm, what) => {
+    await harm();
+    const { status, stdout, stderr } = await check();
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(what);
+    expect(stderr).not.toContain("secret-of-the-origin");
+  });
+});

@@ -1,0 +1,64 @@
+import { spawnSync } from "node:child_process";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Hostname } from "../../src/address/hostname.ts";
+import { StoreFull } from "../../src/errors/index.ts";
+import { TrustLedger } from "../../src/mirror/trust/ledger.ts";
+import { refuseToStore } from "../../src/store/file-failure.ts";
+import { layOutStore } from "../../src/store/layout.ts";
+import { DiskRecords } from "../../src/store/records/disk-records.ts";
+import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
+import { mountSmallDisk } from "../small-disk.ts";
+
+function failure(code: string, text: string): Error {
+  const message = `${code}: ${text}, write '/var/lib/provender/staging/x'`;
+  return Object.assign(new Error(message), { code, syscall: "write" });
+}
+
+describe("what cannot be stored", () => {
+  it.each([
+    ["ENOSPC", "no space left on device", "make room on the mirror's disk"],
+    ["EDQUOT", "disk quota exceeded", "make room on the mirror's disk"],
+    ["EIO", "i/o error", "look at the mirror's disk and at how it is mounted"],
+    [
+      "EROFS",
+      "read-only file system",
+      "look at the mirror's disk and at how it is mounted",
+    ],
+    ["EMFILE", "too many open files", "allow the mirror more open files"],
+  ])("because of %s says so, and what cures that", (code, text, cure) => {
+    const { message } = refuseToStore("the archive", failure(code, text));
+    expect(message).toContain(`cannot store the archive (${code}: ${text}): `);
+    expect(message).toContain(cure);
+    expect(message).not.toContain("/var/lib");
+  });
+});
+
+const disk = mountSmallDisk("size=8m");
+if (disk === undefined)
+  console.log("SKIPPED: no file system of its own can be mounted here");
+afterAll(() => disk?.unmount());
+
+describe.runIf(disk !== undefined)("a key on a disk", () => {
+  it("that was mounted to be read only is named, with that cause and its cure, whatever was written before", async () => {
+    const directory = disk?.directory ?? "";
+    const layout = layOutStore(directory);
+    await prepareStorageDirectory(layout);
+    const known = { hostname: "a.example" as Hostname, namespace: "known" };
+    const ledger = new TrustLedger(new DiskRecords(layout));
+    await ledger.noteSeen(known, (seen) => ({ ...seen }));
+    expect(spawnSync("mount", ["-o", "remount,ro", directory]).status).toBe(0);
+    for (const namespace of ["known", "other", "third"]) {
+      const note = ledger.noteSeen({ ...known, namespace }, (seen) => ({
+        ...seen,
+      }));
+      const error: unknown = await note.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(StoreFull);
+      expect((error as Error).message).toMatch(
+        `cannot store the signing keys that it saw of a.example/${namespace} (`,
+      );
+      expect((error as Error).message).toMatch(
+        /read-?only.*: look at the mirror's disk and at how it is mounted\.$/i,
+      );
+    }
+  });
+});
