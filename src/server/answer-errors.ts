@@ -1,13 +1,17 @@
 import { ProvenderError } from "../errors/index.ts";
 import { respondWithError, statusOf } from "./http/error-response.ts";
+import type { OnUnexpected } from "./http/guarded.ts";
 import type {
   RequestContext,
   RequestMiddleware,
 } from "./http/request-context.ts";
 import type { RefusalAudit } from "./refusal-audit.ts";
 
-/** Answers whatever is thrown further down. */
-export function answerErrors(refusals: RefusalAudit): RequestMiddleware {
+/** Answers whatever is thrown further down; `onUnexpected` hears of what is no answer of ours, unless its client has left. */
+export function answerErrors(
+  refusals: RefusalAudit,
+  onUnexpected: OnUnexpected,
+): RequestMiddleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -16,6 +20,8 @@ export function answerErrors(refusals: RefusalAudit): RequestMiddleware {
       const { note } = ctx.state;
       note.outcome = statusOf(error) < 500 ? "refused" : "failed";
       note.error = error;
+      if (statusOf(error) === internal && !ctx.res.destroyed)
+        onUnexpected(error, "request");
       respondWithError(ctx, error);
     }
   };
@@ -38,3 +44,4 @@ async function audited(
 }
 
 const refusal = 451;
+const internal = 500;

@@ -7,6 +7,7 @@ import { authenticate, type Authentication } from "./access/authentication.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { beginRequest } from "./begin-request.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
+import type { OnUnexpected } from "./http/guarded.ts";
 import type { Handle } from "./http/listener.ts";
 import { limitMetadata, type MetadataCaps } from "./http/metadata-caps.ts";
 import { refuseMalformed } from "./http/raw-request.ts";
@@ -25,6 +26,8 @@ export interface AppParts extends RoutedParts {
   readonly metrics: Metrics;
   readonly clients: ClientAddresses;
   readonly metadataCaps: MetadataCaps;
+  /** Hears of what was answered with 500, or not at all. */
+  readonly onUnexpected: OnUnexpected;
   /** Bytes. */
   readonly longestUrl: number;
 }
@@ -47,17 +50,17 @@ export interface AppParts extends RoutedParts {
  */
 export function makeApp(parts: AppParts): Handle {
   const { authentication, logger, refusals, metrics, metadataCaps } = parts;
+  const { onUnexpected } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
     // A client that leaves in the middle is no failure of ours.
-    if (error.headerSent !== true)
-      logger.error({ err: error }, "a request was not answered");
+    if (error.headerSent !== true) onUnexpected(error, "request");
   });
   koa
     .use(identify(parts.clients))
     .use(recordRequests(logger, metrics))
     .use(attribute)
-    .use(answerErrors(refusals))
+    .use(answerErrors(refusals, onUnexpected))
     .use(refuseMalformed(parts.longestUrl))
     .use(authenticate(authentication))
     .use(limitMetadata(metadataCaps))

@@ -7,31 +7,32 @@ import {
 import type { Alarms } from "../telemetry/alarms.ts";
 import { currentAsker } from "../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
+import { Folding } from "../telemetry/folding.ts";
 import type { Client } from "./http/client-address.ts";
 
 /** The names in the path that was asked, as the table of URLs has them. */
 export type PathNames = Readonly<Partial<Record<string, string>>>;
 
-/** Milliseconds. */
-const foldingWindow = 60_000;
-/** Lines in one window: of the same refusal of the same client, of each client, and of all. What is above is counted, and the count is one line. */
-const mostLines = { same: 10, client: 60, all: 600 };
-
-interface Folded {
-  readonly entry: AuditEntry;
-  lines: number;
-  repeated: number;
-}
+/** Of the same refusal of the same client, of each client, and of all. */
+const told = { window: 60_000, same: 10, group: 60, all: 600 };
 
 /** Writes down refusals as far as no client can push the others' lines out of the log. */
 export class RefusalAudit {
   readonly #audit: AuditLog;
   readonly #alarms: Alarms;
-  /** By what is the same; never more than the lines of one window and one more for each of its clients. */
-  readonly #folded = new Map<string, Folded>();
-  readonly #linesOf = new Map<string, number>();
-  #lines = 0;
-  #window: NodeJS.Timeout | undefined;
+  readonly #folding = new Folding<AuditEntry>(told, {
+    summarize: ({ client }, of) => ({
+      event: "refused",
+      verdict: "refused",
+      client: of === "its group" ? client : undefined,
+      detail:
+        of === "its group"
+          ? "other refusals of this client"
+          : "refusals of other clients",
+    }),
+    onRepeated: (entry, repeated) =>
+      void this.#audit.record({ ...entry, repeated }, { durable: false }),
+  });
 
   constructor(audit: AuditLog, alarms: Alarms) {
     this.#audit = audit;
@@ -51,55 +52,14 @@ export class RefusalAudit {
     const facts = describe(names, error);
     const key = JSON.stringify([counted, facts]);
     const entry = { ...facts, client, requestId, token };
-    const folded = this.#folded.get(key) ?? { entry, lines: 0, repeated: 0 };
-    if (folded.lines < mostLines.same && this.#hasLine(counted)) {
-      this.#folded.set(key, folded);
-      folded.lines++;
-      if (folded.lines === 1) this.#raise(error, facts);
+    this.#raise(error, facts);
+    if (this.#folding.add(key, counted, entry) === "line")
       await this.#audit.record(entry, { durable: true });
-    } else if (folded.lines > 0) folded.repeated++;
-    else this.#countOnly(counted, client);
   }
 
-  /** Writes how often refusals came again; a new window begins with the next one. */
+  /** Writes how often refusals came again. */
   close(): void {
-    clearTimeout(this.#window);
-    this.#window = undefined;
-    const folded = [...this.#folded.values()];
-    this.#folded.clear();
-    this.#linesOf.clear();
-    this.#lines = 0;
-    for (const { entry, repeated } of folded)
-      if (repeated > 0)
-        void this.#audit.record({ ...entry, repeated }, { durable: false });
-  }
-
-  #hasLine(counted: string): boolean {
-    this.#window ??= setTimeout(() => this.close(), foldingWindow).unref();
-    const lines = this.#linesOf.get(counted) ?? 0;
-    if (lines >= mostLines.client || this.#lines >= mostLines.all) return false;
-    this.#linesOf.set(counted, lines + 1);
-    this.#lines++;
-    return true;
-  }
-
-  #countOnly(counted: string, client: string): void {
-    const isKnown = this.#linesOf.has(counted);
-    const key = isKnown ? counted : "";
-    const folded = this.#folded.get(key) ?? {
-      entry: {
-        event: "refused",
-        verdict: "refused",
-        client: isKnown ? client : undefined,
-        detail: isKnown
-          ? "other refusals of this client"
-          : "refusals of other clients",
-      },
-      lines: 0,
-      repeated: 0,
-    };
-    folded.repeated++;
-    this.#folded.set(key, folded);
+    this.#folding.close();
   }
 
   /** An archive that was not the signed one is told of by its download. */

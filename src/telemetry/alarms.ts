@@ -1,3 +1,5 @@
+import { inspect } from "node:util";
+import { Folding } from "./folding.ts";
 import type { Logger } from "./logger.ts";
 import type { AlarmKind, Metrics } from "./metrics.ts";
 
@@ -24,18 +26,44 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the origin offers other content for a module than it did at first; clients keep getting the first",
 };
 
-/** Raises what an operator should look at: a line in the log and a count in the metrics. */
+interface Alarm {
+  readonly kind: AlarmKind;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** The same is told once in ten minutes, and of each kind so much that the rest of the log stays readable. */
+const told = { window: 600_000, same: 1, group: 600, all: Infinity };
+
+/** Raises what an operator should look at: a line in the log and a count in the metrics, once for what comes again and again. */
 export class Alarms {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
+  readonly #folding = new Folding<Alarm>(told, {
+    summarize: ({ kind }) => ({ kind, facts: { other: true } }),
+    onRepeated: (alarm, repeated) => this.#log(alarm, { repeated }),
+  });
 
   constructor(logger: Logger, metrics: Metrics) {
     this.#logger = logger;
     this.#metrics = metrics;
   }
 
+  /** Never throws, whatever the facts are. */
   raise(kind: AlarmKind, facts: Readonly<Record<string, unknown>>): void {
+    const key = `${kind} ${inspect(facts, { depth: 4 })}`;
+    const alarm = { kind, facts };
+    const folded = this.#folding.add(key, kind, alarm);
+    if (folded === "repeated") return;
     this.#metrics.countAlarm(kind);
-    this.#logger.error({ alarm: kind, ...facts }, sentences[kind]);
+    if (folded === "line") this.#log(alarm);
+  }
+
+  /** Tells how often alarms came again. */
+  close(): void {
+    this.#folding.close();
+  }
+
+  #log({ kind, facts }: Alarm, more: { readonly repeated?: number } = {}) {
+    this.#logger.error({ alarm: kind, ...facts, ...more }, sentences[kind]);
   }
 }

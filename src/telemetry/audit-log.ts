@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 import { AuditLines, type AuditLinesSettings } from "./audit-lines.ts";
+import { Folding } from "./folding.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
@@ -17,10 +18,30 @@ const ofRequests: ReadonlySet<AuditEvent> = new Set([
   "cut",
 ]);
 
-/** Requests in one file and decisions about what is trusted in another, so that no number of requests moves a decision out. */
+/** What follows from what origins offer, as often as they are asked. */
+const ofOffers: ReadonlySet<AuditEvent> = new Set([
+  "replaced",
+  "quarantined",
+  "judged-again",
+]);
+
+/** Lines for refused offers: of the same event on the same release, of its provider or module, and of all. */
+const toldOfOffers = { window: 3_600_000, same: 10, group: 60, all: 600 };
+
+/** Requests in one file and decisions about what is trusted in another, so that no number of requests moves a decision out; nor does an origin that changes what it offers. */
 export class AuditLog {
   readonly #requests: AuditLines;
   readonly #decisions: AuditLines;
+  readonly #folding = new Folding<AuditEntry>(toldOfOffers, {
+    summarize: ({ provider, module }, of) => ({
+      event: "refused",
+      verdict: "refused",
+      ...(of === "its group" && { provider, module }),
+      detail: "other decisions against what an origin offers",
+    }),
+    onRepeated: (entry, repeated) =>
+      void this.#decisions.record({ ...entry, repeated }, { durable: false }),
+  });
 
   constructor({ requests, decisions, ...settings }: AuditLogSettings) {
     this.#requests = new AuditLines({ ...settings, path: requests });
@@ -35,14 +56,25 @@ export class AuditLog {
     entry: AuditEntry,
     options: { readonly durable: boolean },
   ): Promise<void> {
-    const lines = ofRequests.has(entry.event)
-      ? this.#requests
-      : this.#decisions;
-    return lines.record(entry, options);
+    if (ofRequests.has(entry.event))
+      return this.#requests.record(entry, options);
+    return this.#isFolded(entry)
+      ? Promise.resolve()
+      : this.#decisions.record(entry, options);
   }
 
   /** Writes and syncs what waits. Rejects with StoreUnusable when that fails. */
   async close(): Promise<void> {
+    this.#folding.close();
     await Promise.all([this.#requests.close(), this.#decisions.close()]);
+  }
+
+  /** What operators decide, and what is believed from then on, always has a line. */
+  #isFolded(entry: AuditEntry): boolean {
+    const { event, verdict, provider, module, version } = entry;
+    if (verdict === "accepted" || !ofOffers.has(event)) return false;
+    const group = provider ?? module ?? "";
+    const key = JSON.stringify([event, group, version]);
+    return this.#folding.add(key, group, entry) !== "line";
   }
 }

@@ -22,6 +22,7 @@ export async function wireMirror(configuration: Configuration): Promise<Core> {
   const core = wireCore(configuration, rules, layout, watch);
   const close = async () => {
     await core.close();
+    watch.alarms.close();
     await watch.audit.close();
   };
   return { ...core, close };

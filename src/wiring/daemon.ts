@@ -66,6 +66,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
       await access.close();
       await core.close();
       faces.refusals.close();
+      alarms.close();
       await audit.close();
       clearInterval(beat);
       lock.release();

@@ -61,6 +61,8 @@ export function wireFaces(
     logger,
     refusals,
     metrics,
+    onUnexpected: (error, where) =>
+      alarms.raise("unexpected-error", { where, err: error }),
     longestUrl: limits.url,
   });
   return { app, frontPage, readiness, refusals };

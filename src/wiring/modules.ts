@@ -19,6 +19,7 @@ import {
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
+import { ModuleReplacements } from "../mirror/modules/replacements.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
@@ -31,7 +32,6 @@ import type { RecordStore } from "../store/records/record-store.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./catalog.ts";
 import { settingsOf, type OriginClients } from "./origins.ts";
-import type { Alarms } from "../telemetry/alarms.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Watch } from "./watch.ts";
 
@@ -58,7 +58,14 @@ export function wireModules(
     limits: moduleLimits(limits),
   });
   const packing = new PackThreads(moduleLimits(limits));
-  const archives = wireModuleArchives(configuration, records, threads, parts);
+  const replacements = new ModuleReplacements({ ...parts, records });
+  const archives = wireModuleArchives(
+    configuration,
+    records,
+    threads,
+    replacements,
+    parts,
+  );
   const mirror = new ModuleMirror({
     origins: wireModuleOrigins(configuration, clients, {
       clock,
@@ -69,6 +76,7 @@ export function wireModules(
     releases: makeCache(new ModuleReleaseRecords(parts.records)),
     archives,
     records,
+    replacements,
     stored: parts.archives,
     admission: new ModuleAdmission(parts.admission, clock),
     offline,
@@ -83,12 +91,8 @@ function wireModuleNews({
   alarms,
   metrics,
   logger,
-}: Watch): Pick<
-  ModuleMirrorParts,
-  "onVanished" | "onPassedThrough" | "onMoved"
-> {
+}: Watch): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
   return {
-    onMoved: wireReplaced(alarms),
     onVanished: (module, versions, of) => {
       if (isAlarming(versions.length, of))
         alarms.raise("versions-vanished", {
@@ -110,20 +114,12 @@ function wireModuleNews({
   };
 }
 
-function wireReplaced(alarms: Alarms): ModuleMirrorParts["onMoved"] {
-  return (address, expected, got) =>
-    alarms.raise("module-replaced", {
-      module: formatModuleRelease(address),
-      expected,
-      got,
-    });
-}
-
 function wireModuleArchives(
   { limits }: Configuration,
   records: ModuleArchiveRecords,
   threads: ModuleArchiveThreads,
-  { blobs, retention, audit, alarms, logger }: ModuleParts,
+  replacements: ModuleReplacements,
+  { blobs, retention, audit, logger }: ModuleParts,
 ): ModuleArchives {
   return new ModuleArchives({
     blobs,
@@ -143,7 +139,7 @@ function wireModuleArchives(
         },
         { durable: true },
       ),
-    onReplaced: wireReplaced(alarms),
+    replacements,
     onFailed: (module, error) =>
       logger.warn(
         { module, error: (error as Error).message },

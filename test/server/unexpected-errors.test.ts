@@ -1,15 +1,16 @@
 import { once } from "node:events";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { awaitLine } from "../scenes/log-lines.ts";
+import { countAlarms } from "../scenes/provider-requests.ts";
 import { openConnection, readToEnd } from "../scenes/raw-connection.ts";
 
 const started: RunningMirror[] = [];
 afterEach(() => Promise.all(started.splice(0).map((mirror) => mirror.kill())));
 
-/** A daemon in which a flaw shows on SIGUSR2. */
-async function startFlawed(flaw: string): Promise<RunningMirror> {
-  const code = `process.on("SIGUSR2", () => { ${flaw} })`;
+/** A daemon in which a flaw shows on SIGUSR2, and another one from the start. */
+async function startFlawed(flaw: string, lasting = ""): Promise<RunningMirror> {
+  const code = `process.on("SIGUSR2", () => { ${flaw} }); ${lasting}`;
   const mirror = await startMirror({
     config: { listen: { port: 0, tls: "off" } },
     nodeOptions: [
@@ -69,4 +70,63 @@ it("shows the alarm in the metrics from the start", async () => {
   expect(body.toString()).toContain(
     'provender_alarms_total{kind="unexpected-error"} 0',
   );
+});
+
+describe("a request that no code foresaw the end of", () => {
+  const throwing = (when: string) => `{
+    const { stringify } = JSON;
+    JSON.stringify = (value, ...more) => {
+      if (${when}) throw new Error("a flaw");
+      return stringify(value, ...more);
+    };
+  }`;
+
+  it.each([
+    ["in a handler", throwing('value?.status === "ok"'), "/healthz"],
+    [
+      "in what makes the answer to an error",
+      throwing('value?.code === "no-such-page"'),
+      "/nothing",
+    ],
+    [
+      "before its client is known",
+      `const { randomUUID } = crypto;
+      crypto.randomUUID = () => {
+        const error = new Error("a flaw");
+        // Its own address has this text, too.
+        if (/begin.request[.]ts/.test(error.stack)) throw error;
+        return randomUUID.call(crypto);
+      };`,
+      "/healthz",
+    ],
+  ])(
+    "because of an error %s is answered 500 and raises the alarm, once for the same",
+    async (_, flaw, path) => {
+      const mirror = await startFlawed("", flaw);
+      for (let time = 0; time < 3; time++)
+        expect((await mirror.get(path)).status).toBe(500);
+      const alarm = await awaitLine(
+        mirror,
+        (line) => line.alarm === "unexpected-error",
+      );
+      expect(alarm).toMatchObject({
+        where: "request",
+        err: { message: "a flaw" },
+      });
+      expect(
+        mirror.log.filter((line) => line.alarm === "unexpected-error"),
+      ).toHaveLength(1);
+      expect(mirror.process.exitCode).toBe(null);
+    },
+  );
+
+  it("is counted among the alarms", async () => {
+    const mirror = await startFlawed("", throwing('value?.status === "ok"'));
+    expect(await countAlarms(mirror, "unexpected-error")).toBe(0);
+    await mirror.get("/healthz");
+    expect(await countAlarms(mirror, "unexpected-error")).toBe(1);
+    // What is refused for a reason is none.
+    await mirror.get("/nothing");
+    expect(await countAlarms(mirror, "unexpected-error")).toBe(1);
+  });
 });

@@ -20,6 +20,7 @@ import { FairShare, type Turn } from "../cache/fair-share.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
+import type { ModuleReplacements } from "./replacements.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,
@@ -68,11 +69,7 @@ export interface ModuleArchivesParts {
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
   ) => Promise<void>;
-  readonly onReplaced: (
-    address: ModuleReleaseAddress,
-    expected: string,
-    got: string,
-  ) => void;
+  readonly replacements: ModuleReplacements;
   readonly onFailed: (module: string, error: unknown) => void;
 }
 
@@ -127,7 +124,7 @@ export class ModuleArchives {
     if (first === undefined || "foreign" in first) return;
     const expected = `SHA-256 ${first.sha256}`;
     const got = `a place of which only clients can fetch it (${getter})`;
-    this.#refuse(address, expected, got);
+    await this.#refuse(address, expected, got);
   }
 
   /** Ends the fetches; resolves when their files are gone. */
@@ -217,7 +214,7 @@ export class ModuleArchives {
     const place = { fd: spool.handle.fd, size: spool.written };
     await verify(formatModuleRelease(address), format, place);
     const first = await records.read(address);
-    const kept = this.#expectFirst(address, first, archive);
+    const kept = await this.#expectFirst(address, first, archive);
     await blobs.commit(spool, sha256);
     const now = await records.keep(address, kept, first);
     if (now !== kept) return this.#expectFirst(address, now, kept);
@@ -226,11 +223,11 @@ export class ModuleArchives {
   }
 
   /** The same commit may be packed into other bytes by another version of the mirror. Throws ModuleReplaced. */
-  #expectFirst(
+  async #expectFirst(
     address: ModuleReleaseAddress,
     first: ModuleArchive | ForeignRelease | undefined,
     archive: ModuleArchive,
-  ): ModuleArchive {
+  ): Promise<ModuleArchive> {
     if (first === undefined || "foreign" in first) return archive;
     const [expected = "", got = ""] =
       first.commit === undefined || archive.commit === undefined
@@ -238,11 +235,15 @@ export class ModuleArchives {
         : [`commit ${first.commit}`, `commit ${archive.commit}`];
     if (expected === got)
       return { ...archive, subdirectory: first.subdirectory };
-    this.#refuse(address, expected, got);
+    return this.#refuse(address, expected, got);
   }
 
-  #refuse(address: ModuleReleaseAddress, expected: string, got: string): never {
-    this.#parts.onReplaced(address, expected, got);
+  async #refuse(
+    address: ModuleReleaseAddress,
+    expected: string,
+    got: string,
+  ): Promise<never> {
+    await this.#parts.replacements.note(address, expected, got);
     throw new ModuleReplaced(formatModuleRelease(address), expected, got);
   }
 }

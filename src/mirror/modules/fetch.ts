@@ -25,8 +25,8 @@ export interface ModuleOrigin {
   readonly clock: Clock;
 }
 
-/** Told once for each commit. */
-export type OnMoved = (expected: string, got: string) => void;
+/** Waited for before the release is answered with. */
+export type OnMoved = (expected: string, got: string) => Promise<void>;
 
 /**
  * Where the registry says that a release is now. What was seen first outlives its removal, a new place that is refused, and a ref that
@@ -48,7 +48,9 @@ export async function fetchModuleRelease(
         ? await sources.findCommit(source, signal)
         : undefined;
     const release = { ...place, commit, moved: undefined };
-    return known === undefined ? release : keepFirst(known, release, onMoved);
+    return known === undefined
+      ? release
+      : await keepFirst(known, release, onMoved);
   } catch (error) {
     const isGone =
       error instanceof NotFound || error instanceof ModuleSourceRefused;
@@ -57,16 +59,17 @@ export async function fetchModuleRelease(
   }
 }
 
-function keepFirst(
+async function keepFirst(
   known: ModuleRelease,
   now: ModuleRelease,
   onMoved: OnMoved,
-): ModuleRelease {
+): Promise<ModuleRelease> {
   const { commit } = now;
   if (known.commit === undefined || commit === undefined)
     return { ...now, commit: known.commit ?? commit };
   if (known.commit === commit) return now;
-  if (known.moved !== commit) onMoved(known.commit, commit);
+  if (known.moved !== commit)
+    await onMoved(`commit ${known.commit}`, `commit ${commit}`);
   return { ...known, moved: commit };
 }
 

@@ -17,6 +17,7 @@ import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ModuleAdmission } from "./admission.ts";
 import type { ModuleArchives } from "./archives.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
+import type { ModuleReplacements } from "./replacements.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,
@@ -54,12 +55,7 @@ export interface ModuleMirrorParts {
     versions: readonly Version[],
     of: number,
   ) => void;
-  /** Another commit under a name that was seen before; once for each. */
-  readonly onMoved: (
-    address: ModuleReleaseAddress,
-    expected: string,
-    got: string,
-  ) => void;
+  readonly replacements: ModuleReplacements;
   readonly onPassedThrough: (
     address: ModuleReleaseAddress,
     getter: string,
@@ -199,10 +195,10 @@ export class ModuleMirror {
 
   #findRelease(address: ModuleReleaseAddress): Promise<Answer<ModuleRelease>> {
     const origin = this.#originOf(address.module);
-    const { releases, onMoved } = this.#parts;
+    const { releases, replacements } = this.#parts;
     return releases.get(address, (known, signal) =>
       fetchModuleRelease(origin, address, known, signal, (expected, got) =>
-        onMoved(address, expected, got),
+        replacements.note(address, expected, got),
       ),
     );
   }

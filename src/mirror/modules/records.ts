@@ -37,6 +37,11 @@ const archiveShape = z.union([
   z.object({ foreign: text }),
 ]);
 
+const offeredShape = z.object({ offered: z.array(text) });
+
+/** Contents that a release is remembered to have been offered with beside its own; an origin may have any number. */
+const mostOffered = 16;
+
 /** How the lists of modules' versions are named on disk. */
 export const moduleVersionNaming = {
   format: formatModuleAddress,
@@ -139,6 +144,23 @@ export class ModuleArchiveRecords {
     return now;
   }
 
+  /** Notes other content that a release is offered with; false when that was known. */
+  async noteOffered(
+    { module, version }: ModuleReleaseAddress,
+    offered: string,
+  ): Promise<boolean> {
+    const key = [...moduleKey(module), "offered", version];
+    let isNew = true;
+    await this.#records.change(key, readOffered, (before) => {
+      isNew = before?.offered.includes(offered) !== true;
+      const known = before?.offered ?? [];
+      return isNew
+        ? { offered: [...known, offered].slice(-mostOffered) }
+        : before;
+    });
+    return isNew;
+  }
+
   /** The versions of which something is recorded, in no order. */
   async listVersions(module: ModuleAddress): Promise<readonly Version[]> {
     const keys = [moduleKey(module), ...(await this.#findSpellings(module))];
@@ -181,6 +203,10 @@ export class ModuleArchiveRecords {
 
 function readArchive(body: unknown): ModuleArchive | ForeignRelease {
   return archiveShape.parse(body);
+}
+
+function readOffered(body: unknown): z.infer<typeof offeredShape> {
+  return offeredShape.parse(body);
 }
 
 function writeArchive(archive: ModuleArchive | ForeignRelease) {

@@ -141,7 +141,10 @@ describe("modules from git", () => {
         other,
         ({ alarm }) => alarm === "module-replaced",
       );
-      expect([line.expected, line.got]).toEqual([first, second]);
+      expect([line.expected, line.got]).toEqual([
+        `commit ${first}`,
+        `commit ${second}`,
+      ]);
       const metrics = (await other.get("/metrics")).body.toString();
       expect(metrics).toContain('kind="module-replaced"} 1');
 

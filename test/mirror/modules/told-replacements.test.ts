@@ -1,0 +1,147 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
+import { scratch, type RunningMirror } from "../../running-mirror.ts";
+import {
+  getArchive,
+  locate,
+  makeModuleScene,
+  removeBlobs,
+  withMirror,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+import { countAlarms, readAudit } from "../../scenes/provider-requests.ts";
+
+const kind = "module-replaced";
+let scene: ModuleScene;
+let root: string;
+let modules = 0;
+
+beforeAll(async () => {
+  root = scratch("git");
+  scene = await makeModuleScene(gitBackend(root));
+});
+
+afterAll(() => scene.origin.stop());
+
+/** From now on the release's archive is this. */
+async function offer(module: string, content: string): Promise<void> {
+  const bytes = await tarGz([["main.tf", `# ${content}`]]);
+  const url = scene.origin.serve(`/${module}.tar.gz`, bytes);
+  scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
+}
+
+const decisionsOf = (mirror: RunningMirror, module: string) =>
+  readAudit(mirror).filter(
+    (line) =>
+      line.event === "replaced" &&
+      line.module === `registry.terraform.io/acme/${module}/aws`,
+  );
+
+/** A mirror that asks at every request, has seen `first` of a module, and lost it. */
+async function withSeen(
+  use: (mirror: RunningMirror, module: string) => Promise<void>,
+): Promise<void> {
+  const module = `told${modules++}`;
+  const config = scene.configOf({ freshness: { versions: "0s" } });
+  const directory = scratch("store");
+  await offer(module, "first");
+  await withMirror({ config, directory }, async (mirror) => {
+    expect((await getArchive(mirror, module)).status).toBe(200);
+    await removeBlobs(mirror);
+    await use(mirror, module);
+  });
+}
+
+describe("a module that its origin replaced is told of once for each other content", () => {
+  it("however many ask, with one line among the decisions, also after a restart", async () => {
+    const directory = scratch("store");
+    const config = scene.configOf({ freshness: { versions: "0s" } });
+    await offer("asked", "first");
+    await withMirror({ config, directory }, async (mirror) => {
+      expect((await getArchive(mirror, "asked")).status).toBe(200);
+      await removeBlobs(mirror);
+      await offer("asked", "other");
+      for (let time = 0; time < 10; time++)
+        for (const ask of [locate, getArchive])
+          expect((await ask(mirror, "asked")).status).toBe(451);
+      expect(await countAlarms(mirror, kind)).toBe(1);
+      const lines = mirror.log.filter(({ alarm }) => alarm === kind);
+      expect(lines).toHaveLength(1);
+      expect(decisionsOf(mirror, "asked")).toEqual([
+        expect.objectContaining({
+          verdict: "refused",
+          version: "1.0.0",
+          rule: "first seen wins",
+          detail: expect.stringMatching(
+            /^SHA-256 \w{64}, and not SHA-256 \w{64}$/,
+          ) as unknown,
+        }),
+      ]);
+    });
+    await withMirror({ config, directory }, async (mirror) => {
+      expect((await getArchive(mirror, "asked")).status).toBe(451);
+      expect(await countAlarms(mirror, kind)).toBe(0);
+      expect(decisionsOf(mirror, "asked")).toHaveLength(1);
+    });
+  });
+
+  it("also when two others take turns", async () => {
+    await withSeen(async (mirror, module) => {
+      const others = await Promise.all(
+        ["second", "third"].map((text) => tarGz([["main.tf", text]])),
+      );
+      for (const other of [...others, ...others, ...others]) {
+        scene.origin.serve(`/${module}.tar.gz`, other);
+        expect((await getArchive(mirror, module)).status).toBe(451);
+      }
+      expect(await countAlarms(mirror, kind)).toBe(2);
+      expect(decisionsOf(mirror, module)).toHaveLength(2);
+    });
+  });
+
+  it("also when only clients could fetch the other one", async () => {
+    await withSeen(async (mirror, module) => {
+      const place = "s3::https://s3.amazonaws.com/bucket/module.zip";
+      scene.origin.publish(`acme/${module}/aws`, "1.0.0", place);
+      for (let time = 0; time < 5; time++)
+        expect((await locate(mirror, module)).status).toBe(451);
+      expect(await countAlarms(mirror, kind)).toBe(1);
+      expect(decisionsOf(mirror, module)).toHaveLength(1);
+    });
+  });
+
+  it("also when a tag moves to and fro, while the first keeps serving", async () => {
+    const repository = await GitRepository.create(join(root, "moving"));
+    const place = `git::${scene.origin.url}git/moving/.git?ref=v1`;
+    scene.origin.publish("acme/moving/aws", "1.0.0", place);
+    await repository.commit({ "main.tf": "# first" }, "v1");
+    const config = scene.configOf({ freshness: { versions: "0s" } });
+    await withMirror({ config }, async (mirror) => {
+      const first = (await getArchive(mirror, "moving")).body;
+      const second = await repository.commit({ "main.tf": "# 2" }, "v1");
+      await locate(mirror, "moving");
+      const third = await repository.commit({ "main.tf": "# 3" }, "v1");
+      await locate(mirror, "moving");
+      for (const commit of [second, third, second]) {
+        await repository.git("tag", "--force", "v1", commit);
+        expect((await locate(mirror, "moving")).status).toBe(204);
+      }
+      expect((await getArchive(mirror, "moving")).body).toEqual(first);
+      expect(await countAlarms(mirror, kind)).toBe(2);
+      expect(decisionsOf(mirror, "moving")).toHaveLength(2);
+    });
+  });
+
+  it("and fills no log with others that are new each time", async () => {
+    await withSeen(async (mirror, module) => {
+      for (let turn = 0; turn < 30; turn++) {
+        await offer(module, `content ${turn}`);
+        expect((await getArchive(mirror, module)).status).toBe(451);
+      }
+      expect(await countAlarms(mirror, kind)).toBe(30);
+      expect(decisionsOf(mirror, module)).toHaveLength(10);
+    });
+  });
+});
