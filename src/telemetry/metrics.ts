@@ -22,6 +22,7 @@ export type AlarmKind = (typeof alarmKinds)[number];
 export interface StoreUse {
   readonly archives: number;
   readonly bytes: number;
+  readonly recordBytes: number;
   readonly freeBytes: number;
 }
 
@@ -39,6 +40,11 @@ const storeGauges: readonly {
     name: "provender_store_bytes",
     help: "Bytes of the archives in the store; NaN until they were counted.",
     of: ({ bytes }) => bytes,
+  },
+  {
+    name: "provender_store_record_bytes",
+    help: "Bytes of disk that the records in the store take, with their copies; NaN until they were counted.",
+    of: ({ recordBytes }) => recordBytes,
   },
   {
     name: "provender_store_free_bytes",

@@ -22,7 +22,6 @@ import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { wireCatalog } from "./catalog.ts";
 import { wireModules } from "./modules.ts";
 import { wireClients, wireOrigins } from "./origins.ts";
-import { wireRecords } from "./records.ts";
 import { wireStore } from "./store.ts";
 import { wireHashing, wireJudge } from "./threads.ts";
 import type { Watch } from "./watch.ts";
@@ -46,12 +45,6 @@ export interface Core {
   close(): Promise<void>;
 }
 
-function wireCountedRecords(layout: StoreLayout, watch: Watch) {
-  let changes = 0;
-  const records = wireRecords(layout, watch, () => changes++);
-  return { records, countChanges: () => changes };
-}
-
 export function wireCore(
   configuration: Configuration,
   rules: AdmissionRules,
@@ -61,8 +54,8 @@ export function wireCore(
 ): Core {
   const { logger } = watch;
   const names = () => ({ catalog, ...kept });
-  const { blobs, retention } = wireStore(configuration, layout, names, watch);
-  const { records, countChanges } = wireCountedRecords(layout, watch);
+  const store = wireStore(configuration, layout, names, watch);
+  const { records, countChanges, blobs, retention } = store;
   const signatures = wireSignatures(configuration);
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {

@@ -1,4 +1,5 @@
 import {
+  carryOutPrune,
   planPrune,
   type PruneParts,
   type PrunePlan,
@@ -21,8 +22,7 @@ export async function runPrune(
   stdout: (text: string) => void,
 ): Promise<number> {
   const plan = await planPrune(parts, maxSize, now.getTime());
-  if (!dryRun)
-    for (const { sha256 } of plan.removed) await parts.blobs.delete(sha256);
+  if (!dryRun) await carryOutPrune(parts, plan);
   stdout(json ? formatJson(plan, dryRun) : formatText(plan, dryRun));
   return plan.excess > 0 ? 1 : 0;
 }
@@ -33,12 +33,14 @@ function formatJson(plan: PrunePlan, dryRun: boolean): string {
     name,
     usedAt: new Date(usedAt).toISOString(),
   }));
-  const document = { dryRun, ...plan, freed: freedOf(plan), removed };
+  const removedRecords = plan.removedRecords.length;
+  const freed = freedOf(plan);
+  const document = { dryRun, ...plan, freed, removed, removedRecords };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 function formatText(plan: PrunePlan, dryRun: boolean): string {
-  const { removed, archives, bytes, excess } = plan;
+  const { removed, removedRecords, archives, bytes, excess } = plan;
   const rows = removed.map(({ name, sha256, size, usedAt, because }) => [
     name ?? sha256,
     formatAmount(size),
@@ -48,11 +50,15 @@ function formatText(plan: PrunePlan, dryRun: boolean): string {
   const head = ["ARCHIVE", "SIZE", "LAST USED", "BECAUSE"];
   const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
   const verb = dryRun ? "would leave" : "left";
+  const unnamed =
+    removedRecords.length > 0
+      ? `${removedRecords.length} records of archives that nothing names ${verb}.\n`
+      : "";
   const stay =
     excess > 0
-      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, or their origin lists them no more.\n`
+      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, their origin lists them no more, or they are records of what was seen and decided (all records take ${formatAmount(plan.recordBytes)}).\n`
       : "";
-  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${stay}`;
+  return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${unnamed}${stay}`;
 }
 
 function freedOf({ removed }: PrunePlan): number {

@@ -91,6 +91,7 @@ export class LearntDigests {
         signal,
       );
       const { sha256, isNew } = await this.#store(archive);
+      const wasKnown = await this.#hashes.isKnown(sha256);
       const packageHash = await this.#hashes.wait(sha256);
       const lists = [archive.packageHashes, first];
       const refusing = lists.find(
@@ -99,6 +100,7 @@ export class LearntDigests {
       if (packageHash === undefined || refusing !== undefined) {
         // Nobody vouches for it.
         if (isNew) await this.#blobs.delete(sha256);
+        if (isNew && !wasKnown) await this.#hashes.forget(sha256);
         const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
         throw new PackageHashWrong(subject, refusing ?? first, packageHash);
       }

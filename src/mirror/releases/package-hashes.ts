@@ -72,6 +72,17 @@ export class PackageHashes {
     void this.#computeOnce(sha256, stored);
   }
 
+  /** True when it was computed before, whether the archive is still stored or not. */
+  async isKnown(sha256: Sha256): Promise<boolean> {
+    return this.#memory.has(sha256) || (await this.#read(sha256)) !== undefined;
+  }
+
+  /** For an archive that is not kept. */
+  async forget(sha256: Sha256): Promise<void> {
+    this.#memory.delete(sha256);
+    await this.#records.remove(recordKey(sha256));
+  }
+
   async #read(sha256: Sha256): Promise<Found | undefined> {
     const found = await this.#records.read(recordKey(sha256), readBody);
     if (found !== undefined) this.#memory.set(sha256, found);

@@ -1,14 +1,13 @@
-import type { Sha256 } from "../../address/hash.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { RecordStore } from "../../store/records/record-store.ts";
+import type { RecordKey } from "../../store/layout.ts";
 import { orderByUse, type UsedBlob } from "./eviction-order.ts";
 import { listIrreplaceable, type KeptReleases } from "./irreplaceable.ts";
-import { readNames } from "./record-judgement.ts";
+import {
+  listUnnamedRecords,
+  readNamedArchives,
+  type NamingParts,
+} from "./unnamed-records.ts";
 
-export interface PruneParts extends KeptReleases {
-  readonly blobs: BlobStore;
-  readonly records: RecordStore;
-}
+export interface PruneParts extends KeptReleases, NamingParts {}
 
 export interface PrunedArchive extends UsedBlob {
   /** Its file name, where a record has one. */
@@ -20,7 +19,11 @@ export interface PrunePlan {
   /** What is stored before. */
   readonly archives: number;
   readonly bytes: number;
+  /** What records take, with their copies; it counts for `maxSize`, too. */
+  readonly recordBytes: number;
   readonly removed: readonly PrunedArchive[];
+  /** Records of archives that nothing names; they can be made again. */
+  readonly removedRecords: readonly RecordKey[];
   /** Bytes that stay above `maxSize`, because what has them may not leave. */
   readonly excess: number;
 }
@@ -28,25 +31,26 @@ export interface PrunePlan {
 /** An import stores archives before it writes the records that name them; milliseconds. */
 const orphanAfter = 60 * 60 * 1000;
 
-/** What is to leave now: archives that nothing names, then the least recently used above `maxSize` bytes. */
+/** What is to leave now: archives that nothing names and what is known of such, then the least recently used above `maxSize` bytes. */
 export async function planPrune(
   parts: PruneParts,
   maxSize: number | undefined,
   now: number,
 ): Promise<PrunePlan> {
-  const { blobs } = parts;
-  const total = { archives: 0, bytes: 0 };
-  for await (const { size } of blobs.list()) {
-    total.archives++;
-    total.bytes += size;
-  }
-  const names = await readAllNames(parts);
+  const { blobs, records } = parts;
+  const total = await countArchives(parts);
+  const recordBytes = await records.measure();
+  const named = await readNamedArchives(parts);
+  const { names } = named;
   const order = await orderByUse(blobs, await listIrreplaceable(parts));
   // Without any name the records are lost, and the archives are what is left.
   const isOrphan = ({ sha256, usedAt }: UsedBlob) =>
     names.size > 0 && !names.has(sha256) && now - usedAt > orphanAfter;
   const orphans = order.filter(isOrphan);
-  let left = total.bytes - sumOf(orphans) - (maxSize ?? Infinity);
+  const leaving = new Set<string>(orphans.map(({ sha256 }) => sha256));
+  const removedRecords = await listUnnamedRecords(parts, named, leaving);
+  let left = total.bytes + recordBytes - sumOf(orphans) - (maxSize ?? Infinity);
+  for (const key of removedRecords) left -= await records.sizeOf(key);
   const oldest: UsedBlob[] = [];
   for (const blob of order.filter((one) => !isOrphan(one))) {
     if (left <= 0) break;
@@ -62,17 +66,28 @@ export async function planPrune(
     ...orphans.map(describe("orphan")),
     ...oldest.map(describe("least recently used")),
   ];
-  return { ...total, removed, excess: Math.max(0, left) };
+  const excess = Math.max(0, left);
+  return { ...total, recordBytes, removed, removedRecords, excess };
 }
 
-async function readAllNames(
-  parts: PruneParts,
-): Promise<ReadonlyMap<Sha256, string>> {
-  const names = new Map<Sha256, string>();
-  for await (const key of parts.records.listAll())
-    for (const [digest, name] of await readNames(parts, key))
-      names.set(digest, name);
-  return names;
+/** Archives first: a record that speaks of one is written after it. */
+export async function carryOutPrune(
+  { blobs, records }: PruneParts,
+  { removed, removedRecords }: PrunePlan,
+): Promise<void> {
+  for (const { sha256 } of removed) await blobs.delete(sha256);
+  for (const key of removedRecords) await records.remove(key);
+}
+
+async function countArchives({
+  blobs,
+}: PruneParts): Promise<{ archives: number; bytes: number }> {
+  const total = { archives: 0, bytes: 0 };
+  for await (const { size } of blobs.list()) {
+    total.archives++;
+    total.bytes += size;
+  }
+  return total;
 }
 
 function sumOf(blobs: readonly UsedBlob[]): number {

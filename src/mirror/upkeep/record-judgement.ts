@@ -67,8 +67,8 @@ async function judgeBody(
   key: RecordKey,
   repair: boolean,
 ): Promise<RecordJudgement> {
-  if (key[0] === "modules") {
-    const digests = readModule(await records.read(key, asItIs));
+  if (namesOneArchive(key)) {
+    const digests = readDigest(await records.read(key, asItIs));
     return { digests, problems: [] };
   }
   const address = readReleaseKey(key);
@@ -82,8 +82,8 @@ export async function readNames(
   { records, releases }: JudgingParts,
   key: RecordKey,
 ): Promise<ReadonlyMap<Sha256, string>> {
-  if (key[0] === "modules") {
-    const digests = readModule(await records.read(key, asItIs));
+  if (namesOneArchive(key)) {
+    const digests = readDigest(await records.read(key, asItIs));
     return new Map(digests.map((digest) => [digest, key.join("/")]));
   }
   const address = readReleaseKey(key);
@@ -119,9 +119,14 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   return { provider, version: parseVersion(version) };
 }
 
+/** Of a module's release, or learnt of an archive that a network mirror tells no digest of. */
+function namesOneArchive([room, , , , part]: RecordKey): boolean {
+  return room === "modules" || part === "learnt-digests";
+}
+
 const asItIs = (body: unknown): unknown => body;
 
-function readModule(body: unknown): readonly Sha256[] {
+function readDigest(body: unknown): readonly Sha256[] {
   const { sha256 } = (body ?? {}) as { sha256?: unknown };
   return typeof sha256 === "string" ? [parseSha256(sha256)] : [];
 }

@@ -16,11 +16,16 @@ export interface RetentionParts {
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
+  /** Bytes that all records take; looks at every one of them. */
+  readonly measureRecords: () => Promise<number>;
+  /** Removes the records that can be made again and that nothing needs; reads every record. */
+  readonly dropRecords: () => Promise<unknown>;
 }
 
 export interface StoreFigures {
   readonly archives: number;
   readonly bytes: number;
+  readonly recordBytes: number;
   readonly freeBytes: number;
 }
 
@@ -34,12 +39,20 @@ const leastFiles = 16;
 /** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
 const manyArchives = 1_000;
 
+/** Records are looked through for what nothing needs once they have grown by so much since they were last. */
+const growth = 1.1;
+/** Milliseconds after which a file in staging is what a killed process left, whatever works beside this one. */
+const leftoverAfter = 24 * 60 * 60 * 1000;
+
 /** What is kept: room is reserved as the bytes of an archive come, and made by evicting the least recently used. */
 export class Retention {
   readonly #parts: RetentionParts;
   readonly #held = new Set<Held>();
   readonly #turn = pLimit(1);
   #measured: { archives: number; bytes: number } | undefined;
+  /** As last counted; 0 before, so that no request waits for that. */
+  #recordBytes = 0;
+  #lookedThrough = 0;
 
   constructor(parts: RetentionParts) {
     this.#parts = parts;
@@ -75,25 +88,49 @@ export class Retention {
 
   /** Counts what is stored; other processes change it too. */
   async measure(): Promise<StoreFigures> {
+    const measured = await this.measureArchives();
+    const recordBytes = await this.#parts.measureRecords();
+    this.#recordBytes = recordBytes;
+    return { ...measured, recordBytes, freeBytes: await this.#measureFree() };
+  }
+
+  /** Without the records. */
+  async measureArchives(): Promise<{ archives: number; bytes: number }> {
     const measured = { archives: 0, bytes: 0 };
     for await (const { size } of this.#parts.blobs.list()) {
       measured.archives++;
       measured.bytes += size;
     }
     this.#measured = measured;
-    return { ...measured, freeBytes: await this.#measureFree() };
+    return measured;
   }
 
-  /** What a daemon does in the background now and then. */
+  /** What a daemon does in the background now and then: counts, and brings what has grown back under `maxSize`. */
   async tend(): Promise<void> {
-    await this.#parts.blobs.usage.compact();
+    const { blobs } = this.#parts;
+    await blobs.usage.compact();
+    await blobs.sweepStaging(new Date(Date.now() - leftoverAfter));
     await this.measure();
+    if (this.#excess() <= 0) return;
+    await this.#dropRecords();
+    await this.#turn(async () => {
+      const excess = this.#excess();
+      if (excess > 0) await this.#evict(excess);
+    });
+  }
+
+  async #dropRecords(): Promise<void> {
+    if (this.#recordBytes < this.#lookedThrough * growth) return;
+    await this.#parts.dropRecords();
+    this.#recordBytes = await this.#parts.measureRecords();
+    this.#lookedThrough = this.#recordBytes;
   }
 
   /** As last counted, without waiting for a count; undefined before the first one. */
   async readFigures(): Promise<StoreFigures | undefined> {
     const freeBytes = await this.#measureFree();
-    return this.#measured && { ...this.#measured, freeBytes };
+    const recordBytes = this.#recordBytes;
+    return this.#measured && { ...this.#measured, recordBytes, freeBytes };
   }
 
   async #extend(held: Held, least: number, most: number): Promise<boolean> {
@@ -113,8 +150,8 @@ export class Retention {
     if ((free.files ?? Infinity) < leastFiles) return Infinity;
     const overFree = bytes + this.#outstanding() + minFree - free.bytes;
     if (maxSize === Infinity) return overFree > 0 ? Infinity : 0;
-    const { bytes: stored } = this.#measured ?? (await this.measure());
-    const overSize = stored + this.#reserved() + bytes - maxSize;
+    if (this.#measured === undefined) await this.measureArchives();
+    const overSize = this.#excess() + bytes;
     return Math.max(0, overFree, bytes > maxSize ? Infinity : overSize);
   }
 
@@ -153,6 +190,13 @@ export class Retention {
     if (this.#measured === undefined) return;
     this.#measured.archives--;
     this.#measured.bytes -= size;
+  }
+
+  /** Bytes above `maxSize`, with what is promised; below 0 while there is room. */
+  #excess(): number {
+    const { maxSize = Infinity } = this.#parts.limits;
+    const { bytes = 0 } = this.#measured ?? {};
+    return bytes + this.#recordBytes + this.#reserved() - maxSize;
   }
 
   /** Bytes that are promised and that the disk does not have yet. */

@@ -121,6 +121,17 @@ export class BucketRecords implements RecordStore {
     }
   }
 
+  async measure(): Promise<number> {
+    let bytes = 0;
+    for await (const { size } of this.#bucket.list(recordObjects([])))
+      bytes += size;
+    return bytes;
+  }
+
+  async sizeOf(key: RecordKey): Promise<number> {
+    return (await this.#bucket.head(recordObject(key)))?.size ?? 0;
+  }
+
   async list(prefix: RecordKey): Promise<readonly string[]> {
     const below = await this.#listBelow(prefix);
     return below.flatMap((rest) => (rest.length === 1 ? rest : []));

@@ -10,6 +10,7 @@ import {
 } from "../layout.ts";
 import { ChangeLocks } from "./change-locks.ts";
 import { listFolder, listRecords } from "./listing.ts";
+import { measureFile, measureRecords } from "./record-sizes.ts";
 import { createRecordFile, replaceRecordFile } from "./record-file.ts";
 import {
   copiesToHeal,
@@ -150,6 +151,17 @@ export class DiskRecords implements RecordStore {
 
   listAll(): AsyncGenerator<RecordKey> {
     return listRecords(this.#layout);
+  }
+
+  measure(): Promise<number> {
+    return measureRecords(this.#layout);
+  }
+
+  async sizeOf(key: RecordKey): Promise<number> {
+    const sizes = await Promise.all(
+      recordPaths(this.#layout, key).map(measureFile),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
   }
 
   async list(prefix: RecordKey): Promise<readonly string[]> {

@@ -53,6 +53,10 @@ export interface RecordStore {
   ): Promise<RecordInspection>;
   /** The key of every record, also of those that cannot be read. */
   listAll(): AsyncIterable<RecordKey>;
+  /** Bytes of storage that all records take, with their copies; looks at every one of them. */
+  measure(): Promise<number>;
+  /** Bytes of storage that one record takes, with its copies; 0 when there is none. */
+  sizeOf(key: RecordKey): Promise<number>;
   /** The last parts of the keys directly below `prefix`, in no order. */
   list(prefix: RecordKey): Promise<readonly string[]>;
   /** The parts below `prefix` that have keys of their own below them, in no order. */

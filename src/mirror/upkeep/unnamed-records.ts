@@ -1,0 +1,66 @@
+import type { Sha256 } from "../../address/hash.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { isRebuildable, type RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import { readNames } from "./record-judgement.ts";
+
+export interface NamingParts {
+  readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly releases: ReleaseRecords;
+}
+
+/** What the records of a store say of archives. */
+export interface NamedArchives {
+  /** The archives that were seen, each with its file name. */
+  readonly names: ReadonlyMap<Sha256, string>;
+  /** The records of single archives that can be made again from them. */
+  readonly rebuildable: readonly RebuildableRecord[];
+}
+
+interface RebuildableRecord {
+  readonly key: RecordKey;
+  readonly sha256: string;
+}
+
+const isDigest = /^[0-9a-f]{64}$/;
+
+/** Reads every record once. Throws RecordUnreadable for one that names nobody knows what. */
+export async function readNamedArchives(
+  parts: NamingParts,
+): Promise<NamedArchives> {
+  const names = new Map<Sha256, string>();
+  const rebuildable: RebuildableRecord[] = [];
+  for await (const key of parts.records.listAll())
+    if (isRebuildable(key)) {
+      const sha256 = key.at(-1) ?? "";
+      if (isDigest.test(sha256)) rebuildable.push({ key, sha256 });
+    } else
+      for (const [digest, name] of await readNames(parts, key))
+        names.set(digest, name);
+  return { names, rebuildable };
+}
+
+/** Records of archives that nothing names and that are not stored, but for `leaving` ones. */
+export async function listUnnamedRecords(
+  { blobs }: NamingParts,
+  { names, rebuildable }: NamedArchives,
+  leaving: ReadonlySet<string>,
+): Promise<readonly RecordKey[]> {
+  const unnamed: RecordKey[] = [];
+  for (const { key, sha256 } of rebuildable) {
+    if (names.has(sha256 as Sha256)) continue;
+    const isStored = (await blobs.size(sha256 as Sha256)) !== undefined;
+    if (!isStored || leaving.has(sha256)) unnamed.push(key);
+  }
+  return unnamed;
+}
+
+/** Removes the records of archives that nothing names; returns how many. */
+export async function dropUnnamedRecords(parts: NamingParts): Promise<number> {
+  const named = await readNamedArchives(parts);
+  const unnamed = await listUnnamedRecords(parts, named, new Set());
+  for (const key of unnamed) await parts.records.remove(key);
+  return unnamed.length;
+}

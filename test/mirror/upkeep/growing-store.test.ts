@@ -1,0 +1,268 @@
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { sha256Of } from "../../scenes/failing-origin.ts";
+import {
+  contentOnly,
+  putIntoTree,
+  type Edit,
+} from "../../scenes/mirror-tree.ts";
+import {
+  countRecords,
+  plantPackageHash,
+  plantSeen,
+} from "../../scenes/planted-records.ts";
+import {
+  outcomeOf,
+  requestsFor,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
+import type { Release } from "../../fakes/release.ts";
+
+const MiB = 1024 * 1024;
+const hostname = "registry.example.com";
+const hours = 60 * 60 * 1000;
+
+let authority: Authority;
+let registry: Registry;
+let names = 0;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+});
+afterAll(() => registry.stop());
+
+function start(
+  directory: string,
+  storage: Readonly<Record<string, unknown>> = {},
+): Promise<RunningMirror> {
+  const { origins } = originsOf(authority, registry);
+  const ca = join(scratch("ca"), "ca.pem");
+  writeFileSync(ca, authority.caPem);
+  const tree = {
+    networkMirror: `${registry.url}tree/`,
+    signatures: "when-published",
+    ca,
+  };
+  return startMirror({
+    directory,
+    config: {
+      origins: { ...origins, [hostname]: tree },
+      freshness: { versions: "1ms", notFound: "1ms" },
+      storage: { directory, minFree: 0, ...storage },
+    },
+  });
+}
+
+function publish(size: number): Promise<Release> {
+  names++;
+  return registry.publish({ type: `grown${names}`, version: "1.0.0", size });
+}
+
+async function mirrored(edit: Edit): Promise<Release> {
+  const release = await publish(100_000);
+  putIntoTree(registry, hostname, release, edit);
+  return release;
+}
+
+function blobOf(directory: string, release: Release): string {
+  const sha256 = sha256Of(release);
+  const folder = join(directory, "blobs", "v1", "sha256", sha256.slice(0, 2));
+  return join(folder, sha256);
+}
+
+async function keep(mirror: RunningMirror, release: Release): Promise<void> {
+  const ask = requestsFor(mirror, release.type);
+  expect((await ask.archive("1.0.0")).status).toBe(200);
+  const path = blobOf(mirror.directory, release);
+  await expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
+  await expect
+    .poll(async () => (await ask.version("1.0.0")).body.toString())
+    .toContain("h1:");
+}
+
+async function metric(mirror: RunningMirror, name: string): Promise<number> {
+  const text = (await mirror.get("/metrics")).body.toString();
+  const line = text.split("\n").find((one) => one.startsWith(`${name} `));
+  return Number(line?.split(" ")[1]);
+}
+
+/** Longer ago than an import takes to name what it brought. */
+function age(path: string, by: number): void {
+  const at = new Date(Date.now() - by);
+  utimesSync(path, at, at);
+}
+
+/** Records of archives that nothing names, and three that name one. */
+async function flooded(count: number) {
+  const directory = scratch("grown");
+  const mirror = await start(directory);
+  const releases = [await publish(MiB), await publish(MiB), await publish(MiB)];
+  for (const release of releases) await keep(mirror, release);
+  await mirror.stop();
+  for (let n = 0; n < count; n++) plantPackageHash(directory, `flood ${n}`);
+  expect(countRecords(directory, "package-hashes")).toBe(count + 3);
+  return { directory, releases, configFile: mirror.configFile };
+}
+
+describe("records of archives that nothing names", () => {
+  it("are removed by prune, and nothing else is; --dry-run counts them", async () => {
+    const { directory, releases, configFile } = await flooded(500);
+    plantSeen(directory, "nobody");
+    const kept = () => [
+      countRecords(directory, "trust"),
+      countRecords(directory, "providers"),
+    ];
+    const before = kept();
+    const dry = await runCommand({ configFile }, "prune", "--dry-run");
+    expect(dry.stdout).toContain(
+      "500 records of archives that nothing names would leave.",
+    );
+    expect(countRecords(directory, "package-hashes")).toBe(503);
+    const run = await runCommand({ configFile }, "prune", "--json");
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      removed: [],
+      removedRecords: 500,
+    });
+    expect(countRecords(directory, "package-hashes")).toBe(3);
+    expect(kept()).toEqual(before);
+    for (const release of releases)
+      expect(existsSync(blobOf(directory, release))).toBe(true);
+  });
+
+  it("are removed where no record is left that names any archive, too", async () => {
+    const directory = scratch("grown");
+    const mirror = await start(directory);
+    await mirror.stop();
+    for (let n = 0; n < 50; n++) plantPackageHash(directory, `alone ${n}`);
+    await runCommand(mirror, "prune");
+    expect(countRecords(directory, "package-hashes")).toBe(0);
+  });
+
+  it("leave before any archive does where a daemon holds more than storage.maxSize", async () => {
+    const { directory, releases } = await flooded(2_000);
+    const mirror = await start(directory, { maxSize: 5 * MiB });
+    await expect
+      .poll(() => countRecords(directory, "package-hashes"), {
+        timeout: 20_000,
+      })
+      .toBe(3);
+    await expect
+      .poll(() => metric(mirror, "provender_store_record_bytes"))
+      .toBeLessThan(MiB);
+    for (const release of releases)
+      expect(existsSync(blobOf(directory, release))).toBe(true);
+    await mirror.stop();
+  });
+
+  it("are not left by an origin whose archives are never what it says", async () => {
+    const directory = scratch("grown");
+    const mirror = await start(directory);
+    const lie = `h1:${Buffer.alloc(32, 9).toString("base64")}`;
+    for (let n = 0; n < 5; n++) {
+      const release = await mirrored((archives) => {
+        contentOnly(archives);
+        if (archives.linux_amd64) archives.linux_amd64.hashes = [lie];
+      });
+      const ask = requestsFor(mirror, release.type, "acme", hostname);
+      const answer = await ask.archive("1.0.0");
+      expect(outcomeOf(answer)).toBe("451 archive-digest");
+    }
+    expect(countRecords(directory, "package-hashes")).toBe(0);
+    await mirror.stop();
+  });
+});
+
+describe("records of what was seen", () => {
+  it("count for storage.maxSize: archives leave for them, and they for nobody", async () => {
+    const { directory, releases } = await flooded(0);
+    for (let n = 0; n < 300; n++) plantSeen(directory, `seen${n}`);
+    const before = countRecords(directory, "trust");
+    const [oldest, ...others] = releases;
+    if (oldest === undefined) throw new Error("there are three");
+    age(blobOf(directory, oldest), 90 * hours);
+    writeFileSync(join(directory, "last-use.v1.log"), "");
+    const mirror = await start(directory, { maxSize: 5 * MiB });
+    await expect
+      .poll(() => existsSync(blobOf(directory, oldest)), { timeout: 20_000 })
+      .toBe(false);
+    for (const release of others)
+      expect(existsSync(blobOf(directory, release))).toBe(true);
+    const used = await metric(mirror, "provender_store_bytes");
+    const records = await metric(mirror, "provender_store_record_bytes");
+    expect(used + records).toBeLessThanOrEqual(5 * MiB);
+    expect(countRecords(directory, "trust")).toBe(before);
+    await mirror.stop();
+  });
+
+  it("count for prune, which says so when they alone are more than may be", async () => {
+    const { directory, releases, configFile } = await flooded(0);
+    for (let n = 0; n < 300; n++) plantSeen(directory, `seen${n}`);
+    const before = countRecords(directory, "trust");
+    const config = readFileSync(configFile, "utf8");
+    writeFileSync(
+      configFile,
+      config.replace(/minFree: 0/, `minFree: 0\n  maxSize: ${2 * MiB}`),
+    );
+    const run = await runCommand({ configFile }, "prune");
+    expect(run.status).toBe(1);
+    expect(run.stdout).toMatch(/records of what was seen and decided/);
+    expect(countRecords(directory, "trust")).toBe(before);
+    for (const release of releases)
+      expect(existsSync(blobOf(directory, release))).toBe(false);
+  });
+
+  it("name the archives of a network mirror that tells no digest, which are no orphans", async () => {
+    const directory = scratch("grown");
+    const mirror = await start(directory);
+    const release = await mirrored(contentOnly);
+    const ask = requestsFor(mirror, release.type, "acme", hostname);
+    expect((await ask.archive("1.0.0")).status).toBe(200);
+    await mirror.stop();
+    const path = blobOf(directory, release);
+    age(path, 3 * hours);
+    writeFileSync(join(directory, "last-use.v1.log"), "");
+    const other = await start(directory);
+    await keep(other, await publish(MiB));
+    await other.stop();
+    const run = await runCommand(mirror, "prune");
+    expect([run.status, existsSync(path)]).toEqual([0, true]);
+    expect(countRecords(directory, "package-hashes")).toBe(2);
+  });
+});
+
+describe("what killed processes left in staging", () => {
+  it("goes within a day, whatever of others' is younger", async () => {
+    const directory = scratch("grown");
+    const first = await start(directory);
+    await first.stop();
+    const staging = join(directory, "staging");
+    const leave = (name: string, by: number) => {
+      mkdirSync(join(staging, name));
+      writeFileSync(join(staging, name, "repository"), "x");
+      age(join(staging, name), by);
+      return join(staging, name);
+    };
+    const old = leave("folder-old", 25 * hours);
+    const young = leave("folder-young", hours);
+    const mirror = await start(directory);
+    await expect.poll(() => existsSync(old), { timeout: 20_000 }).toBe(false);
+    expect(existsSync(young)).toBe(true);
+    await mirror.stop();
+  });
+});
