@@ -9,7 +9,7 @@ import {
   parseVersionConstraint,
   type VersionConstraint,
 } from "./version-constraint.ts";
-import { compareVersions, type Version } from "./version.ts";
+import { newestFirst, type Version } from "./version.ts";
 
 /** Which of a provider's versions are meant. */
 export type VersionSelection =
@@ -43,11 +43,11 @@ export function selectVersions(
   selection: VersionSelection,
   versions: readonly Version[],
 ): readonly Version[] {
-  const newestFirst = versions.toSorted((a, b) => compareVersions(b, a));
-  const released = newestFirst.filter((version) => !isPrerelease(version));
+  const ordered = newestFirst(versions);
+  const released = ordered.filter((version) => !isPrerelease(version));
   switch (selection.kind) {
     case "constraint":
-      return newestFirst.filter((v) => isAllowed(selection.constraint, v));
+      return ordered.filter((v) => isAllowed(selection.constraint, v));
     case "all":
       return released;
     case "latest":

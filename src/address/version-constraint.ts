@@ -52,7 +52,7 @@ export function isAllowed(
 }
 
 export function isPrerelease(version: Version): boolean {
-  return semver.prerelease(version) !== null;
+  return /^[^+]*-/.test(version);
 }
 
 function parseTerm(text: string): VersionTerm | undefined {

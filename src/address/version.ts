@@ -25,5 +25,28 @@ export function isVersion(text: string): text is Version {
 
 /** Semantic precedence, oldest first; build metadata and then the text (`+1`, `+01`) decide last, so that the order is total. */
 export function compareVersions(a: Version, b: Version): number {
-  return semver.compareBuild(a, b) || (a < b ? -1 : Number(a > b));
+  return compareParsed(parseOnce(a), parseOnce(b));
+}
+
+/** Each is parsed once, which takes longer than the sorting. */
+export function newestFirst(versions: Iterable<Version>): readonly Version[] {
+  return Array.from(versions, parseOnce)
+    .sort((a, b) => compareParsed(b, a))
+    .map(({ version }) => version);
+}
+
+interface ParsedVersion {
+  readonly version: Version;
+  readonly parsed: semver.SemVer;
+}
+
+function parseOnce(version: Version): ParsedVersion {
+  return { version, parsed: new semver.SemVer(version) };
+}
+
+function compareParsed(a: ParsedVersion, b: ParsedVersion): number {
+  const { version: one } = a;
+  const { version: other } = b;
+  const order = a.parsed.compare(b.parsed) || a.parsed.compareBuild(b.parsed);
+  return order || (one < other ? -1 : Number(one > other));
 }

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MalformedAddress } from "../../src/errors/index.ts";
-import { compareVersions, parseVersion } from "../../src/address/version.ts";
+import {
+  compareVersions,
+  newestFirst,
+  parseVersion,
+} from "../../src/address/version.ts";
 
 test.each([
   "0.0.0",
@@ -57,6 +61,22 @@ test("sorts oldest first, prereleases before their release", () => {
     "1.10.0",
   ].map(parseVersion);
   expect(ordered.toReversed().sort(compareVersions)).toEqual(ordered);
+});
+
+test("sorts many versions as it compares two", () => {
+  const parts = fc.constantFrom("0", "1", "2", "10");
+  const rest = fc.constantFrom("", "-a", "-a.1", "-b", "+1", "+01", "-a+1");
+  const version = fc
+    .tuple(parts, parts, parts, rest)
+    .map(([major, minor, patch, end]) =>
+      parseVersion(`${major}.${minor}.${patch}${end}`),
+    );
+  fc.assert(
+    fc.property(fc.array(version), (versions) => {
+      const compared = versions.toSorted((a, b) => compareVersions(b, a));
+      expect(newestFirst(versions)).toEqual(compared);
+    }),
+  );
 });
 
 test("calls two versions equal only when their text is", () => {

@@ -3,13 +3,20 @@ import { z } from "zod";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { compareVersions, isVersion } from "../../address/version.ts";
+import { isVersion, newestFirst } from "../../address/version.ts";
 import {
   MirrorWantsToken,
   NotFound,
   OriginAnswerUnusable,
   OriginRejectsCredentials,
 } from "../../errors/index.ts";
+import type { JsonReading } from "../../origin/http/json-reading.ts";
+import {
+  anObject,
+  checkCount,
+  checkHashes,
+  mostPlatforms,
+} from "../../origin/registries/answer-shape.ts";
 import {
   formatRelease,
   type ReleaseAddress,
@@ -34,6 +41,11 @@ const document = z.object({
   computed: z.record(z.string(), z.string()).default({}),
 });
 
+const countedDocument = z.object({
+  archives: anObject,
+  computed: anObject.optional(),
+});
+
 type VersionDocument = z.infer<typeof document>;
 
 /** Archives that are read at once. */
@@ -51,25 +63,24 @@ export function lockFromMirror(
 ): LockSource {
   const { http } = readers;
   const turn = pLimit(atOnce);
-  const ask = async <T>(path: string, shape: z.ZodType<T>): Promise<T> => {
-    const asked = http.fetchJson(new URL(path, base), signal);
-    const { url, value } = await asked.catch((error: unknown) => {
+  const ask = async <T>(
+    path: string,
+    read: JsonReading<T>["read"],
+  ): Promise<T> => {
+    const reading = { read, place: undefined };
+    const asked = http.readJson(new URL(path, base), signal, reading);
+    const { value } = await asked.catch((error: unknown) => {
       throw error instanceof OriginRejectsCredentials
         ? new MirrorWantsToken(base, { cause: error })
         : error;
     });
-    const parsed = shape.safeParse(value);
-    if (parsed.success) return parsed.data;
-    const reason = "it is not a document of the network mirror protocol";
-    throw new OriginAnswerUnusable(url.href, reason, { cause: parsed.error });
+    return value;
   };
   return {
     listVersions: async (provider) => {
       const path = `${formatProviderAddress(provider)}/index.json`;
-      const { versions } = await ask(path, index);
-      return Object.keys(versions)
-        .filter(isVersion)
-        .toSorted((a, b) => compareVersions(b, a));
+      const { versions } = await ask(path, readIndex);
+      return newestFirst(Object.keys(versions).filter(isVersion));
     },
     findRelease: async (address) => {
       const path = `${formatProviderAddress(address.provider)}/${address.version}.json`;
@@ -79,9 +90,31 @@ export function lockFromMirror(
         const told = { ...one, url: resolved };
         return turn(() => hashMirroredArchive(readers, told, signal));
       };
-      return asRelease(address, await ask(path, document), read);
+      return asRelease(address, await ask(path, readVersionDocument), read);
     },
   };
+}
+
+function readIndex(url: URL, value: unknown): z.infer<typeof index> {
+  return readShape(url, index, value);
+}
+
+/** Counts first: to look at each of what nobody has would take seconds. */
+function readVersionDocument(url: URL, value: unknown): VersionDocument {
+  const counted = readShape(url, countedDocument, value);
+  for (const byPlatform of [counted.archives, counted.computed ?? {}]) {
+    const { length } = Object.keys(byPlatform);
+    checkCount(url, length, mostPlatforms, "platforms");
+  }
+  for (const one of Object.values(counted.archives)) checkHashes(url, one);
+  return readShape(url, document, value);
+}
+
+function readShape<T>(url: URL, shape: z.ZodType<T>, value: unknown): T {
+  const parsed = shape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const reason = "it is not a document of the network mirror protocol";
+  throw new OriginAnswerUnusable(url.href, reason, { cause: parsed.error });
 }
 
 function asRelease(

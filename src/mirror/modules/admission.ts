@@ -2,7 +2,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import { compareVersions, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import { NothingAdmitted, PolicyDenied, TooYoung } from "../../errors/index.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -75,7 +75,7 @@ export class ModuleAdmission {
     );
     if (admitted.length === 0 && list.versions.size > 0)
       throw new NothingAdmitted(formatModuleAddress(module));
-    return admitted.toSorted((a, b) => compareVersions(b, a));
+    return newestFirst(admitted);
   }
 
   #decideAge(

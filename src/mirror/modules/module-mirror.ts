@@ -9,7 +9,7 @@ import {
   type ArchiveSource,
   type GitSource,
 } from "../../address/module-source.ts";
-import { compareVersions, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import { NotFound, NotStored, OriginNotServed } from "../../errors/index.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
@@ -243,9 +243,11 @@ export class ModuleMirror {
     const list = await versions.peek(module);
     const stored = await this.#listStoredVersions(module);
     if (stored.length === 0) throw new NotStored(formatModuleAddress(module));
-    const value = stored
-      .filter((version) => admission.isAdmitted({ module, version }, list))
-      .toSorted((a, b) => compareVersions(b, a));
+    const value = newestFirst(
+      stored.filter((version) =>
+        admission.isAdmitted({ module, version }, list),
+      ),
+    );
     return { value, outcome: "hit", age: 0, originTime: 0 };
   }
 

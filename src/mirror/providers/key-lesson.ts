@@ -4,7 +4,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isPrerelease } from "../../address/version-constraint.ts";
-import { compareVersions, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import {
   isOriginFailure,
   OriginAnswerCut,
@@ -150,10 +150,10 @@ export class KeyLessons {
 export function orderTeachers(
   versions: readonly Version[],
 ): readonly Version[] {
-  const newestFirst = versions.toSorted((a, b) => compareVersions(b, a));
+  const ordered = newestFirst(versions);
   return [
-    ...newestFirst.filter((version) => !isPrerelease(version)),
-    ...newestFirst.filter(isPrerelease),
+    ...ordered.filter((version) => !isPrerelease(version)),
+    ...ordered.filter(isPrerelease),
   ];
 }
 

@@ -3,7 +3,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { compareVersions, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import {
   NothingAdmitted,
   NotStored,
@@ -99,8 +99,7 @@ export class ProviderMirror {
     return Promise.all(
       providers.map(async (provider) => {
         const versions = await listKept(provider);
-        const newestFirst = versions.toSorted((a, b) => compareVersions(b, a));
-        return { provider, versions: newestFirst };
+        return { provider, versions: newestFirst(versions) };
       }),
     );
   }

@@ -3,7 +3,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { compareVersions, type Version } from "../../address/version.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
 import {
   isOriginFailure,
   NotFound,
@@ -12,11 +12,7 @@ import {
   TooBusy,
 } from "../../errors/index.ts";
 import type { Admission, AdmissionRules } from "../trust/admission.ts";
-import {
-  isSameRelease,
-  type NamespaceTrust,
-  type ReleaseName,
-} from "../trust/namespace-trust.ts";
+import { type NamespaceTrust } from "../trust/namespace-trust.ts";
 import { keepOldEnough } from "../trust/policy-age.ts";
 import { decideByRules } from "../trust/policy.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -131,9 +127,7 @@ export class VersionListing {
       ...entries.filter(({ listed }) => listed),
       ...gone.filter((_, index) => kept[index]),
     ];
-    return present
-      .map(({ version }) => version)
-      .toSorted((a, b) => compareVersions(b, a));
+    return newestFirst(present.map(({ version }) => version));
   }
 
   /** Of the versions that are not above suspicion. */
@@ -145,8 +139,9 @@ export class VersionListing {
     looks: LookUps,
   ): Promise<ReadonlyMap<Version, Verdict>> {
     const limited = this.#admission.limitsKeys(provider, trust);
+    const held = listHeld(provider, trust);
     const suspects = versions.flatMap((version) => {
-      const reason = findSuspicion(provider, list, version, trust, limited);
+      const reason = findSuspicion(list, version, held, limited);
       return reason === "none" ? [] : [{ version, reason }];
     });
     const learning = this.#lookup.learnKey(provider, list);
@@ -237,16 +232,24 @@ export class VersionListing {
 }
 
 function findSuspicion(
-  { type }: ProviderAddress,
   list: VersionList,
   version: Version,
-  { seen }: NamespaceTrust,
+  held: ReadonlySet<string>,
   limited: boolean,
 ): Suspicion {
   if (list.versions.get(version)?.appeared !== undefined) return "new";
   if (limited) return "unsure";
-  const isIt = (entry: ReleaseName) => isSameRelease(entry, { type, version });
-  return [...seen.quarantined, ...seen.fallen].some(isIt) ? "held" : "none";
+  return held.has(version) ? "held" : "none";
+}
+
+/** The versions of a provider that were refused before. */
+function listHeld(
+  { type }: ProviderAddress,
+  { seen }: NamespaceTrust,
+): ReadonlySet<string> {
+  const held = [...seen.quarantined, ...seen.fallen];
+  const own = held.filter((entry) => entry.type === type);
+  return new Set(own.map(({ version }) => version));
 }
 
 function couldNotTell(error: ProvenderError): boolean {

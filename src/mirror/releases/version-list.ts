@@ -1,3 +1,4 @@
+import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
 import type {
   OriginVersion,
@@ -33,12 +34,6 @@ export function mergeVersions(
 ): VersionList {
   const appeared = known === undefined ? undefined : now;
   const versions = new Map<Version, ListedVersion>();
-  for (const [version, earlier] of known?.versions ?? [])
-    versions.set(version, {
-      ...earlier,
-      appeared: notAfter(now, earlier),
-      listed: false,
-    });
   for (const entry of answer.versions) {
     const earlier = known?.versions.get(entry.version);
     versions.set(entry.version, {
@@ -47,6 +42,13 @@ export function mergeVersions(
       listed: true,
     });
   }
+  for (const [version, earlier] of known?.versions ?? [])
+    if (!versions.has(version))
+      versions.set(version, {
+        ...earlier,
+        appeared: notAfter(now, earlier),
+        listed: false,
+      });
   return {
     firstContact: known?.firstContact ?? now,
     versions,
@@ -67,14 +69,25 @@ export function firstContactOf(
   return entry.appeared?.getTime() === first.getTime() ? first : undefined;
 }
 
-/** An empty list is no contact: then the versions that appeared first are the first list. Undefined when it was not empty. */
-function findFirstAppearance({ versions }: VersionList): Date | undefined {
-  let first: Date | undefined;
-  for (const { appeared } of versions.values()) {
-    if (appeared === undefined) return undefined;
-    if (first === undefined || appeared < first) first = appeared;
+const firstAppearances = new WeakMap<VersionList, { date?: Date }>();
+
+/**
+ * An empty list is no contact: then the versions that appeared first are the first list. Undefined when it was not
+ * empty. Found once for each list, since it is asked for each version.
+ */
+function findFirstAppearance(list: VersionList): Date | undefined {
+  const known = firstAppearances.get(list);
+  if (known !== undefined) return known.date;
+  let date: Date | undefined;
+  for (const { appeared } of list.versions.values()) {
+    if (appeared === undefined) {
+      date = undefined;
+      break;
+    }
+    if (date === undefined || appeared < date) date = appeared;
   }
-  return first;
+  firstAppearances.set(list, date === undefined ? {} : { date });
+  return date;
 }
 
 function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
@@ -101,6 +114,39 @@ export function joinLists(newer: VersionList, older: VersionList): VersionList {
     versions.set(version, { ...entry, appeared });
   }
   return { firstContact, versions, warnings: newer.warnings };
+}
+
+/** True when both say the same; a hundred times as fast as to compare them as objects. */
+export function isSameList(
+  a: VersionList | undefined,
+  b: VersionList | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const nameOf = namingPlatforms();
+  const isSameEntry = (one: ListedVersion, other: ListedVersion | undefined) =>
+    one.listed === other?.listed &&
+    one.appeared?.getTime() === other.appeared?.getTime() &&
+    one.protocols.join() === other.protocols.join() &&
+    nameOf(one.platforms) === nameOf(other.platforms);
+  return (
+    a.firstContact.getTime() === b.firstContact.getTime() &&
+    a.warnings.join("\n") === b.warnings.join("\n") &&
+    a.versions.size === b.versions.size &&
+    a.versions
+      .values()
+      .every((one) => isSameEntry(one, b.versions.get(one.version)))
+  );
+}
+
+/** Versions share their lists of platforms, so that each is put in words once. */
+function namingPlatforms() {
+  const names = new Map<readonly Platform[], string>();
+  return (platforms: readonly Platform[] | undefined): string | undefined => {
+    if (platforms === undefined) return undefined;
+    const name = names.get(platforms) ?? platforms.map(formatPlatform).join();
+    names.set(platforms, name);
+    return name;
+  };
 }
 
 const never = new Date(8.64e15);

@@ -1,4 +1,8 @@
-import { getCACertificates } from "node:tls";
+import {
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+} from "node:tls";
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { guardedLookup } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
@@ -18,11 +22,14 @@ export function makeDispatchers(
   settings: OriginSettings,
   limits: OriginLimits,
 ): Dispatchers {
-  const trusted = trustedCertificates(settings.ca);
-  const configured = makeDispatcher(settings, limits, trusted, {});
+  // Made once: to read a few hundred certificates for each connection would hold up everybody.
+  const trust = createSecureContext({
+    ca: [...trustedCertificates(settings.ca)],
+  });
+  const configured = makeDispatcher(settings, limits, trust, {});
   const guarded = settings.allowPrivateAddresses
     ? configured
-    : makeDispatcher(settings, limits, trusted, { lookup: guardedLookup });
+    : makeDispatcher(settings, limits, trust, { lookup: guardedLookup });
   return {
     configured,
     guarded,
@@ -35,10 +42,11 @@ export function makeDispatchers(
 function makeDispatcher(
   { proxy }: OriginSettings,
   limits: OriginLimits,
-  ca: readonly string[],
+  secureContext: SecureContext,
   resolver: { lookup?: typeof guardedLookup },
 ): Dispatcher {
-  const tls = { ca: [...ca], timeout: limits.connect, ...resolver };
+  const { connect: timeout } = limits;
+  const tls = { secureContext, timeout, ...resolver };
   const options = {
     headersTimeout: limits.firstByte,
     bodyTimeout: limits.idle,
@@ -50,8 +58,8 @@ function makeDispatcher(
   return new EnvHttpProxyAgent({
     ...options,
     connect: tls,
-    requestTls: { ca: [...ca], timeout: limits.connect },
-    proxyTls: { ca: [...ca], timeout: limits.connect },
+    requestTls: { secureContext, timeout },
+    proxyTls: { secureContext, timeout },
     httpsProxy: proxy.https.href,
     noProxy: proxy.no ?? "",
   });

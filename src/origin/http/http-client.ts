@@ -175,8 +175,9 @@ export class HttpClient {
     return this.#health.isSuspended(url);
   }
 
+  /** Ends also the threads that read large documents, which clients that share them close together. */
   async close(): Promise<void> {
-    await this.#requests.close();
+    await Promise.all([this.#requests.close(), this.#large.close()]);
   }
 
   #openBody(url: URL, question: Question): Promise<Answer> {

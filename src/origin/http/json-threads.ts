@@ -6,8 +6,8 @@ import type { JsonReading, ReadingPlace } from "./json-reading.ts";
 import type { JsonAnswer, JsonTask } from "./json-worker.ts";
 import { parseJsonText } from "./json-text.ts";
 
-/** Bytes that are parsed and checked on the event loop within a few milliseconds. */
-const largerThan = 256 * 1024;
+/** Bytes that are parsed and checked on the event loop within a millisecond or two. */
+const largerThan = 64 * 1024;
 
 /** Leaves a core to the event loop where there are few. */
 const threads = 2;
@@ -19,6 +19,7 @@ const ending = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
 /** Reads large documents away from the event loop, which would stand still for seconds; idle threads end. */
 export class JsonThreads {
+  #isClosed = false;
   readonly #pool = new Piscina<JsonTask, JsonAnswer>({
     filename: new URL(`./json-worker${ending}`, import.meta.url).href,
     minThreads: 0,
@@ -46,9 +47,16 @@ export class JsonThreads {
   ): Promise<T> {
     if (place === undefined || bytes.length <= largerThan)
       return read(url, parseJsonText(url, bytes));
+    if (this.#isClosed) throw new Error("reading documents has ended");
     const answer = await this.#run(url, bytes, place, signal);
     if ("unusable" in answer) throw unusable(url, answer.unusable);
     return answer.value as T;
+  }
+
+  /** Ends the threads, and whatever they are reading; large documents are read no more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pool.destroy();
   }
 
   #run(

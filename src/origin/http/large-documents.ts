@@ -36,6 +36,10 @@ export class LargeDocuments {
     return new DocumentPlace(() => this.#enter(signal));
   }
 
+  async close(): Promise<void> {
+    await this.threads.close();
+  }
+
   /** Resolves with what gives the place back. */
   async #enter(signal: AbortSignal): Promise<() => void> {
     const { promise: entered, resolve: enter } =

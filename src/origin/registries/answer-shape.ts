@@ -31,7 +31,12 @@ export function unusable(url: URL, reason: string, cause?: unknown) {
   return new OriginAnswerUnusable(formatPublicUrl(url), reason, { cause });
 }
 
+/** UTF-16 code units; signed URLs of object storage have up to two thousand. */
+const longestReference = 16 * 1024;
+
 export function resolve(url: URL, reference: string): URL {
+  if (reference.length > longestReference)
+    throw unusable(url, "it holds a URL that is too long");
   const resolved = URL.parse(reference, url.href);
   if (resolved === null) throw unusable(url, "it holds an unusable URL");
   return resolved;

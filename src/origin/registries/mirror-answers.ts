@@ -6,7 +6,7 @@ import {
   type Sha256,
 } from "../../address/hash.ts";
 import { parsePlatform, type Platform } from "../../address/platform.ts";
-import { isVersion } from "../../address/version.ts";
+import { isVersion, newestFirst } from "../../address/version.ts";
 import { readingBy } from "../http/json-reading.ts";
 import {
   anObject,
@@ -40,7 +40,7 @@ const versionAnswer = z.object({
   ),
 });
 
-/** `index.json`; versions that are not semantic versions are left out, as clients do. */
+/** `index.json`, newest first; versions that are not semantic versions are left out, as clients do. */
 export function parseMirrorIndex(
   url: URL,
   value: unknown,
@@ -49,10 +49,13 @@ export function parseMirrorIndex(
   const { versions: listed } = checkShape(url, indexAnswer, value);
   const names = Object.keys(listed);
   checkCount(url, names.length, most, "versions");
-  const versions = names
-    .filter(isVersion)
-    .map((version) => ({ version, protocols: [], platforms: undefined }));
-  return { versions, warnings: [] };
+  const versions = newestFirst(names.filter(isVersion));
+  const entries = versions.map((version) => ({
+    version,
+    protocols: [],
+    platforms: undefined,
+  }));
+  return { versions: entries, warnings: [] };
 }
 
 /**

@@ -3,7 +3,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import { isVersion, type Version } from "../../address/version.ts";
+import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { NotFound } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
@@ -101,7 +101,7 @@ export class ModuleRegistry {
   }
 }
 
-/** Versions of the first module, which is the one that was asked for. */
+/** Versions of the first module, newest first, which is the one that was asked for. */
 export function parseModuleVersions(
   url: URL,
   value: unknown,
@@ -113,7 +113,7 @@ export function parseModuleVersions(
   const versions = parsed.data.modules[0]?.versions ?? [];
   checkCount(url, versions.length, most, "versions");
   const texts = versions.map(({ version }) => version);
-  return [...new Set(texts.filter(isVersion))];
+  return newestFirst(new Set(texts.filter(isVersion)));
 }
 
 export const readModuleVersions = readingBy(

@@ -6,7 +6,7 @@ import {
   type Sha256,
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { isVersion, type Version } from "../../address/version.ts";
+import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { readingBy } from "../http/json-reading.ts";
 import {
   anObject,
@@ -73,8 +73,12 @@ export interface OriginPackage {
 
 const texts = z.array(z.string()).nullish();
 
-/** Left out when it is no text. */
-const label = z.string().optional().catch(undefined);
+/** Left out when it is no text, or longer than any label or partner's signature (UTF-16 code units). */
+const label = z
+  .string()
+  .max(16 * 1024)
+  .optional()
+  .catch(undefined);
 
 const versionsAnswer = z.object({
   versions: z.array(
@@ -132,8 +136,9 @@ const counted = z.object({
 /** Of a release. */
 const mostKeys = 1_000;
 const mostWarnings = 100;
+const mostWarningLetters = 64 * 1024;
 
-/** Versions that are not semantic versions are left out, as clients do; a repeated one counts once. */
+/** Newest first. Versions that are not semantic versions are left out, as clients do; a repeated one counts once. */
 export function parseVersions(
   url: URL,
   value: unknown,
@@ -144,8 +149,10 @@ export function parseVersions(
   const answer = checkShape(url, versionsAnswer, value);
   const warnings = answer.warnings ?? [];
   checkCount(url, warnings.length, mostWarnings, "warnings");
+  const letters = warnings.reduce((sum, { length }) => sum + length, 0);
+  checkCount(url, letters, mostWarningLetters, "letters of warnings");
   const lists = new SharedLists(url);
-  const versions = new Map<string, OriginVersion>();
+  const versions = new Map<Version, OriginVersion>();
   for (const { version, protocols, platforms } of answer.versions)
     if (isVersion(version) && !versions.has(version))
       versions.set(version, {
@@ -153,7 +160,11 @@ export function parseVersions(
         protocols: lists.protocols(protocols ?? []),
         platforms: lists.platforms(platforms ?? []),
       });
-  return { versions: [...versions.values()], warnings };
+  const sorted = newestFirst(versions.keys());
+  return {
+    versions: sorted.flatMap((version) => versions.get(version) ?? []),
+    warnings,
+  };
 }
 
 export const readVersions = readingBy(import.meta.url, parseVersions);
@@ -167,7 +178,10 @@ export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
   checkCount(url, reported.length, mostPlatforms, "platforms");
   for (const one of reported) checkHashes(url, one);
   checkCount(url, held?.gpg_public_keys?.length ?? 0, mostKeys, "keys");
-  return checkShape(url, packageAnswer, value);
+  const answer = checkShape(url, packageAnswer, value);
+  const { protocols } = answer;
+  new SharedLists(url).protocols(protocols ?? []);
+  return answer;
 }
 
 export const readPackageAnswer = readingBy(import.meta.url, parsePackageAnswer);

@@ -15,6 +15,9 @@ interface Discovered {
 
 const document = z.record(z.string(), z.unknown());
 
+/** Bytes; documents of real hosts have about one thousand. */
+const longestDocument = 64 * 1024;
+
 /** Remembers one host's discovery document for `freshFor` milliseconds; many askers share one request. */
 export class ServiceDiscovery {
   readonly #http: HttpClient;
@@ -75,7 +78,11 @@ export class ServiceDiscovery {
   /** Detached from the askers, so that the first one to leave takes nothing from the others; the client's deadline ends it. */
   async #ask(): Promise<Discovered> {
     const detached = new AbortController().signal;
-    const answer = await this.#http.fetchJson(this.#start, detached);
+    const answer = await this.#http.fetchJson(
+      this.#start,
+      detached,
+      longestDocument,
+    );
     const parsed = document.safeParse(answer.value);
     if (!parsed.success)
       throw new OriginAnswerUnusable(

@@ -7,8 +7,14 @@ import { checkCount } from "./answer-shape.ts";
 
 /** Of a version; there are six. */
 const mostProtocols = 16;
+/** UTF-16 code units of such a list in JSON. */
+const longestProtocols = 256;
+/** Of a provider, all versions together. */
+const mostProtocolLists = 64;
 /** Of a provider, all versions together. */
 const mostPlatforms = 1_000;
+/** Names in lists that differ; publishers have a handful of lists. */
+const mostNames = 50_000;
 
 /** Equal lists of versions are one, so that a long answer is small once it is read. */
 export class SharedLists {
@@ -16,6 +22,7 @@ export class SharedLists {
   readonly #platforms = new Map<string, readonly Platform[]>();
   readonly #protocols = new Map<string, readonly string[]>();
   readonly #lists = new Map<string, readonly Platform[]>();
+  #names = 0;
 
   constructor(url: URL) {
     this.#url = url;
@@ -23,15 +30,23 @@ export class SharedLists {
 
   protocols(listed: readonly string[]): readonly string[] {
     checkCount(this.#url, listed.length, mostProtocols, "protocols");
-    return once(this.#protocols, JSON.stringify(listed), () => listed);
+    const key = JSON.stringify(listed);
+    const what = "letters of protocols of a version";
+    checkCount(this.#url, key.length, longestProtocols, what);
+    const shared = once(this.#protocols, key, () => listed);
+    const { size } = this.#protocols;
+    checkCount(this.#url, size, mostProtocolLists, "lists of protocols");
+    return shared;
   }
 
   /** An empty list, or one of which nothing can be read, says as little as none. */
   platforms(listed: readonly Platform[]): readonly Platform[] | undefined {
     const names = listed.map(formatPlatform);
-    const readable = once(this.#lists, names.join(), () =>
-      names.flatMap((name) => this.#read(name)),
-    );
+    const readable = once(this.#lists, names.join(), () => {
+      this.#names += names.length;
+      checkCount(this.#url, this.#names, mostNames, "platforms that differ");
+      return names.flatMap((name) => this.#read(name));
+    });
     return readable.length === 0 ? undefined : readable;
   }
 

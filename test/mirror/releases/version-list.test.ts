@@ -2,8 +2,12 @@ import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
   findVanished,
+  firstContactOf,
   isAlarming,
+  isSameList,
   mergeVersions,
+  type ListedVersion,
+  type VersionList,
 } from "../../../src/mirror/releases/version-list.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
@@ -52,6 +56,60 @@ describe("a list that is joined to what is known", () => {
     const fourth = mergeVersions(third, answerOf("1.0.0", "3.0.0"), later);
     for (const version of ["3.0.0", "4.0.0"])
       expect(fourth.versions.get(parseVersion(version))?.appeared).toEqual(now);
+  });
+});
+
+describe("the first contact of each version", () => {
+  it("is told at once of a list of 10 000 that came after an empty one", () => {
+    const names = Array.from({ length: 10_000 }, (_, n) => `1.${n}.0`);
+    const empty = mergeVersions(undefined, answerOf(), now);
+    const list = mergeVersions(empty, answerOf(...names), later);
+    const more = mergeVersions(list, answerOf(...names, "2.0.0"), future);
+    const start = process.threadCpuUsage();
+    for (const version of list.versions.keys())
+      expect(firstContactOf(more, version)).toEqual(later);
+    expect(firstContactOf(more, parseVersion("2.0.0"))).toBeUndefined();
+    expect(process.threadCpuUsage(start).user).toBeLessThan(500_000);
+  });
+});
+
+describe("two lists are the same", () => {
+  const list = mergeVersions(
+    mergeVersions(undefined, answerOf("1.0.0"), now),
+    answerOf("1.0.0", "2.0.0"),
+    later,
+  );
+  const changed = (change: Partial<ListedVersion>) => ({
+    ...list,
+    versions: new Map(
+      [...list.versions].map(([name, entry]) => [
+        name,
+        { ...entry, ...change },
+      ]),
+    ),
+  });
+  const linux = { os: "linux", arch: "amd64" };
+
+  it("when all of them is, also in objects of their own", () => {
+    expect(isSameList(list, structuredClone(list))).toBe(true);
+    const offered = changed({ platforms: [linux] });
+    expect(isSameList(offered, structuredClone(offered))).toBe(true);
+    expect(isSameList(undefined, undefined)).toBe(true);
+  });
+
+  it.each<[string, VersionList | undefined]>([
+    ["there is none", undefined],
+    ["first contact", { ...list, firstContact: later }],
+    ["a warning", { ...list, warnings: ["old"] }],
+    ["a version less", { ...list, versions: new Map() }],
+    ["what is listed", changed({ listed: false })],
+    ["when it appeared", changed({ appeared: future })],
+    ["protocols", changed({ protocols: ["6.0"] })],
+    ["platforms", changed({ platforms: [linux] })],
+    ["no platforms", changed({ platforms: [] })],
+  ])("and not when they differ in %s", (_, other) => {
+    expect(isSameList(list, other)).toBe(false);
+    expect(isSameList(other, list)).toBe(false);
   });
 });
 
