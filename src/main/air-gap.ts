@@ -41,7 +41,11 @@ export async function importFile(
   const core = await wireMirror(configuration);
   const signal = untilStopped();
   const options = { file, limits, signal };
-  await finish(core, signal, () => runImport(core, options, say));
+  await finish(core, signal, async () => {
+    if (configuration.storage.maxSize !== undefined)
+      await core.retention.measure();
+    return runImport(core, options, say);
+  });
 }
 
 async function finish(

@@ -31,6 +31,8 @@ export async function prefetch(
     stopFetching: () => core.stopFetching(),
   };
   try {
+    if (configuration.storage.maxSize !== undefined)
+      await core.retention.measure();
     const options = { input, json: flags.json ?? false };
     process.exitCode = await runPrefetch(options, parts, output);
   } finally {

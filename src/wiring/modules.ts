@@ -5,6 +5,7 @@ import { withoutQuery } from "../address/module-source.ts";
 import type { Admission } from "../mirror/trust/admission.ts";
 import type { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
+import { openWorkRoom } from "../mirror/cache/download-steps.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
@@ -71,6 +72,7 @@ export function wireModules(
       clock,
       packing,
       blobs: parts.blobs,
+      retention: parts.retention,
     }),
     versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
     releases: makeCache(new ModuleReleaseRecords(parts.records)),
@@ -160,12 +162,13 @@ interface OriginParts {
   readonly clock: Clock;
   readonly packing: PackThreads;
   readonly blobs: BlobStore;
+  readonly retention: Retention;
 }
 
 function wireModuleOrigins(
   configuration: Configuration,
   { own, strangers }: OriginClients,
-  { clock, packing, blobs }: OriginParts,
+  { clock, packing, blobs, retention }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
@@ -186,6 +189,11 @@ function wireModuleOrigins(
         limits,
         searchPath,
         createFolder: () => blobs.createFolder(),
+        openRoom: () =>
+          openWorkRoom(
+            (size, written) => retention.reserve(size, written),
+            "the module's repository",
+          ),
       });
       const parts = {
         registry,

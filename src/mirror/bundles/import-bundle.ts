@@ -13,6 +13,7 @@ import {
   type JudgingParts,
 } from "./import-judgement.ts";
 import { noteFirstKeys } from "./import-trust.ts";
+import { refuseForRoom, type Reserve } from "../cache/download-steps.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   documentDigest,
@@ -29,6 +30,7 @@ import {
 } from "../releases/release.ts";
 
 export interface ImportParts extends JudgingParts {
+  readonly retention: { readonly reserve: Reserve };
   readonly history: ReleaseHistory;
   readonly hashes: PackageHashes;
 }
@@ -48,7 +50,8 @@ export type ImportedRelease =
  * Takes what a bundle carries into the store. The whole file is read and judged
  * before anything is written; then one release after the other is written, each
  * archive before the record that speaks of it. What is stored is not written
- * again, so an import that was ended goes on where it was. Throws BundleRefused.
+ * again, so an import that was ended goes on where it was. Throws BundleRefused,
+ * and StoreFull before anything is written where all of it together has no room.
  */
 export async function* importBundle(
   parts: ImportParts,
@@ -66,11 +69,47 @@ export async function* importBundle(
     if ("refused" in verdict) yield verdict;
     else judged.push(verdict);
   }
-  await noteFirstKeys(parts.admission.parts, judged);
-  for (const release of judged)
-    yield await orRefused(release.address, () =>
-      importRelease(parts, bundle, release, signal),
-    );
+  const held = holdPresent(parts, judged);
+  try {
+    await expectRoom(parts, bundle, judged);
+    await noteFirstKeys(parts.admission.parts, judged);
+    for (const release of judged)
+      yield await orRefused(release.address, () =>
+        importRelease(parts, bundle, release, signal),
+      );
+  } finally {
+    for (const letGo of held) letGo();
+  }
+}
+
+/** What the bundle speaks of does not leave for what it brings. */
+function holdPresent(
+  { blobs }: ImportParts,
+  judged: readonly JudgedRelease[],
+): readonly (() => void)[] {
+  const packages = judged.flatMap((release) => release.packages);
+  const digests = new Set(packages.map(({ sha256 }) => sha256));
+  return [...digests].map((sha256) => blobs.usage.begin(sha256));
+}
+
+/** Throws StoreFull unless all that is to be written can be stored at once, whatever leaves for it. */
+async function expectRoom(
+  { blobs, retention }: ImportParts,
+  bundle: BundleFile,
+  judged: readonly JudgedRelease[],
+): Promise<void> {
+  const packages = judged.flatMap((release) => release.packages);
+  const missing = new Map<Sha256, number>();
+  for (const { sha256 } of packages) {
+    const size = bundle.sizeOf(sha256) ?? 0;
+    if ((await blobs.size(sha256)) !== size) missing.set(sha256, size);
+  }
+  const bytes = [...missing.values()].reduce((sum, size) => sum + size, 0);
+  if (missing.size === 0) return;
+  const room = await retention.reserve(bytes, () => 0);
+  room?.release();
+  if (room === undefined)
+    throw refuseForRoom(`the ${bytes} bytes of the bundle`);
 }
 
 /** Of an archive that is stored already the carried copy is not used, so it is not read. */
@@ -191,15 +230,21 @@ function isSame(known: Release, { release, change }: Continuity): boolean {
 
 /** Hashed again while it is copied, because the bundle may have changed since it was verified. */
 async function storeArchive(
-  { blobs, hashes }: ImportParts,
+  { blobs, hashes, retention }: ImportParts,
   bundle: BundleFile,
   sha256: TrustedSha256,
   signal: AbortSignal,
 ): Promise<void> {
   const spool = await blobs.createSpool();
+  const room = await retention.reserve(
+    bundle.sizeOf(sha256),
+    () => spool.written,
+  );
   try {
     for await (const piece of bundle.read(sha256)) {
       signal.throwIfAborted();
+      if (!(await room?.grow(piece.length, piece.length)))
+        throw refuseForRoom("the archive");
       await spool.append(piece);
     }
     const got = spool.digest();
@@ -210,6 +255,7 @@ async function storeArchive(
     await spool.remove();
     throw error;
   } finally {
+    room?.release();
     await spool.release();
   }
   hashes.schedule(sha256, Promise.resolve());

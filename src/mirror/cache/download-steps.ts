@@ -60,3 +60,27 @@ export function refuseForRoom(subject: string): StoreFull {
     'try again shortly, and make room on the mirror\'s disk or raise "storage.maxSize"';
   return new StoreFull(subject, reason, cure);
 }
+
+/** Room for work on what is not stored yet, of which nobody knows how much it will be; both throw StoreFull. */
+export async function openWorkRoom(
+  reserve: Reserve,
+  subject: string,
+): Promise<{
+  readonly hold: (bytes: number) => Promise<void>;
+  readonly release: () => void;
+}> {
+  let held = 0;
+  let isOpen = true;
+  const room = await reserve(undefined, () => held);
+  if (room === undefined) throw refuseForRoom(subject);
+  const hold = async (bytes: number) => {
+    held = bytes;
+    if (isOpen && !(await makeRoom(room, undefined, bytes, 0)))
+      throw refuseForRoom(subject);
+  };
+  const release = () => {
+    isOpen = false;
+    room.release();
+  };
+  return { hold, release };
+}

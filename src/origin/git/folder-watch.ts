@@ -11,16 +11,18 @@ export interface FolderBounds {
 /** Between the end of one look and the next. */
 const lookEvery = 200;
 
-/** Resolves with true once the folder holds more, and with false when the signal aborts; one look at a time. */
+/** Resolves with true once the folder holds more, and with false when the signal aborts; one look at a time. Throws what `hold` throws, which is told of the bytes. */
 export async function outgrows(
   folder: string,
   bounds: FolderBounds,
   signal: AbortSignal,
+  hold: (bytes: number) => Promise<void> = () => Promise.resolve(),
 ): Promise<boolean> {
   while (!signal.aborted) {
     const rest = { ...bounds };
     await weigh(folder, rest, signal);
     if (rest.bytes < 0 || rest.files < 0) return true;
+    await hold(bounds.bytes - rest.bytes);
     await pause(lookEvery, undefined, { signal, ref: false }).catch(
       () => undefined,
     );

@@ -33,6 +33,8 @@ export interface GitSurroundings extends GitRepository {
   readonly proxy: URL | undefined;
   /** What git calls to reach a host by ssh. */
   readonly ssh: string;
+  /** Told of the bytes of the repository as it grows; throws where there is no room for them. */
+  readonly hold: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +44,8 @@ export function withoutRemote(
   signal: AbortSignal,
 ): GitSurroundings {
   const nowhere = { protocol: "none", settings: [], ssh: noSsh } as const;
-  return { ...repository, ...nowhere, proxy: undefined, signal };
+  const hold = () => Promise.resolve();
+  return { ...repository, ...nowhere, proxy: undefined, hold, signal };
 }
 
 /** A program that reaches nobody. */
@@ -119,10 +122,11 @@ export async function runGit(
 
 async function watch(
   child: BoundedProcess,
-  { folder, bounds, signal }: GitSurroundings,
+  { folder, bounds, hold, signal }: GitSurroundings,
 ): Promise<void> {
   let said = "";
   let heavy = false;
+  let refusal: Error | undefined;
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-2000);
   });
@@ -130,12 +134,19 @@ async function watch(
   const abort = () => child.kill();
   signal.addEventListener("abort", abort);
   const repository = join(folder, "repository.git");
-  void outgrows(repository, bounds, gone.signal).then((outgrown) => {
-    heavy = outgrown;
-    if (outgrown) child.kill();
-  });
+  void outgrows(repository, bounds, gone.signal, hold).then(
+    (outgrown) => {
+      heavy = outgrown;
+      if (outgrown) child.kill();
+    },
+    (error: unknown) => {
+      refusal = error as Error;
+      child.kill();
+    },
+  );
   try {
     const status = await child.ended.catch(refuseStart);
+    if (refusal !== undefined) throw refusal;
     if (status !== 0) throw new GitFailed(reasonOf(status, heavy, said));
   } finally {
     gone.abort();

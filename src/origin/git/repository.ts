@@ -36,6 +36,13 @@ export interface GitLimits {
 /** A folder that goes with its content when it is disposed of. */
 export type WorkFolder = { readonly path: string } & AsyncDisposable;
 
+/** Room on the disk for what is fetched. */
+export interface WorkRoom {
+  /** For so many bytes in all; throws StoreFull where there is no room for them. */
+  readonly hold: (bytes: number) => Promise<void>;
+  readonly release: () => void;
+}
+
 export interface GitParts {
   /** Without a token. */
   readonly settings: OriginSettings;
@@ -44,6 +51,8 @@ export interface GitParts {
   /** Where programs are looked for. */
   readonly searchPath: string;
   readonly createFolder: () => Promise<WorkFolder>;
+  /** Throws StoreFull. */
+  readonly openRoom: () => Promise<WorkRoom>;
 }
 
 /** A commit that is here; close it when done. */
@@ -100,7 +109,7 @@ export class GitRepositories {
     });
   }
 
-  /** Fetches the commit, or what the source names where no commit is known. */
+  /** Fetches the commit, or what the source names where no commit is known. Throws StoreFull. */
   async fetchCommit(
     { url, ref }: GitSource,
     commit: string | undefined,
@@ -110,9 +119,13 @@ export class GitRepositories {
     const signal = AbortSignal.any([asker, deadline]);
     const folder = await this.#parts.createFolder();
     const close = async () => folder[Symbol.asyncDispose]();
+    let room: WorkRoom | undefined;
     try {
+      room = await this.#parts.openRoom();
+      const { hold } = room;
       return await translateGitFailure(url, signal, async () => {
-        const remote = await this.#approach(url, folder.path, signal);
+        const approached = await this.#approach(url, folder.path, signal);
+        const remote = { ...approached, hold };
         const fetched = await fetchCommit(remote, commit, ref);
         const { path, bounds } = remote;
         const repository = { folder: folder.path, path, bounds };
@@ -121,6 +134,9 @@ export class GitRepositories {
     } catch (error) {
       await close();
       throw error;
+    } finally {
+      // From now on it no longer grows, and what is made of it has room of its own.
+      room?.release();
     }
   }
 
@@ -160,6 +176,7 @@ export class GitRepositories {
         bytes: limits.gitRepository,
         files: mostFiles,
       },
+      hold: () => Promise.resolve(),
       signal,
     };
   }

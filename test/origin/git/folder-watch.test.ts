@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { refuseForRoom } from "../../../src/mirror/cache/download-steps.ts";
 import { outgrows } from "../../../src/origin/git/folder-watch.ts";
 import {
   runGit,
@@ -85,17 +86,43 @@ function countOpen(folder: string): number {
   }).length;
 }
 
+/** An empty repository. */
+async function makeRepository() {
+  const folder = scratch("git");
+  mkdirSync(join(folder, "home"));
+  const place = {
+    folder,
+    path: process.env.PATH ?? "",
+    bounds: { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 100 },
+  };
+  const surroundings = withoutRemote(place, new AbortController().signal);
+  await runGit(["init", "--quiet", "--bare", "--template="], surroundings);
+  return { folder, surroundings };
+}
+
 describe("git", () => {
-  it("is ended when its repository has too many files", async () => {
-    const folder = scratch("git");
-    mkdirSync(join(folder, "home"));
-    const place = {
-      folder,
-      path: process.env.PATH ?? "",
-      bounds: { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 100 },
+  it("is ended when there is no room for what its repository has grown to, with that refusal", async () => {
+    const { folder, surroundings } = await makeRepository();
+    const told: number[] = [];
+    const full = refuseForRoom("the module's repository");
+    const hold = (bytes: number) => {
+      told.push(bytes);
+      return bytes > 100_000 ? Promise.reject(full) : Promise.resolve();
     };
-    const surroundings = withoutRemote(place, new AbortController().signal);
-    await runGit(["init", "--quiet", "--bare", "--template="], surroundings);
+    const { ended } = startGit(["cat-file", "--batch"], {
+      ...surroundings,
+      hold,
+    });
+    const refused = expect(ended).rejects.toBe(full);
+    await expect.poll(() => told.length).toBeGreaterThan(0);
+    fill(join(folder, "repository.git", "objects", "00"), 2, 60_000);
+    await refused;
+    expect(told.at(-1)).toBeGreaterThan(120_000);
+    expect(told[0]).toBeLessThan(10_000);
+  });
+
+  it("is ended when its repository has too many files", async () => {
+    const { folder, surroundings } = await makeRepository();
     const { ended } = startGit(["cat-file", "--batch"], surroundings);
     const refused = expect(ended).rejects.toThrow("it is too large");
     fill(join(folder, "repository.git", "objects", "00"), 101);
