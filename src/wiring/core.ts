@@ -67,7 +67,7 @@ export function wireCore(
   const ledger = new TrustLedger(records);
   const admission = new Admission({ ...watch, ledger, clock }, rules);
   const judge = wireJudge(signatures);
-  const learnt = wireLearnt(blobs, records, hashes, retention);
+  const learnt = wireLearnt(configuration, hashes, store);
   const { catalog, ...kept } = wireCatalog(
     configuration,
     wireOrigins(configuration, clients.own, judge, { clock, learnt }),
@@ -88,7 +88,7 @@ export function wireCore(
   const stored = { blobs, records, archives, retention, admission };
   const modules = wireModules(configuration, clients, { ...watch, ...stored });
   const closing = wireClosing(
-    [platforms, archives, modules.archives, ...modules.threads],
+    [platforms, archives, learnt, modules.archives, ...modules.threads],
     [signatures, hashing, clients, blobs.usage],
   );
   const parts = { blobs, records, hashes, catalog, providers, admission };
@@ -125,14 +125,17 @@ function wireClosing(
 }
 
 function wireLearnt(
-  blobs: BlobStore,
-  records: RecordStore,
+  { limits }: Configuration,
   hashes: PackageHashes,
-  retention: Retention,
+  { blobs, records, retention }: Pick<Core, "blobs" | "records" | "retention">,
 ): LearntDigests {
-  return new LearntDigests(blobs, records, hashes, (size, written) =>
-    retention.reserve(size, written),
-  );
+  return new LearntDigests({
+    blobs,
+    records,
+    hashes,
+    limits,
+    reserve: (size, written) => retention.reserve(size, written),
+  });
 }
 
 function wireSignatures({ limits }: Configuration): SignatureThreads {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { KeyedLimit } from "../../origin/http/keyed-limit.ts";
 import {
   ensureArchive,
   recallArchive,
@@ -14,7 +14,8 @@ import type {
 } from "../releases/release.ts";
 
 /** Clients that wait come first, so few are fetched at once. */
-const atOnce = 2;
+const atOnce = 3;
+const ofOneNamespace = 2;
 const mostWaiting = 1024;
 const mostRemembered = 10_000;
 
@@ -26,7 +27,7 @@ const mostRemembered = 10_000;
 export class PlatformArchives {
   readonly #names: readonly string[];
   readonly #ensurer: ArchiveEnsurer;
-  readonly #turn = pLimit(atOnce);
+  readonly #turn = new KeyedLimit(atOnce, ofOneNamespace);
   /** Stored, or on their way. */
   readonly #known = new LRUCache<Sha256, true>({ max: mostRemembered });
 
@@ -42,9 +43,10 @@ export class PlatformArchives {
       if (found === undefined || this.#known.has(found.sha256)) continue;
       if (this.#turn.pendingCount >= mostWaiting) return;
       this.#known.set(found.sha256, true);
-      void this.#turn(() => this.#ensure(address, found)).catch(() =>
-        this.#known.delete(found.sha256),
-      );
+      const { hostname, namespace } = address.provider;
+      void this.#turn
+        .run(`${hostname}/${namespace}`, () => this.#ensure(address, found))
+        .catch(() => this.#known.delete(found.sha256));
     }
   }
 

@@ -1,4 +1,3 @@
-import pLimit from "p-limit";
 import { z } from "zod";
 import {
   parsePackageHash,
@@ -7,7 +6,7 @@ import {
   type Sha256,
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { PackageHashWrong } from "../../errors/index.ts";
+import { NotReady, PackageHashWrong, TooBusy } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
@@ -18,6 +17,7 @@ import {
   refuseForRoom,
   type Reserve,
 } from "../cache/download-steps.ts";
+import { FairShare, type ShareLimits, type Turn } from "../cache/fair-share.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
@@ -28,32 +28,30 @@ const shape = z.object({
 
 const readBody = (body: unknown) => shape.parse(body);
 
-/** Archives at once, each whole before anything can be said of it. */
-const atOnce = 8;
+export interface LearntDigestsParts {
+  readonly blobs: BlobStore;
+  readonly records: RecordStore;
+  readonly hashes: PackageHashes;
+  readonly reserve: Reserve;
+  /** Archives at once, each whole before anything can be said of it; `waiters` bounds those that wait. */
+  readonly limits: ShareLimits & { readonly waiters: number };
+}
 
 /**
  * The SHA-256 of archives of which a network mirror tells the h1 alone, as
  * `terraform providers mirror` makes them: nothing names their bytes before all of
  * them have arrived, so they are fetched whole, held against the h1, and kept.
+ * Slow ones share their places as other downloads do.
  */
 export class LearntDigests {
-  readonly #blobs: BlobStore;
-  readonly #records: RecordStore;
-  readonly #hashes: PackageHashes;
-  readonly #reserve: Reserve;
+  readonly #parts: LearntDigestsParts;
   readonly #learning = new Map<string, Promise<void>>();
-  readonly #limit = pLimit(atOnce);
+  readonly #share: FairShare;
+  readonly #closing = new AbortController();
 
-  constructor(
-    blobs: BlobStore,
-    records: RecordStore,
-    hashes: PackageHashes,
-    reserve: Reserve,
-  ) {
-    this.#reserve = reserve;
-    this.#blobs = blobs;
-    this.#records = records;
-    this.#hashes = hashes;
+  constructor(parts: LearntDigestsParts) {
+    this.#parts = parts;
+    this.#share = new FairShare(parts.limits);
   }
 
   /** Undefined until it was learnt for one of these hashes. */
@@ -63,64 +61,91 @@ export class LearntDigests {
     packageHashes: readonly PackageHash[],
   ): Promise<Sha256 | undefined> {
     const key = recordKey(address, platform);
-    const learnt = await this.#records.read(key, readBody);
+    const learnt = await this.#parts.records.read(key, readBody);
     return learnt !== undefined && packageHashes.includes(learnt.packageHash)
       ? learnt.sha256
       : undefined;
   }
 
-  /** Once however many ask, and only for an h1 that was told `first`. Throws PackageHashWrong and the origin's failures. */
+  /** Once however many ask, and only for an h1 that was told `first`. Throws PackageHashWrong, TooBusy and the origin's failures. */
   async learn(
     address: ReleaseAddress,
     platform: Platform,
     origin: ProviderOrigin,
     first: readonly PackageHash[],
   ): Promise<void> {
-    const key = recordKey(address, platform);
-    const name = key.join("/");
+    const name = recordKey(address, platform).join("/");
     const running = this.#learning.get(name);
     if (running !== undefined) return running;
-    const learning = this.#limit(async () => {
-      const { provider, version } = address;
-      // Detached from the askers; the origin's limits end it.
-      const { signal } = new AbortController();
-      const archive = await origin.openUnnamed(
-        provider,
-        version,
-        platform,
-        signal,
-      );
-      const { sha256, isNew } = await this.#store(archive);
-      const wasKnown = await this.#hashes.isKnown(sha256);
-      const packageHash = await this.#hashes.wait(sha256);
-      const lists = [archive.packageHashes, first];
-      const refusing = lists.find(
-        (list) => !list.some((h1) => h1 === packageHash),
-      );
-      if (packageHash === undefined || refusing !== undefined) {
-        // Nobody vouches for it.
-        if (isNew) await this.#blobs.delete(sha256);
-        if (isNew && !wasKnown) await this.#hashes.forget(sha256);
-        const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
-        throw new PackageHashWrong(subject, refusing ?? first, packageHash);
-      }
-      // The first bytes of an h1 are the ones that count.
-      await this.#records.change(key, readBody, (before) =>
-        before?.packageHash === packageHash ? before : { packageHash, sha256 },
-      );
-    }).finally(() => this.#learning.delete(name));
+    if (this.#learning.size >= this.#parts.limits.waiters)
+      throw new TooBusy("archives whose digests are being learnt");
+    const { hostname, namespace } = address.provider;
+    const isWanted = () => true;
+    const learning = this.#share
+      .run(
+        { origin: hostname, namespace, isWanted },
+        (turn) => this.#learn(address, platform, origin, first, turn),
+        this.#closing.signal,
+      )
+      .finally(() => this.#learning.delete(name));
     this.#learning.set(name, learning);
     return learning;
   }
 
-  async #store({ body, size }: OriginArchive): Promise<{
-    readonly sha256: Sha256;
-    readonly isNew: boolean;
-  }> {
-    const spool = await this.#blobs.createSpool();
-    const room = await this.#reserve(size, () => spool.written);
+  /** Ends what is being learnt. */
+  async close(): Promise<void> {
+    this.#closing.abort(new NotReady("it is stopping"));
+    await Promise.allSettled(this.#learning.values());
+  }
+
+  /** Detached from the askers; the origin's limits end it. */
+  async #learn(
+    address: ReleaseAddress,
+    platform: Platform,
+    origin: ProviderOrigin,
+    first: readonly PackageHash[],
+    turn: Turn,
+  ): Promise<void> {
+    const { provider, version } = address;
+    const { signal } = turn;
+    signal.throwIfAborted();
+    const archive = await origin.openUnnamed(
+      provider,
+      version,
+      platform,
+      signal,
+    );
+    turn.noteHost(archive.url.host);
+    const { sha256, isNew } = await this.#store(archive, turn);
+    const wasKnown = await this.#parts.hashes.isKnown(sha256);
+    const packageHash = await this.#parts.hashes.wait(sha256);
+    const lists = [archive.packageHashes, first];
+    const refusing = lists.find(
+      (list) => !list.some((h1) => h1 === packageHash),
+    );
+    if (packageHash === undefined || refusing !== undefined) {
+      // Nobody vouches for it.
+      if (isNew) await this.#parts.blobs.delete(sha256);
+      if (isNew && !wasKnown) await this.#parts.hashes.forget(sha256);
+      const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
+      throw new PackageHashWrong(subject, refusing ?? first, packageHash);
+    }
+    const key = recordKey(address, platform);
+    // The first bytes of an h1 are the ones that count.
+    await this.#parts.records.change(key, readBody, (before) =>
+      before?.packageHash === packageHash ? before : { packageHash, sha256 },
+    );
+  }
+
+  async #store(
+    { body, size }: OriginArchive,
+    turn: Turn,
+  ): Promise<{ readonly sha256: Sha256; readonly isNew: boolean }> {
+    const spool = await this.#parts.blobs.createSpool();
+    const room = await this.#parts.reserve(size, () => spool.written);
     try {
       for await (const chunk of body) {
+        await turn.proceed();
         const { written } = spool;
         const fits =
           room !== undefined &&
@@ -129,8 +154,8 @@ export class LearntDigests {
         await spool.append(chunk);
       }
       const sha256 = spool.digest();
-      const isNew = (await this.#blobs.size(sha256)) === undefined;
-      await this.#blobs.commit(spool, sha256);
+      const isNew = (await this.#parts.blobs.size(sha256)) === undefined;
+      await this.#parts.blobs.commit(spool, sha256);
       return { sha256, isNew };
     } catch (error) {
       await spool.remove();

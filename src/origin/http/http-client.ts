@@ -89,7 +89,7 @@ export class HttpClient {
   ): Promise<OriginDocument> {
     const question = makeQuestion("*/*", subject, asker);
     const signal = this.#deadline(asker);
-    using place = this.#large.place(signal);
+    using place = this.#large.place(url.host, signal);
     return await this.#try(url, question, signal, async (answer) => {
       refusePage(answer);
       const bytes = await readWhole(answer, maxBytes, place);
@@ -117,7 +117,7 @@ export class HttpClient {
   ): Promise<{ readonly url: URL; readonly value: T }> {
     const question = makeQuestion("application/json", subject, asker);
     const signal = this.#deadline(asker);
-    using place = this.#large.place(signal);
+    using place = this.#large.place(url.host, signal);
     const read = await this.#try(url, question, signal, async (answer) => {
       checkJsonType(answer);
       const bytes = await readWhole(answer, maxBytes, place);
@@ -138,7 +138,7 @@ export class HttpClient {
     const asked = makeQuestion("application/json", subject, asker);
     const question = { ...asked, statuses: [200, 204] };
     const signal = this.#deadline(asker);
-    using place = this.#large.place(signal);
+    using place = this.#large.place(url.host, signal);
     return await this.#try(url, question, signal, async (answer) => {
       const bytes = await readWhole(answer, maxBytes, place);
       return { url: answer.url, headers: answer.headers, bytes };

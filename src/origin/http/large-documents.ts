@@ -1,10 +1,11 @@
-import pLimit from "p-limit";
 import { JsonThreads } from "./json-threads.ts";
+import { KeyedLimit } from "./keyed-limit.ts";
 
 /** Bytes up to which any number of documents is held at once. */
 const largerThan = 256 * 1024;
 /** Documents beyond that, each whole in memory until it is parsed. */
 const atOnce = 4;
+const ofOneHost = 3;
 
 /** The right to hold one document, however large it becomes; dispose of it when its bytes are let go. */
 export class DocumentPlace implements Disposable {
@@ -29,11 +30,11 @@ export class DocumentPlace implements Disposable {
 /** Few large documents are held and read at once, because what a registry may send is hundreds of times what it usually does. */
 export class LargeDocuments {
   readonly threads = new JsonThreads();
-  readonly #limit = pLimit(atOnce);
+  readonly #limit = new KeyedLimit(atOnce, ofOneHost);
 
-  /** Whoever waits is refused as the signal aborts. */
-  place(signal: AbortSignal): DocumentPlace {
-    return new DocumentPlace(() => this.#enter(signal));
+  /** Whoever waits is refused as the signal aborts; `host` is the one that is asked. */
+  place(host: string, signal: AbortSignal): DocumentPlace {
+    return new DocumentPlace(() => this.#enter(host, signal));
   }
 
   async close(): Promise<void> {
@@ -41,11 +42,11 @@ export class LargeDocuments {
   }
 
   /** Resolves with what gives the place back. */
-  async #enter(signal: AbortSignal): Promise<() => void> {
+  async #enter(host: string, signal: AbortSignal): Promise<() => void> {
     const { promise: entered, resolve: enter } =
       Promise.withResolvers<() => void>();
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-    void this.#limit(() => {
+    void this.#limit.run(host, () => {
       enter(leave);
       return left;
     });

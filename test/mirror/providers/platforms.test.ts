@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
+import { onlyFor, slow } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
@@ -27,9 +28,9 @@ afterAll(async () => {
   await registry.stop();
 });
 
-/** Platforms of 1.0.0 that have an `h1:`. */
-async function hashed(): Promise<readonly string[]> {
-  const answer = await mirror.get(`${folder}1.0.0.json`);
+/** Platforms of a version that have an `h1:`. */
+async function hashed(version = "1.0.0"): Promise<readonly string[]> {
+  const answer = await mirror.get(`${folder}${version}.json`);
   const { archives } = answer.json() as {
     archives: Record<string, { hashes: readonly string[] }>;
   };
@@ -41,9 +42,30 @@ async function hashed(): Promise<readonly string[]> {
 it("fetches and hashes the configured platforms of a version that is asked for, and of no other", async () => {
   await mirror.get(`${folder}index.json`);
   expect(registry.requests.count("archive")).toBe(0);
-  const names = await eventually(hashed, ({ length }) => length >= 2);
+  const names = await eventually(
+    () => hashed(),
+    ({ length }) => length >= 2,
+  );
   expect(names).toEqual(["darwin_arm64", "linux_amd64"]);
   expect(registry.requests.count("archive")).toBe(2);
   await hashed();
   expect(registry.requests.count("archive")).toBe(2);
+});
+
+it("fetches for other namespaces while all that one of them has comes slowly", async () => {
+  registry.script("archive", onlyFor(/slow/, slow(80_000)));
+  for (const n of [1, 2, 3, 4]) {
+    const one = { namespace: "slow", type: `slow${n}`, version: "1.0.0" };
+    await registry.publish({ ...one, platforms: offered, size: 3_000_000 });
+    await mirror.get(
+      `providers/registry.terraform.io/slow/slow${n}/1.0.0.json`,
+    );
+  }
+  await registry.requests.reach("archive", 4);
+  await mirror.get(`${folder}1.1.0.json`);
+  const names = await eventually(
+    () => hashed("1.1.0"),
+    ({ length }) => length >= 2,
+  );
+  expect(names).toEqual(["darwin_arm64", "linux_amd64"]);
 });
