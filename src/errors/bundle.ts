@@ -1,4 +1,5 @@
 import { ProvenderError } from "./provender-error.ts";
+import { nameProvider, type ProviderRelease } from "./provider-release.ts";
 
 /** A file that is not a whole bundle as `export --bundle` writes it. */
 export class BundleRefused extends ProvenderError {
@@ -26,10 +27,11 @@ export class ReleaseConflict extends ProvenderError {
   readonly code = "release-conflict";
   /** SHA-256 of the SHA256SUMS. */
   readonly offered: string;
-  constructor(release: string, offered: string) {
-    const [provider = "", version = ""] = release.split(" ");
+  constructor(release: ProviderRelease, offered: string) {
+    const provider = nameProvider(release);
+    const { version } = release;
     super(
-      `${release} has other content in the bundle (SHA256SUMS ${offered}) than was seen first: after checking with the publisher, run "provender trust approve ${provider}@${version}" and import again.`,
+      `${provider} ${version} has other content in the bundle (SHA256SUMS ${offered}) than was seen first: after checking with the publisher, run "provender trust approve ${provider}@${version}" and import again.`,
     );
     this.offered = offered;
   }

@@ -1,4 +1,5 @@
 import { ProvenderError } from "./provender-error.ts";
+import { nameProvider, type ProviderRelease } from "./provider-release.ts";
 
 const whyKeysAreRefused = {
   revoked: "an operator of the mirror revoked it",
@@ -14,19 +15,20 @@ export class KeyRefused extends ProvenderError {
   /** What decided, as the audit log names it. */
   readonly rule: string;
   constructor(
-    release: string,
+    release: ProviderRelease,
     fingerprint: string,
     reason: keyof typeof whyKeysAreRefused,
   ) {
-    const [provider = "", version = ""] = release.split(" ");
-    const namespace = provider.split("/").slice(0, 2).join("/");
+    const provider = nameProvider(release);
+    const { version } = release;
+    const namespace = `${release.provider.hostname}/${release.provider.namespace}`;
     const remedies = {
       revoked: `run "provender trust approve --key ${fingerprint} ${namespace}"`,
       "not-pinned": `add it to "trust.keys"`,
       unknown: `run "provender trust approve ${provider}@${version}"`,
     } as const;
     super(
-      `${release} is held back because of its signing key ${fingerprint} (${whyKeysAreRefused[reason]}): after checking the key with the publisher, the mirror's operator can ${remedies[reason]}.`,
+      `${provider} ${version} is held back because of its signing key ${fingerprint} (${whyKeysAreRefused[reason]}): after checking the key with the publisher, the mirror's operator can ${remedies[reason]}.`,
     );
     this.fingerprint = fingerprint;
     this.reason = reason;

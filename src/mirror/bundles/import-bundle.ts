@@ -23,11 +23,7 @@ import {
 } from "../releases/continuity.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseHistory } from "../trust/release-history.ts";
-import {
-  formatRelease,
-  type Release,
-  type ReleaseAddress,
-} from "../releases/release.ts";
+import { type Release, type ReleaseAddress } from "../releases/release.ts";
 
 export interface ImportParts extends JudgingParts {
   readonly retention: { readonly reserve: Reserve };
@@ -36,7 +32,7 @@ export interface ImportParts extends JudgingParts {
 }
 
 /** What became of one release of a bundle. */
-export type ImportedRelease =
+type ImportedRelease =
   | {
       readonly address: ReleaseAddress;
       /** Archives that were not stored before. */
@@ -198,7 +194,7 @@ async function continueKnown(
   const digests = new Set(names.map(({ sha256 }) => sha256));
   if (isConflict) await history.note(address, known, continuity);
   if (isConflict || packages.some(({ sha256 }) => !digests.has(sha256)))
-    throw new ReleaseConflict(formatRelease(address), documentDigest(release));
+    throw new ReleaseConflict(address, documentDigest(release));
   return { known, continuity };
 }
 
@@ -216,7 +212,7 @@ async function expectFirst(
   const fingerprint = release.checksums.signedBy;
   const change = { kind: "replaced", offered, fingerprint } as const;
   await history.note(address, release, { release, change });
-  throw new ReleaseConflict(formatRelease(address), offered);
+  throw new ReleaseConflict(address, offered);
 }
 
 /** The same packages on the same word need not be written again. */

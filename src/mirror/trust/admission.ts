@@ -26,11 +26,7 @@ import {
 import { decideByAge } from "./policy-age.ts";
 import { isMatch, type ProviderPattern } from "./policy-pattern.ts";
 import { decideByRules, findProviderDenial, type Policy } from "./policy.ts";
-import {
-  formatRelease,
-  type Release,
-  type ReleaseAddress,
-} from "../releases/release.ts";
+import { type Release, type ReleaseAddress } from "../releases/release.ts";
 import type { TrustLedger } from "./ledger.ts";
 import { fallenError } from "./release-history.ts";
 import type { VersionList } from "../releases/version-list.ts";
@@ -221,7 +217,7 @@ export class Admission {
     const offered = contentOf(release);
     await noteRefusedKey(this.parts, address, offered, reason, trust);
     const { fingerprint } = offered;
-    throw new KeyRefused(formatRelease(address), fingerprint, reason);
+    throw new KeyRefused(address, fingerprint, reason);
   }
 
   /** The age alone; throws TooYoung. */
