@@ -127,6 +127,42 @@ function isForbidden({ from, to }: Import): boolean {
   return layerOf(to) >= layerOf(from) && layerOf(from) < top;
 }
 
+/** By name: the files of the whole project that import it, and those that let a thread find it. */
+const importers = new Map<string, Set<string>>();
+for (const path of globSync("{src,test,bench,soak,demo}/**/*.ts", {
+  cwd: dirname(source),
+})) {
+  const text = readFileSync(join(source, "..", path), "utf8");
+  const taken = text.matchAll(
+    /(?:import|export|const)(?: type)? \{([^}]*)\} (?:from|= await import)|import\([^)]*\)\)?\.(\w+)/g,
+  );
+  for (const [, list = "", member = ""] of taken)
+    for (const name of `${list},${member}`.matchAll(
+      /(\w+)(?: as \w+)?\s*(?:,|$)/g,
+    ))
+      noteImporter(name[1] ?? "", relative("src", path));
+  for (const [, name = ""] of text.matchAll(
+    /readingBy\(\s*import\.meta\.url,\s*(\w+)/g,
+  ))
+    noteImporter(name, "a thread");
+}
+
+function noteImporter(name: string, path: string): void {
+  importers.set(name, (importers.get(name) ?? new Set()).add(path));
+}
+
+function findUnusedExports({ path, text }: (typeof files)[number]) {
+  const exported = text.matchAll(
+    /^export (?:abstract |async )*(?:type|interface|class|function\*?|const) (\w+)/gm,
+  );
+  return [...exported]
+    .map(([, name = ""]) => name)
+    .filter(
+      (name) => ![...(importers.get(name) ?? [])].some((by) => by !== path),
+    )
+    .map((name) => `${path}: ${name}`);
+}
+
 describe("the house", () => {
   it("has a layer for every room", () => {
     const homeless = files.filter(({ path }) => layerOf(path) < 0);
@@ -181,6 +217,10 @@ describe("the house", () => {
       (path) => !rooms.has(dirname(path)) && !apart.has(dirname(path)),
     );
     expect(strays).toEqual([]);
+  });
+
+  it("exports only what another file imports", () => {
+    expect(files.flatMap(findUnusedExports)).toEqual([]);
   });
 
   it("lets only main and wiring import the configuration", () => {

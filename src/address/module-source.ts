@@ -37,7 +37,7 @@ export interface GitSource extends PackagePlace {
 }
 
 /** What clients have to fetch themselves. */
-export interface ForeignSource {
+interface ForeignSource {
   readonly kind: "foreign";
   /** What the mirror does not know how to fetch, for the log. */
   readonly getter: string;

@@ -34,7 +34,7 @@ export interface Configuration {
   readonly source: string | undefined;
 }
 
-export interface ListenConfiguration {
+interface ListenConfiguration {
   readonly host: string;
   /** 0 is any free port. */
   readonly port: number;
@@ -52,7 +52,7 @@ export type TlsConfiguration =
       readonly key: string;
     };
 
-export interface StorageConfiguration {
+interface StorageConfiguration {
   readonly directory: string;
   /** undefined is unlimited. */
   readonly maxSize: number | undefined;
@@ -83,18 +83,18 @@ export interface OriginToken {
   readonly source: string;
 }
 
-export interface DiscoveryConfiguration {
+interface DiscoveryConfiguration {
   /** One of `origins`; undefined is the first of them. */
   readonly origin: Hostname | undefined;
 }
 
-export interface FreshnessConfiguration {
+interface FreshnessConfiguration {
   readonly versions: number;
   readonly staleFor: number;
   readonly notFound: number;
 }
 
-export interface PolicyConfiguration {
+interface PolicyConfiguration {
   readonly default: "allow" | "deny";
   readonly otherHosts: "refuse" | "not-found";
   readonly minimumAge: number;
@@ -109,18 +109,18 @@ export interface PolicyRule {
   readonly minimumAge: number | undefined;
 }
 
-export interface TrustConfiguration {
+interface TrustConfiguration {
   readonly newKeys: "accept" | "accept-first" | "refuse";
   readonly keys: readonly PinnedKeys[];
 }
 
-export interface PinnedKeys {
+interface PinnedKeys {
   readonly match: string;
   /** Full fingerprints of primary keys: 40 or 64 upper-case hexadecimal digits. */
   readonly fingerprints: readonly string[];
 }
 
-export interface AuthConfiguration {
+interface AuthConfiguration {
   readonly tokens: readonly ClientToken[];
   /** Above 0 and at most 365 days. */
   readonly archiveUrls: number;
@@ -148,7 +148,7 @@ export interface OidcConfiguration {
   readonly caFile: string | undefined;
 }
 
-export interface LogConfiguration {
+interface LogConfiguration {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }

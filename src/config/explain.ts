@@ -28,7 +28,7 @@ export function listKeys(schema: z.ZodType): string[] {
 }
 
 /** `origins.registry.example.com.url`, `trust.keys[0].match`. */
-export function formatPath(path: Path): string {
+function formatPath(path: Path): string {
   return path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
     .join("")

@@ -4,7 +4,7 @@ import type { Surroundings } from "./environment.ts";
 import { readTextFile, reasonOf } from "./text-file.ts";
 
 /** The configuration file that was found. */
-export interface Source {
+interface Source {
   readonly path: string;
   readonly text: string;
 }

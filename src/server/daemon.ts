@@ -12,7 +12,7 @@ import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
-export interface DaemonParts {
+interface DaemonParts {
   readonly app: Handle;
   readonly frontPage: FrontPage;
   readonly listen: { readonly host: string; readonly port: number };

@@ -11,7 +11,7 @@ import { Folding } from "../telemetry/folding.ts";
 import type { Client } from "./http/client-address.ts";
 
 /** The names in the path that was asked, as the table of URLs has them. */
-export type PathNames = Readonly<Partial<Record<string, string>>>;
+type PathNames = Readonly<Partial<Record<string, string>>>;
 
 /** Of the same refusal of the same client, of each client, and of all. */
 const told = { window: 60_000, same: 10, group: 60, all: 600 };

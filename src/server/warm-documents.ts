@@ -16,7 +16,7 @@ import type {
 import { recordWhenClosed } from "./request-log.ts";
 
 /** What documents are made of, besides time: while both stay the same, so do they. */
-export interface Generation {
+interface Generation {
   /** Compared by identity. */
   readonly rules: object;
   /** Changes that this process made to what is stored. */

@@ -1,7 +1,7 @@
 import { StoreFull } from "../errors/index.ts";
 
 /** Why an operation on a file failed, as far as it decides what to do next. */
-export type FileFailure =
+type FileFailure =
   /** There is no such file. */
   | "missing"
   /** This process lacks something for a while: descriptors or memory. */

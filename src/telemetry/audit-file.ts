@@ -8,7 +8,7 @@ import {
 } from "node:fs/promises";
 import { dirname } from "node:path";
 
-export interface AuditFileSettings {
+interface AuditFileSettings {
   readonly path: string;
   /** Bytes at which the file moves aside; only a single longer line exceeds them. */
   readonly maxSize: number;

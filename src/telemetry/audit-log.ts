@@ -4,7 +4,7 @@ import { Folding } from "./folding.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
-export interface AuditLogSettings extends Omit<AuditLinesSettings, "path"> {
+interface AuditLogSettings extends Omit<AuditLinesSettings, "path"> {
   /** The current file of requests; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
   readonly requests: string;
   /** The same for decisions. */

@@ -1,5 +1,5 @@
 /** How much is told in one window, which begins with the first entry in it. */
-export interface FoldingLimits {
+interface FoldingLimits {
   /** Milliseconds. */
   readonly window: number;
   /** Lines for entries that are the same. */
@@ -14,7 +14,7 @@ export interface FoldingLimits {
  * What becomes of an entry: a line of its own, or a count, as one that has a line
  * already (`repeated`) or as one for which no line was left (`other`).
  */
-export type Folded = "line" | "repeated" | "other";
+type Folded = "line" | "repeated" | "other";
 
 interface Told<T> {
   readonly entry: T;

@@ -10,7 +10,7 @@ import { redactTickets } from "./redaction.ts";
 
 export type Logger = ReturnType<typeof makeLogger>;
 
-export interface LogSettings {
+interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }

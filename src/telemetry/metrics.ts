@@ -19,7 +19,7 @@ export const alarmKinds = [
 export type AlarmKind = (typeof alarmKinds)[number];
 
 /** What is stored, and what the disk has left in bytes. */
-export interface StoreUse {
+interface StoreUse {
   readonly archives: number;
   readonly bytes: number;
   readonly recordBytes: number;

@@ -33,7 +33,7 @@ export interface SignedChecksums {
 }
 
 /** `release` names provider and version in errors, such as "registry.terraform.io/hashicorp/null 3.2.4". */
-export interface ChecksumsClaim {
+interface ChecksumsClaim {
   readonly release: string;
   readonly document: Uint8Array;
   readonly signature: Uint8Array;

@@ -32,7 +32,7 @@ const unwritten = "a record was not written";
 const staleSentence =
   "the origin fails: what it said so many seconds ago is served";
 
-export interface CatalogParts {
+interface CatalogParts {
   readonly records: RecordStore;
   readonly judge: SignatureJudge;
   readonly admission: Admission;

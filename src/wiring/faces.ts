@@ -17,7 +17,7 @@ import type { Watch } from "./watch.ts";
 const keptOnPage = 200;
 
 /** Every URL that the daemon answers. */
-export interface Faces {
+interface Faces {
   readonly app: Handle;
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
@@ -25,7 +25,7 @@ export interface Faces {
 }
 
 /** Who may ask, and how much. */
-export type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
+type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
   Pick<AppParts, "clients" | "metadataCaps">;
 
 export function wireFaces(

@@ -11,7 +11,7 @@ import type { RecordStore } from "../store/records/record-store.ts";
 import { wireRecords } from "./records.ts";
 import type { Watch } from "./watch.ts";
 
-export interface WiredStore {
+interface WiredStore {
   readonly records: RecordStore;
   readonly blobs: BlobStore;
   readonly retention: Retention;

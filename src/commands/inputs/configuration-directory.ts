@@ -24,7 +24,7 @@ export interface ConfigurationRoot {
   readonly problems: readonly InputInvalid[];
 }
 
-export interface FoundRoots {
+interface FoundRoots {
   readonly roots: readonly ConfigurationRoot[];
   readonly problems: readonly InputInvalid[];
 }

@@ -7,7 +7,7 @@ import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 import { readInputFile } from "./input-file.ts";
 
 /** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */
-export interface SpecList {
+interface SpecList {
   readonly specs: readonly {
     readonly spec: ProviderSpec;
     readonly where: string;
@@ -30,7 +30,7 @@ export async function readSpecList(path: string): Promise<SpecList> {
   }
 }
 
-export function parseSpecList(name: string, content: string): SpecList {
+function parseSpecList(name: string, content: string): SpecList {
   const specs: SpecList["specs"][number][] = [];
   const problems: InputInvalid[] = [];
   for (const [index, line] of content.split(/\r?\n/).entries()) {

@@ -19,7 +19,7 @@ import type { LockableRelease, LockSource } from "./source.ts";
 import { chooseVersions, newestOf } from "../packages/version-choice.ts";
 
 /** What a root's lock file should hold, as far as that could be found out. */
-export interface LockEntries {
+interface LockEntries {
   readonly entries: readonly LockEntry[];
   readonly problems: readonly ProvenderError[];
 }

@@ -6,13 +6,13 @@ import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
 
-export interface HashOptions {
+interface HashOptions {
   readonly archives: readonly string[];
   readonly json: boolean;
   readonly limits: ArchiveLimits;
 }
 
-export interface TextOutput {
+interface TextOutput {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
 }

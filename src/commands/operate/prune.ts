@@ -7,7 +7,7 @@ import {
 import { formatAmount } from "../progress/figures.ts";
 import { formatTable } from "../progress/table.ts";
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly dryRun: boolean;
   readonly json: boolean;
   /** Bytes; undefined for unlimited. */

@@ -1,7 +1,7 @@
 import type { Daemon } from "../../server/daemon.ts";
 
 /** The process as `serve` uses it. */
-export interface ServeProcess {
+interface ServeProcess {
   readonly stdout: { write(text: string): unknown };
   on(signal: NodeJS.Signals, listener: () => void): unknown;
   on(event: "uncaughtException", listener: (error: unknown) => void): unknown;

@@ -3,7 +3,7 @@ import type { NamespaceTrust } from "../../mirror/trust/namespace-trust.ts";
 import { formatTable } from "../progress/table.ts";
 
 /** One namespace as `trust list --json` shows it. */
-export interface ListedNamespace extends NamespaceTrust {
+interface ListedNamespace extends NamespaceTrust {
   readonly namespace: string;
 }
 

@@ -7,7 +7,7 @@ import { formatAmount } from "../progress/figures.ts";
 import type { Progress } from "../progress/progress.ts";
 import { formatTable } from "../progress/table.ts";
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly repair: boolean;
   readonly json: boolean;
   readonly signal: AbortSignal;

@@ -22,7 +22,7 @@ import {
 } from "./prefetch-package.ts";
 import { formatAmount } from "../progress/figures.ts";
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly input: SelectionInput;
   /** A folder for a tree, a file for a bundle, or both. */
   readonly to: string | undefined;

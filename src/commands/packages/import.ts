@@ -8,7 +8,7 @@ import {
 } from "../../mirror/bundles/import-bundle.ts";
 import { formatRelease } from "../../mirror/releases/release.ts";
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly file: string;
   readonly limits: BundleLimits;
   readonly signal: AbortSignal;

@@ -13,7 +13,7 @@ import { readSpecList } from "../inputs/spec-list.ts";
 import { choiceOf, newestOf } from "./version-choice.ts";
 
 /** What was read and what could not be. */
-export interface Requests {
+interface Requests {
   readonly requests: readonly PackageRequest[];
   readonly problems: readonly ProvenderError[];
 }

@@ -12,12 +12,12 @@ import {
 } from "./prefetch-package.ts";
 import { formatAmount, formatTime } from "../progress/figures.ts";
 
-export interface PrefetchOptions {
+interface PrefetchOptions {
   readonly input: SelectionInput;
   readonly json: boolean;
 }
 
-export interface PrefetchOutput {
+interface PrefetchOutput {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   /** Milliseconds on the monotonic clock. */

@@ -9,7 +9,7 @@ export interface ProgressItem {
 }
 
 /** Where progress is shown; standard error, as a terminal or as anything else. */
-export interface ProgressOutput {
+interface ProgressOutput {
   readonly isTTY?: boolean | undefined;
   write(text: string): unknown;
 }

@@ -35,7 +35,7 @@ export interface ArchiveStart {
 }
 
 /** What the cache tells the wiring; never waited for. */
-export interface ArchiveEvents {
+interface ArchiveEvents {
   /** Verified and about to be in the store when `stored` resolves. */
   readonly onVerified: (sha256: TrustedSha256, stored: Promise<void>) => void;
   readonly onFailed: (name: string, error: unknown) => void;

@@ -1,7 +1,7 @@
 import { TooBusy } from "../../errors/index.ts";
 
 /** Whose download it is; it shares with the others of its origin, of its namespace, and of the host that it comes from. */
-export interface Sharer {
+interface Sharer {
   readonly origin: string;
   readonly namespace: string;
   /** False while nobody would miss it. */

@@ -36,7 +36,7 @@ export type FetchValue<V> = (
 ) => Promise<V>;
 
 /** Milliseconds each, but for `waiters`. */
-export interface MetadataLimits {
+interface MetadataLimits {
   readonly versions: number;
   readonly staleFor: number;
   readonly notFound: number;
@@ -66,7 +66,7 @@ const absentEntries = 10_000;
 const pauseAfterFailure = 5_000;
 
 /** Told that the origin failed, and that what is `age` milliseconds old is served instead; never waited for. */
-export type OnStale = (key: string, age: number, error: unknown) => void;
+type OnStale = (key: string, age: number, error: unknown) => void;
 
 /** Memory over records over the origin: one request to the origin however many ask, and stale answers while it fails. */
 export class MetadataCache<K, V extends object> {

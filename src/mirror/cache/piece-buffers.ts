@@ -8,7 +8,7 @@ const step = 16 * kibi;
 const memoryOfReaders = 4 * kibi * kibi;
 
 /** Bytes that each of so many readers takes at once. */
-export function readSizeFor(readers: number): number {
+function readSizeFor(readers: number): number {
   const share = Math.floor(memoryOfReaders / readers / step) * step;
   return Math.max(smallestRead, Math.min(readSize, share));
 }

@@ -29,7 +29,7 @@ import {
 } from "./release.ts";
 
 /** A module's archive that starts to arrive. */
-export interface OpenedModule {
+interface OpenedModule {
   readonly body: AsyncIterable<Uint8Array>;
   /** Bytes; undefined when nobody announced it. */
   readonly size: number | undefined;
@@ -50,7 +50,7 @@ export interface ModuleStart {
   readonly open: (signal: AbortSignal) => Promise<OpenedModule>;
 }
 
-export interface ModuleArchivesParts {
+interface ModuleArchivesParts {
   readonly blobs: BlobStore;
   readonly records: ModuleArchiveRecords;
   readonly limits: {

@@ -26,7 +26,7 @@ export interface ModuleOrigin {
 }
 
 /** Waited for before the release is answered with. */
-export type OnMoved = (expected: string, got: string) => Promise<void>;
+type OnMoved = (expected: string, got: string) => Promise<void>;
 
 /**
  * Where the registry says that a release is now. What was seen first outlives its removal, a new place that is refused, and a ref that

@@ -6,7 +6,7 @@ import type { ProviderMirror } from "./provider-mirror.ts";
 import type { ReleaseAddress, ReleasePackage } from "../releases/release.ts";
 
 /** An archive that is stored or on its way into the store. */
-export interface EnsuredArchive {
+interface EnsuredArchive {
   readonly filename: string;
   readonly sha256: Sha256;
   readonly outcome: Outcome;
@@ -40,7 +40,7 @@ export async function recallPackage(
 }
 
 /** Of an archive that is stored and was hashed before; it is not read again. */
-export interface KeptArchive {
+interface KeptArchive {
   readonly h1: PackageHash;
   /** Bytes. */
   readonly size: number;

@@ -32,7 +32,7 @@ import {
 import { limitVersions, type VersionList } from "../releases/version-list.ts";
 import { VersionListing } from "./version-listing.ts";
 
-export interface ProviderMirrorParts {
+interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
   readonly archives: ArchiveCache;

@@ -34,7 +34,7 @@ export interface PublishedPackage {
 }
 
 /** What was signed and the signature, byte for byte as the origin sent them. */
-export interface PublishedProof {
+interface PublishedProof {
   readonly document: Uint8Array;
   /** Empty when nobody signed. */
   readonly signature: Uint8Array;

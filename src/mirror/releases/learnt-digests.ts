@@ -28,7 +28,7 @@ const shape = z.object({
 
 const readBody = (body: unknown) => shape.parse(body);
 
-export interface LearntDigestsParts {
+interface LearntDigestsParts {
   readonly blobs: BlobStore;
   readonly records: RecordStore;
   readonly hashes: PackageHashes;

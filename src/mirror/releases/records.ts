@@ -38,7 +38,7 @@ import {
 } from "./verdict.ts";
 
 /** On what terms a proof that is read back has to hold. */
-export interface JudgingTerms {
+interface JudgingTerms {
   readonly judge: SignatureJudge;
   readonly policyOf: (hostname: Hostname) => SignaturePolicy;
   readonly clock: Clock;

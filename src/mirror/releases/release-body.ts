@@ -65,7 +65,7 @@ const remainsShape = z.strictObject({ firstDigests: digests, hasLedger });
 
 const shape = z.union([releaseShape, remainsShape]);
 
-export type RecordedRelease = Readonly<z.infer<typeof releaseShape>>;
+type RecordedRelease = Readonly<z.infer<typeof releaseShape>>;
 export type ReleaseBody = Readonly<z.infer<typeof shape>>;
 
 export function readReleaseBody(body: unknown): ReleaseBody {

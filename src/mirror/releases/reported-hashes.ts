@@ -2,7 +2,7 @@ import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { ReportedPackage } from "../../origin/registries/registry-answers.ts";
 
 /** What the registry said first of a package, which nobody signs. */
-export interface FirstReport extends ReportedPackage {
+interface FirstReport extends ReportedPackage {
   /** What it says of the same archive instead, where it changed its word. */
   readonly offered?: readonly PackageHash[] | undefined;
 }
@@ -35,7 +35,7 @@ export function continueReports(
 }
 
 /** A report that was changed since, and how; each change once. */
-export interface ChangedReport {
+interface ChangedReport {
   readonly platform: string;
   readonly first: readonly PackageHash[];
   readonly offered: readonly PackageHash[];

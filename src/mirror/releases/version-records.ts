@@ -12,7 +12,7 @@ import {
 } from "./version-list-body.ts";
 
 /** How the lists of one kind of thing are named, in words and on disk. */
-export interface VersionNaming<A> {
+interface VersionNaming<A> {
   readonly format: (address: A) => string;
   readonly key: (address: A) => RecordKey;
 }

@@ -2,12 +2,12 @@ import pLimit from "p-limit";
 import semver from "semver";
 import type { Version } from "../../address/version.ts";
 
-export type AgeDecision =
+type AgeDecision =
   | { readonly old: true }
   /** `availableAt` is undefined when nobody knows how old the version is. */
   | { readonly old: false; readonly availableAt: Date | undefined };
 
-export interface AgeQuestion {
+interface AgeQuestion {
   /** Milliseconds; 0 asks for nothing. */
   readonly minimumAge: number;
   /** No list ever showed the version, so that nothing dates it but what its publisher claims. */

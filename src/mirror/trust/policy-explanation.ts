@@ -15,7 +15,7 @@ import {
 } from "./policy.ts";
 
 /** What the rules say and why. */
-export interface PolicyExplanation {
+interface PolicyExplanation {
   /** `depends` when no version was given and some version could be allowed. */
   readonly verdict: "allowed" | "denied" | "depends";
   /** The key of the configuration that decides; undefined when that depends on the version. */

@@ -11,7 +11,7 @@ export interface ProviderPattern {
 }
 
 /** Which modules a rule speaks of. */
-export interface ModulePattern {
+interface ModulePattern {
   readonly text: string;
   readonly hostname: Wildcard;
   readonly namespace: Wildcard;

@@ -12,7 +12,7 @@ export interface PolicySettings {
   readonly rules: readonly PolicyRuleSettings[];
 }
 
-export interface PolicyRuleSettings {
+interface PolicyRuleSettings {
   /** HOSTNAME/NAMESPACE/TYPE, or HOSTNAME/NAMESPACE/NAME/SYSTEM, with `*` as a wildcard inside each part. */
   readonly match: string;
   readonly action: "allow" | "deny";
@@ -46,8 +46,7 @@ export interface PolicyDecision {
  * What a rule has to say of a version: nothing; only its minimum age, because it would allow the version in the wide reading but not in
  * Terraform's (see policy-versions); or the last word.
  */
-export type RuleReading =
-  "other-provider" | "other-version" | "age-only" | "decides";
+type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 
 /** Throws MalformedAddress for a pattern that is none. */
 export function parsePolicy(settings: PolicySettings): Policy {

@@ -9,7 +9,7 @@ import {
 
 export interface PruneParts extends KeptReleases, NamingParts {}
 
-export interface PrunedArchive extends UsedBlob {
+interface PrunedArchive extends UsedBlob {
   /** Its file name, where a record has one. */
   readonly name: string | undefined;
   readonly because: "orphan" | "least recently used";

@@ -7,13 +7,13 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 
-export interface RecordJudgement {
+interface RecordJudgement {
   /** The archives that the record names. */
   readonly digests: readonly Sha256[];
   readonly problems: readonly RecordProblem[];
 }
 
-export interface RecordProblem {
+interface RecordProblem {
   readonly text: string;
   /** It is gone by now: healed from the other copy, or dropped and asked for again. */
   readonly dropped: boolean;

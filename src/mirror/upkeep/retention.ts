@@ -5,12 +5,12 @@ import type { Room } from "../cache/download-steps.ts";
 import { orderByUse, type UsedBlob } from "./eviction-order.ts";
 
 /** In bytes; `maxSize` is undefined for unlimited. */
-export interface RetentionLimits {
+interface RetentionLimits {
   readonly maxSize: number | undefined;
   readonly minFree: number;
 }
 
-export interface RetentionParts {
+interface RetentionParts {
   readonly blobs: BlobStore;
   readonly limits: RetentionLimits;
   /** Archives that no origin could give again. */
@@ -22,7 +22,7 @@ export interface RetentionParts {
   readonly dropRecords: () => Promise<unknown>;
 }
 
-export interface StoreFigures {
+interface StoreFigures {
   readonly archives: number;
   readonly bytes: number;
   readonly recordBytes: number;

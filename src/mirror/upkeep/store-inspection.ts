@@ -13,7 +13,7 @@ export interface InspectionParts {
 }
 
 /** Something in the store that is not as it should be. */
-export interface Finding {
+interface Finding {
   readonly kind: "archive" | "record" | "file";
   /** A digest, a record's key or a path. */
   readonly name: string;
@@ -34,7 +34,7 @@ export interface Inspection {
   }[];
 }
 
-export interface InspectionOptions {
+interface InspectionOptions {
   readonly repair: boolean;
   readonly signal: AbortSignal;
   /** Bytes of all archives, and then of each piece that was hashed. */

@@ -12,7 +12,7 @@ export interface NamingParts {
 }
 
 /** What the records of a store say of archives. */
-export interface NamedArchives {
+interface NamedArchives {
   /** The archives that were seen, each with its file name. */
   readonly names: ReadonlyMap<Sha256, string>;
   /** The records of single archives that can be made again from them. */

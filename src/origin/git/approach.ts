@@ -13,7 +13,7 @@ import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** How git reaches a host that the address guard let pass: by the very addresses that were looked at. */
-export interface GitApproach {
+interface GitApproach {
   readonly protocol: "https" | "ssh";
   readonly settings: readonly string[];
   readonly proxy: URL | undefined;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** What a folder may hold. */
-export interface FolderBounds {
+interface FolderBounds {
   readonly bytes: number;
   readonly files: number;
 }

@@ -3,7 +3,7 @@ import { startBounded, type BoundedProcess } from "./bounded-process.ts";
 import { outgrows } from "./folder-watch.ts";
 
 /** What git may take. */
-export interface GitBounds {
+interface GitBounds {
   /** Bytes of memory of each of its processes. */
   readonly memory: number;
   /** Seconds of the processor, of each of its processes. */

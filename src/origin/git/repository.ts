@@ -21,7 +21,7 @@ import type { HttpClient } from "../http/http-client.ts";
 import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
-export interface GitLimits {
+interface GitLimits {
   /** Milliseconds for a repository in all. */
   readonly gitDeadline: number;
   /** Bytes of a repository. */
@@ -34,16 +34,16 @@ export interface GitLimits {
 }
 
 /** A folder that goes with its content when it is disposed of. */
-export type WorkFolder = { readonly path: string } & AsyncDisposable;
+type WorkFolder = { readonly path: string } & AsyncDisposable;
 
 /** Room on the disk for what is fetched. */
-export interface WorkRoom {
+interface WorkRoom {
   /** For so many bytes in all; throws StoreFull where there is no room for them. */
   readonly hold: (bytes: number) => Promise<void>;
   readonly release: () => void;
 }
 
-export interface GitParts {
+interface GitParts {
   /** Without a token. */
   readonly settings: OriginSettings;
   readonly http: HttpClient;

@@ -21,7 +21,7 @@ import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import { withRetries } from "./retries.ts";
 
 /** A small document, whole; `url` is where the redirects ended. */
-export interface OriginDocument {
+interface OriginDocument {
   readonly url: URL;
   readonly bytes: Uint8Array;
 }
@@ -40,7 +40,7 @@ export interface OriginAnswer extends OriginDocument {
 }
 
 /** What is told to whoever watches; never waited for. */
-export interface HttpClientEvents {
+interface HttpClientEvents {
   readonly onRetry: () => void;
   /** The rest of a cut archive is asked for. */
   readonly onResume: () => void;

@@ -12,7 +12,7 @@ const tries = 3;
 /** Milliseconds before the second try at most; twice that before the third. */
 const longestDelay = 200;
 
-export interface RetryRules {
+interface RetryRules {
   /** Whether a try would be refused anyway, so that nobody waits for it. */
   readonly isSuspended: () => boolean;
   readonly onRetry: () => void;

@@ -13,7 +13,7 @@ import { checkCount, unusable } from "./answer-shape.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /** Where a registry says that a module is, not yet read; relative locations count from `base`. */
-export interface OriginLocation {
+interface OriginLocation {
   readonly location: string;
   readonly base: URL;
 }

@@ -24,7 +24,7 @@ import { absentOn404 } from "./provider-registry.ts";
 import type { OriginPackage, OriginVersions } from "./registry-answers.ts";
 
 /** Finds the SHA-256 of an archive by its content, where that is known from earlier. */
-export type RecallDigest = (
+type RecallDigest = (
   release: { readonly provider: ProviderAddress; readonly version: Version },
   platform: Platform,
   packageHashes: readonly PackageHash[],

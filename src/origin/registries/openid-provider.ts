@@ -15,7 +15,7 @@ export interface OpenIdConfiguration {
   readonly keys: readonly PublishedKey[];
 }
 
-export interface OpenIdSettings {
+interface OpenIdSettings {
   /** The issuer's identifier; with or without a slash at its end. */
   readonly issuer: URL;
   /** Milliseconds for one answer in all. */

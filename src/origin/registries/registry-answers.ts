@@ -47,7 +47,7 @@ export interface KeyLabel {
 }
 
 /** Where SHA256SUMS and its signature are, or what a network mirror reports instead. */
-export type ChecksumsPlace =
+type ChecksumsPlace =
   | {
       readonly kind: "published";
       readonly url: URL;
@@ -170,7 +170,7 @@ export function parseVersions(
 export const readVersions = readingBy(import.meta.url, parseVersions);
 
 /** "Find a Provider Package" as the registry wrote it, its shape checked. */
-export type PackageAnswer = z.infer<typeof packageAnswer>;
+type PackageAnswer = z.infer<typeof packageAnswer>;
 
 export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
   const { packages, signing_keys: held } = checkShape(url, counted, value);

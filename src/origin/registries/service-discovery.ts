@@ -5,7 +5,7 @@ import { describeFailure } from "../http/http-failure.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** The services that provider and module clients look for (Remote Service Discovery). */
-export type ServiceName = "providers.v1" | "modules.v1";
+type ServiceName = "providers.v1" | "modules.v1";
 
 interface Discovered {
   readonly url: URL;

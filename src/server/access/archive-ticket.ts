@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** What lets the bearer of an archive's URL have that one archive for a while. */
-export interface ArchiveTicket {
+interface ArchiveTicket {
   /** Milliseconds since 1970. */
   readonly expires: number;
   /** Name of the token that the URL was made for. */

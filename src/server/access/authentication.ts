@@ -17,7 +17,7 @@ import { pathOf } from "../http/raw-request.ts";
 import type { RequestMiddleware } from "../http/request-context.ts";
 
 /** What of a request says who asks. */
-export interface AskingRequest {
+interface AskingRequest {
   readonly url?: string | undefined;
   readonly headers: { readonly authorization?: string | undefined };
 }
@@ -32,7 +32,7 @@ export interface AuthenticationRules {
   readonly accessTokens: AccessTokens | undefined;
 }
 
-export interface AuthenticationParts {
+interface AuthenticationParts {
   /** Secrets for archive URLs; the first one signs. */
   readonly keys: { readonly secrets: readonly Buffer[] };
   /** Milliseconds since 1970. */

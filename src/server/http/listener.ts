@@ -19,7 +19,7 @@ import type { ClientPace } from "./paced-write.ts";
 import { UntakenAnswers } from "./untaken-answers.ts";
 
 /** PEM texts. */
-export interface TlsMaterial {
+interface TlsMaterial {
   readonly certificate: string;
   readonly key: string;
 }

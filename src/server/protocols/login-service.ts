@@ -5,7 +5,7 @@ import type {
 import type { Services } from "./service-discovery.ts";
 
 /** How clients introduce themselves to the OpenID provider. */
-export interface LoginClient {
+interface LoginClient {
   readonly clientId: string;
   readonly scopes: readonly string[];
 }
@@ -14,7 +14,7 @@ export interface LoginClient {
 const callbackPorts = [10_000, 10_010] as const;
 
 /** `login.v1` (Server-side Login Protocol, "Service Discovery"): clients speak with the provider itself. */
-export function renderLogin(
+function renderLogin(
   { authorizationEndpoint, tokenEndpoint }: OpenIdConfiguration,
   { clientId, scopes }: LoginClient,
 ): object {

@@ -30,7 +30,7 @@ export function renderVersions(
 }
 
 /** The last part of a file's URL, below `folder`, an absolute path in the mirror that ends in a slash. */
-export type LocateFile = (folder: string, filename: string) => string;
+type LocateFile = (folder: string, filename: string) => string;
 
 /** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
 export function renderPackage(

@@ -22,7 +22,7 @@ import {
 } from "./certificate.ts";
 
 /** `because` says why something was made; after "ca-and-leaf" clients must be given `caFile` anew. */
-export interface SelfSignedCertificate extends ServerCertificate {
+interface SelfSignedCertificate extends ServerCertificate {
   readonly caFile: string;
   readonly made: "ca-and-leaf" | "leaf" | "nothing";
   readonly because: string | undefined;

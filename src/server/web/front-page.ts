@@ -5,7 +5,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 
-export interface KeptProvider {
+interface KeptProvider {
   readonly provider: ProviderAddress;
   readonly versions: readonly Version[];
 }

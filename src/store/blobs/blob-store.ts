@@ -39,13 +39,13 @@ export interface StoredBlob {
   readonly handle: FileHandle;
 }
 
-export interface FreeSpace {
+interface FreeSpace {
   readonly bytes: number;
   readonly files: number | undefined;
 }
 
 /** What the store tells the wiring; never waited for. */
-export interface BlobEvents {
+interface BlobEvents {
   /** It was dropped, because it is not what its name says or cannot be read. */
   readonly onDamaged: (sha256: Sha256, problem: string) => void;
   /** One more is in the store, of so many bytes. */

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 /** A file's content at one moment: another text after anything was written to it, or another file took its name. */
 export type BlobIdentity = string & { readonly __brand: "blob-identity" };
 
-export interface BlobState {
+interface BlobState {
   readonly identity: BlobIdentity;
   /** Bytes. */
   readonly size: number;

@@ -13,7 +13,7 @@ interface Piece {
 }
 
 /** Bytes that are in memory for one archive. */
-export const windowSize = 4 * 1024 * 1024;
+const windowSize = 4 * 1024 * 1024;
 /** Milliseconds that all wait for one that takes nothing before it is left behind. */
 const patience = 5_000;
 

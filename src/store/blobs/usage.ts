@@ -5,7 +5,7 @@ import { classifyFileFailure } from "../file-failure.ts";
 import { stagingPath, type StoreLayout } from "../layout.ts";
 
 /** When an archive was last used, in milliseconds since 1970. */
-export interface LastUse {
+interface LastUse {
   readonly at: number;
   /** A process had it open at that time. */
   readonly open: boolean;

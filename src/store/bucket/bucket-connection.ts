@@ -26,7 +26,7 @@ export interface BucketBody {
 
 export type BucketAnswer = Dispatcher.ResponseData;
 
-export interface Sending {
+interface Sending {
   readonly body?: BucketBody;
   /** False for what would do another thing when it is done twice. */
   readonly isRepeatable: boolean;

@@ -5,7 +5,7 @@ import type { Bucket, Condition } from "./bucket.ts";
 export type EtagForm = "quoted" | "unquoted";
 
 /** What a bucket was seen to keep to; `broken` names what it does not, in words for an operator. */
-export interface BucketProof {
+interface BucketProof {
   readonly etagForm: EtagForm;
   readonly broken: readonly string[];
 }

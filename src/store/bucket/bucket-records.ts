@@ -29,7 +29,7 @@ type Found =
   | { readonly kind: "bad"; readonly problem: string; readonly etag: string };
 
 /** Nothing that can be believed is left of a record, and whoever asked is refused. */
-export type OnUnreadable = (error: RecordUnreadable) => void;
+type OnUnreadable = (error: RecordUnreadable) => void;
 
 /**
  * Records as objects of a bucket, sealed as on disk. The bucket decides who is

@@ -10,7 +10,7 @@ import {
 import { parseListing, type ListedObject } from "./listing-document.ts";
 import type { BucketRequest } from "./signed-request.ts";
 
-export interface BucketObject {
+interface BucketObject {
   readonly etag: string;
   readonly size: number;
   readonly lastModified: Date;
@@ -29,7 +29,7 @@ export type Condition =
  * `lost`: another's write came first. `unknown`: the answer was lost, or the
  * service failed while it decided; only the object itself tells who won.
  */
-export type PutOutcome =
+type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
   | { readonly kind: "lost" }
   | { readonly kind: "unknown" };

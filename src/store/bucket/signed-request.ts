@@ -3,7 +3,7 @@ import { SignatureV4 } from "@smithy/signature-v4";
 import type { AwsCredentialIdentity, Checksum, Provider } from "@smithy/types";
 import type { BucketSettings } from "./bucket-settings.ts";
 
-export type Method = "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+type Method = "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
 
 export interface BucketRequest {
   readonly method: Method;
@@ -15,7 +15,7 @@ export interface BucketRequest {
   readonly sha256: string;
 }
 
-export interface SignedRequest {
+interface SignedRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
 }

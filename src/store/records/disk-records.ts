@@ -27,7 +27,7 @@ import type {
 import type { Sealed } from "./seal.ts";
 
 /** What the store tells the wiring; never waited for. Files are named below the storage directory. */
-export interface RecordEvents {
+interface RecordEvents {
   /** A copy was no good; `healed` tells whether it was made again from the other one. */
   readonly onDamaged: (file: string, problem: string, healed: boolean) => void;
   /** Nothing that can be believed is left of a record, and whoever asked is refused. */

@@ -34,7 +34,7 @@ export interface ZipEntry {
   readonly hasDescriptor: boolean;
 }
 
-export interface ZipDirectory {
+interface ZipDirectory {
   /** In the directory's order. */
   readonly entries: readonly ZipEntry[];
   readonly directoryStart: number;

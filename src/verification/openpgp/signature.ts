@@ -28,7 +28,7 @@ export interface SignatureQuestion {
   readonly now: Date;
 }
 
-export interface SignatureAccepted {
+interface SignatureAccepted {
   readonly accepted: true;
   /** Of the primary key. */
   readonly signedBy: Fingerprint;

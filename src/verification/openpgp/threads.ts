@@ -29,7 +29,7 @@ export class SignatureDeadlinePassed extends Error {
 /** The thread ended by itself, out of memory for one: nothing is known about the signature. */
 export class SignatureThreadCrashed extends Error {}
 
-export interface SignatureThreadsSettings {
+interface SignatureThreadsSettings {
   readonly threads: number;
   /** Of one decision, counted from when a thread begins with it. */
   readonly deadlineMs: number;

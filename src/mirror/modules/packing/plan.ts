@@ -11,7 +11,7 @@ export interface PlannedFile {
 }
 
 /** What the repository has, beside its files' contents. */
-export interface ReadTree {
+interface ReadTree {
   readonly entries: readonly GitEntry[];
   /** Bytes, by id. */
   readonly sizes: ReadonlyMap<string, number>;

@@ -9,7 +9,7 @@ import {
 } from "./archive-threads.ts";
 import type { ModuleAnswer, ModuleTask } from "./module-archive-worker.ts";
 
-export interface ModuleArchiveSettings extends ArchiveThreadsSettings {
+interface ModuleArchiveSettings extends ArchiveThreadsSettings {
   readonly limits: ArchiveLimits;
 }
 

@@ -9,7 +9,7 @@ import {
 } from "./archive-threads.ts";
 import type { HashAnswer, HashTask } from "./package-hash-worker.ts";
 
-export interface PackageHashSettings extends ArchiveThreadsSettings {
+interface PackageHashSettings extends ArchiveThreadsSettings {
   readonly limits: ArchiveLimits;
 }
 
