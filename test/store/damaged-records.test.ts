@@ -1,67 +1,8 @@
-import {
-  appendFileSync,
-  chmodSync,
-  copyFileSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustScene, signer } from "../scenes/trust-scene.ts";
 import type { Signer } from "../fakes/signing.ts";
 import { runCommand } from "../scenes/provider-requests.ts";
-
-/** What happens to a file; `other` is a good one of another record of its kind. */
-const damages: Readonly<Record<string, (path: string, other: string) => void>> =
-  {
-    "cut in half": (path) =>
-      truncateSync(path, Math.floor(readFileSync(path).length / 2)),
-    "cut by a byte": (path) =>
-      truncateSync(path, readFileSync(path).length - 1),
-    flipped: (path) => {
-      const bytes = readFileSync(path);
-      const at = bytes.length - 10;
-      bytes[at] = (bytes[at] ?? 0) ^ 1;
-      writeFileSync(path, bytes);
-    },
-    "flipped in its seal": (path) => {
-      const bytes = readFileSync(path);
-      bytes[20] = (bytes[20] ?? 0) ^ 1;
-      writeFileSync(path, bytes);
-    },
-    "after a line of its own": (path) =>
-      writeFileSync(path, `\n${readFileSync(path, "utf8")}`),
-    "only its seal": (path) =>
-      writeFileSync(path, readFileSync(path, "utf8").split("\n")[0] ?? ""),
-    "only its body": (path) =>
-      writeFileSync(path, readFileSync(path, "utf8").split("\n")[1] ?? ""),
-    "no text": (path) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0x7b])),
-    emptied: (path) => writeFileSync(path, ""),
-    zeroed: (path) =>
-      writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
-    "followed by more": (path) => appendFileSync(path, "{}\n"),
-    "another's record": (path, other) => copyFileSync(other, path),
-    "a link to another's record": (path, other) => {
-      rmSync(path);
-      symlinkSync(other, path);
-    },
-    "a folder": (path) => {
-      rmSync(path);
-      mkdirSync(path);
-    },
-    // The owner of a file is not asked, when it is root: a loop is nobody's.
-    unreadable: (path) => {
-      chmodSync(path, 0);
-      if (process.getuid?.() !== 0) return;
-      rmSync(path);
-      symlinkSync(path, path);
-    },
-  };
+import { damageRecord, recordDamages } from "./record-damage.ts";
 
 let scene: TrustScene;
 let known: Signer;
@@ -107,18 +48,6 @@ interface Case {
   readonly record: string;
 }
 
-/** Both copies, or the first one alone. */
-function damageRecord({ damage, record }: Case, copies: readonly string[]) {
-  const { directory } = scene.mirror;
-  for (const copy of copies) {
-    const path = join(directory, copy, "v1", `${record}.json`);
-    const other = globSync(join(directory, copy, "v1", "**", "*.json")).find(
-      (found) => found !== path && readFileSync(found).length > 0,
-    );
-    damages[damage]?.(path, other ?? expect.fail());
-  }
-}
-
 function healedFiles(): readonly unknown[] {
   return scene.mirror.log
     .filter(({ msg }) => String(msg).includes("made again from"))
@@ -133,7 +62,7 @@ function forbidden({ kind }: Case): string {
 }
 
 const all = Object.keys(kinds).flatMap((kind, k) =>
-  Object.keys(damages).map((damage, d) => ({
+  Object.keys(recordDamages).map((damage, d) => ({
     kind,
     damage,
     namespace: `case${k}x${d}`,
@@ -151,7 +80,8 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
         cases.push({ ...one, record });
       }
       await scene.mirror.kill();
-      for (const one of cases) damageRecord(one, ["records"]);
+      for (const one of cases)
+        damageRecord(scene.mirror.directory, one, ["records"]);
       await scene.revive();
       for (const one of cases) {
         const version = forbidden(one);
@@ -165,7 +95,7 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
         .poll(() => new Set(healedFiles()).size)
         .toBeGreaterThanOrEqual(all.length);
       await scene.mirror.kill();
-      for (const one of cases) damageRecord(one, ["records", "record-copies"]);
+      for (const one of cases) damageRecord(scene.mirror.directory, one);
       await scene.revive();
       for (const one of cases) {
         const { status } = await scene

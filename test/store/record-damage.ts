@@ -1,0 +1,82 @@
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+
+/** What happens to a file; `other` is a good one of another record of its kind. */
+export const recordDamages: Readonly<
+  Record<string, (path: string, other: string) => void>
+> = {
+  "cut in half": (path) =>
+    truncateSync(path, Math.floor(readFileSync(path).length / 2)),
+  "cut by a byte": (path) => truncateSync(path, readFileSync(path).length - 1),
+  flipped: (path) => {
+    const bytes = readFileSync(path);
+    const at = bytes.length - 10;
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+  },
+  "flipped in its seal": (path) => {
+    const bytes = readFileSync(path);
+    bytes[20] = (bytes[20] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+  },
+  "after a line of its own": (path) =>
+    writeFileSync(path, `\n${readFileSync(path, "utf8")}`),
+  "only its seal": (path) =>
+    writeFileSync(path, readFileSync(path, "utf8").split("\n")[0] ?? ""),
+  "only its body": (path) =>
+    writeFileSync(path, readFileSync(path, "utf8").split("\n")[1] ?? ""),
+  "no text": (path) => writeFileSync(path, Buffer.from([0xff, 0xfe, 0x7b])),
+  emptied: (path) => writeFileSync(path, ""),
+  zeroed: (path) =>
+    writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
+  "followed by more": (path) => appendFileSync(path, "{}\n"),
+  "another's record": (path, other) => copyFileSync(other, path),
+  "a link to another's record": (path, other) => {
+    rmSync(path);
+    symlinkSync(other, path);
+  },
+  "a folder": (path) => {
+    rmSync(path);
+    mkdirSync(path);
+  },
+  // The owner of a file is not asked, when it is root: a loop is nobody's.
+  unreadable: (path) => {
+    chmodSync(path, 0);
+    if (process.getuid?.() !== 0) return;
+    rmSync(path);
+    symlinkSync(path, path);
+  },
+};
+
+/** One kind of damage to one record, which is named by its path without `.json`. */
+export interface RecordDamage {
+  readonly damage: string;
+  readonly record: string;
+}
+
+/** Both copies by default. */
+export function damageRecord(
+  directory: string,
+  { damage, record }: RecordDamage,
+  copies: readonly string[] = ["records", "record-copies"],
+): void {
+  for (const copy of copies) {
+    const path = join(directory, copy, "v1", `${record}.json`);
+    const other = globSync(join(directory, copy, "v1", "**", "*.json")).find(
+      (found) => found !== path && readFileSync(found).length > 0,
+    );
+    recordDamages[damage]?.(path, other ?? expect.fail());
+  }
+}
