@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
 import {
   isOriginFailure,
@@ -60,7 +61,11 @@ interface Absence {
   readonly until: number;
 }
 
-const memoryBytes = 64 * 1024 * 1024;
+/** Of each kind of metadata; all kinds together leave half of a small heap. */
+const memoryBytes = Math.min(
+  64 * 1024 * 1024,
+  getHeapStatistics().heap_size_limit / 8,
+);
 const absentEntries = 10_000;
 /** While the origin fails, it is asked at most this often for one key, and as often as while it is well. */
 const pauseAfterFailure = 5_000;

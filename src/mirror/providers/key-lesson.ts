@@ -30,7 +30,7 @@ const patience = 5_000;
 const pauseAfterFailure = 1_000;
 const pauseAfterRefusals = 60_000;
 /** Clients may ask for any provider, so memory is bounded. */
-const providersInMemory = 10_000;
+const providersInMemory = 1_000;
 
 interface LessonParts {
   readonly catalog: ProviderCatalog;
@@ -44,7 +44,8 @@ interface Untaught {
   /** Of `performance.now()`; sooner when rules or decisions change. */
   readonly until: number;
   readonly rules: AdmissionRules;
-  readonly trust: NamespaceTrust;
+  /** Weak, since each change makes another, of all providers of the namespace. */
+  readonly trust: WeakRef<NamespaceTrust>;
 }
 
 /**
@@ -93,14 +94,19 @@ export class KeyLessons {
     const known = this.#untaught.get(name);
     const isKnown =
       known?.rules === rules &&
-      known.trust === trust &&
+      known.trust.deref() === trust &&
       performance.now() < known.until;
     if (isKnown) return known.failure;
     const failure = await this.#teach(provider, findList).catch(asFailure);
     if (failure === "taught") return undefined;
     const pause = failure ? pauseAfterFailure : pauseAfterRefusals;
     const until = performance.now() + pause;
-    this.#untaught.set(name, { failure, until, rules, trust });
+    this.#untaught.set(name, {
+      failure,
+      until,
+      rules,
+      trust: new WeakRef(trust),
+    });
     return failure;
   }
 

@@ -37,7 +37,8 @@ interface Trusted {
 
 interface Remembered {
   readonly rules: AdmissionRules;
-  readonly trust: NamespaceTrust;
+  /** Weak, since each change makes another, of all providers of the namespace. */
+  readonly trust: WeakRef<NamespaceTrust>;
   readonly trusted: Trusted;
 }
 
@@ -86,7 +87,7 @@ export class VersionListing {
     const { rules, parts } = this.#admission;
     const trust = await parts.ledger.read(provider);
     const remembered = this.#remembered.get(list);
-    if (remembered?.rules === rules && remembered.trust === trust)
+    if (remembered?.rules === rules && remembered.trust.deref() === trust)
       return remembered.trusted;
     const present = await this.#present(provider, list);
     const allowed = this.#admission.takesKeys(provider)
@@ -110,7 +111,8 @@ export class VersionListing {
     const isComplete =
       looks.failure === undefined &&
       ![...verdicts.values()].includes("unknown");
-    if (isComplete) this.#remembered.set(list, { rules, trust, trusted });
+    if (isComplete)
+      this.#remembered.set(list, { rules, trust: new WeakRef(trust), trusted });
     return trusted;
   }
 

@@ -26,8 +26,8 @@ export interface Namespace {
 /** How long a daemon goes without looking whether an operator decided something. */
 const lookAgainAfter = 500;
 
-/** Clients may ask for any namespace, so memory is bounded. */
-const namespacesInMemory = 10_000;
+/** Clients may ask for any namespace, so memory is bounded: 16 MiB. */
+const memoryBytes = 16 * 1024 * 1024;
 
 const missing = "it is missing, and releases of its namespace are recorded";
 
@@ -44,7 +44,8 @@ interface Remembered {
 export class TrustLedger {
   readonly #records: RecordStore;
   readonly #memory = new LRUCache<string, Remembered>({
-    max: namespacesInMemory,
+    maxSize: memoryBytes,
+    sizeCalculation: ({ trust }) => weigh(trust),
   });
 
   constructor(records: RecordStore) {
@@ -172,6 +173,15 @@ function asStoreFull(namespace: Namespace, error: unknown): unknown {
 
 function nameOf({ hostname, namespace }: Namespace): string {
   return `${hostname}/${namespace}`;
+}
+
+/** About how many bytes it takes. */
+function weigh({ seen, decisions }: NamespaceTrust): number {
+  const lists = [...Object.values(seen), ...Object.values(decisions)];
+  return lists.reduce<number>(
+    (sum, list) => sum + (Array.isArray(list) ? 300 * list.length : 0),
+    1_000,
+  );
 }
 
 /** Lets callers see by identity that nothing changed. */

@@ -12,6 +12,7 @@ import {
   VersionRecords,
 } from "../../../src/mirror/releases/version-records.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { status } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -126,6 +127,43 @@ describe("lists of versions that are held in memory", () => {
     expect(real).toBeLessThan(1.5 * weighed);
     expect(weighed).toBeLessThan(3 * real);
   });
+});
+
+describe("providers of one namespace that are held in memory", () => {
+  it(
+    "do not each hold what was known of all others",
+    { timeout: 120_000 },
+    async () => {
+      const many = await createAuthority();
+      const origin = await startRegistry({ authority: many });
+      const count = 400;
+      for (let n = 0; n < count; n++)
+        await origin.publish({
+          type: `one-of-${n}`,
+          version: "1.0.0",
+          size: 1,
+        });
+      const mirror = await startTimedMirror(originsOf(many, origin));
+      const fill = async (from: number, to: number) => {
+        const before = await held();
+        for (let n = from; n < to; n++) {
+          // Every other one teaches no key, and is remembered for that.
+          if (n % 2 === 0) origin.heal();
+          else origin.script("checksums", status(404));
+          await mirror.version(`one-of-${n}`, "1.0.0");
+        }
+        origin.requests.clear();
+        return (await held()) - before;
+      };
+      await fill(0, 20);
+      const first = await fill(20, 210);
+      const second = await fill(210, count);
+      console.info(`190 providers: ${mebi(first)} MiB, ${mebi(second)} MiB`);
+      expect(second).toBeLessThan(2 ** 20);
+      await mirror.close();
+      await origin.stop();
+    },
+  );
 });
 
 describe("releases that are held in memory", () => {
