@@ -7,9 +7,11 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 
-/** JSON. The media type has no parameter: clients warn about one. */
-export function renderDocument(document: object): RenderedDocument {
-  return renderBytes("application/json", JSON.stringify(document));
+/** JSON, or its text. The media type has no parameter: clients warn about one. */
+export function renderDocument(document: object | string): RenderedDocument {
+  const text =
+    typeof document === "string" ? document : JSON.stringify(document);
+  return renderBytes("application/json", text);
 }
 
 export function renderBytes(
@@ -24,7 +26,7 @@ export function renderBytes(
 
 /** `render` once for each value, which nobody changes; the document is kept as long as the value is. */
 export function rendersOnce<V extends object, R extends readonly unknown[]>(
-  render: (value: V, ...rest: R) => object,
+  render: (value: V, ...rest: R) => object | string,
 ): (value: V, ...rest: R) => RenderedDocument {
   const kept = new WeakMap<V, RenderedDocument>();
   return (value, ...rest) => {

@@ -1,5 +1,5 @@
 import { formatChecksumsName } from "../../address/archive-name.ts";
-import { formatPlatform } from "../../address/platform.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
   type ProviderAddress,
@@ -13,20 +13,29 @@ import type {
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { VersionList } from "../../mirror/releases/version-list.ts";
 
-/** `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. */
+/**
+ * `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. Versions share their
+ * lists of platforms, each of which is put in words once: with some thousand versions they would hold up everybody.
+ */
 export function renderVersions(
   versions: readonly Version[],
   { namespace, type }: ProviderAddress,
   list: VersionList | undefined,
-): object {
-  return {
-    id: `${namespace}/${type}`,
-    versions: versions.map((version) => {
-      const { protocols = [], platforms } = list?.versions.get(version) ?? {};
-      return { version, protocols, platforms };
-    }),
-    warnings: list?.warnings ?? [],
+): string {
+  const written = new Map<readonly Platform[], string>();
+  const write = (platforms: readonly Platform[]) => {
+    const text = written.get(platforms) ?? JSON.stringify(platforms);
+    written.set(platforms, text);
+    return `,"platforms":${text}`;
   };
+  const entries = versions.map((version) => {
+    const { protocols = [], platforms } = list?.versions.get(version) ?? {};
+    const named = `"version":"${version}","protocols":${JSON.stringify(protocols)}`;
+    return `{${named}${platforms === undefined ? "" : write(platforms)}}`;
+  });
+  const id = JSON.stringify(`${namespace}/${type}`);
+  const warnings = JSON.stringify(list?.warnings ?? []);
+  return `{"id":${id},"versions":[${entries.join()}],"warnings":${warnings}}`;
 }
 
 /** The last part of a file's URL, below `folder`, an absolute path in the mirror that ends in a slash. */

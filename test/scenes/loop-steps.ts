@@ -1,0 +1,32 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { scratch, type MirrorOptions } from "../running-mirror.ts";
+
+const program = join(import.meta.dirname, "loop-steps-process.ts");
+
+/** How long a daemon's event loop was busy without a pause, whatever else runs on the machine. */
+export interface LoopSteps {
+  /** For startMirror. */
+  readonly options: Pick<MirrorOptions, "env" | "nodeOptions">;
+  /** Forgets what was until now. */
+  restart(): void;
+  /** Milliseconds of the processor's time; 0 for what is not worth a word. */
+  longest(): number;
+}
+
+export function watchLoopSteps(): LoopSteps {
+  const file = join(scratch("steps"), "steps");
+  const restart = () => writeFileSync(file, "");
+  restart();
+  return {
+    options: {
+      env: { LOOP_STEPS: file },
+      nodeOptions: ["--import", program],
+    },
+    restart,
+    longest: () => {
+      const lines = readFileSync(file, "utf8").split("\n");
+      return Math.max(...lines.map(Number));
+    },
+  };
+}
