@@ -5,13 +5,14 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { scratch } from "./running-mirror.ts";
+import { endingWithTests } from "./child-process.ts";
 
 const demo = join(import.meta.dirname, "..", "demo", "demo.ts");
 
 /** `npm run demo` with the clients that are on this PATH. */
 async function runDemo(path: string) {
   const folder = scratch("demo-test");
-  const child = spawn(process.execPath, [demo], {
+  const child = spawn(...endingWithTests(process.execPath, [demo]), {
     env: { PATH: path, HOME: folder, TMPDIR: folder },
     stdio: ["ignore", "pipe", "ignore"],
   });

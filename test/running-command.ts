@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { compiledCode, scratch } from "./running-mirror.ts";
+import { endingWithTests } from "./child-process.ts";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");
 
@@ -32,16 +33,19 @@ export async function runCommand(
 ): Promise<CommandRun> {
   const { program = main, deaf = false, env = {} } = options;
   const home = scratch("home");
-  const child = spawn(process.execPath, [program, ...args], {
-    cwd: options.cwd ?? home,
-    env: {
-      PATH: process.env.PATH,
-      HOME: home,
-      NODE_COMPILE_CACHE: compiledCode,
-      ...env,
+  const child = spawn(
+    ...endingWithTests(process.execPath, [program, ...args]),
+    {
+      cwd: options.cwd ?? home,
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        NODE_COMPILE_CACHE: compiledCode,
+        ...env,
+      },
+      stdio: ["pipe", "pipe", "pipe"],
     },
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+  );
   child.stdin.on("error", () => undefined).end(options.input ?? "");
   void options.interruptAfter?.then(() => child.kill("SIGINT"));
   if (deaf) child.stdout.destroy();

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { stringify } from "yaml";
+import { endingWithTests } from "./child-process.ts";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");
 /** Of all processes that tests start, which makes them start in half the time. */
@@ -84,14 +85,13 @@ export async function startMirror(
     for (const path of [directory, dirname(configFile)])
       chownSync(path, user, user);
   const child = spawn(
-    process.execPath,
-    [
+    ...endingWithTests(process.execPath, [
       ...(options.nodeOptions ?? []),
       options.program ?? main,
       "serve",
       "--config",
       configFile,
-    ],
+    ]),
     {
       env: {
         PATH: process.env.PATH,

@@ -22,6 +22,7 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
+import { endingWithTests } from "../child-process.ts";
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -65,16 +66,19 @@ async function login(
   home: string,
 ): Promise<{ readonly status: number | null; readonly output: string }> {
   const { host } = new URL(mirror.url);
-  const child = spawn(client.binary, ["login", "-no-color", host], {
-    cwd: home,
-    env: {
-      PATH: "/nowhere",
-      HOME: home,
-      CHECKPOINT_DISABLE: "1",
-      SSL_CERT_FILE: caFile,
-      SSL_CERT_DIR: home,
+  const child = spawn(
+    ...endingWithTests(client.binary, ["login", "-no-color", host]),
+    {
+      cwd: home,
+      env: {
+        PATH: "/nowhere",
+        HOME: home,
+        CHECKPOINT_DISABLE: "1",
+        SSL_CERT_FILE: caFile,
+        SSL_CERT_DIR: home,
+      },
     },
-  });
+  );
   const exit = once(child, "exit");
   let output = "";
   let browsing: Promise<unknown> | undefined;

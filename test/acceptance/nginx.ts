@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { access, constants, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { setTimeout as pause } from "node:timers/promises";
+import { endingWithTests } from "../child-process.ts";
 import type { Authority } from "../fakes/authority.ts";
 import { scratch } from "../running-mirror.ts";
-
-const run = promisify(execFile);
 
 export interface StaticServer {
   /** Ends in a slash. */
@@ -57,12 +56,15 @@ export async function startServer(
     "-e",
     join(directory, "error.log"),
   ];
-  // It has its sockets when the command ends.
-  await run(nginx, flags);
+  // One process, which ends as it is told and leaves no others.
+  const child = spawn(...endingWithTests(nginx, flags), { stdio: "ignore" });
+  const exit = once(child, "exit");
+  await untilListening(port, child);
   return {
     url: `https://127.0.0.1:${port}/`,
     stop: async () => {
-      await run(nginx, [...flags, "-s", "stop"]);
+      child.kill("SIGTERM");
+      await exit;
     },
   };
 }
@@ -78,6 +80,8 @@ function configure(
     .join("\n  ");
   return `${user}
 pid ${directory}/nginx.pid;
+daemon off;
+master_process off;
 worker_processes 1;
 events {}
 http {
@@ -92,6 +96,23 @@ http {
   }
 }
 `;
+}
+
+async function untilListening(
+  port: number,
+  nginx: ChildProcess,
+): Promise<void> {
+  while (nginx.exitCode === null) {
+    const socket = connect(port, "127.0.0.1");
+    const isOpen = await once(socket, "connect").then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    await pause(20);
+  }
+  throw new Error(`nginx ended with ${nginx.exitCode}`);
 }
 
 async function findFreePort(): Promise<number> {

@@ -10,6 +10,7 @@ import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
 import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import { scratch } from "../running-mirror.ts";
+import { endingWithTests } from "../child-process.ts";
 
 const run = promisify(execFile);
 
@@ -57,7 +58,9 @@ export async function startCeph(): Promise<Ceph> {
   const ceph = (...args: string[]) =>
     run("ceph", ["--conf", config, "--connect-timeout", "5", ...args]);
   const start = (program: string, ...args: string[]) =>
-    spawn(program, ["--conf", config, ...args, "-f"], { stdio: "ignore" });
+    spawn(...endingWithTests(program, ["--conf", config, ...args, "-f"]), {
+      stdio: "ignore",
+    });
 
   const map = join(folder, "monmap");
   const address = `[v2:127.0.0.1:${monitor}/0]`;

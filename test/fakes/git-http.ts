@@ -5,6 +5,7 @@ import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { GitBackend } from "./module-registry.ts";
+import { endingWithTests } from "../child-process.ts";
 
 const run = promisify(execFile);
 
@@ -12,7 +13,7 @@ const run = promisify(execFile);
 export function gitBackend(root: string): GitBackend {
   return async (request, response) => {
     const [path = "", query = ""] = (request.url ?? "").split("?");
-    const child = spawn("git", ["http-backend"], {
+    const child = spawn(...endingWithTests("git", ["http-backend"]), {
       env: {
         ...quiet,
         GIT_PROJECT_ROOT: root,

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { RunningMirror } from "../running-mirror.ts";
+import { endingWithTests } from "../child-process.ts";
 
 const program = join(import.meta.dirname, "health-client-process.ts");
 
@@ -19,7 +20,7 @@ export async function measureHealth<T>(
   { url, caFile }: RunningMirror,
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly times: HealthTimes }> {
-  const client = spawn(process.execPath, [program, url], {
+  const client = spawn(...endingWithTests(process.execPath, [program, url]), {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: caFile },
     stdio: ["pipe", "pipe", "inherit"],
   });

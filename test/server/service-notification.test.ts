@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ServiceNotification } from "../../src/server/service-notification.ts";
+import { endingWithTests } from "../child-process.ts";
 
 const missing = ["systemd-notify", "python3"].filter(
   (program) => spawnSync(program, ["--version"]).status !== 0,
@@ -37,9 +38,12 @@ describe.skipIf(missing.length > 0)(
     beforeEach(async () => {
       failures.length = 0;
       directory = await mkdtemp(join(tmpdir(), "provender-notify-"));
-      receiver = spawn("python3", ["-c", listener, socket()], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
+      receiver = spawn(
+        ...endingWithTests("python3", ["-c", listener, socket()]),
+        {
+          stdio: ["ignore", "pipe", "inherit"],
+        },
+      );
       if (receiver.stdout === null) throw new Error("no output to read");
       reader = createInterface(receiver.stdout);
       lines = reader[Symbol.asyncIterator]();

@@ -9,6 +9,7 @@ import type { Release } from "../fakes/release.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { digest, sha256Of } from "../scenes/failing-origin.ts";
+import { endingWithTests } from "../child-process.ts";
 
 /** The issue's own number is 20 calls of each kind. */
 const calls = Number(process.env.PROVENDER_FAULTS ?? 8);
@@ -64,7 +65,9 @@ async function whileFailing<T>(
   const trace = `trace=${call},rename`;
   const to = ["-o", log, "-e", trace, "-e", inject];
   const args = ["-p", workerOf(mirror), ...to];
-  const tracer = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const tracer = spawn(...endingWithTests("strace", args), {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   await once(tracer.stderr, "data");
   try {
     return await act();

@@ -12,6 +12,7 @@ import {
 } from "../../src/store/storage-directory.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
 import { makeLayout } from "./stores.ts";
+import { endingWithTests } from "../child-process.ts";
 
 const store = pathToFileURL(
   join(import.meta.dirname, "..", "..", "src", "store"),
@@ -25,9 +26,12 @@ async function startHolder(directory: string): Promise<ChildProcess> {
     globalThis.lock = lockStorageDirectory(layOutStore(${JSON.stringify(directory)}));
     setInterval(() => undefined, 1000);
     console.log("held");`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    ...endingWithTests(process.execPath, ["--input-type=module", "-e", code]),
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   onTestFinished(() => void child.kill("SIGKILL"));
   await once(child.stdout, "data");
   return child;

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { StoreUnusable, TooBusy } from "../../src/errors/index.ts";
 import { AuditDirectory, durable, entry, numbers } from "./audit-directory.ts";
+import { endingWithTests } from "../child-process.ts";
 
 let audit: AuditDirectory;
 beforeEach(async () => {
@@ -167,9 +168,12 @@ test("refuses what comes after close", async () => {
 
 test("has the line of every durable record that resolved before the process was killed", async () => {
   const script = new URL("audit-lines-process.ts", import.meta.url);
-  const child = spawn(process.execPath, [fileURLToPath(script), audit.path], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    ...endingWithTests(process.execPath, [fileURLToPath(script), audit.path]),
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const exited = once(child, "exit");
   let confirmed = 0;
   for await (const line of createInterface({ input: child.stdout })) {

@@ -31,6 +31,7 @@ import {
   offlineSite,
   type Site,
 } from "./bundles.ts";
+import { endingWithTests } from "../../child-process.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -95,7 +96,7 @@ it("ends in order at SIGINT: nothing half written is left, and it says how to go
   const args = [main, "import", "--config", site.configFile, bundle];
   const staging = join(site.directory, "staging");
   mkdirSync(staging, { recursive: true });
-  const child = spawn(process.execPath, args, {
+  const child = spawn(...endingWithTests(process.execPath, args), {
     stdio: ["ignore", "ignore", "pipe"],
   });
   const watcher = watch(staging, () => {
@@ -122,7 +123,7 @@ it("leaves no half bundle when an export is ended", async () => {
   const flags = ["--config", site.configFile, "--platform", "linux_amd64"];
   const specs = versions.map((version) => `acme/widget@${version}`);
   const args = [main, "export", ...flags, "--bundle", file, ...specs];
-  const child = spawn(process.execPath, args, {
+  const child = spawn(...endingWithTests(process.execPath, args), {
     stdio: ["ignore", "ignore", "pipe"],
   });
   const watcher = watch(folder, () => {
@@ -182,7 +183,9 @@ async function killedImport(
   mkdirSync(staging, { recursive: true });
   const main = join(import.meta.dirname, "..", "..", "..", "src", "main.ts");
   const args = [main, "import", "--config", site.configFile, bundle];
-  const child = spawn(process.execPath, args, { stdio: "ignore" });
+  const child = spawn(...endingWithTests(process.execPath, args), {
+    stdio: "ignore",
+  });
   let seen = 0;
   const watcher = watch(staging, () => {
     if (++seen === writes) child.kill("SIGKILL");

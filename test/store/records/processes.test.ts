@@ -10,6 +10,7 @@ import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { effort } from "../../effort.ts";
 import { makeLayout } from "../stores.ts";
 import { asItIs } from "./record-compliance.ts";
+import { endingWithTests } from "../../child-process.ts";
 
 const source = join(import.meta.dirname, "..", "..", "..", "src", "store");
 const hrefOf = (name: string) => pathToFileURL(join(source, name)).href;
@@ -27,9 +28,12 @@ function startWorker({ directory }: StoreLayout, work: string): ChildProcess {
     const records = new DiskRecords(layOutStore(${JSON.stringify(directory)}));
     const asItIs = (body) => body;
     ${work}`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    ...endingWithTests(process.execPath, ["--input-type=module", "-e", code]),
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
 }

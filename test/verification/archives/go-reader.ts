@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { scratch } from "../../running-mirror.ts";
+import { endingWithTests } from "../../child-process.ts";
 
 /** What a reader finds in an archive, in its order; `name` is latin1, so that no byte is lost. */
 export interface Reading {
@@ -36,7 +37,9 @@ export class GoReader {
       GOTOOLCHAIN: "local",
     };
     execFileSync("go", ["build", "-o", program, main], { env });
-    this.#child = spawn(program, { stdio: ["pipe", "pipe", "inherit"] });
+    this.#child = spawn(...endingWithTests(program, []), {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     const lines = createInterface(this.#child.stdout);
     this.#lines = lines[Symbol.asyncIterator]();
   }

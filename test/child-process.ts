@@ -1,0 +1,22 @@
+import { existsSync } from "node:fs";
+
+const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find(existsSync);
+
+/** Says on standard error when this machine cannot. */
+export const bindsChildren = setpriv !== undefined;
+if (!bindsChildren && process.platform === "linux")
+  console.error("Processes of tests may outlive them: install util-linux.");
+
+/**
+ * A command for `spawn` whose process ends with the one that starts it, also when
+ * that is ended hard: the kernel sees to it (prctl, PR_SET_PDEATHSIG). It keeps its
+ * number. Elsewhere than on Linux it is the command as it is.
+ */
+export function endingWithTests(
+  command: string,
+  args: readonly string[],
+): readonly [string, readonly string[]] {
+  return setpriv === undefined
+    ? [command, args]
+    : [setpriv, ["--pdeathsig", "KILL", "--", command, ...args]];
+}
