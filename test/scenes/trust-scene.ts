@@ -50,12 +50,15 @@ export class TrustScene {
   readonly registry: Registry;
   readonly config: Settings;
   mirror: RunningMirror;
+  readonly #options: Pick<MirrorOptions, "user">;
 
   private constructor(
     registry: Registry,
     config: Settings,
     mirror: RunningMirror,
+    options: Pick<MirrorOptions, "user">,
   ) {
+    this.#options = options;
     this.registry = registry;
     this.config = config;
     this.mirror = mirror;
@@ -78,6 +81,7 @@ export class TrustScene {
       registry,
       config,
       await startMirror({ config, ...options }),
+      options,
     );
   }
 
@@ -91,7 +95,8 @@ export class TrustScene {
     await this.mirror.kill();
     const { directory } = this.mirror;
     const config = { ...this.config, ...settings };
-    this.mirror = await startMirror({ config, directory });
+    const options = { config, directory, ...this.#options };
+    this.mirror = await startMirror(options);
   }
 
   /** Another mirror, with these settings beside the scene's. */

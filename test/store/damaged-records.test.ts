@@ -3,6 +3,7 @@ import { TrustScene, signer } from "../scenes/trust-scene.ts";
 import type { Signer } from "../fakes/signing.ts";
 import { runCommand } from "../scenes/provider-requests.ts";
 import { damageRecord, recordDamages } from "./record-damage.ts";
+import { forbiddenOf, trustKinds } from "../scenes/trust-kinds.ts";
 
 let scene: TrustScene;
 let known: Signer;
@@ -12,34 +13,6 @@ beforeAll(async () => {
   known = await signer("known");
 });
 afterAll(() => scene.stop());
-
-/** What trust depends on, and an act after which nothing may be had of the release when it is unknown. */
-const kinds: Readonly<Record<string, (namespace: string) => Promise<string>>> =
-  {
-    "what was decided": async (namespace) => {
-      await scene.contact(namespace, known);
-      const name = `registry.terraform.io/${namespace}`;
-      await scene.trust("revoke", "--key", known.fingerprint, name);
-      return `trust/decisions/${name}`;
-    },
-    "keys that were seen": async (namespace) => {
-      await scene.contact(namespace, known);
-      await scene.publish(namespace, "1.0.1", await signer("stranger"));
-      expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
-      return `trust/seen/registry.terraform.io/${namespace}`;
-    },
-    "a release that was seen first": async (namespace) => {
-      await scene.contact(namespace, known);
-      await scene.publish(namespace, "1.0.0", known, { seed: "re-created" });
-      return `providers/registry.terraform.io/${namespace}/thing/releases/1.0.0`;
-    },
-    "the first list of versions": async (namespace) => {
-      await scene.contact(namespace, known);
-      await scene.publish(namespace, "1.0.1", await signer("stranger"));
-      expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
-      return `providers/registry.terraform.io/${namespace}/thing/versions`;
-    },
-  };
 
 interface Case {
   readonly namespace: string;
@@ -54,14 +27,7 @@ function healedFiles(): readonly unknown[] {
     .map(({ file }) => file);
 }
 
-/** Versions that a namespace's case must never show, whatever happened to its record. */
-function forbidden({ kind }: Case): string {
-  return kind === "keys that were seen" || kind === "the first list of versions"
-    ? "1.0.1"
-    : "1.0.0";
-}
-
-const all = Object.keys(kinds).flatMap((kind, k) =>
+const all = Object.keys(trustKinds).flatMap((kind, k) =>
   Object.keys(recordDamages).map((damage, d) => ({
     kind,
     damage,
@@ -76,7 +42,8 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
     async () => {
       const cases: Case[] = [];
       for (const one of all) {
-        const record = (await kinds[one.kind]?.(one.namespace)) ?? "";
+        const record =
+          (await trustKinds[one.kind]?.(scene, known, one.namespace)) ?? "";
         cases.push({ ...one, record });
       }
       await scene.mirror.kill();
@@ -84,7 +51,7 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
         damageRecord(scene.mirror.directory, one, ["records"]);
       await scene.revive();
       for (const one of cases) {
-        const version = forbidden(one);
+        const version = forbiddenOf(one.kind);
         const { status } = await scene.ask(one.namespace).version(version);
         // The first content is what a re-created release still has.
         if (one.kind === "a release that was seen first")
@@ -100,10 +67,10 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
       for (const one of cases) {
         const { status } = await scene
           .ask(one.namespace)
-          .version(forbidden(one));
+          .version(forbiddenOf(one.kind));
         const { status: archive } = await scene
           .ask(one.namespace)
-          .archive(forbidden(one));
+          .archive(forbiddenOf(one.kind));
         expect([one, status, archive]).toEqual([one, 503, 503]);
       }
       const alarms = () =>

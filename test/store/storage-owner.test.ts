@@ -3,22 +3,14 @@ import { globSync, lstatSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { canBeOthers, source, user } from "../scenes/other-user.ts";
 import { TrustScene, signer, soon } from "../scenes/trust-scene.ts";
 import { eventually } from "../scenes/provider-requests.ts";
 import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 
-/** Nobody, and another one who is nobody either. */
-const [user, stranger] = [65534, 65533];
-const source = join(import.meta.dirname, "..", "..", "src", "main.ts");
-const canBeOthers =
-  process.getuid?.() === 0 &&
-  spawnSync(process.execPath, ["-e", `fs.readFileSync("${source}")`], {
-    uid: user,
-    gid: user,
-  }).status === 0;
-if (!canBeOthers)
-  console.log("SKIPPED: other users cannot run this source here");
+/** Another one who is nobody either. */
+const stranger = 65533;
 
 let scene: TrustScene;
 

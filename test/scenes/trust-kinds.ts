@@ -1,0 +1,42 @@
+import { expect } from "vitest";
+import type { Signer } from "../fakes/signing.ts";
+import { signer, type TrustScene } from "./trust-scene.ts";
+
+/** What trust depends on, and an act after which nothing may be had of the release when it is unknown. */
+export const trustKinds: Readonly<
+  Record<
+    string,
+    (scene: TrustScene, known: Signer, namespace: string) => Promise<string>
+  >
+> = {
+  "what was decided": async (scene, known, namespace) => {
+    await scene.contact(namespace, known);
+    const name = `registry.terraform.io/${namespace}`;
+    await scene.trust("revoke", "--key", known.fingerprint, name);
+    return `trust/decisions/${name}`;
+  },
+  "keys that were seen": async (scene, known, namespace) => {
+    await scene.contact(namespace, known);
+    await scene.publish(namespace, "1.0.1", await signer("stranger"));
+    expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
+    return `trust/seen/registry.terraform.io/${namespace}`;
+  },
+  "a release that was seen first": async (scene, known, namespace) => {
+    await scene.contact(namespace, known);
+    await scene.publish(namespace, "1.0.0", known, { seed: "re-created" });
+    return `providers/registry.terraform.io/${namespace}/thing/releases/1.0.0`;
+  },
+  "the first list of versions": async (scene, known, namespace) => {
+    await scene.contact(namespace, known);
+    await scene.publish(namespace, "1.0.1", await signer("stranger"));
+    expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
+    return `providers/registry.terraform.io/${namespace}/thing/versions`;
+  },
+};
+
+/** The version that a namespace must never show, whatever happened to the record of that kind. */
+export function forbiddenOf(kind: string): string {
+  return kind === "keys that were seen" || kind === "the first list of versions"
+    ? "1.0.1"
+    : "1.0.0";
+}
