@@ -29,6 +29,7 @@ import {
   type Release,
   type ReleaseAddress,
 } from "./release.ts";
+import { resumeReports } from "./reported-hashes.ts";
 import {
   isOnTerms,
   judgeProof,
@@ -129,17 +130,18 @@ export class ReleaseRecords implements MetadataRecords<
     known: Release | undefined,
   ): Promise<Kept<Release>> {
     await this.#terms.beginLedger(address.provider);
-    let isOurs = true;
-    const wasOurs = () => isOurs;
+    let now: Kept<Release> | undefined = kept;
+    const written = () => now;
     await this.#records.change(recordKey(address), readReleaseBody, (body) => {
       const before = recordedRelease(body);
-      isOurs =
+      const isOurs =
         before === undefined ||
         isSameDocument(before, kept.value) ||
         isSameDocument(before, known);
-      return isOurs ? this.#continue(address, body, kept) : body;
+      now = isOurs ? this.#resume(address, body, kept) : undefined;
+      return now === undefined ? body : this.#continue(address, body, now);
     });
-    return wasOurs() ? kept : ((await this.read(address)) ?? kept);
+    return written() ?? (await this.read(address)) ?? kept;
   }
 
   /** Drops the proof, and keeps what was seen first. */
@@ -147,6 +149,26 @@ export class ReleaseRecords implements MetadataRecords<
     await this.#records.change(recordKey(address), readReleaseBody, (body) =>
       writeRemains(formatRelease(address), body),
     );
+  }
+
+  /** What was reported first outlives the proof that it came with. */
+  #resume(
+    address: ReleaseAddress,
+    body: ReleaseBody | undefined,
+    kept: Kept<Release>,
+  ): Kept<Release> {
+    if (body === undefined || recordedRelease(body) !== undefined) return kept;
+    const { value } = kept;
+    const first = firstDigestsOf(formatRelease(address), body);
+    const packages = new Map(
+      [...value.packages].flatMap(([name, { filename }]) => {
+        const sha256 = first.get(filename);
+        return sha256 === undefined ? [] : [[name, { sha256 }]];
+      }),
+    );
+    const known = { packages, reported: readReported(body.reported) };
+    const reported = resumeReports(known, value);
+    return { ...kept, value: { ...value, reported } };
   }
 
   #continue(

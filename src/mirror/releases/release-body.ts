@@ -22,6 +22,15 @@ const digests = z.record(z.string(), z.string().transform(parseSha256));
 /** True since what is seen of a namespace is recorded before its releases are: absence of that record is its loss. */
 const hasLedger = z.literal(true).optional();
 
+const reports = z.array(
+  z.object({
+    platform: z.string(),
+    packageHashes: z.array(z.string().transform(parsePackageHash)),
+    size: z.number().nullable(),
+    offered: z.array(z.string().transform(parsePackageHash)).optional(),
+  }),
+);
+
 const releaseShape = z.object({
   confirmedAt: date,
   firstSeen: date,
@@ -36,14 +45,7 @@ const releaseShape = z.object({
     library: z.string(),
   }),
   platforms: z.array(z.string().transform(parsePlatform)),
-  reported: z.array(
-    z.object({
-      platform: z.string(),
-      packageHashes: z.array(z.string().transform(parsePackageHash)),
-      size: z.number().nullable(),
-      offered: z.array(z.string().transform(parsePackageHash)).optional(),
-    }),
-  ),
+  reported: reports,
   // Records of earlier versions have none.
   keyLabels: z
     .array(
@@ -61,7 +63,12 @@ const releaseShape = z.object({
 });
 
 /** What is left of a release whose proof was dropped. */
-const remainsShape = z.strictObject({ firstDigests: digests, hasLedger });
+const remainsShape = z.strictObject({
+  firstDigests: digests,
+  // Earlier versions kept none.
+  reported: reports.default([]),
+  hasLedger,
+});
 
 const shape = z.union([releaseShape, remainsShape]);
 
@@ -82,7 +89,8 @@ export function recordedRelease(
 /** What is left of a release without its proof; `name` is for errors. */
 export function writeRemains(name: string, body: ReleaseBody | undefined) {
   const firstDigests = Object.fromEntries(firstDigestsOf(name, body));
-  return { firstDigests, hasLedger: body?.hasLedger };
+  const { reported = [], hasLedger } = body ?? {};
+  return { firstDigests, reported, hasLedger };
 }
 
 /** Every digest that was ever believed of a release, by file name; `name` is for errors. */

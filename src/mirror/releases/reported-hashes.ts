@@ -34,6 +34,15 @@ export function continueReports(
   return new Map(continued);
 }
 
+/** The same for a release of which only what was seen first is left; a change of the registry's word is news when it is asked again. */
+export function resumeReports(known: Reported, release: Reported): Reports {
+  const kept = [...known.reported].filter(
+    ([name, { packageHashes }]) =>
+      packageHashes.length > 0 && !isOtherArchive(name, known, release),
+  );
+  return new Map([...release.reported, ...kept]);
+}
+
 /** A report that was changed since, and how; each change once. */
 interface ChangedReport {
   readonly platform: string;

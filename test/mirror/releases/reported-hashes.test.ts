@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { json } from "../../fakes/faults.ts";
 import {
@@ -26,6 +28,7 @@ import {
   countAlarms,
   outcomeOf,
   requestsFor,
+  runCommand,
 } from "../../scenes/provider-requests.ts";
 import { RegistryRequests } from "../../scenes/registry-requests.ts";
 
@@ -156,6 +159,48 @@ describe("what a registry reports first of an archive", () => {
     expect(await told(release)).toEqual([one]);
     await requestsFor(mirror, release.type).archive("1.0.0");
     expect(await told(release)).toEqual([release.archive("linux_amd64").h1]);
+  });
+});
+
+describe("what a registry reported first of a release whose proof a repair dropped", () => {
+  /** The release's record has another signature with a whole seal, and a repair finds it. */
+  async function dropProof({ type, signature }: Release): Promise<void> {
+    await mirror.stop();
+    const records = new DiskRecords(layOutStore(mirror.directory));
+    const key = ["providers", hostname, "acme", type, "releases", "1.0.0"];
+    const asText = (body: unknown) => JSON.stringify(body);
+    await records.change(key, asText, (body = "") => {
+      const signed = Buffer.from(signature).toString("base64");
+      expect(body).toContain(signed);
+      return JSON.parse(body.replace(signed, "bm9uZQ==")) as unknown;
+    });
+    const repair = await runCommand(mirror, "verify", "--repair");
+    expect([repair.status, repair.stdout]).toEqual([
+      0,
+      expect.stringContaining("1 bad, 1 of them dropped"),
+    ]);
+    mirror = await start({}, mirror.directory);
+  }
+
+  it.each([
+    ["reports something else", [two]],
+    ["adds another", [two, one]],
+    ["reports nothing any more", []],
+  ])("stays when it %s", async (_, later) => {
+    const release = await publish();
+    report(one);
+    expect(await told(release)).toEqual([one]);
+    await dropProof(release);
+    report(...later);
+    for (let time = 0; time < 3; time++) {
+      const version = await requestsFor(mirror, release.type).version("1.0.0");
+      const { archives } = version.json() as {
+        archives: Record<string, { hashes: string[] }>;
+      };
+      const { hashes = [] } = archives.linux_amd64 ?? {};
+      expect(hashes.filter((hash) => hash.startsWith("h1:"))).toEqual([one]);
+    }
+    expect(await countAlarms(mirror, kind)).toBe(later.length > 0 ? 1 : 0);
   });
 });
 
