@@ -18,6 +18,7 @@ import { ConfigurationInvalid } from "../errors/index.ts";
 
 export type * from "./configuration.ts";
 export type { Limits } from "./limits.ts";
+export { systemFile } from "./source.ts";
 export { formatConfiguration, listChangedKeys } from "./format.ts";
 
 /** The token that clients have in the environment for the host of `url`. */

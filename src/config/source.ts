@@ -11,6 +11,9 @@ interface Source {
 
 const largestFile = 1024 * 1024;
 
+/** Of the packaged service. */
+export const systemFile = "/etc/provender/config.yaml";
+
 /**
  * --config, else $PROVENDER_CONFIG, else ./provender.yaml if it exists, else the system's file if it exists.
  * Throws ConfigurationInvalid for a file that was asked for, or exists, and cannot be read.
@@ -18,14 +21,13 @@ const largestFile = 1024 * 1024;
 export function readSource(
   option: string | undefined,
   from: Surroundings,
-  systemFile = "/etc/provender/config.yaml",
+  ofSystem = systemFile,
 ): Source | undefined {
   const variable = from.env.PROVENDER_CONFIG;
   if (option !== undefined) return readAsked(option, "--config", from.cwd);
   if (variable) return readAsked(variable, "$PROVENDER_CONFIG", from.cwd);
   return (
-    readIfExists(resolve(from.cwd, "provender.yaml")) ??
-    readIfExists(systemFile)
+    readIfExists(resolve(from.cwd, "provender.yaml")) ?? readIfExists(ofSystem)
   );
 }
 

@@ -1,4 +1,10 @@
-import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  openSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 
 /** SQLITE_BUSY. */
@@ -42,4 +48,25 @@ export function tryLock(path: string): ProcessLock | undefined {
     release: () => database.close(),
     isInPlace: () => statSync(path, { throwIfNoEntry: false })?.ino === ino,
   };
+}
+
+/**
+ * True when the system knows of a holder of the lock; takes and changes nothing,
+ * so that nobody who wants it is in the way. False where the system does not tell.
+ */
+export function isLockHeld(path: string): boolean {
+  try {
+    const { dev, ino } = statSync(path);
+    // Linux's st_dev of up to 32 bits (makedev(3)), as /proc/locks has it.
+    const major = (dev >>> 8) & 0xfff;
+    const minor = (dev & 0xff) | ((dev >>> 12) & 0xfff00);
+    const [first, second] = [major, minor].map((part) =>
+      part.toString(16).padStart(2, "0"),
+    );
+    const file = ` ${first}:${second}:${ino} `;
+    const held = readFileSync("/proc/locks", "utf8").split("\n");
+    return held.some((one) => one.includes(" WRITE ") && one.includes(file));
+  } catch {
+    return false;
+  }
 }

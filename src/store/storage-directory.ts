@@ -2,8 +2,8 @@ import { mkdirSync } from "node:fs";
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StoreInUse, StoreUnusable } from "../errors/index.ts";
-import type { StoreLayout } from "./layout.ts";
-import { tryLock, type ProcessLock } from "./process-lock.ts";
+import { layOutStore, type StoreLayout } from "./layout.ts";
+import { isLockHeld, tryLock, type ProcessLock } from "./process-lock.ts";
 
 /** Makes the folders of a store; throws StoreUnusable when they cannot be made or written. */
 export async function prepareStorageDirectory(
@@ -21,6 +21,17 @@ export async function prepareStorageDirectory(
       cause: error,
     });
   }
+}
+
+/** The one of these directories that a daemon works on, while none works on this one; undefined where none can be told. */
+export function findServedElsewhere(
+  own: StoreLayout,
+  directories: readonly string[],
+): string | undefined {
+  if (isLockHeld(own.lock)) return undefined;
+  return directories.find((directory) =>
+    isLockHeld(layOutStore(directory).lock),
+  );
 }
 
 /** Held by the one daemon of a directory. */

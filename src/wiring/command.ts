@@ -1,10 +1,18 @@
-import { type Configuration } from "../config/load.ts";
+import {
+  loadConfiguration,
+  systemFile,
+  type Configuration,
+} from "../config/load.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
 import type { BundleLimits } from "../mirror/bundles/bundle-file.ts";
 import { largestProof } from "../mirror/bundles/proof.ts";
 import { TrustLedger } from "../mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import { prepareStorageDirectory } from "../store/storage-directory.ts";
+import {
+  findServedElsewhere,
+  prepareStorageDirectory,
+} from "../store/storage-directory.ts";
 import { actAsOwner } from "../store/storage-owner.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
@@ -49,9 +57,27 @@ export async function wireLedger(configuration: Configuration): Promise<{
 /** As the owner of the store, before anything in it is touched. */
 async function openLayout({ storage }: Configuration): Promise<StoreLayout> {
   const layout = layOutStore(storage.directory);
+  const other = findServedElsewhere(layout, listServiceDirectories());
+  if (other !== undefined)
+    process.stderr.write(
+      `provender: This works on the store in ${layout.directory}, while the running daemon serves from ${other}: if that one is meant, give the command the daemon's configuration with its "storage.directory".\n`,
+    );
   actAsOwner(layout);
   await prepareStorageDirectory(layout);
   return layout;
+}
+
+/** Where the packaged service keeps its store: what the system's configuration names, and what the unit does. */
+function listServiceDirectories(): readonly string[] {
+  const unit = "/var/lib/provender";
+  try {
+    const { storage } = loadConfiguration({ file: systemFile });
+    return [storage.directory, unit];
+  } catch (error) {
+    // Whether it can be used is told by the command that uses it.
+    if (!(error instanceof ConfigurationInvalid)) throw error;
+    return [unit];
+  }
 }
 
 /** Standard error belongs to the command; and only the daemon rotates the audit log, since two could overwrite a file. */
