@@ -10,6 +10,7 @@ import {
   renderIndex,
   renderVersion,
 } from "../../mirror/providers/mirror-documents.ts";
+import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import type {
   ReleaseAddress,
@@ -31,7 +32,11 @@ import {
   sendDocument,
 } from "../http/document-response.ts";
 import { recordDelivery } from "../http/delivery-audit.ts";
-import { noteAnswer, type RoutedContext } from "../http/request-context.ts";
+import {
+  noteAnswer,
+  type RenderedDocument,
+  type RoutedContext,
+} from "../http/request-context.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
 
@@ -41,6 +46,10 @@ export class NetworkMirrorProtocol {
   readonly #authentication: Authentication;
   readonly #audit: AuditLog;
   readonly #limits: ArchiveResponseLimits;
+  readonly #described = new WeakMap<
+    readonly MirroredPackage[],
+    Map<string, RenderedDocument>
+  >();
 
   constructor(
     mirror: ProviderMirror,
@@ -67,10 +76,26 @@ export class NetworkMirrorProtocol {
     const { asker, path } = ctx.state;
     noteAnswer(ctx.state, answer);
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    const locate = (filename: string) =>
-      this.#authentication.locate(folder, filename, asker.token);
-    const document = renderDocument(renderVersion(answer.value, locate));
+    const document = this.#describe(answer.value, folder, asker.token);
     sendDocument(ctx, document, answer);
+  }
+
+  /** Once for each asker and what is known of the packages, which is looked up every second: signed URLs live longer. */
+  #describe(
+    packages: readonly MirroredPackage[],
+    folder: string,
+    holder: string | undefined,
+  ): RenderedDocument {
+    const locate = (filename: string) =>
+      this.#authentication.locate(folder, filename, holder);
+    const known =
+      this.#described.get(packages) ?? new Map<string, RenderedDocument>();
+    this.#described.set(packages, known);
+    const key = JSON.stringify([this.#authentication.isOn, folder, holder]);
+    const document =
+      known.get(key) ?? renderDocument(renderVersion(packages, locate));
+    known.set(key, document);
+    return document;
   }
 
   async archive(ctx: RoutedContext): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bearer } from "../../client-token.ts";
 import { startMirror, type Answer } from "../../running-mirror.ts";
 import {
   auth,
@@ -6,6 +7,7 @@ import {
   fileOf,
   folder,
   host,
+  young,
 } from "../../scenes/authentication-scene.ts";
 import { awaitLineOf } from "../../scenes/log-lines.ts";
 import { outcomeOf, readAudit } from "../../scenes/provider-requests.ts";
@@ -53,6 +55,25 @@ describe("a signed archive URL", () => {
     const [, ticket = ""] = /widget\/([^/]+)\//.exec(path) ?? [];
     expect(ticket.length).toBeGreaterThan(50);
     expect(JSON.stringify(scene.mirror.log)).not.toContain(ticket);
+  });
+
+  it("is signed once a second for whoever asks again, and for each of them anew", async () => {
+    const path = `${folder}1.0.0.json`;
+    const start = performance.now();
+    const bodies = new Set<string>();
+    for (let n = 0; n < 40; n++)
+      bodies.add((await scene.withToken(path)).body.toString());
+    const seconds = (performance.now() - start) / 1_000;
+    expect(bodies.size).toBeLessThanOrEqual(2 + seconds);
+    const [own, others] = await Promise.all([
+      scene.withToken(path),
+      scene.withToken(path, bearer(young.token)),
+    ]);
+    expect(others.status).toBe(200);
+    expect(others.headers.etag).not.toBe(own.headers.etag);
+    const [, name = ""] =
+      /\d{13}\.([\w-]+)\./.exec(others.body.toString()) ?? [];
+    expect(Buffer.from(name, "base64url").toString()).toBe("young");
   });
 
   it("is good until it expires, an hour later", async () => {
