@@ -182,9 +182,11 @@ describe("an origin that is a network mirror", () => {
       },
       (hashes) => hashes?.join() === `${h1},zh:${sha256}`,
     );
-    expect(await countAlarms(mirror, "package-hash-conflict")).toBeGreaterThan(
-      before,
+    // However often it is looked at.
+    await Promise.all(
+      Array.from({ length: 20 }, () => ask(release).version("1.0.0")),
     );
+    expect(await countAlarms(mirror, "package-hash-conflict")).toBe(before + 1);
   });
 
   it("does not replace what was seen first, and may add platforms", async () => {

@@ -1,0 +1,57 @@
+import { beforeEach, expect, it } from "vitest";
+import { Alarms } from "../../src/telemetry/alarms.ts";
+import { makeLogger } from "../../src/telemetry/logger.ts";
+import { Metrics } from "../../src/telemetry/metrics.ts";
+
+const kind = "package-hash-conflict";
+let metrics: Metrics;
+let alarms: Alarms;
+
+beforeEach(() => {
+  metrics = new Metrics(new Date());
+  const logger = makeLogger({ level: "silent" as "fatal", format: "json" });
+  alarms = new Alarms(logger, metrics);
+});
+
+async function count(of: string): Promise<number> {
+  const { text } = await metrics.render();
+  const line = new RegExp(`alarms_total\\{kind="${of}"\\} (\\d+)`);
+  return Number(line.exec(text)?.[1]);
+}
+
+it("counts what comes again once, whatever the order of time", async () => {
+  for (let time = 0; time < 100; time++)
+    for (const archive of ["a.zip", "b.zip"])
+      alarms.raise(kind, { archive, reported: ["h1:a"], computed: "h1:b" });
+  expect(await count(kind)).toBe(2);
+});
+
+it("counts the same facts of two kinds as two, and again after the window", async () => {
+  for (const one of [kind, "archive-tampered"] as const)
+    alarms.raise(one, { archive: "a.zip" });
+  alarms.close();
+  alarms.raise(kind, { archive: "a.zip" });
+  expect(await count(kind)).toBe(2);
+  expect(await count("archive-tampered")).toBe(1);
+});
+
+it("counts everything that is new, also what has no line left", async () => {
+  for (let n = 0; n < 2_000; n++) alarms.raise(kind, { archive: `${n}.zip` });
+  expect(await count(kind)).toBe(2_000);
+});
+
+it.each([
+  ["a value that holds itself", () => Object.assign([], { 0: alarms })],
+  ["an object of no class", () => Object.create(null) as unknown],
+  ["no error at all", () => undefined],
+  [
+    "an error without a stack",
+    () => Object.assign(new Error("x"), { stack: 1 }),
+  ],
+  ["a number that JSON does not know", () => 10n],
+])("is raised, once, for %s", async (_, thrown) => {
+  const err = thrown();
+  alarms.raise("unexpected-error", { where: "request", err });
+  alarms.raise("unexpected-error", { where: "request", err });
+  expect(await count("unexpected-error")).toBe(1);
+});
