@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { scratch } from "./scratch.ts";
 import { endChild } from "./child.ts";
+import { readUnitEnvironment } from "../test/scenes/unit-environment.ts";
 
 const root = join(import.meta.dirname, "..");
 const main = join(root, "src", "main.ts");
@@ -51,18 +52,6 @@ export async function startDaemon(
     readyAfter: performance.now() - start,
     stop: () => endChild(child),
   };
-}
-
-/** What systemd gives the daemon. */
-function readUnitEnvironment(): Readonly<Record<string, string>> {
-  const unit = readFileSync(join(root, "systemd/provender.service"), "utf8");
-  const [, variables = ""] = /^Environment=(.*)$/m.exec(unit) ?? [];
-  return Object.fromEntries(
-    variables
-      .split(" ")
-      .map((variable) => variable.split("="))
-      .filter((pair) => pair.length === 2),
-  ) as Readonly<Record<string, string>>;
 }
 
 /** Undefined when the daemon ended instead. */

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { setFlagsFromString } from "node:v8";
 import { Command, CommanderError, Option } from "commander";
 import {
   ConfigurationInvalid,
@@ -26,7 +25,6 @@ const { version } = JSON.parse(
 
 /** Runs the command that the arguments name and sets the exit status. What a command needs is loaded when it runs. */
 export async function runProgram(): Promise<void> {
-  keepYoungHeapSmall();
   process.stdout.on("error", stopSpeaking);
   process.stderr.on("error", () => undefined);
   try {
@@ -34,15 +32,6 @@ export async function runProgram(): Promise<void> {
   } catch (error) {
     process.exitCode = report(error);
   }
-}
-
-/**
- * V8's space for new objects never shrinks again: it would grow while a command
- * loads, and by tens of MiB with every burst of clients, in this thread and in
- * the others. Much smaller than it is here, too much would outlive it.
- */
-function keepYoungHeapSmall(): void {
-  setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 function makeProgram(): Command {

@@ -2,14 +2,12 @@ const kibi = 1024;
 /** Larger reads cost fewer turns per byte than Node's 64 KiB. */
 export const readSize = 256 * kibi;
 const smallestRead = 32 * kibi;
-/** A TLS record's worth. */
-const step = 16 * kibi;
 /** What many readers of larger pieces may have in memory together. */
 const memoryOfReaders = 4 * kibi * kibi;
 
-/** Bytes that each of so many readers takes at once. */
+/** Bytes that each of so many readers takes at once: a power of two. */
 function readSizeFor(readers: number): number {
-  const share = Math.floor(memoryOfReaders / readers / step) * step;
+  const share = 2 ** Math.floor(Math.log2(memoryOfReaders / readers));
   return Math.max(smallestRead, Math.min(readSize, share));
 }
 
@@ -18,13 +16,12 @@ function readSizeFor(readers: number): number {
  * readers leave behind would fill the memory before it is collected.
  */
 export class PieceBuffers {
-  readonly #buffers: Buffer[] = [];
+  readonly #buffers: Buffer[];
   #turn = 0;
 
   /** As many pieces as `count` stay good; the one before them is overwritten. */
   constructor(count: number) {
-    for (let n = 0; n < count; n++)
-      this.#buffers.push(Buffer.allocUnsafeSlow(0));
+    this.#buffers = Array.from({ length: count }, () => Buffer.alloc(0));
   }
 
   /** Room for a piece of up to `most` bytes, within the share of `readers`. */
@@ -32,16 +29,10 @@ export class PieceBuffers {
     const size = readSizeFor(readers);
     this.#turn = (this.#turn + 1) % this.#buffers.length;
     let buffer = this.#buffers[this.#turn];
-    if (buffer?.length !== size) {
-      // Its piece was used long ago, and a collection may be far away.
-      if (buffer !== undefined) free(buffer);
+    if (buffer === undefined || buffer.length < size) {
       buffer = Buffer.allocUnsafeSlow(size);
       this.#buffers[this.#turn] = buffer;
     }
-    return buffer.subarray(0, most);
+    return buffer.subarray(0, Math.min(size, most));
   }
-}
-
-function free({ buffer }: Buffer): void {
-  if (!(buffer instanceof SharedArrayBuffer)) buffer.transfer(0);
 }

@@ -8,6 +8,7 @@ import { openOnce } from "../fakes/fetching.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { startMirror } from "../running-mirror.ts";
+import { readUnitEnvironment } from "../scenes/unit-environment.ts";
 
 const clients = 200;
 const size = 64 * 1024 * 1024;
@@ -24,6 +25,7 @@ it(
     const { bytes, sha256, filename } = release.archive("linux_amd64");
     const mirror = await startMirror({
       config: originsOf(authority, registry),
+      env: readUnitEnvironment(),
     });
     onTestFinished(() => mirror.kill());
     const path = `providers/registry.terraform.io/acme/widget/${filename}`;
