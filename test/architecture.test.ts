@@ -11,6 +11,7 @@ const apart = new Set([".", "acceptance", "fakes", "property"]);
 /** Lower imports nothing above it; rooms of one layer are siblings and never import one another. */
 const layers: Readonly<Record<string, number>> = {
   errors: 0,
+  concurrency: 0,
   telemetry: 1,
   address: 2,
   origin: 3,

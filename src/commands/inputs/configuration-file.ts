@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { inTime } from "../../concurrency/in-time.ts";
 import { InputInvalid } from "../../errors/index.ts";
 import { readInputFile } from "./input-file.ts";
 import {
@@ -53,17 +54,12 @@ async function parseNativeSyntax(path: string, text: string): Promise<unknown> {
       `it cannot be parsed: brackets are nested more than ${mostNesting} deep.`,
     );
   const { parse } = require("@cdktn/hcl2json") as NativeSyntaxParser;
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new Error("it takes too long to parse")),
-    patience,
-  );
   try {
-    return await Promise.race([parse(fileNameInErrors, text), late.promise]);
+    return await inTime(parse(fileNameInErrors, text), patience, () => {
+      throw new Error("it takes too long to parse");
+    });
   } catch (error) {
     throw describeSyntaxError(path, error as Error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

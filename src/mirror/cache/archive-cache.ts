@@ -1,4 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
+import { inTime } from "../../concurrency/in-time.ts";
 import {
   NotReady,
   ProvenderError,
@@ -223,8 +224,6 @@ export class ArchiveCache {
    * takes longer to tell is not waited for: the end of the body is.
    */
   async #isUsable(blob: StoredBlob): Promise<boolean> {
-    const { promise: late, resolve } = Promise.withResolvers<true>();
-    const timer = setTimeout(() => resolve(true), patience);
     const verified = this.#blobs.verify(blob).then(
       (): true => true,
       (error: unknown) => {
@@ -232,12 +231,7 @@ export class ArchiveCache {
         throw error;
       },
     );
-    try {
-      return await Promise.race([verified, late]);
-    } finally {
-      clearTimeout(timer);
-      verified.catch(() => undefined);
-    }
+    return inTime(verified, patience, () => true);
   }
 
   #openStored(blob: StoredBlob): OpenArchive {

@@ -1,5 +1,6 @@
 import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import {
   isOriginFailure,
   NotFound,
@@ -88,7 +89,7 @@ export class MetadataCache<K, V extends object> {
   readonly #absent = new LRUCache<string, Absence>({
     max: absentEntries,
   });
-  readonly #asking = new Map<string, Promise<Answer<V>>>();
+  readonly #asking = new SingleFlight<string, Answer<V>>();
   #waiting = 0;
 
   constructor(
@@ -122,13 +123,11 @@ export class MetadataCache<K, V extends object> {
     const fresh = Math.min(maxAge, this.#limits.versions);
     const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
-    const asking = this.#asking.get(key);
+    const asking = this.#asking.join(key);
     if (asking !== undefined) return this.#join(asking);
-    const answer = this.#answer(key, subject, fetch, fresh).finally(() =>
-      this.#asking.delete(key),
+    return this.#asking.run(key, () =>
+      this.#answer(key, subject, fetch, fresh),
     );
-    this.#asking.set(key, answer);
-    return answer;
   }
 
   /** What is known, however old, without asking the origin. */

@@ -10,6 +10,7 @@ import {
   type GitSource,
 } from "../../address/module-source.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
+import { inTime } from "../../concurrency/in-time.ts";
 import { NotFound, NotStored, OriginNotServed } from "../../errors/index.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
@@ -173,13 +174,11 @@ export class ModuleMirror {
   async #wait<T>(
     fetch: (asker: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
     const asker = new AbortController();
-    const timer = setTimeout(() => resolve(undefined), this.#parts.patience);
-    return Promise.race([fetch(asker.signal), promise]).finally(() => {
-      clearTimeout(timer);
-      asker.abort();
-    });
+    const { patience } = this.#parts;
+    return inTime(fetch(asker.signal), patience, () => undefined).finally(() =>
+      asker.abort(),
+    );
   }
 
   #fetch(

@@ -5,6 +5,8 @@ import {
 } from "../../address/provider-address.ts";
 import { isPrerelease } from "../../address/version-constraint.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
+import { inTime } from "../../concurrency/in-time.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import {
   isOriginFailure,
   OriginAnswerCut,
@@ -55,7 +57,7 @@ interface Untaught {
  */
 export class KeyLessons {
   readonly #parts: LessonParts;
-  readonly #running = new Map<string, Promise<ProvenderError | undefined>>();
+  readonly #running = new SingleFlight<string, ProvenderError | undefined>();
   readonly #untaught = new LRUCache<string, Untaught>({
     max: providersInMemory,
   });
@@ -75,13 +77,14 @@ export class KeyLessons {
       return undefined;
     if (await admission.isTaught(provider)) return undefined;
     const name = formatProviderAddress(provider);
-    const lesson =
-      this.#running.get(name) ??
-      this.#learnOnce(name, provider, findList).finally(() =>
-        this.#running.delete(name),
-      );
-    this.#running.set(name, lesson);
-    return inTime(name, lesson);
+    const lesson = this.#running.run(name, () =>
+      this.#learnOnce(name, provider, findList),
+    );
+    return inTime(
+      lesson,
+      patience,
+      () => new OriginTimedOut(name, "its newest release"),
+    );
   }
 
   async #learnOnce(
@@ -161,22 +164,6 @@ export function orderTeachers(
     ...ordered.filter((version) => !isPrerelease(version)),
     ...ordered.filter(isPrerelease),
   ];
-}
-
-async function inTime(
-  name: string,
-  lesson: Promise<ProvenderError | undefined>,
-): Promise<ProvenderError | undefined> {
-  const late = Promise.withResolvers<ProvenderError>();
-  const timer = setTimeout(
-    () => late.resolve(new OriginTimedOut(name, "its newest release")),
-    patience,
-  );
-  try {
-    return await Promise.race([lesson, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Statuses of documents that a release does not have. */

@@ -1,3 +1,4 @@
+import { inTime } from "../../concurrency/in-time.ts";
 import type { ProvenderError } from "../../errors/index.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Release, ReleaseAddress } from "../releases/release.ts";
@@ -53,12 +54,6 @@ export class LookUps {
   async #findInTime(address: ReleaseAddress): Promise<Release | undefined> {
     const milliseconds = this.#deadline - performance.now();
     if (milliseconds <= 0) return undefined;
-    const late = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => late.resolve(undefined), milliseconds);
-    try {
-      return await Promise.race([this.#lookup.find(address), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return inTime(this.#lookup.find(address), milliseconds, () => undefined);
   }
 }

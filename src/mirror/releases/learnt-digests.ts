@@ -6,6 +6,7 @@ import {
   type Sha256,
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { NotReady, PackageHashWrong, TooBusy } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
@@ -45,7 +46,7 @@ interface LearntDigestsParts {
  */
 export class LearntDigests {
   readonly #parts: LearntDigestsParts;
-  readonly #learning = new Map<string, Promise<void>>();
+  readonly #learning = new SingleFlight<string, void>();
   readonly #share: FairShare;
   readonly #closing = new AbortController();
 
@@ -75,27 +76,24 @@ export class LearntDigests {
     first: readonly PackageHash[],
   ): Promise<void> {
     const name = recordKey(address, platform).join("/");
-    const running = this.#learning.get(name);
-    if (running !== undefined) return running;
-    if (this.#learning.size >= this.#parts.limits.waiters)
+    const isRunning = this.#learning.has(name);
+    if (!isRunning && this.#learning.size >= this.#parts.limits.waiters)
       throw new TooBusy("archives whose digests are being learnt");
     const { hostname, namespace } = address.provider;
     const isWanted = () => true;
-    const learning = this.#share
-      .run(
+    return this.#learning.run(name, () =>
+      this.#share.run(
         { origin: hostname, namespace, isWanted },
         (turn) => this.#learn(address, platform, origin, first, turn),
         this.#closing.signal,
-      )
-      .finally(() => this.#learning.delete(name));
-    this.#learning.set(name, learning);
-    return learning;
+      ),
+    );
   }
 
   /** Ends what is being learnt. */
   async close(): Promise<void> {
     this.#closing.abort(new NotReady("it is stopping"));
-    await Promise.allSettled(this.#learning.values());
+    await this.#learning.settled();
   }
 
   /** Detached from the askers; the origin's limits end it. */

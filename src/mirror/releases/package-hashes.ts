@@ -5,6 +5,8 @@ import {
   type PackageHash,
   type Sha256,
 } from "../../address/hash.ts";
+import { inTime } from "../../concurrency/in-time.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { ArchiveUnhashable } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
@@ -30,7 +32,7 @@ export class PackageHashes {
   readonly #onFailed: (sha256: Sha256, error: unknown) => void;
   readonly #memory = new LRUCache<Sha256, Found>({ max: 50_000 });
   #revision = 0;
-  readonly #computing = new Map<Sha256, Promise<Found | undefined>>();
+  readonly #computing = new SingleFlight<Sha256, Found | undefined>();
 
   constructor(
     blobs: BlobStore,
@@ -94,33 +96,24 @@ export class PackageHashes {
       this.#computing.has(sha256) ||
       (await this.#blobs.size(sha256)) !== undefined;
     if (!expected) return undefined;
-    const { promise: late, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(() => resolve(undefined), patience);
-    try {
-      return await Promise.race([this.#computeOnce(sha256), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return inTime(this.#computeOnce(sha256), patience, () => undefined);
   }
 
   #computeOnce(
     sha256: Sha256,
     stored?: Promise<void>,
   ): Promise<Found | undefined> {
-    const running = this.#computing.get(sha256);
-    if (running !== undefined) return running;
-    this.#revision++;
-    const computing = this.#computeAndKeep(sha256, stored)
-      .catch((error: unknown) => {
+    return this.#computing.run(sha256, async () => {
+      this.#revision++;
+      try {
+        return await this.#computeAndKeep(sha256, stored);
+      } catch (error) {
         this.#onFailed(sha256, error);
         return undefined;
-      })
-      .finally(() => {
+      } finally {
         this.#revision++;
-        this.#computing.delete(sha256);
-      });
-    this.#computing.set(sha256, computing);
-    return computing;
+      }
+    });
   }
 
   async #computeAndKeep(

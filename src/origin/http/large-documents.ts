@@ -1,3 +1,4 @@
+import { untilAborted } from "../../concurrency/in-time.ts";
 import { JsonThreads } from "./json-threads.ts";
 import { KeyedLimit } from "./keyed-limit.ts";
 
@@ -50,18 +51,10 @@ export class LargeDocuments {
       enter(leave);
       return left;
     });
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const abort = () => {
+    return untilAborted(entered, signal).catch((error: unknown) => {
       // Its turn comes all the same, and passes at once.
       leave();
-      reject(signal.reason);
-    };
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      return await Promise.race([entered, aborted]);
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+      throw error;
+    });
   }
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { untilAborted } from "../../concurrency/in-time.ts";
 import { NotFound, OriginAnswerUnusable } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import { describeFailure } from "../http/http-failure.ts";
@@ -92,21 +93,5 @@ export class ServiceDiscovery {
     const until = this.#now() + this.#freshFor;
     this.#known = { url: answer.url, services: parsed.data, until };
     return this.#known;
-  }
-}
-
-/** Rejects with the signal's reason when it aborts first. */
-async function untilAborted<T>(
-  asked: Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([asked, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -3,6 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { StoredArchiveDamaged } from "../../errors/index.ts";
 import { readBlobState, type BlobIdentity } from "./identity.ts";
 
@@ -24,7 +25,7 @@ interface OpenFile {
  */
 export class VerifiedBlobs {
   readonly #found = new LRUCache<BlobIdentity, Sha256>({ max: remembered });
-  readonly #hashing = new Map<BlobIdentity, Promise<void>>();
+  readonly #hashing = new SingleFlight<BlobIdentity, void>();
   readonly #turn = pLimit(atOnce);
 
   /** The caller has compared the digest of the bytes that it wrote. */
@@ -40,21 +41,20 @@ export class VerifiedBlobs {
       if (got === file.sha256) return;
       if (got !== undefined)
         throw new StoredArchiveDamaged(file.sha256, file.sha256, got);
-      const running = this.#hashing.get(identity);
+      const running = this.#hashing.join(identity);
       // Another one's failure may be its own: its client left and its file is closed.
-      await (running?.catch(() => undefined) ?? this.#hash(identity, file));
+      await (running?.catch(() => undefined) ??
+        this.#hashing.run(identity, () => this.#hash(identity, file)));
     }
   }
 
   #hash(identity: BlobIdentity, { handle }: OpenFile): Promise<void> {
-    const hashing = this.#turn(async () => {
+    return this.#turn(async () => {
       const digest = await hashFile(handle);
       // What was written to while it was read is hashed again.
       if ((await readBlobState(handle)).identity === identity)
         this.#found.set(identity, digest);
-    }).finally(() => this.#hashing.delete(identity));
-    this.#hashing.set(identity, hashing);
-    return hashing;
+    });
   }
 }
 

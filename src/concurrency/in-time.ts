@@ -1,0 +1,33 @@
+const passed = Symbol("the time has passed");
+
+/** What `awaited` comes to, or what `late` returns or throws after so many milliseconds; `awaited` goes on. */
+export async function inTime<T, L>(
+  awaited: Promise<T>,
+  milliseconds: number,
+  late: () => L,
+): Promise<T | L> {
+  const { promise, resolve } = Promise.withResolvers<typeof passed>();
+  const timer = setTimeout(resolve, milliseconds, passed);
+  try {
+    const first = await Promise.race([awaited, promise]);
+    return first === passed ? late() : first;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What `awaited` comes to; rejects with the signal's reason when it aborts first, and `awaited` goes on. */
+export async function untilAborted<T>(
+  awaited: Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([awaited, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
