@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -7,10 +8,5 @@ const root = join(import.meta.dirname, "..", "..");
 export function readUnitEnvironment(): Readonly<Record<string, string>> {
   const unit = readFileSync(join(root, "systemd/provender.service"), "utf8");
   const [, variables = ""] = /^Environment=(.*)$/m.exec(unit) ?? [];
-  return Object.fromEntries(
-    variables
-      .split(" ")
-      .map((variable) => variable.split("="))
-      .filter((pair) => pair.length === 2),
-  ) as Readonly<Record<string, string>>;
+  return parseEnv(variables.replaceAll(" ", "\n")) as Record<string, string>;
 }
