@@ -49,8 +49,8 @@ export interface ArchiveLimits extends ShareLimits {
 /** Milliseconds that an archive is hashed before its first byte is sent, so that most damage is healed unseen. */
 const patience = 1_000;
 
-/** Archives at once that cannot be stored and are only handed on. */
-const mostPassing = 16;
+/** Archives at once that cannot be stored and are streamed from memory. */
+const mostUnstored = 16;
 
 /** Archives by digest: from the store, from a download under way, or from a new one; at most one download a digest. */
 export class ArchiveCache {
@@ -122,7 +122,7 @@ export class ArchiveCache {
 
   /**
    * In the map before anything is awaited, so that no second download can start.
-   * One that is only passing and has lost its beginning makes way for another.
+   * One that is streamed unstored and has lost its beginning makes way for another.
    */
   #start(sha256: TrustedSha256, start: ArchiveStart): ArchiveDownload {
     if (this.#running.size >= this.#limits.waiters)
@@ -172,15 +172,15 @@ export class ArchiveCache {
       verified: () => this.#events.onVerified(sha256, stored),
       leave: () => this.#leave(download),
       proceed: () => turn.proceed(),
-      expectPassing: () => this.#expectPassing(),
+      expectUnstored: () => this.#expectUnstored(),
       ...(this.#reserve && { reserve: this.#reserve }),
     });
   }
 
-  /** What passes is in memory, which is bounded. */
-  #expectPassing(): void {
-    const others = [...this.#running.keys()].filter((one) => one.isPassing);
-    if (others.length >= mostPassing)
+  /** Memory holds what is streamed unstored, for so many archives at most. */
+  #expectUnstored(): void {
+    const others = [...this.#running.keys()].filter((one) => one.isUnstored);
+    if (others.length >= mostUnstored)
       throw new StoreFull(
         "the archive",
         "too many others are only passing through already",

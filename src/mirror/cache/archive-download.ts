@@ -92,8 +92,8 @@ export class ArchiveDownload {
   }
 
   /** True when nothing of it will be stored, and its readers share what is in memory. */
-  get isPassing(): boolean {
-    return this.#spool.isPassing;
+  get isUnstored(): boolean {
+    return this.#spool.isUnstored;
   }
 
   /** True while somebody reads it, or waits for it to be stored. */
@@ -129,7 +129,7 @@ export class ArchiveDownload {
     try {
       await this.#receive(await open(), steps);
       this.#verify();
-      if (!this.isPassing) steps.verified();
+      if (!this.isUnstored) steps.verified();
       this.#become({ is: "verified" });
       await blobs.commit(this.#spool, this.sha256);
       steps.leave();
@@ -190,39 +190,39 @@ export class ArchiveDownload {
     if (steps.reserve !== undefined) {
       this.#room = await steps.reserve(size, () => spool.written);
       if (this.#room === undefined) {
-        this.#pass(refuseForRoom("the archive"), steps);
+        this.#streamUnstored(refuseForRoom("the archive"), steps);
         return;
       }
     }
     await spool
       .open()
-      .catch((error: unknown) => this.#passIfDiskFails(error, steps));
+      .catch((error: unknown) => this.#streamIfDiskFails(error, steps));
   }
 
   async #makeRoom(coming: number, steps: DownloadSteps): Promise<void> {
     const room = this.#room;
-    if (room === undefined || this.isPassing) return;
+    if (room === undefined || this.isUnstored) return;
     if (!(await makeRoom(room, this.#size, this.received, coming)))
-      this.#pass(refuseForRoom("the archive"), steps);
+      this.#streamUnstored(refuseForRoom("the archive"), steps);
   }
 
   async #append(chunk: Uint8Array, steps: DownloadSteps): Promise<void> {
-    if (this.isPassing) return this.#spool.append(chunk);
+    if (this.isUnstored) return this.#spool.append(chunk);
     await this.#spool.append(chunk).catch((error: unknown) => {
-      this.#passIfDiskFails(error, steps);
+      this.#streamIfDiskFails(error, steps);
       return this.#spool.append(chunk);
     });
   }
 
-  #passIfDiskFails(error: unknown, steps: DownloadSteps): void {
+  #streamIfDiskFails(error: unknown, steps: DownloadSteps): void {
     if (classifyFileFailure(error) === undefined) throw error;
-    this.#pass(error, steps);
+    this.#streamUnstored(error, steps);
   }
 
   /** Who only waits for it to be stored hears it at once. */
-  #pass(problem: unknown, { expectPassing }: DownloadSteps): void {
-    expectPassing?.();
-    this.#spool.pass(problem);
+  #streamUnstored(problem: unknown, { expectUnstored }: DownloadSteps): void {
+    expectUnstored?.();
+    this.#spool.streamUnstored(problem);
     this.#room?.release();
     this.#store.reject(this.#spool.refusal());
   }

@@ -11,8 +11,8 @@ export interface DownloadSteps {
   readonly leave: () => void;
   /** Resolves when the next piece may be taken in; rejects when the download has to end. */
   readonly proceed?: () => Promise<void>;
-  /** Throws StoreFull when no more archives may pass without being stored. */
-  readonly expectPassing?: () => void;
+  /** Throws StoreFull when no more archives may be streamed unstored. */
+  readonly expectUnstored?: () => void;
   /** There is room for everything by default. */
   readonly reserve?: Reserve;
 }

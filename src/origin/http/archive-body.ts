@@ -68,11 +68,11 @@ async function* receiveRest(
   let skipped = startOf(answer, progress) - progress.position;
   for await (const chunk of limitBody(answer, limits)) {
     // What an answer with the whole repeats is not new.
-    const news = chunk.subarray(Math.max(0, -skipped));
+    const fresh = chunk.subarray(Math.max(0, -skipped));
     skipped = Math.min(0, skipped + chunk.length);
-    progress.position += news.length;
+    progress.position += fresh.length;
     expectWithin(answer, progress, limits);
-    if (news.length > 0) yield news;
+    if (fresh.length > 0) yield fresh;
   }
 }
 

@@ -113,14 +113,14 @@ export function respondWithError(ctx: RequestContext, error: unknown): void {
 
 function errorHeaders(error: ProvenderError | undefined) {
   const status = statusOf(error);
-  const isPassing = status === 429 || status >= 502;
+  const isTransient = status === 429 || status >= 502;
   // Both may have a body, which is not read.
   const isUnread =
     error instanceof MalformedRequest || error instanceof MethodNotAllowed;
   return {
     "Content-Type": "application/json",
     "Cache-Control": "no-store",
-    "Retry-After": isPassing ? `${retryAfter(error)}` : undefined,
+    "Retry-After": isTransient ? `${retryAfter(error)}` : undefined,
     "WWW-Authenticate": status === 401 ? challenge(error) : undefined,
     Allow: status === 405 ? "GET, HEAD" : undefined,
     "Content-Range":

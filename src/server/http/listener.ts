@@ -16,7 +16,7 @@ import type { ConnectionCaps } from "./connection-caps.ts";
 import { formatErrorBody } from "./error-response.ts";
 import { guarded, type OnUnexpected } from "./guarded.ts";
 import type { ClientPace } from "./paced-write.ts";
-import { UntakenAnswers } from "./untaken-answers.ts";
+import { StalledResponses } from "./stalled-responses.ts";
 
 /** PEM texts. */
 interface TlsMaterial {
@@ -50,7 +50,7 @@ export class Listener {
   readonly #onUnexpected: OnUnexpected;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
-  readonly #untaken: UntakenAnswers;
+  readonly #stalled: StalledResponses;
 
   constructor(
     handle: Handle,
@@ -60,7 +60,7 @@ export class Listener {
     onUnexpected: OnUnexpected,
   ) {
     this.#onUnexpected = onUnexpected;
-    this.#untaken = new UntakenAnswers(limits);
+    this.#stalled = new StalledResponses(limits);
     this.#server = makeServer(tls, limits);
     this.#listenForRequests(handle);
     this.#listenForConnections(caps);
@@ -97,12 +97,12 @@ export class Listener {
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
     const timer = setTimeout(() => {
-      this.#untaken.cutAll();
+      this.#stalled.cutAll();
       for (const socket of this.#sockets) socket.destroy();
     }, grace);
     await promise;
     clearTimeout(timer);
-    this.#untaken.close();
+    this.#stalled.close();
   }
 
   #listenForRequests(handle: Handle): void {
@@ -152,10 +152,10 @@ export class Listener {
   #note(socket: Duplex, response: ServerResponse): number {
     const open = this.#answers.get(socket) ?? new Set();
     this.#answers.set(socket, open.add(response));
-    this.#untaken.watch(response);
+    this.#stalled.watch(response);
     response.once("close", () => {
       open.delete(response);
-      this.#untaken.forget(response);
+      this.#stalled.forget(response);
       // Its connection is idle only a moment later.
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());

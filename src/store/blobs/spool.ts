@@ -3,7 +3,7 @@ import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { StoreFull } from "../../errors/index.ts";
 import { refuseToStore } from "../file-failure.ts";
-import { PassingWindow, type WindowFollower } from "./passing-window.ts";
+import { UnstoredWindow, type WindowFollower } from "./unstored-window.ts";
 
 /** One who reads while the spool is written; close it when done. */
 export interface SpoolReader {
@@ -25,8 +25,8 @@ export class Spool {
   #handle: FileHandle | undefined;
   #written = 0;
   #holders = 1;
-  #window: PassingWindow | undefined;
-  /** Why the rest is only passing. */
+  #window: UnstoredWindow | undefined;
+  /** Why the rest is not stored. */
   #problem: unknown;
   /** The bytes before this one are in the file. */
   #onDisk = Infinity;
@@ -53,7 +53,7 @@ export class Spool {
     return this.#handle;
   }
 
-  get isPassing(): boolean {
+  get isUnstored(): boolean {
     return this.#window !== undefined;
   }
 
@@ -63,11 +63,11 @@ export class Spool {
   }
 
   /** From now on nothing is written to the disk; `problem` says why. */
-  pass(problem: unknown): void {
+  streamUnstored(problem: unknown): void {
     if (this.#window !== undefined) return;
     this.#problem = problem;
     this.#onDisk = this.#written;
-    this.#window = new PassingWindow(this.#written);
+    this.#window = new UnstoredWindow(this.#written);
     for (const reader of this.#readers) reader.follower = this.#window.follow();
   }
 
@@ -91,7 +91,7 @@ export class Spool {
     return buffer.subarray(0, bytesRead);
   }
 
-  /** Keeps the file open, and what passes in memory, until it is closed. */
+  /** Keeps the file open, and in memory what is not stored, until it is closed. */
   follow(): SpoolReader {
     this.hold();
     const reader = { follower: this.#window?.follow() };

@@ -72,7 +72,7 @@ export class BucketConnection {
       const isLast = attempt === tries || !isRepeatable;
       try {
         const answer = await this.#sendOnce(asked, body);
-        if (isLast || !isPassing(answer.statusCode)) return answer;
+        if (isLast || !isTransient(answer.statusCode)) return answer;
         await answer.body.dump();
       } catch (error) {
         if (isLast)
@@ -110,7 +110,7 @@ export class BucketConnection {
     if (expected.includes(answer.statusCode)) return;
     const text = await this.readText(answer);
     const reason = text.startsWith("<") ? findElement(text, "Code") : undefined;
-    if (isPassing(answer.statusCode))
+    if (isTransient(answer.statusCode))
       throw new BucketUnreachable(
         this.#bucket,
         `${answer.statusCode} ${reason ?? ""}`.trim(),
@@ -157,7 +157,7 @@ function trustedCertificates(extra: string | undefined): string[] {
 }
 
 /** The service says that another try may succeed. */
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 

@@ -17,7 +17,7 @@ const longestInterval = 5_000;
  * so do the answers behind it on the connection. A body that is still being
  * written is paced by its writer.
  */
-export class UntakenAnswers {
+export class StalledResponses {
   readonly #pace: ClientPace;
   readonly #open = new Set<ServerResponse>();
   readonly #marks = new WeakMap<ServerResponse, Mark>();

@@ -18,11 +18,11 @@ const windowSize = 4 * 1024 * 1024;
 const patience = 5_000;
 
 /**
- * The bytes of an archive that nothing can be stored of, in passing: those that
+ * The bytes of an archive that cannot be stored: those that
  * some follower still needs, and never more than `windowSize`. The writer waits
  * for the followers, for a while.
  */
-export class PassingWindow {
+export class UnstoredWindow {
   readonly #followers = new Set<Follower>();
   readonly #pieces: Piece[] = [];
   #start: number;
@@ -125,4 +125,4 @@ export class PassingWindow {
   }
 }
 
-export type WindowFollower = ReturnType<PassingWindow["follow"]>;
+export type WindowFollower = ReturnType<UnstoredWindow["follow"]>;
