@@ -179,7 +179,7 @@ export class Daemon {
     this.#tending = setInterval(() => void this.#tend(), hour);
     void this.#tend();
     void notification.ready(`Serving on ${url}`);
-    notification.startWatchdog(() => true);
+    notification.startWatchdog();
     logger.info({ url }, "serving");
   }
 

@@ -38,42 +38,21 @@ export class ServiceNotification {
     return this.#send("RELOADING=1");
   }
 
-  status(status: string): Promise<void> {
-    return this.#send(formatStatus(status));
-  }
-
   stopping(): Promise<void> {
     return this.#send("STOPPING=1");
   }
 
-  /** Gives a sign of life twice in every watchdog interval, as long as `isAlive` says so. */
-  startWatchdog(isAlive: () => boolean | Promise<boolean>): void {
+  /** Gives a sign of life twice in every watchdog interval: an event loop that hangs gives none. */
+  startWatchdog(): void {
     if (this.#socket === undefined || this.#watchdogMs === undefined) return;
-    this.stopWatchdog();
-    let asking = false;
-    const ask = async () => {
-      if (asking) return;
-      asking = true;
-      await this.#giveSign(isAlive);
-      asking = false;
-    };
-    this.#watchdog = setInterval(() => void ask(), this.#watchdogMs / 2);
-    this.#watchdog.unref();
+    this.#watchdog = setInterval(
+      () => void this.#send("WATCHDOG=1"),
+      this.#watchdogMs / 2,
+    ).unref();
   }
 
   stopWatchdog(): void {
     clearInterval(this.#watchdog);
-    this.#watchdog = undefined;
-  }
-
-  async #giveSign(isAlive: () => boolean | Promise<boolean>): Promise<void> {
-    try {
-      if (!(await isAlive())) return;
-    } catch (error) {
-      this.#onFailure(error as Error);
-      return;
-    }
-    if (this.#watchdog !== undefined) await this.#send("WATCHDOG=1");
   }
 
   /** One program at a time, so that messages arrive in the order in which they were sent. */
