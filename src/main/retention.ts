@@ -2,7 +2,7 @@ import { runPrune } from "../commands/operate/prune.ts";
 import { makeProgress } from "../commands/progress/progress.ts";
 import { runVerify } from "../commands/operate/verify.ts";
 import { loadConfiguration } from "../config/load.ts";
-import { wireMirror } from "../wiring/command.ts";
+import { wireStored } from "../wiring/command.ts";
 import { untilStopped } from "./options.ts";
 
 export interface PruneFlags {
@@ -23,7 +23,7 @@ export async function prune(flags: PruneFlags): Promise<void> {
   const { dryRun = false, json = false } = flags;
   const configuration = loadConfiguration({ file: flags.config });
   const { maxSize } = configuration.storage;
-  const core = await wireMirror(configuration);
+  const core = await wireStored(configuration);
   const options = { dryRun, json, maxSize, now: new Date() };
   try {
     process.exitCode = await runPrune(core, options, stdout);
@@ -34,7 +34,7 @@ export async function prune(flags: PruneFlags): Promise<void> {
 
 export async function verify(flags: VerifyFlags): Promise<void> {
   const { repair = false, json = false } = flags;
-  const core = await wireMirror(loadConfiguration({ file: flags.config }));
+  const core = await wireStored(loadConfiguration({ file: flags.config }));
   const signal = untilStopped();
   const progress = makeProgress(process.stderr, () => performance.now());
   const options = { repair, json, signal };

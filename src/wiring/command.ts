@@ -15,25 +15,41 @@ import {
 } from "../store/storage-directory.ts";
 import { actAsOwner } from "../store/storage-owner.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
-import { wireCore, type Core } from "./core.ts";
+import { wireKept, type Kept } from "./kept.ts";
+import { wireProviders, type Providers } from "./providers.ts";
 import { wireRecords } from "./records.ts";
 import { wireRules } from "./rules.ts";
 import { wireWatch, type Watch } from "./watch.ts";
 
 export { wireNamedHost } from "./origins.ts";
 
-/** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
-export async function wireMirror(configuration: Configuration): Promise<Core> {
+/** The mirror of providers for a command, beside a daemon or without one: the same store, origins and rules. */
+export async function wireMirror(
+  configuration: Configuration,
+): Promise<Providers> {
   const rules = wireRules(configuration);
   const layout = await openLayout(configuration);
   const watch = wireCommandWatch(configuration, layout);
-  const core = wireCore(configuration, rules, layout, watch);
-  const close = async () => {
-    await core.close();
-    watch.alarms.close();
-    await watch.audit.close();
-  };
-  return { ...core, close };
+  const kept = wireKept(configuration, layout, watch);
+  const mirror = wireProviders(configuration, rules, kept, watch);
+  return { ...mirror, close: () => closeAll(mirror, watch) };
+}
+
+/** What is stored, for a command that asks no origin and admits nothing. */
+export async function wireStored(configuration: Configuration): Promise<Kept> {
+  const layout = await openLayout(configuration);
+  const watch = wireCommandWatch(configuration, layout);
+  const kept = wireKept(configuration, layout, watch);
+  return { ...kept, close: () => closeAll(kept, watch) };
+}
+
+async function closeAll(
+  parts: { close(): Promise<void> },
+  { alarms, audit }: Watch,
+): Promise<void> {
+  await parts.close();
+  alarms.close();
+  await audit.close();
 }
 
 /** How large the parts of a bundle may be, as if an origin had sent them. */

@@ -35,26 +35,22 @@ export function wireFaces(
   watch: Watch,
 ): Faces {
   const { limits } = configuration;
-  const { blobs, providers, modules } = core;
+  const { blobs, providers, modules, platforms, stored } = core;
   const { logger, audit, alarms, metrics } = watch;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
   const readiness = new Readiness(() => blobs.probe());
-  const frontPage = new FrontPage(() => providers.listKept(keptOnPage));
+  const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
+  const protocols = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
   const app = makeApp({
     frontPage,
     authentication,
     clients,
     metadataCaps,
-    providers: new NetworkMirrorProtocol(
-      providers,
-      authentication,
-      audit,
-      limits,
-    ),
-    registry: new ProviderRegistryProtocol(providers, authentication),
-    modules: new ModuleRegistryProtocol(modules, authentication, audit, limits),
+    providers: new NetworkMirrorProtocol(providers, platforms, protocols),
+    registry: new ProviderRegistryProtocol(providers, platforms, protocols),
+    modules: new ModuleRegistryProtocol(modules, protocols),
     warm: wireWarmDocuments(configuration, core, access, watch),
     readiness,
     findServices: () => access.addLogin(services),

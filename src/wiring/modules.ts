@@ -2,8 +2,6 @@ import { type Configuration, type Limits } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
-import type { Admission } from "../mirror/trust/admission.ts";
-import type { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { openWorkRoom } from "../mirror/cache/download-steps.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
@@ -23,34 +21,34 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleReplacements } from "../mirror/modules/replacements.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
-import { GitRepositories } from "../origin/git/repository.ts";
 import type { Retention } from "../mirror/upkeep/retention.ts";
+import { GitRepositories } from "../origin/git/repository.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
-import { wireCaches } from "./catalog.ts";
+import { wireCaches } from "./kept.ts";
 import { settingsOf, type OriginClients } from "./origins.ts";
+import type { Providers } from "./providers.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Watch } from "./watch.ts";
 
-interface ModuleParts extends Watch {
-  readonly blobs: BlobStore;
-  readonly records: RecordStore;
-  readonly archives: ArchiveCache;
-  readonly admission: Admission;
-  readonly retention: Retention;
-}
+type ModuleParts = Watch &
+  Pick<
+    Providers,
+    | "admission"
+    | "archives"
+    | "blobs"
+    | "clients"
+    | "clock"
+    | "records"
+    | "retention"
+  >;
 
-export function wireModules(
-  configuration: Configuration,
-  clients: OriginClients,
-  parts: ModuleParts,
-) {
+export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const { limits, offline, policy } = configuration;
-  const { clock } = parts.admission.parts;
+  const { clock, clients } = parts;
   const makeCache = wireCaches(configuration, parts.logger, clock);
   const records = new ModuleArchiveRecords(parts.records);
   const threads = new ModuleArchiveThreads({

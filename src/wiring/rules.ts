@@ -1,6 +1,6 @@
 import { type Configuration } from "../config/load.ts";
 import { ConfigurationInvalid, MalformedAddress } from "../errors/index.ts";
-import { type AdmissionRules } from "../mirror/trust/admission.ts";
+import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { parseProviderPattern } from "../mirror/trust/policy-pattern.ts";
 import { parsePolicy } from "../mirror/trust/policy.ts";
 

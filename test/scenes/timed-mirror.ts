@@ -5,7 +5,9 @@ import { parseVersion } from "../../src/address/version.ts";
 import { loadConfiguration } from "../../src/config/load.ts";
 import type { Answer } from "../../src/mirror/cache/answer.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
-import { layOutStore } from "../../src/store/layout.ts";
+import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
+import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
+import type { RecordStore } from "../../src/store/records/record-store.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { wireCore } from "../../src/wiring/core.ts";
@@ -29,6 +31,13 @@ export interface Told<V> {
   readonly message?: string;
 }
 
+interface TimedParts {
+  readonly clock: TestClock;
+  readonly records: RecordStore;
+  /** Makes rules of which somebody counts how often they are read. */
+  readonly count: (rules: AdmissionRules) => AdmissionRules;
+}
+
 export type TimedMirror = Awaited<ReturnType<typeof startTimedMirror>>;
 
 /** The mirror as the daemon wires it, without a face, on a clock that tests set. */
@@ -36,13 +45,14 @@ export async function startTimedMirror(
   config: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv = {},
   directory?: string,
+  choose: (layout: StoreLayout) => Partial<TimedParts> = () => ({}),
 ) {
   const storage = makeStorage(config, directory);
   const file = storage.configFile;
   const configuration = loadConfiguration({ file, env, cwd: "/", home: "/" });
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
-  const clock = new TestClock();
+  const { clock = new TestClock(), count, ...parts } = choose(layout);
   const log: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
   const wired = wireWatch(configuration, layout);
@@ -50,10 +60,10 @@ export async function startTimedMirror(
   const watch = { ...wired, logger, alarms };
   const core = wireCore(
     configuration,
-    wireRules(configuration),
+    count?.(wireRules(configuration)) ?? wireRules(configuration),
     layout,
     watch,
-    clock,
+    { ...parts, clock },
   );
   const addressOf = (type: string, version: string) => ({
     provider: providerAddress(hostname, "acme", type),
@@ -71,16 +81,24 @@ export async function startTimedMirror(
     },
     exposition: async () => (await watch.metrics.render()).text,
     index: (type: string) =>
-      tell(() =>
-        core.providers.listVersions(addressOf(type, "1.0.0").provider),
-      ),
+      tell(async () => {
+        const { provider } = addressOf(type, "1.0.0");
+        const answer = await core.providers.listVersions(provider);
+        return { ...answer, value: answer.value.versions };
+      }),
     version: (type: string, version: string) =>
-      tell(() => core.providers.listPackages(addressOf(type, version))),
+      tell(async () => {
+        const answer = await core.providers.findRelease(
+          addressOf(type, version),
+        );
+        const value = await core.providers.describePackages(answer.value);
+        return { ...answer, value };
+      }),
     archive: (type: string, version: string) =>
       tell(async () => {
         const address = addressOf(type, version);
         const { value } = await core.providers.findPackage(address, linux);
-        const archive = await core.providers.openArchive(address, value);
+        const archive = await core.providers.openArchive(value);
         try {
           const digest = sha256(await readAll(archive.read()));
           await archive.stored;

@@ -45,12 +45,11 @@ describe.runIf(disk !== undefined)("a key on a disk", () => {
     await prepareStorageDirectory(layout);
     const known = { hostname: "a.example" as Hostname, namespace: "known" };
     const ledger = new TrustLedger(new DiskRecords(layout));
-    await ledger.noteSeen(known, (seen) => ({ ...seen }));
+    await (await ledger.open(known)).noteSeen((seen) => ({ ...seen }));
     expect(spawnSync("mount", ["-o", "remount,ro", directory]).status).toBe(0);
     for (const namespace of ["known", "other", "third"]) {
-      const note = ledger.noteSeen({ ...known, namespace }, (seen) => ({
-        ...seen,
-      }));
+      const entry = await ledger.open({ ...known, namespace });
+      const note = entry.noteSeen((seen) => ({ ...seen }));
       const error: unknown = await note.catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(StoreFull);
       expect((error as Error).message).toMatch(

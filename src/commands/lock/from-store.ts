@@ -1,7 +1,6 @@
 import { formatArchiveHash } from "../../address/hash.ts";
 import {
   ensureArchive,
-  recallArchive,
   recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
@@ -16,9 +15,10 @@ export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
   const { providers } = mirror;
   return {
     listVersions: async (provider) =>
-      (await providers.listVersions(provider)).value,
+      (await providers.listVersions(provider)).value.versions,
     findRelease: async (address) => {
-      const { checksums, packages } = await providers.recallRelease(address);
+      const { release } = await providers.recallRelease(address);
+      const { checksums, packages } = release;
       return {
         archiveHashes: [...checksums.sha256ByFilename.values()].map(
           formatArchiveHash,
@@ -26,8 +26,7 @@ export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
         platforms: [...packages.values()].map(({ platform }) => platform),
         findPackageHash: async (platform) => {
           const found = await recallPackage(providers, address, platform);
-          const kept = await recallArchive(mirror, found);
-          return kept?.h1 ?? (await ensureArchive(mirror, address, found)).done;
+          return (await ensureArchive(mirror, found)).done;
         },
       };
     },

@@ -5,7 +5,8 @@ import {
   type Decisions,
   type NamespaceTrust,
 } from "../../mirror/trust/namespace-trust.ts";
-import type { Namespace, TrustLedger } from "../../mirror/trust/ledger.ts";
+import type { TrustLedger } from "../../mirror/trust/ledger.ts";
+import type { Namespace } from "../../mirror/trust/ledger-entry.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 

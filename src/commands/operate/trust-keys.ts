@@ -2,7 +2,7 @@ import { parseHostname } from "../../address/hostname.ts";
 import { parseProviderAddress } from "../../address/provider-address.ts";
 import { MalformedAddress } from "../../errors/index.ts";
 import { listSigned } from "../../mirror/releases/signed-releases.ts";
-import type { Namespace } from "../../mirror/trust/ledger.ts";
+import type { Namespace } from "../../mirror/trust/ledger-entry.ts";
 import { parseFingerprint } from "../../verification/openpgp/keys/signing-key.ts";
 import {
   expectNotRevoked,

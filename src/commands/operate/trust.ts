@@ -18,7 +18,8 @@ import {
   type NamespaceTrust,
   type ReleaseName,
 } from "../../mirror/trust/namespace-trust.ts";
-import type { Namespace, TrustLedger } from "../../mirror/trust/ledger.ts";
+import type { TrustLedger } from "../../mirror/trust/ledger.ts";
+import type { Namespace } from "../../mirror/trust/ledger-entry.ts";
 import { parseFingerprint } from "../../verification/openpgp/keys/signing-key.ts";
 import {
   expectNotRevoked,

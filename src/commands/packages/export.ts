@@ -7,7 +7,7 @@ import {
 import { writeBundle } from "../../mirror/bundles/export-bundle.ts";
 import { planBundle } from "../../mirror/bundles/export-plan.ts";
 import {
-  recallExported,
+  measureExported,
   type ExportedPackage,
   type ExportParts,
 } from "../../mirror/bundles/export-packages.ts";
@@ -107,15 +107,14 @@ async function gather(
 
 /** What is there, or in words why it is not; nothing for what need not be there. */
 async function describe(
-  { wanted, found, outcome, error }: PrefetchedPackage,
+  { wanted, admitted, outcome, error }: PrefetchedPackage,
   store: ExportParts,
 ): Promise<ExportedPackage | string | undefined> {
   if (outcome === "absent" || outcome === "interrupted") return undefined;
   const failed = (reason: string) => `${formatWanted(wanted)}: ${reason}`;
-  if (found === undefined) return failed(error?.message ?? "failed");
-  const { provider, version } = wanted;
+  if (admitted === undefined) return failed(error?.message ?? "failed");
   try {
-    return await recallExported(store, { provider, version }, found);
+    return await measureExported(store, admitted);
   } catch (reason) {
     if (!(reason instanceof ProvenderError)) throw reason;
     return failed(reason.message);

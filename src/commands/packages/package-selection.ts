@@ -51,7 +51,7 @@ export async function selectPackages(
   const wanted = new Map<string, WantedPackage>();
   const failed: ProvenderError[] = [...problems];
   const listVersions = async (provider: ProviderAddress) =>
-    (await mirror.listVersions(provider)).value;
+    (await mirror.listVersions(provider)).value.versions;
   await pLimit(listings).map(requests, async (request) => {
     try {
       const versions = await chooseVersions(request, listVersions);

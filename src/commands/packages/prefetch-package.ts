@@ -4,10 +4,10 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import { isAbsence, LockMismatch, ProvenderError } from "../../errors/index.ts";
 import {
   ensureArchive,
-  recallArchive,
   recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
+import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
 import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "../progress/progress.ts";
@@ -16,7 +16,7 @@ import type { Progress, ProgressItem } from "../progress/progress.ts";
 export interface PrefetchedPackage {
   readonly wanted: WantedPackage;
   readonly outcome: "stored" | "fetched" | "absent" | "failed" | "interrupted";
-  readonly found?: ReleasePackage;
+  readonly admitted?: AdmittedPackage;
   readonly size?: number | undefined;
   readonly h1?: string | undefined;
   readonly error?: Error;
@@ -72,21 +72,19 @@ async function fetchAndCompare(
   begin: (item: ProgressItem) => void,
 ): Promise<PrefetchedPackage> {
   signal.throwIfAborted();
-  const found = await recallPackage(mirror.providers, wanted, wanted.platform);
+  const { provider, version, platform } = wanted;
+  const address = { provider, version };
+  const admitted = await recallPackage(mirror.providers, address, platform);
+  const { found } = admitted;
   expectPossible(wanted, found);
   signal.throwIfAborted();
-  const kept = inspects ? undefined : await recallArchive(mirror, found);
-  if (kept !== undefined) {
-    expectLocked(wanted, found, kept.h1);
-    return { wanted, outcome: "stored", found, ...kept };
-  }
-  const archive = await ensureArchive(mirror, wanted, found);
+  const archive = await ensureArchive(mirror, admitted, { inspects });
   const isHere = archive.outcome === "hit";
   if (!isHere) begin(itemOf(formatWanted(wanted), archive));
   const h1 = await archive.done;
   expectLocked(wanted, found, h1);
   const outcome = isHere ? "stored" : "fetched";
-  return { wanted, outcome, found, size: archive.size, h1 };
+  return { wanted, outcome, admitted, size: archive.size, h1 };
 }
 
 /** A view of the archive that goes on changing. */

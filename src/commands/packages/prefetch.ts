@@ -114,13 +114,14 @@ function formatJson(
   interrupted: boolean,
 ): string {
   const packages = results
-    .map(({ wanted, outcome, found, size, h1, error }) => ({
+    .map(({ wanted, outcome, admitted, size, h1, error }) => ({
       provider: formatProviderAddress(wanted.provider),
       version: wanted.version,
       platform: formatPlatform(wanted.platform),
       outcome,
       asked: wanted.asked,
-      ...(found && { filename: found.filename, sha256: found.sha256 }),
+      filename: admitted?.found.filename,
+      sha256: admitted?.found.sha256,
       size,
       h1,
       ...(error && { error: describeError(error) }),

@@ -1,11 +1,7 @@
 import { ExportFailed, type ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { AdmittedPackage } from "../providers/admitted.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
-import type {
-  Release,
-  ReleaseAddress,
-  ReleasePackage,
-} from "../releases/release.ts";
 
 /** Where exports come from: the mirror for what may be had, the store for its bytes. */
 export interface ExportParts {
@@ -14,10 +10,7 @@ export interface ExportParts {
 }
 
 /** A package that clients may have and that is stored. */
-export interface ExportedPackage {
-  readonly address: ReleaseAddress;
-  readonly release: Release;
-  readonly found: ReleasePackage;
+export interface ExportedPackage extends AdmittedPackage {
   /** Bytes. */
   readonly size: number;
 }
@@ -28,15 +21,14 @@ export interface FailedExport {
   readonly error: ProvenderError;
 }
 
-/** What is known of a package whose archive was just seen in the store. */
-export async function recallExported(
-  { providers, blobs }: ExportParts,
-  address: ReleaseAddress,
-  found: ReleasePackage,
+/** Of a package whose archive was just seen in the store. Throws ExportFailed. */
+export async function measureExported(
+  { blobs }: ExportParts,
+  admitted: AdmittedPackage,
 ): Promise<ExportedPackage> {
-  const release = await providers.recallRelease(address);
-  const size = await blobs.size(found.sha256);
+  const { sha256, filename } = admitted.found;
+  const size = await blobs.size(sha256);
   if (size === undefined)
-    throw new ExportFailed(found.filename, "it left the store meanwhile");
-  return { address, release, found, size };
+    throw new ExportFailed(filename, "it left the store meanwhile");
+  return { ...admitted, size };
 }

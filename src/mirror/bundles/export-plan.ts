@@ -36,7 +36,9 @@ export function planBundle(
     ]),
   );
   const releases = [
-    ...Map.groupBy(packages, ({ address }) => formatRelease(address)).values(),
+    ...Map.groupBy(packages, ({ request }) =>
+      formatRelease(request.address),
+    ).values(),
   ].map((group) => planRelease(group, listed));
   const carried = releases.filter((release) => release.carriesProof);
   const proofs = carried.map(({ proof: { sha256, bytes } }) => ({
@@ -58,7 +60,8 @@ function planRelease(
   group: readonly ExportedPackage[],
   listed: ReadonlySet<Sha256>,
 ) {
-  const [{ address, release }] = group as [ExportedPackage];
+  const [{ request, release }] = group as [ExportedPackage];
+  const { address } = request;
   const proof = makeProof(release.proof);
   const carried = group
     .map(({ found: { sha256 }, size }) => ({ sha256: sha256, size }))

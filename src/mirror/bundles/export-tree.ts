@@ -42,8 +42,8 @@ export async function writeTree(
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
   const failed: FailedExport[] = [];
-  const providers = Map.groupBy(packages, ({ address }) =>
-    formatProviderAddress(address.provider),
+  const providers = Map.groupBy(packages, ({ request }) =>
+    formatProviderAddress(request.provider),
   );
   for (const [subject, group] of providers)
     try {
@@ -63,9 +63,12 @@ async function writeProvider(
 ): Promise<void> {
   const [first] = packages;
   if (first === undefined) return;
-  const { hostname, namespace, type } = first.address.provider;
+  const { hostname, namespace, type } = first.request.provider;
   const folder = await makeFolders(directory, [hostname, namespace, type]);
-  const releases = Map.groupBy(packages, ({ address }) => address.version);
+  const releases = Map.groupBy(
+    packages,
+    ({ request }) => request.address.version,
+  );
   for (const one of packages) {
     signal.throwIfAborted();
     await placeArchive(folder, parts, one);
@@ -114,11 +117,13 @@ async function describe(
 ): Promise<readonly MirroredPackage[]> {
   const [first] = group;
   if (first === undefined) return [];
-  const { value } = await providers.listPackages(first.address);
+  const described = await providers.describePackages(first);
   const names = new Set(
     group.map(({ found }) => formatPlatform(found.platform)),
   );
-  return value.filter(({ platform }) => names.has(formatPlatform(platform)));
+  return described.filter(({ platform }) =>
+    names.has(formatPlatform(platform)),
+  );
 }
 
 async function joinVersion(

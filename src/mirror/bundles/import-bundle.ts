@@ -9,8 +9,10 @@ import type { BundleFile } from "./bundle-file.ts";
 import {
   admitBundledAge,
   judgeRelease,
+  judgeStored,
   type JudgedRelease,
   type JudgingParts,
+  type StoredRelease,
 } from "./import-judgement.ts";
 import { noteFirstKeys } from "./import-trust.ts";
 import { refuseForRoom, type Reserve } from "../cache/download-steps.ts";
@@ -21,13 +23,15 @@ import {
   reconcile,
   type Continuity,
 } from "../releases/continuity.ts";
-import type { ReleaseRecords } from "../releases/records.ts";
-import type { ReleaseHistory } from "../trust/release-history.ts";
+import type { Notebook } from "../trust/notebook.ts";
+import { standingOf, type ReleaseHistory } from "../trust/release-history.ts";
+import type { ReleaseRequest } from "../trust/request.ts";
 import { type Release, type ReleaseAddress } from "../releases/release.ts";
 
 export interface ImportParts extends JudgingParts {
   readonly retention: { readonly reserve: Reserve };
   readonly history: ReleaseHistory;
+  readonly notebook: Notebook;
   readonly hashes: PackageHashes;
 }
 
@@ -68,9 +72,9 @@ export async function* importBundle(
   const held = holdPresent(parts, judged);
   try {
     await expectRoom(parts, bundle, judged);
-    await noteFirstKeys(parts.admission.parts, judged);
+    await noteFirstKeys(parts.notebook, judged);
     for (const release of judged)
-      yield await orRefused(release.address, () =>
+      yield await orRefused(release.request.address, () =>
         importRelease(parts, bundle, release, signal),
       );
   } finally {
@@ -142,10 +146,15 @@ async function importRelease(
   judged: JudgedRelease,
   signal: AbortSignal,
 ): Promise<ImportedRelease> {
-  const { address, release, packages, list } = judged;
-  await continueKnown(parts, judged);
-  await parts.admission.admitKey(address, release, list);
-  admitBundledAge(parts.admission, address, release, list);
+  const { request, release, packages, list } = judged;
+  const { address, entry } = request;
+  const { admission, releases, history, notebook } = parts;
+  // Those before it may have taken long.
+  await entry.renew();
+  const before = await judgeStored(releases, address, judged.stored);
+  await continueKnown(parts, judged, before);
+  await admission.admitKey(request, release, list);
+  admitBundledAge(admission, request, release, list);
   const added: Sha256[] = [];
   for (const { sha256 } of packages) {
     signal.throwIfAborted();
@@ -157,61 +166,61 @@ async function importRelease(
   }
   const imported = { address, added, present: packages.length - added.length };
   // A daemon may have learnt of the release meanwhile.
-  const { known, continuity } = await continueKnown(parts, judged);
+  const stored = await judgeStored(releases, address, before);
+  const continuity = await continueKnown(parts, judged, stored);
+  const { known } = stored;
   if (known !== undefined && isSame(known, continuity)) return imported;
   const reported = known?.reported ?? continuity.release.reported;
   const value = { ...continuity.release, reported };
-  const kept = { value, confirmedAt: parts.admission.parts.clock.now() };
-  const first = known ?? (await parts.releases.claim(address, kept));
+  const kept = { value, confirmedAt: notebook.clock.now() };
+  const first = known ?? (await releases.claim(address, kept));
   if (first !== known) return importRelease(parts, bundle, judged, signal);
-  await parts.history.note(address, known, continuity);
-  await parts.releases.write(address, kept, known);
+  await history.note(request, known, continuity);
+  await releases.write(address, kept, known);
   return imported;
 }
 
 /** First seen wins; throws ReleaseConflict, which is written down by then. */
 async function continueKnown(
-  { catalog, releases, history }: ImportParts,
-  { address, release, packages }: JudgedRelease,
-): Promise<{
-  readonly known: Release | undefined;
-  readonly continuity: Continuity;
-}> {
-  const known = (await releases.read(address))?.value;
+  { history, releases }: Pick<ImportParts, "history" | "releases">,
+  { request, release, packages }: JudgedRelease,
+  { known }: StoredRelease,
+): Promise<Continuity> {
+  const { address, origin, entry } = request;
   if (known === undefined) {
-    await expectFirst(releases, history, address, release);
-    return { known, continuity: { release, change: { kind: "none" } } };
+    await expectFirst({ history, releases }, request, release);
+    return { release, change: { kind: "none" } };
   }
-  const { judge, clock } = catalog.originOf(address.provider);
+  const { judge, clock } = origin;
   // The carried keys are not what the registry publishes now: they can undo and restore nothing.
   const continuity = await reconcile(address, known, { release }, undefined, {
     judge,
     now: clock.now(),
-    standing: await history.recall(address),
+    standing: standingOf(entry.trust, address),
   });
   const isConflict = continuity.change.kind === "replaced";
   const names = [...continuity.release.packages.values()];
   const digests = new Set(names.map(({ sha256 }) => sha256));
-  if (isConflict) await history.note(address, known, continuity);
+  if (isConflict) await history.note(request, known, continuity);
   if (isConflict || packages.some(({ sha256 }) => !digests.has(sha256)))
     throw new ReleaseConflict(address, documentDigest(release));
-  return { known, continuity };
+  return continuity;
 }
 
 /** What was seen first of a release whose proof was dropped counts, too. Throws ReleaseConflict. */
 async function expectFirst(
-  releases: ReleaseRecords,
-  history: ReleaseHistory,
-  address: ReleaseAddress,
+  { history, releases }: Pick<ImportParts, "history" | "releases">,
+  request: ReleaseRequest,
   release: Release,
 ): Promise<void> {
+  const { address, entry } = request;
   const offered = documentDigest(release);
   const first = await releases.readFirstDigests(address);
   if (findContradiction(first, release) === undefined) return;
-  if ((await history.recall(address)).isApproved(offered)) return;
+  if (standingOf(entry.trust, address).isApproved(offered)) return;
   const fingerprint = release.checksums.signedBy;
   const change = { kind: "replaced", offered, fingerprint } as const;
-  await history.note(address, release, { release, change });
+  await history.note(request, release, { release, change });
   throw new ReleaseConflict(address, offered);
 }
 

@@ -9,7 +9,9 @@ import {
 import { formatArchiveName } from "../../address/archive-name.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { KeyVerdict } from "../../verification/trust-policy.ts";
+import { decideReleaseKey } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
+import type { ReleaseRequest } from "../trust/request.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import type { BundledRelease } from "./manifest.ts";
 import { parseProof } from "./proof.ts";
@@ -36,10 +38,18 @@ export interface JudgingParts {
   readonly blobs: BlobStore;
 }
 
+/** What is stored of a release, as it was judged when its record had this stamp. */
+export interface StoredRelease {
+  readonly known: Release | undefined;
+  readonly stamp: string | undefined;
+}
+
 /** A release that the local configuration, policy and trust accept as it is in the bundle. */
 export interface JudgedRelease {
-  readonly address: ReleaseAddress;
+  readonly request: ReleaseRequest;
   readonly release: Release;
+  /** What was stored of it before. */
+  readonly stored: StoredRelease;
   /** What to import of it; each is carried or stored. */
   readonly packages: readonly ReleasePackage[];
   readonly list: VersionList | undefined;
@@ -59,31 +69,45 @@ export async function judgeRelease(
 ): Promise<JudgedRelease> {
   const { catalog, admission } = parts;
   const { address } = entry;
-  catalog.originOf(address.provider);
-  admission.admitVersion(address);
-  const release = await believe(parts, bundle, entry);
+  const { rules } = admission;
+  const origin = catalog.originOf(address.provider);
+  const request = await admission.openVersion(address, { origin, rules });
+  const stored = await judgeStored(parts.releases, address, undefined);
+  const release = await believe(request, bundle, entry, stored);
   const packages = [...entry.archives].map(([name, sha256]) =>
     findSigned(address, release, name, sha256),
   );
   await expectAtHand(parts, bundle, packages);
   const list = await catalog.peekVersions(address.provider);
-  const because = await decideKey(admission, address, release, list);
-  admitBundledAge(admission, address, release, list);
-  return { address, release, packages, list, because };
+  const because = await decideKey(admission, request, release, list);
+  admitBundledAge(admission, request, release, list);
+  return { request, release, stored, packages, list, because };
+}
+
+/** Judges what is stored; not again while its record stays as it was. */
+export async function judgeStored(
+  releases: ReleaseRecords,
+  address: ReleaseAddress,
+  before: StoredRelease | undefined,
+): Promise<StoredRelease> {
+  // First, so that what is written meanwhile is looked at next time.
+  const stamp = await releases.stamp(address);
+  if (before !== undefined && before.stamp === stamp) return before;
+  return { known: (await releases.read(address))?.value, stamp };
 }
 
 /** From the carried proof; what was left out has to be known. */
 async function believe(
-  { catalog, releases }: JudgingParts,
+  { origin }: ReleaseRequest,
   bundle: BundleFile,
   { address, proof, platforms }: BundledRelease,
+  { known }: StoredRelease,
 ): Promise<Release> {
-  const known = (await releases.read(address))?.value;
   if (!bundle.carries(proof)) {
     if (known === undefined) throw new BundleIncomplete(formatRelease(address));
     return known;
   }
-  const { policy, judge, clock } = catalog.originOf(address.provider);
+  const { policy, judge, clock } = origin;
   const evidence = readEvidence(address, await bundle.readProof(proof));
   const now = clock.now();
   const prepared = prepareProof(address, evidence, policy, judge.library, now);
@@ -153,23 +177,22 @@ async function expectAtHand(
 /** The bundle stands for the list that its sender had, so the signature dates what the list here does not have. Throws TooYoung. */
 export function admitBundledAge(
   admission: Admission,
-  address: ReleaseAddress,
+  request: ReleaseRequest,
   release: Release,
   list: VersionList | undefined,
 ): void {
-  const { version } = address;
-  const present = new Set([version]);
-  admission.admitAge(address, release, limitVersions(list, present));
+  const present = new Set([request.address.version]);
+  admission.admitAge(request, release, limitVersions(list, present));
 }
 
 async function decideKey(
   admission: Admission,
-  address: ReleaseAddress,
+  request: ReleaseRequest,
   release: Release,
   list: VersionList | undefined,
 ): Promise<JudgedRelease["because"]> {
-  const trust = await admission.parts.ledger.read(address.provider);
-  const verdict = admission.decideKeyOf(address, release, list, trust);
+  const { rules, address, entry } = request;
+  const verdict = decideReleaseKey(rules, address, release, list, entry.trust);
   if (verdict.accepted) return verdict.because;
-  return admission.refuseKey(address, release, verdict.because, trust);
+  return admission.refuseKey(request, release, verdict.because);
 }

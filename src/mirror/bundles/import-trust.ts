@@ -1,14 +1,12 @@
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { orderTeachers } from "../providers/key-lesson.ts";
-import type { AdmissionParts } from "../trust/admission.ts";
 import {
   isUnmet,
   type NamespaceTrust,
   type Seen,
 } from "../trust/namespace-trust.ts";
+import type { Notebook } from "../trust/notebook.ts";
+import type { ProviderRequest } from "../trust/request.ts";
 import type { JudgedRelease } from "./import-judgement.ts";
 
 type NotedKey = Seen["keys"][number];
@@ -21,36 +19,36 @@ type NotedKey = Seen["keys"][number];
  * ends half way goes on later as it began.
  */
 export async function noteFirstKeys(
-  parts: AdmissionParts,
+  notebook: Notebook,
   judged: readonly JudgedRelease[],
 ): Promise<void> {
   const first = judged.filter(({ because }) => because === "first-key");
   const namespaces = Map.groupBy(
     first,
-    ({ address: { provider } }) => `${provider.hostname}/${provider.namespace}`,
+    ({ request: { provider } }) => `${provider.hostname}/${provider.namespace}`,
   );
   for (const [namespace, releases] of namespaces) {
     const [one] = releases;
     if (one !== undefined)
-      await noteKeys(parts, namespace, one.address.provider, releases);
+      await noteKeys(notebook, namespace, one.request, releases);
   }
 }
 
 async function noteKeys(
-  { ledger, audit, clock }: AdmissionParts,
+  { audit, clock }: Notebook,
   namespace: string,
-  provider: ProviderAddress,
+  { provider, entry }: ProviderRequest,
   releases: readonly JudgedRelease[],
 ): Promise<void> {
   const since = clock.now().toISOString();
-  const { decisions } = await ledger.read(provider);
+  const { decisions } = await entry.renew();
   const teachers = findTeachers(releases);
   const learn = (seen: Seen) =>
     learnKeys({ seen, decisions }, teachers, releases, since);
-  const before = await ledger.noteSeen(provider, (seen) => {
+  const before = await entry.noteSeen((seen) => {
     const known = new Set(seen.lessons.map(({ type }) => type));
     const lessons = teachers
-      .filter(({ address }) => !known.has(address.provider.type))
+      .filter(({ request }) => !known.has(request.provider.type))
       .map((teacher) => lessonOf(teacher, since));
     return {
       ...seen,
@@ -77,15 +75,17 @@ async function noteKeys(
 function findTeachers(
   releases: readonly JudgedRelease[],
 ): readonly JudgedRelease[] {
-  const byType = Map.groupBy(releases, ({ address }) => address.provider.type);
+  const byType = Map.groupBy(releases, ({ request }) => request.provider.type);
   return [...byType.values()].flatMap((group) => {
-    const [newest] = orderTeachers(group.map(({ address }) => address.version));
-    return group.filter(({ address }) => address.version === newest);
+    const [newest] = orderTeachers(
+      group.map(({ request }) => request.address.version),
+    );
+    return group.filter(({ request }) => request.address.version === newest);
   });
 }
 
 function lessonOf(
-  { address, release }: JudgedRelease,
+  { request: { address }, release }: JudgedRelease,
   since: string,
 ): Seen["lessons"][number] {
   const { type } = address.provider;
@@ -107,7 +107,8 @@ function learnKeys(
   const scope = isShared ? "namespace" : "provider";
   const keys = new Map<string, NotedKey>();
   const note = (scope: NotedKey["scope"], from: readonly JudgedRelease[]) => {
-    for (const { address, release } of from) {
+    for (const { request, release } of from) {
+      const { address } = request;
       const { signedBy: fingerprint } = release.checksums;
       const { type } = address.provider;
       const name = `${fingerprint} ${type}`;

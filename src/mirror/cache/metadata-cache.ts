@@ -32,10 +32,7 @@ export interface MetadataRecords<K, V> {
 }
 
 /** Asks the origin; gets what is known already. */
-export type FetchValue<V> = (
-  known: V | undefined,
-  signal: AbortSignal,
-) => Promise<V>;
+type FetchValue<V> = (known: V | undefined, signal: AbortSignal) => Promise<V>;
 
 /** Milliseconds each, but for `waiters`. */
 interface MetadataLimits {

@@ -1,18 +1,13 @@
-import {
-  listUnnamed,
-  type Release,
-  type ReleaseAddress,
-} from "../releases/release.ts";
+import { listUnnamed, type Release } from "../releases/release.ts";
+import type { AdmittedRelease } from "./admitted.ts";
 import {
   describePackage,
   type DescriptionParts,
   type MirroredPackage,
 } from "./package-description.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
 
-type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms"> & {
-  readonly catalog: Pick<ProviderCatalog, "originOf">;
-};
+type Describable = Pick<AdmittedRelease, "request" | "release">;
+type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
 
 interface Described {
   readonly packages: Promise<readonly MirroredPackage[]>;
@@ -33,27 +28,25 @@ export class DescribedPackages {
     this.#parts = parts;
   }
 
-  of(
-    address: ReleaseAddress,
-    release: Release,
-  ): Promise<readonly MirroredPackage[]> {
+  of(admitted: Describable): Promise<readonly MirroredPackage[]> {
+    const { release } = admitted;
     const at = performance.now();
     const { revision } = this.#parts.hashes;
     const kept = this.#kept.get(release);
     if (kept?.revision === revision && at - kept.at < keptFor)
       return kept.packages;
-    const packages = this.#describeAll(address, release);
+    const packages = this.#describeAll(admitted);
     this.#kept.set(release, { packages, revision, at });
     packages.catch(() => this.#kept.delete(release));
     return packages;
   }
 
-  async #describeAll(
-    address: ReleaseAddress,
-    release: Release,
-  ): Promise<readonly MirroredPackage[]> {
-    const { hashes, alarms, catalog } = this.#parts;
-    const { reportedHashes } = catalog.originOf(address.provider);
+  async #describeAll({
+    request: { address, origin },
+    release,
+  }: Describable): Promise<readonly MirroredPackage[]> {
+    const { hashes, alarms } = this.#parts;
+    const { reportedHashes } = origin;
     const parts = { hashes, alarms, reportedHashes };
     const described = await Promise.all(
       [...release.packages].map(([name, found]) =>

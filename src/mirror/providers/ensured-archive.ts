@@ -3,7 +3,8 @@ import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Outcome } from "../cache/answer.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
-import type { ReleaseAddress, ReleasePackage } from "../releases/release.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import type { AdmittedPackage } from "./admitted.ts";
 
 /** An archive that is stored or on its way into the store. */
 interface EnsuredArchive {
@@ -24,46 +25,33 @@ export interface ArchiveEnsurer {
   readonly hashes: PackageHashes;
 }
 
-/** The digest that was signed for a package of a release; nothing is asked of the origin for what is known. Throws NotFound. */
+/** A package that clients may have; nothing is asked of the origin for what is known. Throws NotFound. */
 export async function recallPackage(
   providers: ProviderMirror,
   address: ReleaseAddress,
   platform: Platform,
-): Promise<ReleasePackage> {
-  const name = formatPlatform(platform);
-  const known = await providers.recallRelease(address);
+): Promise<AdmittedPackage> {
+  const { request, release } = await providers.recallRelease(address);
+  const found = release.packages.get(formatPlatform(platform));
+  if (found !== undefined) return { request, release, found };
   // Platforms may have been added to a release since.
-  return (
-    known.packages.get(name) ??
-    (await providers.findPackage(address, platform)).value
-  );
+  return (await providers.findPackage(address, platform)).value;
 }
 
-/** Of an archive that is stored and was hashed before; it is not read again. */
-interface KeptArchive {
-  readonly h1: PackageHash;
-  /** Bytes. */
-  readonly size: number;
-}
-
-/** What is known without reading an archive; undefined when it is not stored or has no h1. */
-export async function recallArchive(
-  { providers, hashes }: ArchiveEnsurer,
-  found: ReleasePackage,
-): Promise<KeptArchive | undefined> {
-  const size = await providers.findSize(found);
-  const h1 = size === undefined ? undefined : await hashes.find(found.sha256);
-  return size === undefined || h1 === undefined ? undefined : { h1, size };
-}
-
-/** Opens or fetches an archive, and keeps its h1 too. Throws what openArchive throws. */
+/**
+ * Opens or fetches an archive, and keeps its h1 too. One that is stored and was
+ * hashed before is not read again, unless `inspects`. Throws what openArchive throws.
+ */
 export async function ensureArchive(
-  { providers, hashes }: ArchiveEnsurer,
-  address: ReleaseAddress,
-  found: ReleasePackage,
+  mirror: ArchiveEnsurer,
+  wanted: AdmittedPackage,
+  { inspects = false }: { readonly inspects?: boolean } = {},
 ): Promise<EnsuredArchive> {
-  const archive = await providers.openArchive(address, found);
-  const { filename, sha256 } = found;
+  const { providers, hashes } = mirror;
+  const kept = inspects ? undefined : await findKept(mirror, wanted);
+  if (kept !== undefined) return kept;
+  const archive = await providers.openArchive(wanted);
+  const { filename, sha256 } = wanted.found;
   const done = (async () => {
     try {
       await archive.stored;
@@ -86,4 +74,17 @@ export async function ensureArchive(
     },
     done,
   };
+}
+
+/** What is known without reading an archive; undefined when it is not stored or has no h1. */
+async function findKept(
+  { providers, hashes }: ArchiveEnsurer,
+  { found }: AdmittedPackage,
+): Promise<EnsuredArchive | undefined> {
+  const size = await providers.findSize(found);
+  const h1 = size === undefined ? undefined : await hashes.find(found.sha256);
+  if (size === undefined || h1 === undefined) return undefined;
+  const { filename, sha256 } = found;
+  const done = Promise.resolve(h1);
+  return { filename, sha256, outcome: "hit", size, received: size, done };
 }

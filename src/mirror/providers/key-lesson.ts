@@ -1,8 +1,5 @@
 import { LRUCache } from "lru-cache";
-import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { isPrerelease } from "../../address/version-constraint.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
@@ -18,11 +15,14 @@ import {
   StoreFull,
   TooBusy,
 } from "../../errors/index.ts";
-import type { Admission, AdmissionRules } from "../trust/admission.ts";
-import type { NamespaceTrust } from "../trust/namespace-trust.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
-import type { Release, ReleaseAddress } from "../releases/release.ts";
 import { firstContactOf, type VersionList } from "../releases/version-list.ts";
+import { takesKeys, type AdmissionRules } from "../trust/admission-rules.ts";
+import { findLesson, type NamespaceTrust } from "../trust/namespace-trust.ts";
+import {
+  requestVersion,
+  type ProviderRequest,
+  type ReleaseRequest,
+} from "../trust/request.ts";
 
 /** How many versions are tried until one's key is learnt. */
 const teachers = 3;
@@ -34,15 +34,12 @@ const pauseAfterRefusals = 60_000;
 /** Clients may ask for any provider, so memory is bounded. */
 const providersInMemory = 1_000;
 
-interface LessonParts {
-  readonly catalog: ProviderCatalog;
-  readonly admission: Admission;
-  readonly offline: boolean;
-}
+/** Why first contact could not teach the provider's key now; undefined when it did, or every release was refused. */
+export type LessonFailure = ProvenderError | undefined;
 
-/** What a lesson that taught nothing came to; undefined when every release was refused. */
+/** What a lesson that taught nothing came to. */
 interface Untaught {
-  readonly failure: ProvenderError | undefined;
+  readonly failure: LessonFailure;
   /** Of `performance.now()`; sooner when rules or decisions change. */
   readonly until: number;
   readonly rules: AdmissionRules;
@@ -50,108 +47,86 @@ interface Untaught {
   readonly trust: WeakRef<NamespaceTrust>;
 }
 
-/**
- * First contact with a provider teaches its key: that of the newest release which
- * its first list had, documents only, whatever was asked for. Later releases are
- * held against it.
- */
+/** Lessons under way, one a provider however many ask, and those that are not to be tried again yet. */
 export class KeyLessons {
-  readonly #parts: LessonParts;
-  readonly #running = new SingleFlight<string, ProvenderError | undefined>();
+  readonly #running = new SingleFlight<string, LessonFailure>();
   readonly #untaught = new LRUCache<string, Untaught>({
     max: providersInMemory,
   });
 
-  constructor(parts: LessonParts) {
-    this.#parts = parts;
-  }
-
-  /** Resolves when the lesson was made, or nothing can teach it; with the failure that keeps it from being made now. Never rejects. */
-  async learn(
-    provider: ProviderAddress,
-    findList: () => Promise<VersionList | undefined>,
-  ): Promise<ProvenderError | undefined> {
-    const { admission, catalog } = this.#parts;
-    const { policy } = catalog.originOf(provider);
-    if (policy.signatures === "off" || !admission.takesKeys(provider))
-      return undefined;
-    if (await admission.isTaught(provider)) return undefined;
+  /** The lesson under way, or what the last one came to; undefined when one is to be made. */
+  find({
+    provider,
+    rules,
+    entry,
+  }: ProviderRequest): Promise<LessonFailure> | undefined {
     const name = formatProviderAddress(provider);
-    const lesson = this.#running.run(name, () =>
-      this.#learnOnce(name, provider, findList),
-    );
-    return inTime(
-      lesson,
-      patience,
-      () => new OriginTimedOut(name, "its newest release"),
-    );
-  }
-
-  async #learnOnce(
-    name: string,
-    provider: ProviderAddress,
-    findList: () => Promise<VersionList | undefined>,
-  ): Promise<ProvenderError | undefined> {
-    const { rules, parts } = this.#parts.admission;
-    const trust = await parts.ledger.read(provider);
+    const running = this.#running.join(name);
+    if (running !== undefined) return inPatience(name, running);
     const known = this.#untaught.get(name);
     const isKnown =
       known?.rules === rules &&
-      known.trust.deref() === trust &&
+      known.trust.deref() === entry.trust &&
       performance.now() < known.until;
-    if (isKnown) return known.failure;
-    const failure = await this.#teach(provider, findList).catch(asFailure);
-    if (failure === "taught") return undefined;
+    return isKnown ? Promise.resolve(known.failure) : undefined;
+  }
+
+  /** Has others wait for a lesson that was begun; `teaching` resolves with whether it taught something. */
+  track(
+    { provider, rules, entry }: ProviderRequest,
+    teaching: Promise<boolean>,
+  ): Promise<LessonFailure> {
+    const name = formatProviderAddress(provider);
+    const trust = new WeakRef(entry.trust);
+    const lesson = this.#running.run(name, () =>
+      this.#end(name, { rules, trust }, teaching),
+    );
+    return inPatience(name, lesson);
+  }
+
+  async #end(
+    name: string,
+    under: Pick<Untaught, "rules" | "trust">,
+    teaching: Promise<boolean>,
+  ): Promise<LessonFailure> {
+    const result = await teaching.catch(asFailure);
+    if (result === true) return undefined;
+    const failure = result === false ? undefined : result;
     const pause = failure ? pauseAfterFailure : pauseAfterRefusals;
     const until = performance.now() + pause;
-    this.#untaught.set(name, {
-      failure,
-      until,
-      rules,
-      trust: new WeakRef(trust),
-    });
+    this.#untaught.set(name, { ...under, failure, until });
     return failure;
   }
+}
 
-  async #teach(
-    provider: ProviderAddress,
-    findList: () => Promise<VersionList | undefined>,
-  ): Promise<"taught" | undefined> {
-    const list = await findList();
-    if (list === undefined) return undefined;
-    for (const version of this.#listTeachers(provider, list)) {
-      const address = { provider, version };
-      try {
-        const release = await this.#find(address);
-        if (release === undefined) return undefined;
-        if (await this.#parts.admission.teach(address, release, list))
-          return "taught";
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-      }
-    }
-    return undefined;
-  }
+/** True until first contact with the provider has taught who signs it, where any key could be acceptable. */
+export function needsLesson({
+  provider,
+  origin,
+  rules,
+  entry,
+}: ProviderRequest): boolean {
+  return (
+    origin.policy.signatures !== "off" &&
+    takesKeys(rules, provider) &&
+    findLesson(entry.trust, provider.type) === undefined
+  );
+}
 
-  /** Of the first list, as far as the rules allow them. */
-  #listTeachers(
-    provider: ProviderAddress,
-    list: VersionList,
-  ): readonly Version[] {
-    const first = [...list.versions.keys()].filter(
-      (version) => firstContactOf(list, version) !== undefined,
-    );
-    return orderTeachers(first)
-      .filter((version) => this.#parts.admission.allows({ provider, version }))
-      .slice(0, teachers);
-  }
-
-  /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
-  async #find(address: ReleaseAddress): Promise<Release | undefined> {
-    const { catalog, offline } = this.#parts;
-    const known = await catalog.peekRelease(address);
-    if (known !== undefined || offline) return known;
-    return (await catalog.findRelease(address)).value;
+/** The releases of the first list that may teach, as far as the rules allow them, in the order in which they are asked. */
+export function* listTeachers(
+  request: ProviderRequest,
+  list: VersionList,
+): Generator<ReleaseRequest> {
+  const first = [...list.versions.keys()].filter(
+    (version) => firstContactOf(list, version) !== undefined,
+  );
+  let left = teachers;
+  for (const version of orderTeachers(first)) {
+    const one = requestVersion(request, version);
+    if (one === undefined) continue;
+    yield one;
+    if (--left === 0) return;
   }
 }
 
@@ -166,11 +141,22 @@ export function orderTeachers(
   ];
 }
 
+function inPatience(
+  name: string,
+  lesson: Promise<LessonFailure>,
+): Promise<LessonFailure> {
+  return inTime(
+    lesson,
+    patience,
+    () => new OriginTimedOut(name, "its newest release"),
+  );
+}
+
 /** Statuses of documents that a release does not have. */
 const gone: ReadonlySet<number> = new Set([404, 410]);
 
-/** Of a release as such: the next one may teach. Such is also an answer that no repetition makes usable. */
-function isRefusal(error: unknown): boolean {
+/** True for the refusal of a release as such: the next one may teach. Such is also an answer that no repetition makes usable. */
+export function isTeachersRefusal(error: unknown): boolean {
   if (error instanceof OriginAnswerUnusable)
     return !(error instanceof OriginAnswerCut);
   if (error instanceof OriginStatus) return gone.has(error.status);

@@ -2,16 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { KeyedLimit } from "../../origin/http/keyed-limit.ts";
-import {
-  ensureArchive,
-  recallArchive,
-  type ArchiveEnsurer,
-} from "./ensured-archive.ts";
-import type {
-  Release,
-  ReleaseAddress,
-  ReleasePackage,
-} from "../releases/release.ts";
+import type { AdmittedPackage, AdmittedRelease } from "./admitted.ts";
+import { ensureArchive, type ArchiveEnsurer } from "./ensured-archive.ts";
 
 /** Clients that wait come first, so few are fetched at once. */
 const atOnce = 3;
@@ -37,15 +29,17 @@ export class PlatformArchives {
   }
 
   /** Returns at once. What cannot be had is tried again when the version is asked for again. */
-  want(address: ReleaseAddress, release: Release): void {
+  want({ request, release }: AdmittedRelease): void {
     for (const name of this.#names) {
       const found = release.packages.get(name);
       if (found === undefined || this.#known.has(found.sha256)) continue;
       if (this.#turn.pendingCount >= mostWaiting) return;
       this.#known.set(found.sha256, true);
-      const { hostname, namespace } = address.provider;
+      const { hostname, namespace } = request.provider;
       void this.#turn
-        .run(`${hostname}/${namespace}`, () => this.#ensure(address, found))
+        .run(`${hostname}/${namespace}`, () =>
+          this.#ensure({ request, release, found }),
+        )
         .catch(() => this.#known.delete(found.sha256));
     }
   }
@@ -55,9 +49,8 @@ export class PlatformArchives {
     return Promise.resolve();
   }
 
-  async #ensure(address: ReleaseAddress, found: ReleasePackage): Promise<void> {
-    if ((await recallArchive(this.#ensurer, found)) !== undefined) return;
-    const archive = await ensureArchive(this.#ensurer, address, found);
+  async #ensure(wanted: AdmittedPackage): Promise<void> {
+    const archive = await ensureArchive(this.#ensurer, wanted);
     await archive.done;
   }
 }

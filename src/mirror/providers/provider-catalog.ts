@@ -15,15 +15,26 @@ import {
   RecordUnreadable,
 } from "../../errors/index.ts";
 import type { Answer } from "../cache/answer.ts";
-import type { FetchValue, MetadataCache } from "../cache/metadata-cache.ts";
-import type { ReleaseHistory } from "../trust/release-history.ts";
+import type { MetadataCache } from "../cache/metadata-cache.ts";
+import {
+  awaitsReplacement,
+  standingOf,
+  type ReleaseHistory,
+} from "../trust/release-history.ts";
+import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 import {
   documentDigest,
   findContradiction,
   type Continuity,
   type Standing,
 } from "../releases/continuity.ts";
-import { fetchRelease, type ReleaseOrigin } from "../releases/fetch.ts";
+import {
+  asOffer,
+  believeOffer,
+  confirmRelease,
+  continueRelease,
+  type ReleaseOrigin,
+} from "../releases/fetch.ts";
 import {
   formatRelease,
   type Release,
@@ -79,79 +90,40 @@ export class ProviderCatalog {
 
   /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws NetworkMirrorUnsigned. */
   async listVersions(
-    provider: ProviderAddress,
+    { provider, origin }: ProviderRequest,
     maxAge = Infinity,
   ): Promise<Answer<VersionList>> {
-    const origin = this.originOf(provider);
     expectSignatures(origin, formatProviderAddress(provider));
-    const ask: FetchValue<VersionList> = async (known, signal) => {
-      const answer = await origin.registry
-        .listVersions(provider, signal)
-        .catch((error: unknown) => emptyIfGone(known, error));
-      const list = mergeVersions(known, answer, origin.clock.now());
-      this.#noteVanished(provider, known, list);
-      return list;
-    };
-    return this.#parts.versions.get(provider, ask, { maxAge });
+    return this.#parts.versions.get(
+      provider,
+      (known, signal) => this.#askVersions(provider, origin, known, signal),
+      { maxAge },
+    );
   }
 
   /** A verified release, from memory, its record or the origin; `anew`: not without the origin. */
   async findRelease(
-    address: ReleaseAddress,
+    request: ReleaseRequest,
     { anew = false }: { readonly anew?: boolean } = {},
   ): Promise<Answer<Release>> {
-    const { history, releases } = this.#parts;
-    const origin = this.originOf(address.provider);
-    const askNow = anew || (await history.awaitsReplacement(address));
-    const ask: FetchValue<Release> = async (known, signal) => {
-      const offered = await this.#offeredPlatforms(address);
-      const standing = await history.recall(address);
-      const continuity = await fetchRelease(
-        origin,
-        address,
-        offered,
-        known,
-        standing,
-        signal,
-      ).catch((error: unknown) => keepIfGone(known, error));
-      if (known === undefined) {
-        await this.#expectFirst(address, continuity, standing);
-        const first = await this.#parts.claim(address, continuity.release);
-        if (first !== undefined) return ask(first, signal);
-      }
-      await history.note(address, known, continuity);
-      if (continuity.fallen !== undefined) throw continuity.fallen;
-      return continuity.release;
-    };
-    return releases.get(address, ask, askNow ? { maxAge: 0 } : {});
-  }
-
-  /** Also a release that is refused today had first digests. Throws ChecksumConflict when others are offered and nobody approved them. */
-  async #expectFirst(
-    address: ReleaseAddress,
-    { release }: Continuity,
-    { isApproved }: Standing,
-  ): Promise<void> {
-    const { history, readFirstDigests } = this.#parts;
-    const offered = documentDigest(release);
-    if (isApproved(offered)) return;
-    const first = await readFirstDigests(address);
-    const found = findContradiction(first, release);
-    if (found === undefined) return;
-    const fingerprint = release.checksums.signedBy;
-    const change = { kind: "replaced", offered, fingerprint } as const;
-    await history.note(address, release, { release, change });
-    const { filename, before, now } = found;
-    throw new ChecksumConflict(filename, before, now, "the registry");
+    const { address, entry } = request;
+    const asksNow = anew || awaitsReplacement(entry.trust, address);
+    return this.#parts.releases.get(
+      address,
+      (known, signal) => this.#askRelease(request, known, signal),
+      asksNow ? { maxAge: 0 } : {},
+    );
   }
 
   /** Like findRelease, but what is known is good enough however old: without an operator's word a release never changes. */
-  async recallRelease(address: ReleaseAddress): Promise<Release> {
-    if (!(await this.#parts.history.awaitsReplacement(address))) {
-      const known = await this.peekRelease(address).catch(noneIfRefused);
-      if (known !== undefined) return known;
+  async recallRelease(request: ReleaseRequest): Promise<Answer<Release>> {
+    const { address, entry } = request;
+    if (!awaitsReplacement(entry.trust, address)) {
+      const value = await this.peekRelease(address).catch(noneIfRefused);
+      if (value !== undefined)
+        return { value, outcome: "hit", age: 0, originTime: 0 };
     }
-    return (await this.findRelease(address)).value;
+    return this.findRelease(request);
   }
 
   /** What is known of a release without asking the origin. */
@@ -166,24 +138,110 @@ export class ProviderCatalog {
     return this.#parts.versions.peek(provider);
   }
 
+  async #askVersions(
+    provider: ProviderAddress,
+    { registry, clock }: ReleaseOrigin,
+    known: VersionList | undefined,
+    signal: AbortSignal,
+  ): Promise<VersionList> {
+    const answer = await registry
+      .listVersions(provider, signal)
+      .catch((error: unknown) => emptyIfGone(known, error));
+    const list = mergeVersions(known, answer, clock.now());
+    this.#noteVanished(provider, known, list);
+    return list;
+  }
+
+  /** What happened to the release is on disk before anybody gets it. */
+  async #askRelease(
+    request: ReleaseRequest,
+    known: Release | undefined,
+    signal: AbortSignal,
+  ): Promise<Release> {
+    const { address, entry } = request;
+    const offered = await this.#offeredPlatforms(request);
+    const standing = standingOf(entry.trust, address);
+    const asked = this.#fetch(request, offered, known, standing, signal);
+    const continuity = await asked.catch((error: unknown) =>
+      keepIfGone(known, error),
+    );
+    if (known === undefined) {
+      await this.#expectFirst(request, continuity, standing);
+      const first = await this.#parts.claim(address, continuity.release);
+      if (first !== undefined) return this.#askRelease(request, first, signal);
+    }
+    await this.#parts.history.note(request, known, continuity);
+    if (continuity.fallen !== undefined) throw continuity.fallen;
+    return continuity.release;
+  }
+
+  /**
+   * One package lookup and the signed checksums give the digests of all platforms.
+   * When the lookup says what is known already, nothing more is asked.
+   */
+  async #fetch(
+    { address, origin }: ReleaseRequest,
+    offered: readonly Platform[] | undefined,
+    known: Release | undefined,
+    standing: Standing,
+    signal: AbortSignal,
+  ): Promise<Continuity> {
+    const { provider, version } = address;
+    const { registry } = origin;
+    const found = await registry.findAnyPackage(
+      provider,
+      version,
+      offered,
+      signal,
+    );
+    const confirmed = known && confirmRelease(known, found, offered, origin);
+    if (confirmed !== undefined) return confirmed;
+    const believed = registry
+      .fetchChecksums(found, signal, provider)
+      .then((sums) => believeOffer(origin, address, found, sums, offered));
+    if (known === undefined)
+      return { release: await believed, change: { kind: "none" } };
+    const offer = await asOffer(believed);
+    return continueRelease(origin, address, known, offer, found, standing);
+  }
+
+  /** Also a release that is refused today had first digests. Throws ChecksumConflict when others are offered and nobody approved them. */
+  async #expectFirst(
+    request: ReleaseRequest,
+    { release }: Continuity,
+    { isApproved }: Standing,
+  ): Promise<void> {
+    const { history, readFirstDigests } = this.#parts;
+    const offered = documentDigest(release);
+    if (isApproved(offered)) return;
+    const first = await readFirstDigests(request.address);
+    const found = findContradiction(first, release);
+    if (found === undefined) return;
+    const fingerprint = release.checksums.signedBy;
+    const change = { kind: "replaced", offered, fingerprint } as const;
+    await history.note(request, release, { release, change });
+    const { filename, before, now } = found;
+    throw new ChecksumConflict(filename, before, now, "the registry");
+  }
+
   /**
    * Undefined platforms are unknown ones. A version that the list does not have
    * may have come out since: the origin is asked once more, however many ask,
    * and not again for as long as an absence is remembered. Absent is what a
    * list has not that the origin confirmed lately.
    */
-  async #offeredPlatforms({
-    provider,
-    version,
-  }: ReleaseAddress): Promise<readonly Platform[] | undefined> {
-    const known = await this.listVersions(provider);
-    const isKnown = known.value.versions.has(version);
+  async #offeredPlatforms(
+    request: ReleaseRequest,
+  ): Promise<readonly Platform[] | undefined> {
+    const { address } = request;
+    const known = await this.listVersions(request);
+    const isKnown = known.value.versions.has(address.version);
     const answer = isKnown
       ? known
-      : await this.listVersions(provider, this.#parts.notFound);
-    const listed = answer.value.versions.get(version);
+      : await this.listVersions(request, this.#parts.notFound);
+    const listed = answer.value.versions.get(address.version);
     if (listed === undefined && answer.outcome !== "stale")
-      throw new NotFound(formatRelease({ provider, version }));
+      throw new NotFound(formatRelease(address));
     return listed?.platforms;
   }
 

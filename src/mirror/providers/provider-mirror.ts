@@ -3,23 +3,14 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { newestFirst, type Version } from "../../address/version.ts";
-import {
-  NothingAdmitted,
-  NotStored,
-  ProvenderError,
-} from "../../errors/index.ts";
+import type { Version } from "../../address/version.ts";
+import { NothingAdmitted, NotStored } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import type { Admission } from "../trust/admission.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
-import { DescribedPackages } from "./described-packages.ts";
-import { KeyLessons } from "./key-lesson.ts";
+import { openPackage } from "../releases/fetch.ts";
 import type { LearntDigests } from "../releases/learnt-digests.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import type { MirroredPackage } from "./package-description.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
-import { openPackage } from "../releases/fetch.ts";
 import {
   formatRelease,
   listUnnamed,
@@ -30,6 +21,29 @@ import {
   type UnnamedPackage,
 } from "../releases/release.ts";
 import { limitVersions, type VersionList } from "../releases/version-list.ts";
+import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
+import type { Admission } from "../trust/admission.ts";
+import type {
+  ProviderRequest,
+  ReleaseRequest,
+  Served,
+} from "../trust/request.ts";
+import type {
+  AdmittedPackage,
+  AdmittedRelease,
+  AdmittedVersions,
+} from "./admitted.ts";
+import { DescribedPackages } from "./described-packages.ts";
+import {
+  isTeachersRefusal,
+  KeyLessons,
+  listTeachers,
+  needsLesson,
+  type LessonFailure,
+} from "./key-lesson.ts";
+import type { MirroredPackage } from "./package-description.ts";
+import type { ProviderCatalog } from "./provider-catalog.ts";
+import type { StoredReleases } from "./stored-releases.ts";
 import { VersionListing } from "./version-listing.ts";
 
 interface ProviderMirrorParts {
@@ -37,117 +51,90 @@ interface ProviderMirrorParts {
   readonly admission: Admission;
   readonly archives: ArchiveCache;
   readonly hashes: PackageHashes;
-  readonly offline: boolean;
   readonly learnt: LearntDigests;
-  /** Versions of which something is kept, for a mirror that asks no origin. */
-  readonly listKept: (provider: ProviderAddress) => Promise<readonly Version[]>;
-  readonly listKeptProviders: (
-    most: number,
-  ) => Promise<readonly ProviderAddress[]>;
+  readonly stored: StoredReleases;
   readonly alarms: Alarms;
-  /** Clients were told of a release. */
-  readonly onDescribed: (address: ReleaseAddress, release: Release) => void;
+  readonly offline: boolean;
 }
+
+type FindList = () => Promise<VersionList | undefined>;
 
 /** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
 const listingTime = 7_000;
 
-/** The read-through core: what clients of a network mirror ask for, as far as they may have it. */
+/**
+ * The read-through core: what clients of a network mirror ask for, as far as they
+ * may have it. Each request looks up its origin, the rules and the ledger once.
+ */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
-  readonly #lessons: KeyLessons;
+  readonly #lessons = new KeyLessons();
   readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
-    this.#lessons = new KeyLessons(parts);
     this.#described = new DescribedPackages(parts);
-    this.#listing = new VersionListing(parts.admission, {
-      peek: (address) => parts.catalog.peekRelease(address),
-      find: async (address) => (await parts.catalog.findRelease(address)).value,
-      isStored: async (address) =>
-        (await this.#findStored(address)) === "stored",
-      learnKey: (provider, list) =>
-        this.#lessons.learn(provider, () => Promise.resolve(list)),
-    });
+    this.#listing = new VersionListing(parts);
   }
 
   /** Newest first. Throws NotFound, PolicyDenied, OriginNotServed and the origin's failures. */
   async listVersions(
     provider: ProviderAddress,
-  ): Promise<Answer<readonly Version[]>> {
+  ): Promise<Answer<AdmittedVersions>> {
     const { catalog, admission, offline } = this.#parts;
-    this.#expectServed(provider);
-    admission.admitProvider(provider);
+    const served = this.#serve(provider);
+    admitProvider(served.rules, provider);
+    const request = await admission.open(provider, served);
     const deadline = performance.now() + listingTime;
-    if (offline) return this.#listStored(provider, deadline);
-    const answer = await catalog.listVersions(provider);
-    const value = await this.#listing.list(provider, answer.value, deadline);
-    return { ...answer, value };
+    if (offline) return this.#listStored(request, deadline);
+    const answer = await catalog.listVersions(request);
+    const list = answer.value;
+    const versions = await this.#list(request, list, deadline);
+    return { ...answer, value: { request, versions, list } };
   }
 
-  /** Up to `most` providers and the versions of which something is kept, newest first, whatever the rules say of them. */
-  async listKept(most: number): Promise<
-    readonly {
-      readonly provider: ProviderAddress;
-      readonly versions: readonly Version[];
-    }[]
-  > {
-    const { listKept, listKeptProviders } = this.#parts;
-    const providers = await listKeptProviders(most);
-    return Promise.all(
-      providers.map(async (provider) => {
-        const versions = await listKept(provider);
-        return { provider, versions: newestFirst(versions) };
-      }),
-    );
-  }
-
-  /** All platforms that were signed and are offered, by name; no archive is waited for. */
-  async listPackages(
-    address: ReleaseAddress,
-  ): Promise<Answer<readonly MirroredPackage[]>> {
-    const answer = await this.findRelease(address);
-    return {
-      ...answer,
-      value: await this.describePackages(address, answer.value),
-    };
-  }
-
-  /** With what only its content names; such an entry has no `zh:`. */
-  async describePackages(
-    address: ReleaseAddress,
-    release: Release,
+  /** All platforms that were signed and are offered, by name, and what only its content names, without `zh:`; no archive is waited for. */
+  describePackages(
+    admitted: Pick<AdmittedRelease, "request" | "release">,
   ): Promise<readonly MirroredPackage[]> {
-    this.#parts.onDescribed(address, release);
-    return this.#described.of(address, release);
+    return this.#described.of(admitted);
   }
 
   /** The digest that was signed for a package; throws NotFound when none was. An archive that only its content names is fetched for it. */
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
-  ): Promise<Answer<ReleasePackage>> {
-    const answer = await this.findRelease(address);
+  ): Promise<Answer<AdmittedPackage>> {
+    const { value, ...answer } = await this.findRelease(address);
+    const found = await this.pickPackage(value, platform);
+    return { ...answer, value: found };
+  }
+
+  /** The same of a release that was found before. */
+  async pickPackage(
+    { request, release }: AdmittedRelease,
+    platform: Platform,
+  ): Promise<AdmittedPackage> {
+    const { address } = request;
     const name = formatPlatform(platform);
-    const unnamed = listUnnamed(address, answer.value).find(
+    const unnamed = listUnnamed(address, release).find(
       (one) => formatPlatform(one.platform) === name,
     );
-    const release =
+    const named =
       unnamed === undefined
-        ? answer.value
-        : await this.#nameArchive(address, unnamed);
-    return { ...answer, value: packageOf(address, release, platform) };
+        ? release
+        : await this.#nameArchive(request, unnamed);
+    const found = packageOf(address, named, platform);
+    return { request, release: named, found };
   }
 
   /** Starts or joins the download of what is not stored; the caller closes it. */
-  async openArchive(
-    address: ReleaseAddress,
-    found: ReleasePackage,
-  ): Promise<OpenArchive> {
-    const { catalog, archives, offline } = this.#parts;
-    const origin = catalog.originOf(address.provider);
+  async openArchive({
+    request: { address, origin },
+    found,
+  }: AdmittedPackage): Promise<OpenArchive> {
+    const { archives, offline } = this.#parts;
     if (offline && (await this.findSize(found)) === undefined)
       throw new NotStored(found.filename);
     return archives.open(found.sha256, {
@@ -167,120 +154,142 @@ export class ProviderMirror {
     return this.#parts.archives.findSize(sha256);
   }
 
-  /** False where nobody signs, because the origin is a network mirror. Throws OriginNotServed. */
-  isSigned(provider: ProviderAddress): boolean {
-    return (
-      this.#parts.catalog.originOf(provider).registry.source === "registry"
-    );
-  }
-
-  /** What the origin said of a provider's versions, as far as it was asked. */
-  async peekVersions(
-    provider: ProviderAddress,
-  ): Promise<VersionList | undefined> {
-    return this.#parts.catalog.peekVersions(provider);
-  }
-
   /** A verified release that clients may have; the rules are asked before the origin is. */
-  async findRelease(address: ReleaseAddress): Promise<Answer<Release>> {
+  async findRelease(address: ReleaseAddress): Promise<Answer<AdmittedRelease>> {
     const { catalog, admission } = this.#parts;
-    this.#expectServed(address.provider);
-    admission.admitVersion(address);
-    const { provider } = address;
+    const served = this.#serve(address.provider);
+    const request = await admission.openVersion(address, served);
     const [answer, untaught] = await Promise.all([
-      catalog.findRelease(address),
-      this.#lessons.learn(provider, () => this.#findList(provider)),
+      catalog.findRelease(request),
+      this.#learn(request, () => this.#findList(request)),
     ]);
-    const list = await catalog.peekVersions(provider);
-    await admission.admitRelease(address, answer.value, list, untaught);
-    return answer;
+    const list = await catalog.peekVersions(address.provider);
+    return this.#admit(request, answer, list, untaught);
   }
 
   /** The same for a version that was named exactly; asks the origin only for what is not known at all. */
-  async recallRelease(address: ReleaseAddress): Promise<Release> {
+  async recallRelease(address: ReleaseAddress): Promise<AdmittedRelease> {
     const { catalog, admission } = this.#parts;
-    this.#expectServed(address.provider);
-    admission.admitVersion(address);
-    const { provider } = address;
-    const release = await catalog.recallRelease(address);
-    const list = await catalog.peekVersions(provider);
-    const untaught = await this.#lessons.learn(provider, () =>
-      Promise.resolve(list),
-    );
-    await admission.admitRelease(address, release, list, untaught);
-    return release;
+    const served = this.#serve(address.provider);
+    const request = await admission.openVersion(address, served);
+    const answer = await catalog.recallRelease(request);
+    const list = await catalog.peekVersions(address.provider);
+    const untaught = await this.#learn(request, () => Promise.resolve(list));
+    return (await this.#admit(request, answer, list, untaught)).value;
   }
 
-  async #findList(provider: ProviderAddress): Promise<VersionList | undefined> {
-    const { catalog, offline } = this.#parts;
-    return offline
-      ? catalog.peekVersions(provider)
-      : (await catalog.listVersions(provider)).value;
-  }
-
-  /** Throws OriginNotServed; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
-  #expectServed(provider: ProviderAddress): void {
+  /** The origin of a provider and the rules of this moment. Throws OriginNotServed; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
+  #serve(provider: ProviderAddress): Served {
     const { catalog, admission } = this.#parts;
+    const { rules } = admission;
     try {
-      catalog.originOf(provider);
+      return { origin: catalog.originOf(provider), rules };
     } catch (error) {
-      admission.admitElsewhere(provider);
+      admitElsewhere(rules, provider);
       throw error;
     }
   }
 
+  async #admit(
+    request: ReleaseRequest,
+    { value: release, ...answer }: Answer<Release>,
+    list: VersionList | undefined,
+    untaught: LessonFailure,
+  ): Promise<Answer<AdmittedRelease>> {
+    // Operators may have decided something while the origin was asked.
+    if (answer.outcome !== "hit") await request.entry.renew();
+    const { admission } = this.#parts;
+    await admission.admitRelease(request, release, list, untaught);
+    return { ...answer, value: { request, release, list } };
+  }
+
+  async #list(
+    request: ProviderRequest,
+    list: VersionList,
+    deadline: number,
+  ): Promise<readonly Version[]> {
+    const learning = this.#learn(request, () => Promise.resolve(list));
+    // Without suspects nobody waits for it, and whoever does hears of its failure.
+    learning.catch(() => undefined);
+    return this.#listing.list(request, list, learning, deadline);
+  }
+
+  /** First contact with a provider teaches its key: that of the newest release which its first list had, whatever was asked for. Resolves with why it could not. */
+  async #learn(
+    request: ProviderRequest,
+    findList: FindList,
+  ): Promise<LessonFailure> {
+    if (!needsLesson(request)) return undefined;
+    const failure = await (this.#lessons.find(request) ??
+      this.#lessons.track(request, this.#teach(request, findList)));
+    await request.entry.renew();
+    return failure;
+  }
+
+  /** Documents only. */
+  async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
+    const list = await findList();
+    if (list === undefined) return false;
+    for (const teacher of listTeachers(request, list))
+      try {
+        const release = await this.#findTeacher(teacher);
+        if (release === undefined) return false;
+        if (await this.#parts.admission.teach(teacher, release, list))
+          return true;
+      } catch (error) {
+        if (!isTeachersRefusal(error)) throw error;
+      }
+    return false;
+  }
+
+  /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
+  async #findTeacher(teacher: ReleaseRequest): Promise<Release | undefined> {
+    const { catalog, offline } = this.#parts;
+    const known = await catalog.peekRelease(teacher.address);
+    if (known !== undefined || offline) return known;
+    return (await catalog.findRelease(teacher)).value;
+  }
+
+  async #findList(request: ProviderRequest): Promise<VersionList | undefined> {
+    const { catalog, offline } = this.#parts;
+    return offline
+      ? catalog.peekVersions(request.provider)
+      : (await catalog.listVersions(request)).value;
+  }
+
   async #nameArchive(
-    address: ReleaseAddress,
+    request: ReleaseRequest,
     { platform, packageHashes }: UnnamedPackage,
   ): Promise<Release> {
     const { catalog, offline, learnt } = this.#parts;
+    const { address, origin } = request;
     if (offline) throw new NotStored(formatRelease(address));
-    const { registry } = catalog.originOf(address.provider);
-    await learnt.learn(address, platform, registry, packageHashes);
-    return (await catalog.findRelease(address, { anew: true })).value;
+    await learnt.learn(address, platform, origin.registry, packageHashes);
+    return (await catalog.findRelease(request, { anew: true })).value;
   }
 
   /** The list of a mirror that asks nobody: what is stored of what may be served, whatever the origin listed. */
   async #listStored(
-    provider: ProviderAddress,
+    request: ProviderRequest,
     deadline: number,
-  ): Promise<Answer<readonly Version[]>> {
-    const { catalog, listKept } = this.#parts;
+  ): Promise<Answer<AdmittedVersions>> {
+    const { catalog, stored } = this.#parts;
+    const { provider } = request;
     const list = await catalog.peekVersions(provider);
-    const kept = await listKept(provider);
+    const kept = await stored.listVersions(provider);
     const known = new Set([...kept, ...(list?.versions.keys() ?? [])]);
-    const admitted = await this.#listing.list(
-      provider,
-      limitVersions(list, known),
-      deadline,
-    );
+    const limited = limitVersions(list, known);
+    const admitted = await this.#list(request, limited, deadline);
     const found = await Promise.all(
-      admitted.map((version) => this.#findStored({ provider, version })),
+      admitted.map((version) => stored.find({ provider, version })),
     );
-    const value = admitted.filter((_, index) => found[index] === "stored");
+    const versions = admitted.filter((_, index) => found[index] === "stored");
     const name = formatProviderAddress(provider);
-    if (value.length === 0)
+    if (versions.length === 0)
       throw found.includes("refused")
         ? new NothingAdmitted(name)
         : new NotStored(name);
+    const value = { request, versions, list };
     return { value, outcome: "hit", age: 0, originTime: 0 };
-  }
-
-  /** Stored when some archive of the release is. */
-  async #findStored(
-    address: ReleaseAddress,
-  ): Promise<"stored" | "absent" | "refused"> {
-    try {
-      const release = await this.#parts.catalog.peekRelease(address);
-      const sizes = await Promise.all(
-        [...(release?.packages.values() ?? [])].map((found) =>
-          this.findSize(found),
-        ),
-      );
-      return sizes.some((size) => size !== undefined) ? "stored" : "absent";
-    } catch (error) {
-      if (error instanceof ProvenderError) return "refused";
-      throw error;
-    }
   }
 }

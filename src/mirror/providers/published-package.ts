@@ -1,8 +1,8 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { NothingToVerify } from "../../errors/index.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
-import type { Answer } from "../cache/answer.ts";
 import type { MirroredPackage } from "./package-description.ts";
+import type { AdmittedRelease } from "./admitted.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
 import {
   formatRelease,
@@ -43,38 +43,36 @@ interface PublishedProof {
 /** The registry of which clients take packages without signing keys (OpenTofu, `ShouldEnforceGPGValidationForProvider`). */
 const unsignedRegistry = "registry.opentofu.org";
 
-/** Throws what findPackage throws, and NothingToVerify. */
-export async function findPublishedPackage(
+/** Throws NotFound and NothingToVerify. */
+export async function describePublished(
   mirror: ProviderMirror,
-  address: ReleaseAddress,
+  admitted: AdmittedRelease,
   platform: Platform,
-): Promise<Answer<PublishedPackage>> {
-  const { value: release, ...answer } = await mirror.findRelease(address);
+): Promise<PublishedPackage> {
+  const { release, list } = admitted;
+  const { address } = admitted.request;
   const found = packageOf(address, release, platform);
   expectVerifiable(address, release);
-  const list = await mirror.peekVersions(address.provider);
-  const packages = await listSized(mirror, address, release);
+  const packages = await listSized(mirror, admitted);
   const isMeasured = packages.some(
     ({ filename }) => filename === found.filename,
   );
-  const value = {
+  return {
     found,
     protocols: list?.versions.get(address.version)?.protocols ?? [],
     keys: listKeys(release),
     packages: isMeasured ? packages : [],
   };
-  return { ...answer, value };
 }
 
-/** Throws what findRelease throws, and NothingToVerify. */
-export async function findPublishedProof(
-  mirror: ProviderMirror,
-  address: ReleaseAddress,
-): Promise<Answer<PublishedProof>> {
-  const answer = await mirror.findRelease(address);
-  expectVerifiable(address, answer.value);
-  const { document, signature = new Uint8Array() } = answer.value.proof;
-  return { ...answer, value: { document, signature } };
+/** Throws NothingToVerify. */
+export function publishedProof({
+  request,
+  release,
+}: AdmittedRelease): PublishedProof {
+  expectVerifiable(request.address, release);
+  const { document, signature = new Uint8Array() } = release.proof;
+  return { document, signature };
 }
 
 /** What this mirror takes without a signature, clients that check signatures would refuse without saying why. */
@@ -94,10 +92,10 @@ function expectVerifiable(
 
 async function listSized(
   mirror: ProviderMirror,
-  address: ReleaseAddress,
-  release: Release,
+  admitted: AdmittedRelease,
 ): Promise<readonly SizedPackage[]> {
-  const described = await mirror.describePackages(address, release);
+  const { release } = admitted;
+  const described = await mirror.describePackages(admitted);
   const sized = await Promise.all(
     described.map(async (one): Promise<readonly SizedPackage[]> => {
       const name = formatPlatform(one.platform);

@@ -11,17 +11,25 @@ import {
   ProvenderError,
   TooBusy,
 } from "../../errors/index.ts";
-import type { Admission, AdmissionRules } from "../trust/admission.ts";
-import { type NamespaceTrust } from "../trust/namespace-trust.ts";
-import { keepOldEnough } from "../trust/policy-age.ts";
-import { decideByRules } from "../trust/policy.ts";
-import type { ReleaseAddress } from "../releases/release.ts";
-import {
-  LookUps,
-  type Reason,
-  type ReleaseLookup,
-} from "./release-look-ups.ts";
 import type { VersionList } from "../releases/version-list.ts";
+import {
+  limitsKeys,
+  takesKeys,
+  type AdmissionRules,
+} from "../trust/admission-rules.ts";
+import type { Admission } from "../trust/admission.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { NamespaceTrust } from "../trust/namespace-trust.ts";
+import { keepOldEnough } from "../trust/policy-age.ts";
+import {
+  requestVersion,
+  type ProviderRequest,
+  type ReleaseRequest,
+} from "../trust/request.ts";
+import type { LessonFailure } from "./key-lesson.ts";
+import type { ProviderCatalog } from "./provider-catalog.ts";
+import { LookUps, type Reason } from "./release-look-ups.ts";
+import type { StoredReleases } from "./stored-releases.ts";
 
 /** Look-ups at once for one listing. */
 const atOnce = 8;
@@ -46,33 +54,42 @@ type Suspicion = "none" | Exclude<Reason, "age">;
 
 type Verdict = "good" | "bad" | "unknown";
 
+interface VersionListingParts {
+  readonly catalog: ProviderCatalog;
+  readonly admission: Admission;
+  readonly stored: Pick<StoredReleases, "find">;
+}
+
 /**
  * The versions of `index.json`: what the origin lists, or had listed and is
  * stored, less what would be refused. A version that cannot be served must not
  * be listed, because clients choose before they ask.
  */
 export class VersionListing {
-  readonly #admission: Admission;
-  readonly #lookup: ReleaseLookup;
+  readonly #parts: VersionListingParts;
   readonly #remembered = new WeakMap<VersionList, Remembered>();
 
-  constructor(admission: Admission, lookup: ReleaseLookup) {
-    this.#admission = admission;
-    this.#lookup = lookup;
+  constructor(parts: VersionListingParts) {
+    this.#parts = parts;
   }
 
-  /** Newest first. Throws NothingAdmitted when all are refused, NotFound when all are gone, and the origin's failure when nobody could tell. */
+  /**
+   * Newest first. `learning` resolves when first contact has taught the provider's
+   * key, or with why it could not. Throws NothingAdmitted when all are refused,
+   * NotFound when all are gone, and the origin's failure when nobody could tell.
+   */
   async list(
-    provider: ProviderAddress,
+    request: ProviderRequest,
     list: VersionList,
+    learning: Promise<LessonFailure>,
     deadline: number,
   ): Promise<readonly Version[]> {
-    const looks = new LookUps(this.#lookup, deadline);
-    const trusted = await this.#trusted(provider, list, looks);
+    const looks = new LookUps(this.#parts.catalog, deadline);
+    const trusted = await this.#trusted(request, list, learning, looks);
     const { any } = trusted;
-    const old = await this.#oldEnough(provider, list, trusted, looks);
+    const old = await this.#oldEnough(request, list, trusted, looks);
     if (old.length > 0 || list.versions.size === 0) return old;
-    const name = formatProviderAddress(provider);
+    const name = formatProviderAddress(request.provider);
     if (!any) throw new NotFound(name);
     // An empty list would send clients on to their next installation method.
     throw looks.failure ?? new NothingAdmitted(name);
@@ -80,33 +97,33 @@ export class VersionListing {
 
   /** Less those that the rules deny or whose key is not acceptable; remembered while nothing changes. */
   async #trusted(
-    provider: ProviderAddress,
+    request: ProviderRequest,
     list: VersionList,
+    learning: Promise<LessonFailure>,
     looks: LookUps,
   ): Promise<Trusted> {
-    const { rules, parts } = this.#admission;
-    const trust = await parts.ledger.read(provider);
+    const { provider, rules, entry } = request;
+    const { trust } = entry;
     const remembered = this.#remembered.get(list);
     if (remembered?.rules === rules && remembered.trust.deref() === trust)
       return remembered.trusted;
     const present = await this.#present(provider, list);
-    const allowed = this.#admission.takesKeys(provider)
-      ? present.filter((version) => isAllowedByRules(rules, provider, version))
+    const allowed = takesKeys(rules, provider)
+      ? present.flatMap((version) => requestVersion(request, version) ?? [])
       : [];
     const verdicts = await this.#judgeAll(
-      provider,
+      request,
       list,
       allowed,
-      trust,
+      learning,
       looks,
     );
-    const versions = allowed.filter(
-      (version) => (verdicts.get(version) ?? "good") === "good",
+    const good = allowed.filter(
+      ({ address: { version } }) =>
+        (verdicts.get(version) ?? "good") === "good",
     );
-    const byMinimumAge = Map.groupBy(
-      versions,
-      (version) => decideByRules(rules.policy, provider, version).minimumAge,
-    );
+    const versions = good.map(({ address }) => address.version);
+    const byMinimumAge = groupByAge(good);
     const trusted = { versions, byMinimumAge, any: present.length > 0 };
     const isComplete =
       looks.failure === undefined &&
@@ -123,53 +140,53 @@ export class VersionListing {
     const entries = [...list.versions.values()];
     const gone = entries.filter(({ listed }) => !listed);
     const kept = await Promise.all(
-      gone.map(({ version }) => this.#lookup.isStored({ provider, version })),
+      gone.map(({ version }) => this.#parts.stored.find({ provider, version })),
     );
     const present = [
       ...entries.filter(({ listed }) => listed),
-      ...gone.filter((_, index) => kept[index]),
+      ...gone.filter((_, index) => kept[index] === "stored"),
     ];
     return newestFirst(present.map(({ version }) => version));
   }
 
   /** Of the versions that are not above suspicion. */
   async #judgeAll(
-    provider: ProviderAddress,
+    request: ProviderRequest,
     list: VersionList,
-    versions: readonly Version[],
-    trust: NamespaceTrust,
+    allowed: readonly ReleaseRequest[],
+    learning: Promise<LessonFailure>,
     looks: LookUps,
   ): Promise<ReadonlyMap<Version, Verdict>> {
-    const limited = this.#admission.limitsKeys(provider, trust);
+    const { provider, rules, entry } = request;
+    const { trust } = entry;
+    const limited = limitsKeys(rules, provider, trust);
     const held = listHeld(provider, trust);
-    const suspects = versions.flatMap((version) => {
+    const suspects = allowed.flatMap((one) => {
+      const { version } = one.address;
       const reason = findSuspicion(list, version, held, limited);
-      return reason === "none" ? [] : [{ version, reason }];
+      return reason === "none" ? [] : [{ one, reason }];
     });
-    const learning = this.#lookup.learnKey(provider, list);
     if (suspects.length > 0) looks.untaught = await learning;
-    // Without suspects nobody waits for it, and whoever does hears of its failure.
-    else learning.catch(() => undefined);
     const verdicts = new Map<Version, Verdict>();
-    await pLimit(atOnce).map(suspects, async ({ version, reason }) => {
-      const address = { provider, version };
-      const verdict = await this.#judge(address, list, reason, looks);
-      verdicts.set(version, verdict);
+    await pLimit(atOnce).map(suspects, async ({ one, reason }) => {
+      const verdict = await this.#judge(one, list, reason, looks);
+      verdicts.set(one.address.version, verdict);
     });
     return verdicts;
   }
 
   async #judge(
-    address: ReleaseAddress,
+    request: ReleaseRequest,
     list: VersionList,
     suspicion: Exclude<Suspicion, "none">,
     looks: LookUps,
   ): Promise<Verdict> {
     const undecided = suspicion === "new" ? "unknown" : "good";
     try {
-      const release = await looks.look(address, suspicion);
+      const release = await looks.look(request, suspicion);
       if (release === undefined) return undecided;
-      await this.#admission.admitKey(address, release, list, looks.untaught);
+      const { admission } = this.#parts;
+      await admission.admitKey(request, release, list, looks.untaught);
       return "good";
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
@@ -181,7 +198,7 @@ export class VersionListing {
 
   /** Release lines are walked apart for each minimum age, because what is older than an old one may have to be older still. */
   async #oldEnough(
-    provider: ProviderAddress,
+    request: ProviderRequest,
     list: VersionList,
     { versions, byMinimumAge }: Trusted,
     looks: LookUps,
@@ -194,43 +211,60 @@ export class VersionListing {
         minimumAge === 0
           ? group
           : await keepOldEnough(
-              this.#longListed(list, group, minimumAge),
-              (v) => this.#isOldEnough({ provider, version: v }, list, looks),
+              longListed(list, group, minimumAge, request.origin.clock),
+              (version) => this.#isOldEnough(request, version, list, looks),
             );
       for (const version of kept) old.add(version);
     }
     return versions.filter((version) => old.has(version));
   }
 
-  /** What the mirror itself saw appear too lately needs no look-up. */
-  #longListed(
-    list: VersionList,
-    versions: readonly Version[],
-    minimumAge: number,
-  ): readonly Version[] {
-    const latest = this.#admission.parts.clock.now().getTime() - minimumAge;
-    return versions.filter((version) => {
-      const appeared = list.versions.get(version)?.appeared;
-      return appeared === undefined || appeared.getTime() <= latest;
-    });
-  }
-
   async #isOldEnough(
-    address: ReleaseAddress,
+    request: ProviderRequest,
+    version: Version,
     list: VersionList,
     looks: LookUps,
   ): Promise<boolean> {
+    const { admission } = this.#parts;
+    const one = requestVersion(request, version);
+    if (one === undefined) return false;
     try {
-      const release = await looks.look(address, "age");
+      const release = await looks.look(one, "age");
       if (release === undefined) return false;
-      await this.#admission.admitKey(address, release, list, looks.untaught);
-      return this.#admission.isOldEnough(address, release, list);
+      await admission.admitKey(one, release, list, looks.untaught);
+      return admission.decideAge(one, release, list).old;
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
       if (couldNotTell(error)) looks.failure = error;
       return false;
     }
   }
+}
+
+function groupByAge(
+  requests: readonly ReleaseRequest[],
+): ReadonlyMap<number, readonly Version[]> {
+  const groups = new Map<number, Version[]>();
+  for (const { address, decision } of requests) {
+    const group = groups.get(decision.minimumAge);
+    if (group === undefined) groups.set(decision.minimumAge, [address.version]);
+    else group.push(address.version);
+  }
+  return groups;
+}
+
+/** What the mirror itself saw appear too lately needs no look-up. */
+function longListed(
+  list: VersionList,
+  versions: readonly Version[],
+  minimumAge: number,
+  clock: Clock,
+): readonly Version[] {
+  const latest = clock.now().getTime() - minimumAge;
+  return versions.filter((version) => {
+    const appeared = list.versions.get(version)?.appeared;
+    return appeared === undefined || appeared.getTime() <= latest;
+  });
 }
 
 function findSuspicion(
@@ -256,12 +290,4 @@ function listHeld(
 
 function couldNotTell(error: ProvenderError): boolean {
   return isOriginFailure(error) || error instanceof TooBusy;
-}
-
-function isAllowedByRules(
-  { policy }: AdmissionRules,
-  provider: ProviderAddress,
-  version: Version,
-): boolean {
-  return decideByRules(policy, provider, version).action === "allow";
 }

@@ -1,7 +1,10 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { isOriginFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
-import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../../origin/registries/provider-origin.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import {
   findTrustedDigest,
@@ -40,49 +43,38 @@ export interface ReleaseOrigin {
 }
 
 /**
- * One package lookup and the signed checksums give the digests of all platforms.
- * When the lookup says what is known already, nothing more is asked; when it
- * says something else, the first release that was seen goes on.
+ * What asking for a known release brought, when it only says what is known
+ * already; undefined when there is something to look at.
  */
-export async function fetchRelease(
-  origin: ReleaseOrigin,
-  address: ReleaseAddress,
+export function confirmRelease(
+  known: Release,
+  found: OriginPackage,
   offered: readonly Platform[] | undefined,
-  known: Release | undefined,
+  { policy }: ReleaseOrigin,
+): Continuity | undefined {
+  if (!confirms(found, offered, known, policy)) return undefined;
+  const { keyLabels } = found;
+  const reported = continueReports(known, known, found.reported);
+  const release = { ...known, reported, keyLabels };
+  return { release, change: { kind: "none" } };
+}
+
+/** When an origin offers something else than what is known, the first release that was seen goes on. */
+export async function continueRelease(
+  { judge, clock }: ReleaseOrigin,
+  address: ReleaseAddress,
+  known: Release,
+  offer: Offer,
+  found: OriginPackage,
   standing: Standing,
-  signal: AbortSignal,
 ): Promise<Continuity> {
-  const { provider, version } = address;
-  const found = await origin.registry.findAnyPackage(
-    provider,
-    version,
-    offered,
-    signal,
-  );
-  const { reported, keyLabels } = found;
-  if (known !== undefined && confirms(found, offered, known, origin.policy))
-    return {
-      release: {
-        ...known,
-        reported: continueReports(known, known, reported),
-        keyLabels,
-      },
-      change: { kind: "none" },
-    };
-  const believe = () => believeOffer(origin, address, found, offered, signal);
-  if (known === undefined)
-    return { release: await believe(), change: { kind: "none" } };
-  const context = {
-    judge: origin.judge,
-    now: origin.clock.now(),
-    standing,
-  };
-  const offer = await asOffer(believe);
+  const context = { judge, now: clock.now(), standing };
+  const { signingKeys, reported } = found;
   const continuity = await reconcile(
     address,
     known,
     offer,
-    found.signingKeys,
+    signingKeys,
     context,
   );
   // What is said of a content that is not served is no news of the one that is.
@@ -93,21 +85,16 @@ export async function fetchRelease(
 }
 
 /**
- * What the origin offers now: its SHA256SUMS, verified by their signature,
+ * What an origin offers now: its SHA256SUMS, verified by their signature,
  * with the archive's line held against the digest that the registry names.
  */
-async function believeOffer(
-  { registry, policy, judge, clock }: ReleaseOrigin,
+export async function believeOffer(
+  { policy, judge, clock }: ReleaseOrigin,
   address: ReleaseAddress,
   found: OriginPackage,
+  fetched: OriginChecksums,
   offered: readonly Platform[] | undefined,
-  signal: AbortSignal,
 ): Promise<Release> {
-  const fetched = await registry.fetchChecksums(
-    found,
-    signal,
-    address.provider,
-  );
   const evidence = { ...fetched, keys: found.signingKeys };
   const firstSeen = clock.now();
   const { library } = judge;
@@ -124,9 +111,9 @@ async function believeOffer(
 }
 
 /** A refusal says something about the offer; a failing origin says nothing. */
-async function asOffer(believe: () => Promise<Release>): Promise<Offer> {
+export async function asOffer(believed: Promise<Release>): Promise<Offer> {
   try {
-    return { release: await believe() };
+    return { release: await believed };
   } catch (error) {
     if (isOriginFailure(error) || !(error instanceof ProvenderError))
       throw error;

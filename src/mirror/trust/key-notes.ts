@@ -3,9 +3,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
 import type { KeyVerdict } from "../../verification/trust-policy.ts";
-import type { Clock } from "../cache/clock.ts";
 import {
   findLesson,
   hasKeys,
@@ -13,19 +11,11 @@ import {
   isUnmet,
   knownKeys,
   namespaceKeys,
-  type NamespaceTrust,
   type OfferedContent,
   type Seen,
 } from "./namespace-trust.ts";
-import type { ReleaseAddress } from "../releases/release.ts";
-import type { TrustLedger } from "./ledger.ts";
-
-interface Notebook {
-  readonly ledger: TrustLedger;
-  readonly audit: AuditLog;
-  readonly alarms: Alarms;
-  readonly clock: Clock;
-}
+import type { Notebook } from "./notebook.ts";
+import type { ReleaseRequest } from "./request.ts";
 
 type Acceptance = (KeyVerdict & { readonly accepted: true })["because"];
 type NotedKey = Seen["keys"][number];
@@ -39,12 +29,12 @@ const meanings: Readonly<Record<NotedKey["scope"], string>> = {
 /** Remembers a key that a release was accepted under, once; a release that was held back is so no more. */
 export async function noteAcceptedKey(
   notebook: Notebook,
-  { provider, version }: ReleaseAddress,
+  { address: { provider, version }, entry }: ReleaseRequest,
   fingerprint: string | undefined,
   because: Acceptance,
-  trust: NamespaceTrust,
 ): Promise<void> {
-  const { ledger, alarms, clock } = notebook;
+  const { alarms, clock } = notebook;
+  const { trust } = entry;
   const name = { type: provider.type, version };
   const scope = scopeOf(because);
   const since = clock.now().toISOString();
@@ -57,7 +47,7 @@ export async function noteAcceptedKey(
     isSameRelease(held, name),
   );
   if (!isNew(trust.seen) && !wasHeldBack) return;
-  const before = await ledger.noteSeen(provider, (seen) => ({
+  const before = await entry.noteSeen((seen) => ({
     ...seen,
     keys: key !== undefined && isNew(seen) ? [...seen.keys, key] : seen.keys,
     quarantined: seen.quarantined.filter((held) => !isSameRelease(held, name)),
@@ -74,13 +64,12 @@ export async function noteAcceptedKey(
  */
 export async function noteLesson(
   notebook: Notebook,
-  { provider, version }: ReleaseAddress,
+  { address: { provider, version }, entry }: ReleaseRequest,
   fingerprint: string | undefined,
-  trust: NamespaceTrust,
 ): Promise<void> {
-  const { ledger, alarms, clock } = notebook;
+  const { alarms, clock } = notebook;
   const { type } = provider;
-  const { decisions } = trust;
+  const { decisions } = entry.trust;
   const since = clock.now().toISOString();
   const keyAfter = (seen: Seen): NotedKey | undefined => {
     const isKnown = knownKeys({ seen, decisions }, type).has(fingerprint ?? "");
@@ -89,7 +78,7 @@ export async function noteLesson(
     const because = "first-contact";
     return { fingerprint, since, because, scope, type, version };
   };
-  const before = await ledger.noteSeen(provider, (seen) => {
+  const before = await entry.noteSeen((seen) => {
     if (findLesson({ seen, decisions }, type) !== undefined) return seen;
     const key = keyAfter(seen);
     const lesson = { type, version, fingerprint: fingerprint ?? null, since };
@@ -115,11 +104,10 @@ export async function noteLesson(
 
 /** Remembers a release that is held back because of its key, once for each content. */
 export async function noteRefusedKey(
-  { ledger, audit, alarms, clock }: Notebook,
-  { provider, version }: ReleaseAddress,
+  { audit, alarms, clock }: Notebook,
+  { address: { provider, version }, entry }: ReleaseRequest,
   offered: OfferedContent,
   reason: "revoked" | "not-pinned" | "unknown",
-  trust: NamespaceTrust,
 ): Promise<void> {
   const name = { type: provider.type, version };
   const { fingerprint } = offered;
@@ -132,9 +120,9 @@ export async function noteRefusedKey(
         held.digest === digest &&
         held.reason === reason,
     );
-  if (isNoted(trust.seen)) return;
+  if (isNoted(entry.trust.seen)) return;
   const since = clock.now().toISOString();
-  const before = await ledger.noteSeen(provider, (seen) => ({
+  const before = await entry.noteSeen((seen) => ({
     ...seen,
     quarantined: [
       ...seen.quarantined.filter((held) => !isSameRelease(held, name)),

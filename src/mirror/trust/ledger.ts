@@ -1,39 +1,21 @@
 import { LRUCache } from "lru-cache";
-import {
-  classifyFileFailure,
-  refuseToStore,
-} from "../../store/file-failure.ts";
-import { expectsLedger } from "../releases/signed-releases.ts";
 import type { Hostname } from "../../address/hostname.ts";
-import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import {
-  decisionsShape,
-  noDecisions,
-  nothingSeen,
-  seenShape,
-  type Decisions,
-  type NamespaceTrust,
-  type Seen,
-} from "./namespace-trust.ts";
-
-/** HOSTNAME and NAMESPACE: the unit in which signing keys are trusted. */
-export interface Namespace {
-  readonly hostname: Hostname;
-  readonly namespace: string;
-}
-
-/** How long a daemon goes without looking whether an operator decided something. */
-const lookAgainAfter = 500;
+  decisionsPrefix,
+  LedgerEntry,
+  seenPrefix,
+  type Namespace,
+} from "./ledger-entry.ts";
+import type { Decisions, NamespaceTrust } from "./namespace-trust.ts";
 
 /** Clients may ask for any namespace, so memory is bounded: 16 MiB. */
 const memoryBytes = 16 * 1024 * 1024;
 
-const missing = "it is missing, and releases of its namespace are recorded";
-
-interface Remembered {
-  readonly trust: NamespaceTrust;
-  readonly until: number;
+interface Weighed {
+  readonly entry: LedgerEntry;
+  /** Bytes when it was last opened. */
+  readonly weight: number;
 }
 
 /**
@@ -43,73 +25,44 @@ interface Remembered {
  */
 export class TrustLedger {
   readonly #records: RecordStore;
-  readonly #memory = new LRUCache<string, Remembered>({
+  readonly #now: () => number;
+  readonly #entries = new LRUCache<string, Weighed>({
     maxSize: memoryBytes,
-    sizeCalculation: ({ trust }) => weigh(trust),
   });
 
-  constructor(records: RecordStore) {
+  /** `now` is monotonic, in milliseconds. */
+  constructor(
+    records: RecordStore,
+    now: () => number = () => performance.now(),
+  ) {
     this.#records = records;
+    this.#now = now;
   }
 
-  /** At most half a second old; the same object as before while nothing changed. Throws RecordUnreadable. */
+  /** The one entry of a namespace, at most half a second old. Throws RecordUnreadable. */
+  async open(namespace: Namespace): Promise<LedgerEntry> {
+    const entry = this.#entryOf(namespace);
+    await entry.renew();
+    this.#keep(namespace, entry);
+    return entry;
+  }
+
+  /** The same object as before while nothing changed. Throws RecordUnreadable. */
   async read(namespace: Namespace): Promise<NamespaceTrust> {
-    const name = nameOf(namespace);
-    const remembered = this.#memory.get(name);
-    const now = performance.now();
-    if (remembered !== undefined && now < remembered.until)
-      return remembered.trust;
-    const trust = keepSame(remembered?.trust, await this.#load(namespace));
-    this.#memory.set(name, { trust, until: now + lookAgainAfter });
-    return trust;
+    return (await this.open(namespace)).trust;
   }
 
-  /**
-   * Changes what was seen; no change of any process is lost, and `change` may be
-   * called more than once. Durable on return; resolves with what was seen before.
-   * Throws RecordUnreadable and StoreFull.
-   */
-  async noteSeen(
-    namespace: Namespace,
-    change: (seen: Seen) => Seen,
-  ): Promise<Seen> {
-    let seen = nothingSeen;
-    try {
-      // So that what is absent now is no loss.
-      await this.begin(namespace);
-      await this.#records.change(seenKey(namespace), readSeen, (before) => {
-        seen = before ?? nothingSeen;
-        return change(seen);
-      });
-    } catch (error) {
-      throw asStoreFull(namespace, error);
-    }
-    this.#memory.delete(nameOf(namespace));
-    return seen;
-  }
-
-  /** Has a record of what is seen, be it of nothing yet. Durable on return. Throws RecordUnreadable. */
+  /** Has a record of what is seen of a namespace, be it of nothing yet. Durable on return. Throws RecordUnreadable. */
   async begin(namespace: Namespace): Promise<void> {
-    const key = seenKey(namespace);
-    if ((await this.#readSeen(namespace)) !== undefined) return;
-    await this.#records.create(key, nothingSeen, readSeen);
-    this.#memory.delete(nameOf(namespace));
+    await (await this.open(namespace)).begin();
   }
 
-  /** Changes what operators decided, likewise; that something was decided is noted after it. */
+  /** Changes what operators decided; no change of any process is lost. Durable on return. Throws RecordUnreadable and StoreFull. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,
   ): Promise<void> {
-    await this.#load(namespace);
-    await this.#records.change(
-      decisionsKey(namespace),
-      readDecisions,
-      (before) => change(before ?? noDecisions),
-    );
-    await this.noteSeen(namespace, (seen) =>
-      seen.hasDecisions ? seen : { ...seen, hasDecisions: true },
-    );
+    await this.#entryOf(namespace).decide(change);
   }
 
   /** Every namespace of which something is known, sorted. */
@@ -128,69 +81,22 @@ export class TrustLedger {
     });
   }
 
-  async #load(namespace: Namespace): Promise<NamespaceTrust> {
-    // In this order, since the note of decisions is written after them.
-    const seen = (await this.#readSeen(namespace)) ?? nothingSeen;
-    const key = decisionsKey(namespace);
-    const decisions = await this.#records.read(key, readDecisions);
-    if (decisions === undefined && seen.hasDecisions)
-      this.#records.refuse(key, "it is missing, and decisions were made");
-    return { seen, decisions: decisions ?? noDecisions };
+  /** One for all requests at once, so that each has what the others note. */
+  #entryOf({ hostname, namespace }: Namespace): LedgerEntry {
+    const known = this.#entries.get(`${hostname}/${namespace}`);
+    if (known !== undefined) return known.entry;
+    const place = { hostname, namespace };
+    const entry = new LedgerEntry(this.#records, place, this.#now);
+    this.#keep(place, entry);
+    return entry;
   }
 
-  /** Undefined when nothing was ever seen; throws RecordUnreadable when that was lost. */
-  async #readSeen(namespace: Namespace): Promise<Seen | undefined> {
-    const key = seenKey(namespace);
-    const seen = await this.#records.read(key, readSeen);
-    if (seen !== undefined) return seen;
-    if (!(await expectsLedger(this.#records, namespace))) return undefined;
-    // Another process may have begun with the namespace meanwhile.
-    const begun = await this.#records.read(key, readSeen);
-    return begun ?? this.#records.refuse(key, missing);
+  /** The one that is used, whatever it weighs by now. */
+  #keep({ hostname, namespace }: Namespace, entry: LedgerEntry): void {
+    const name = `${hostname}/${namespace}`;
+    const { weight } = entry;
+    if (this.#entries.peek(name)?.weight === weight) return;
+    const size = Math.min(weight, memoryBytes);
+    this.#entries.set(name, { entry, weight }, { size });
   }
-}
-
-const seenPrefix: RecordKey = ["trust", "seen"];
-const readSeen = (body: unknown): Seen => seenShape.parse(body);
-const readDecisions = (body: unknown): Decisions => decisionsShape.parse(body);
-const decisionsPrefix: RecordKey = ["trust", "decisions"];
-
-function seenKey({ hostname, namespace }: Namespace): RecordKey {
-  return [...seenPrefix, hostname, namespace];
-}
-
-function decisionsKey({ hostname, namespace }: Namespace): RecordKey {
-  return [...decisionsPrefix, hostname, namespace];
-}
-
-function asStoreFull(namespace: Namespace, error: unknown): unknown {
-  const failure = classifyFileFailure(error);
-  const subject = `the signing keys that it saw of ${nameOf(namespace)}`;
-  return failure === "full" || failure === "broken"
-    ? refuseToStore(subject, error)
-    : error;
-}
-
-function nameOf({ hostname, namespace }: Namespace): string {
-  return `${hostname}/${namespace}`;
-}
-
-/** About how many bytes it takes. */
-function weigh({ seen, decisions }: NamespaceTrust): number {
-  const lists = [...Object.values(seen), ...Object.values(decisions)];
-  return lists.reduce<number>(
-    (sum, list) => sum + (Array.isArray(list) ? 300 * list.length : 0),
-    1_000,
-  );
-}
-
-/** Lets callers see by identity that nothing changed. */
-function keepSame(
-  before: NamespaceTrust | undefined,
-  after: NamespaceTrust,
-): NamespaceTrust {
-  return before !== undefined &&
-    JSON.stringify(before) === JSON.stringify(after)
-    ? before
-    : after;
 }

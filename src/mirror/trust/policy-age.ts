@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import semver from "semver";
 import type { Version } from "../../address/version.ts";
 
-type AgeDecision =
+export type AgeDecision =
   | { readonly old: true }
   /** `availableAt` is undefined when nobody knows how old the version is. */
   | { readonly old: false; readonly availableAt: Date | undefined };

@@ -1,8 +1,6 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { SignatureRefused } from "../../errors/index.ts";
-import type { Alarms } from "../../telemetry/alarms.ts";
-import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
-import type { Clock } from "../cache/clock.ts";
+import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import {
   findFall,
   isApprovedReplacement,
@@ -25,50 +23,54 @@ import {
   type ReleaseAddress,
 } from "../releases/release.ts";
 import { listChangedReports } from "../releases/reported-hashes.ts";
-import type { TrustLedger } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
+import type { Notebook } from "./notebook.ts";
 
-interface HistoryParts {
-  readonly ledger: TrustLedger;
-  readonly audit: AuditLog;
-  readonly alarms: Alarms;
-  readonly clock: Clock;
+/** A release and the entry of its namespace. */
+interface NotedRelease {
+  readonly address: ReleaseAddress;
+  readonly entry: LedgerEntry;
 }
 
 type Replaced = Change & { readonly kind: "replaced" };
 
+/** What was decided on a release before it is asked for again. */
+export function standingOf(
+  trust: NamespaceTrust,
+  address: ReleaseAddress,
+): Standing {
+  const name = nameOf(address);
+  const fall = findFall(trust, name);
+  return {
+    isApproved: (offered) => isApprovedReplacement(trust, name, offered),
+    fallen: fall && fallenError(address, fall.reason),
+  };
+}
+
+/** True between an operator's approval of other content and its arrival. */
+export function awaitsReplacement(
+  trust: NamespaceTrust,
+  address: ReleaseAddress,
+): boolean {
+  const name = nameOf(address);
+  return trust.seen.replaced.some(
+    (entry) =>
+      isSameRelease(entry, name) &&
+      isApprovedReplacement(trust, name, entry.offered),
+  );
+}
+
 /** Writes down what happens to releases: first seen, offered anew with other content, replaced by an operator's word, fallen with its keys. */
 export class ReleaseHistory {
-  readonly #parts: HistoryParts;
+  readonly #notebook: Notebook;
 
-  constructor(parts: HistoryParts) {
-    this.#parts = parts;
-  }
-
-  /** What was decided on a release before it is asked for again. */
-  async recall(address: ReleaseAddress): Promise<Standing> {
-    const trust = await this.#parts.ledger.read(address.provider);
-    const name = nameOf(address);
-    const fall = findFall(trust, name);
-    return {
-      isApproved: (offered) => isApprovedReplacement(trust, name, offered),
-      fallen: fall && fallenError(address, fall.reason),
-    };
-  }
-
-  /** True between an operator's approval of other content and its arrival. */
-  async awaitsReplacement(address: ReleaseAddress): Promise<boolean> {
-    const trust = await this.#parts.ledger.read(address.provider);
-    const name = nameOf(address);
-    return trust.seen.replaced.some(
-      (entry) =>
-        isSameRelease(entry, name) &&
-        isApprovedReplacement(trust, name, entry.offered),
-    );
+  constructor(notebook: Notebook) {
+    this.#notebook = notebook;
   }
 
   /** On disk before the release is answered with. */
   async note(
-    address: ReleaseAddress,
+    { address, entry }: NotedRelease,
     known: Release | undefined,
     { release, change, fallen }: Continuity,
   ): Promise<void> {
@@ -77,14 +79,19 @@ export class ReleaseHistory {
     if (change.kind === "approved")
       await this.#record(address, "replaced", release);
     if (change.kind === "resigned")
-      await this.#noteResigned(address, release, change.before);
-    if (change.kind === "replaced") await this.#noteReplaced(address, change);
+      await this.#noteResigned({ address, entry }, release, change.before);
+    if (change.kind === "replaced")
+      await this.#noteReplaced({ address, entry }, change);
     if (known !== undefined) this.#alarmOfReports(address, known, release);
-    await this.#forget(address, {
-      replaced: change.kind !== "replaced",
-      fallen: fallen === undefined,
-    });
-    if (fallen !== undefined) await this.#noteFallen(address, fallen);
+    await this.#forget(
+      { address, entry },
+      {
+        replaced: change.kind !== "replaced",
+        fallen: fallen === undefined,
+      },
+    );
+    if (fallen !== undefined)
+      await this.#noteFallen({ address, entry }, fallen);
   }
 
   /** Of what the origin reports beside its checksums; each change once. */
@@ -94,7 +101,7 @@ export class ReleaseHistory {
     { reported }: Release,
   ): void {
     for (const changed of listChangedReports(known.reported, reported))
-      this.#parts.alarms.raise("package-hash-conflict", {
+      this.#notebook.alarms.raise("package-hash-conflict", {
         ...factsOf(address),
         ...changed,
       });
@@ -102,7 +109,7 @@ export class ReleaseHistory {
 
   /** The origin offers the believed content again, or its keys let it stand again. */
   async #forget(
-    address: ReleaseAddress,
+    { address, entry }: NotedRelease,
     what: { readonly replaced: boolean; readonly fallen: boolean },
   ): Promise<void> {
     const name = nameOf(address);
@@ -113,23 +120,23 @@ export class ReleaseHistory {
       replaced: others(seen.replaced, what.replaced),
       fallen: others(seen.fallen, what.fallen),
     });
-    const { seen } = await this.#parts.ledger.read(address.provider);
+    const { seen } = entry.trust;
     const rest = without(seen);
     if (
       rest.replaced.length < seen.replaced.length ||
       rest.fallen.length < seen.fallen.length
     )
-      await this.#parts.ledger.noteSeen(address.provider, without);
+      await entry.noteSeen(without);
   }
 
   /** Unless the key that signed before was itself held back, the new one is believed for this release. */
   async #noteResigned(
-    address: ReleaseAddress,
+    { address, entry: ledger }: NotedRelease,
     release: Release,
     before: string,
   ): Promise<void> {
-    const { ledger, clock } = this.#parts;
-    const trust = await ledger.read(address.provider);
+    const { clock } = this.#notebook;
+    const { trust } = ledger;
     const fingerprint = release.checksums.signedBy;
     const { type } = address.provider;
     const wasGood =
@@ -137,7 +144,7 @@ export class ReleaseHistory {
     if (fingerprint === undefined || !wasGood) return;
     const name = nameOf(address);
     const since = clock.now().toISOString();
-    await ledger.noteSeen(address.provider, (seen) => ({
+    await ledger.noteSeen((seen) => ({
       ...seen,
       resigned: [
         ...seen.resigned.filter((entry) => !isSameRelease(entry, name)),
@@ -148,18 +155,18 @@ export class ReleaseHistory {
   }
 
   async #noteReplaced(
-    address: ReleaseAddress,
+    { address, entry: ledger }: NotedRelease,
     { offered, fingerprint }: Replaced,
   ): Promise<void> {
-    const { ledger, alarms, clock } = this.#parts;
+    const { alarms, clock } = this.#notebook;
     const name = nameOf(address);
-    const { seen } = await ledger.read(address.provider);
+    const { seen } = ledger.trust;
     const isNoted = seen.replaced.some(
       (entry) => isSameRelease(entry, name) && entry.offered === offered,
     );
     if (isNoted) return;
     const since = clock.now().toISOString();
-    await ledger.noteSeen(address.provider, (before) => ({
+    await ledger.noteSeen((before) => ({
       ...before,
       replaced: [
         ...before.replaced.filter((entry) => !isSameRelease(entry, name)),
@@ -177,18 +184,18 @@ export class ReleaseHistory {
   }
 
   async #noteFallen(
-    address: ReleaseAddress,
+    { address, entry: ledger }: NotedRelease,
     { reason, message }: SignatureRefused,
   ): Promise<void> {
-    const { ledger, clock } = this.#parts;
+    const { clock } = this.#notebook;
     const name = nameOf(address);
-    const { seen } = await ledger.read(address.provider);
+    const { seen } = ledger.trust;
     const isNoted = seen.fallen.some(
       (entry) => isSameRelease(entry, name) && entry.reason === reason,
     );
     if (isNoted) return;
     const since = clock.now().toISOString();
-    await ledger.noteSeen(address.provider, (before) => ({
+    await ledger.noteSeen((before) => ({
       ...before,
       fallen: [
         ...before.fallen.filter((entry) => !isSameRelease(entry, name)),
@@ -219,7 +226,7 @@ export class ReleaseHistory {
   }
 
   async #audit(address: ReleaseAddress, entry: AuditEntry): Promise<void> {
-    await this.#parts.audit.record(
+    await this.#notebook.audit.record(
       { ...factsOf(address), ...entry },
       { durable: true },
     );

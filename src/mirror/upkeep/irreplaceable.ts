@@ -2,23 +2,24 @@ import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
-import type { ProviderCatalog } from "../providers/provider-catalog.ts";
+import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
+import type { VersionList } from "../releases/version-list.ts";
 
 /** What is known of the archives' names, on disk and in memory. */
 export interface KeptReleases {
-  readonly catalog: ProviderCatalog;
+  readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly releases: ReleaseRecords;
 }
 
 /** The archives of versions that their origin lists no more, so that it could not give them again. */
-export async function listIrreplaceable({
-  catalog,
-  releases,
-}: KeptReleases): Promise<ReadonlySet<Sha256>> {
+export async function listIrreplaceable(
+  kept: KeptReleases,
+): Promise<ReadonlySet<Sha256>> {
+  const { releases } = kept;
   const found = new Set<Sha256>();
   for (const provider of await releases.listProviders(Infinity))
-    for (const version of await listUnlisted({ catalog, releases }, provider)) {
+    for (const version of await listUnlisted(kept, provider)) {
       const digests = await releases
         .readFirstDigests({ provider, version })
         .catch(noneIfUnreadable);
@@ -29,13 +30,12 @@ export async function listIrreplaceable({
 
 /** Every version where nobody can tell what is listed. */
 async function listUnlisted(
-  { catalog, releases }: KeptReleases,
+  { versions, releases }: KeptReleases,
   provider: ProviderAddress,
 ): Promise<readonly Version[]> {
   try {
-    const list = await catalog.peekVersions(provider);
-    const versions = [...(list?.versions.values() ?? [])];
-    return versions
+    const list = await versions.peek(provider);
+    return [...(list?.versions.values() ?? [])]
       .filter(({ listed }) => !listed)
       .map(({ version }) => version);
   } catch (error) {

@@ -56,6 +56,10 @@ export class Retention {
 
   constructor(parts: RetentionParts) {
     this.#parts = parts;
+    parts.blobs.listen({
+      onStored: (size) => this.#noteStored(size),
+      onDamaged: () => void this.measureArchives().catch(() => undefined),
+    });
   }
 
   /** The account of one archive that is announced with so many bytes; undefined when they could not be stored whatever left. */
@@ -77,13 +81,6 @@ export class Retention {
         this.#turn(() => this.#extend(held, least, most)).catch(() => false),
       release: () => void this.#held.delete(held),
     };
-  }
-
-  /** An archive is in the store that was not. */
-  noteStored(size: number): void {
-    if (this.#measured === undefined) return;
-    this.#measured.archives++;
-    this.#measured.bytes += size;
   }
 
   /** Counts what is stored; other processes change it too. */
@@ -184,6 +181,13 @@ export class Retention {
     if (limits.maxSize === undefined || bytes === Infinity) return undefined;
     const order = await orderByUse(blobs, await listIrreplaceable());
     return sumOf(order) < bytes ? undefined : order;
+  }
+
+  /** An archive is in the store that was not. */
+  #noteStored(size: number): void {
+    if (this.#measured === undefined) return;
+    this.#measured.archives++;
+    this.#measured.bytes += size;
   }
 
   #noteRemoved(size: number): void {

@@ -13,14 +13,11 @@ import type {
   ModuleMirror,
 } from "../../mirror/modules/module-mirror.ts";
 import type { ModuleReleaseAddress } from "../../mirror/modules/release.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
-import type { Authentication } from "../access/authentication.ts";
 import {
   archiveTag,
   confirmArchive,
   describeArchive,
   sendArchive,
-  type ArchiveResponseLimits,
 } from "../http/archive-response.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
 import { rendersOnce, sendDocument } from "../http/document-response.ts";
@@ -32,6 +29,8 @@ import {
   type RoutedContext,
 } from "../http/request-context.ts";
 
+import type { ProtocolParts } from "./parts.ts";
+
 const renderVersionsOnce = rendersOnce((versions: readonly Version[]) => ({
   modules: [{ versions: versions.map((version) => ({ version })) }],
 }));
@@ -39,20 +38,11 @@ const renderVersionsOnce = rendersOnce((versions: readonly Version[]) => ({
 /** The module registry protocol, for the modules of any origin, and their archives. */
 export class ModuleRegistryProtocol {
   readonly #mirror: ModuleMirror;
-  readonly #authentication: Authentication;
-  readonly #audit: AuditLog;
-  readonly #limits: ArchiveResponseLimits;
+  readonly #parts: ProtocolParts;
 
-  constructor(
-    mirror: ModuleMirror,
-    authentication: Authentication,
-    audit: AuditLog,
-    limits: ArchiveResponseLimits,
-  ) {
+  constructor(mirror: ModuleMirror, parts: ProtocolParts) {
     this.#mirror = mirror;
-    this.#authentication = authentication;
-    this.#audit = audit;
-    this.#limits = limits;
+    this.#parts = parts;
   }
 
   async versions(ctx: RoutedContext): Promise<void> {
@@ -94,12 +84,12 @@ export class ModuleRegistryProtocol {
       else if (ctx.method === "HEAD") describeArchive(ctx, sha256, size, type);
       else {
         const { module, version } = address;
-        recordDelivery(this.#audit, ctx.res, {
+        recordDelivery(this.#parts.audit, ctx.res, {
           module: formatModuleAddress(module),
           version,
           sha256,
         });
-        await sendArchive(ctx, archive, name, this.#limits, type);
+        await sendArchive(ctx, archive, name, this.#parts.limits, type);
       }
     } finally {
       await archive.close();
@@ -112,7 +102,7 @@ export class ModuleRegistryProtocol {
     const { format, subdirectory } = location;
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
     const name = formatModuleArchiveName(format);
-    const place = this.#authentication.locate(folder, name, asker.token);
+    const place = this.#parts.authentication.locate(folder, name, asker.token);
     return `./${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
   }
 }

@@ -10,21 +10,16 @@ import {
   renderIndex,
   renderVersion,
 } from "../../mirror/providers/mirror-documents.ts";
+import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
 import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
+import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
-import type {
-  ReleaseAddress,
-  ReleasePackage,
-} from "../../mirror/releases/release.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
 import {
   archiveTag,
   confirmArchive,
   describeArchive,
   sendArchive,
-  type ArchiveResponseLimits,
 } from "../http/archive-response.ts";
-import type { Authentication } from "../access/authentication.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
 import {
   renderDocument,
@@ -37,15 +32,15 @@ import {
   type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
+import type { ProtocolParts } from "./parts.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
 
 /** The provider network mirror protocol: index.json, VERSION.json and the archives of one provider. */
 export class NetworkMirrorProtocol {
   readonly #mirror: ProviderMirror;
-  readonly #authentication: Authentication;
-  readonly #audit: AuditLog;
-  readonly #limits: ArchiveResponseLimits;
+  readonly #platforms: PlatformArchives;
+  readonly #parts: ProtocolParts;
   readonly #described = new WeakMap<
     readonly MirroredPackage[],
     Map<string, RenderedDocument>
@@ -53,30 +48,30 @@ export class NetworkMirrorProtocol {
 
   constructor(
     mirror: ProviderMirror,
-    authentication: Authentication,
-    audit: AuditLog,
-    limits: ArchiveResponseLimits,
+    platforms: PlatformArchives,
+    parts: ProtocolParts,
   ) {
     this.#mirror = mirror;
-    this.#authentication = authentication;
-    this.#audit = audit;
-    this.#limits = limits;
+    this.#platforms = platforms;
+    this.#parts = parts;
   }
 
   async index(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.listVersions(readProvider(ctx));
     noteAnswer(ctx.state, answer);
-    sendDocument(ctx, renderIndexOnce(answer.value), answer);
+    sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
   }
 
   async version(ctx: RoutedContext): Promise<void> {
     const provider = readProvider(ctx);
     const version = parseVersion(ctx.params.version ?? "");
-    const answer = await this.#mirror.listPackages({ provider, version });
+    const answer = await this.#mirror.findRelease({ provider, version });
+    const packages = await this.#mirror.describePackages(answer.value);
+    this.#platforms.want(answer.value);
     const { asker, path } = ctx.state;
     noteAnswer(ctx.state, answer);
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    const document = this.#describe(answer.value, folder, asker.token);
+    const document = this.#describe(packages, folder, asker.token);
     sendDocument(ctx, document, answer);
   }
 
@@ -86,12 +81,13 @@ export class NetworkMirrorProtocol {
     folder: string,
     holder: string | undefined,
   ): RenderedDocument {
+    const { authentication } = this.#parts;
     const locate = (filename: string) =>
-      this.#authentication.locate(folder, filename, holder);
+      authentication.locate(folder, filename, holder);
     const known =
       this.#described.get(packages) ?? new Map<string, RenderedDocument>();
     this.#described.set(packages, known);
-    const key = JSON.stringify([this.#authentication.isOn, folder, holder]);
+    const key = JSON.stringify([authentication.isOn, folder, holder]);
     const document =
       known.get(key) ?? renderDocument(renderVersion(packages, locate));
     known.set(key, document);
@@ -103,36 +99,36 @@ export class NetworkMirrorProtocol {
     const provider = readProvider(ctx);
     const filename = `${ctx.params.archive}.zip`;
     const { version, platform } = parseArchiveName(provider, filename);
-    const release = { provider, version };
-    const { value: found, ...answer } = await this.#mirror.findPackage(
-      release,
+    const { value: admitted, ...answer } = await this.#mirror.findPackage(
+      { provider, version },
       platform,
     );
+    const { found } = admitted;
     noteAnswer(ctx.state, { ...answer, outcome: "hit" });
     if (isUnmodified(ctx.req, archiveTag(found.sha256)))
       confirmArchive(ctx, found.sha256);
     else if (ctx.method === "HEAD") {
       const size = await this.#mirror.findSize(found);
       describeArchive(ctx, found.sha256, size);
-    } else await this.#send(ctx, release, found, asked);
+    } else await this.#send(ctx, admitted, asked);
   }
 
   async #send(
     ctx: RoutedContext,
-    release: ReleaseAddress,
-    found: ReleasePackage,
+    admitted: AdmittedPackage,
     asked: number,
   ): Promise<void> {
     const start = performance.now();
-    const archive = await this.#mirror.openArchive(release, found);
+    const archive = await this.#mirror.openArchive(admitted);
+    const { audit, limits: given } = this.#parts;
     const { note } = ctx.state;
     note.outcome = archive.outcome;
     try {
-      recordDelivery(this.#audit, ctx.res, describe(release, found));
+      recordDelivery(audit, ctx.res, describe(admitted));
       // What was spent on metadata counts: the client waits for one answer.
-      const answer = this.#limits.answer - (performance.now() - asked);
-      const limits = { ...this.#limits, answer };
-      await sendArchive(ctx, archive, found.filename, limits);
+      const answer = given.answer - (performance.now() - asked);
+      const limits = { ...given, answer };
+      await sendArchive(ctx, archive, admitted.found.filename, limits);
     } finally {
       if (archive.outcome !== "hit")
         note.originTime += performance.now() - start;
@@ -147,10 +143,8 @@ function readProvider({ params }: RoutedContext): ProviderAddress {
   return providerAddress(hostname, namespace, type);
 }
 
-function describe(
-  { provider, version }: ReleaseAddress,
-  { platform, sha256 }: ReleasePackage,
-) {
+function describe({ request, found: { platform, sha256 } }: AdmittedPackage) {
+  const { provider, version } = request.address;
   return {
     provider: formatProviderAddress(provider),
     version,

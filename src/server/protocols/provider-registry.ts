@@ -9,9 +9,10 @@ import { parseVersion } from "../../address/version.ts";
 import { NoSuchPage, NothingToVerify } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
-  findPublishedPackage,
-  findPublishedProof,
+  describePublished,
+  publishedProof,
 } from "../../mirror/providers/published-package.ts";
+import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { Authentication } from "../access/authentication.ts";
 import {
@@ -20,6 +21,7 @@ import {
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
+import type { ProtocolParts } from "./parts.ts";
 import { renderPackage, renderVersions } from "./registry-documents.ts";
 import { noteAnswer, type RoutedContext } from "../http/request-context.ts";
 
@@ -32,10 +34,16 @@ const renderVersionsOnce = rendersOnce(renderVersions);
  */
 export class ProviderRegistryProtocol {
   readonly #mirror: ProviderMirror;
+  readonly #platforms: PlatformArchives;
   readonly #authentication: Authentication;
 
-  constructor(mirror: ProviderMirror, authentication: Authentication) {
+  constructor(
+    mirror: ProviderMirror,
+    platforms: PlatformArchives,
+    { authentication }: Pick<ProtocolParts, "authentication">,
+  ) {
     this.#mirror = mirror;
+    this.#platforms = platforms;
     this.#authentication = authentication;
   }
 
@@ -43,22 +51,24 @@ export class ProviderRegistryProtocol {
     const provider = readProvider(ctx);
     const answer = await this.#mirror.listVersions(provider);
     noteAnswer(ctx.state, answer);
+    const { request, versions, list } = answer.value;
     // What could not be served must not be listed.
-    if (!this.#mirror.isSigned(provider))
+    if (request.origin.registry.source !== "registry")
       throw new NothingToVerify(formatProviderAddress(provider), "signature");
-    const list = await this.#mirror.peekVersions(provider);
-    const document = renderVersionsOnce(answer.value, provider, list);
+    const document = renderVersionsOnce(versions, provider, list);
     sendDocument(ctx, document, answer);
   }
 
   async package(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
     const platform = parsePlatform(`${ctx.params.os}_${ctx.params.arch}`);
-    const answer = await findPublishedPackage(this.#mirror, address, platform);
+    const answer = await this.#mirror.findRelease(address);
+    const found = await describePublished(this.#mirror, answer.value, platform);
+    this.#platforms.want(answer.value);
     noteAnswer(ctx.state, answer);
     const { token } = ctx.state.asker;
     const document = renderDocument(
-      renderPackage(address, answer.value, (folder, filename) =>
+      renderPackage(address, found, (folder, filename) =>
         this.#authentication.locate(folder, filename, token),
       ),
     );
@@ -71,9 +81,9 @@ export class ProviderRegistryProtocol {
     const filename = ctx.params.proof;
     const name = formatChecksumsName(address.provider, address.version);
     if (filename !== name && filename !== `${name}.sig`) throw new NoSuchPage();
-    const answer = await findPublishedProof(this.#mirror, address);
+    const answer = await this.#mirror.findRelease(address);
+    const { document, signature } = publishedProof(answer.value);
     noteAnswer(ctx.state, answer);
-    const { document, signature } = answer.value;
     const rendered =
       filename === name
         ? renderBytes("text/plain", document)

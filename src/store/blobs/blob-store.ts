@@ -44,7 +44,7 @@ interface FreeSpace {
   readonly files: number | undefined;
 }
 
-/** What the store tells the wiring; never waited for. */
+/** What the store tells whoever listens; never waited for. */
 interface BlobEvents {
   /** It was dropped, because it is not what its name says or cannot be read. */
   readonly onDamaged: (sha256: Sha256, problem: string) => void;
@@ -52,22 +52,22 @@ interface BlobEvents {
   readonly onStored: (size: number) => void;
 }
 
-const untold: BlobEvents = {
-  onDamaged: () => undefined,
-  onStored: () => undefined,
-};
-
 /** Archives named by their SHA-256; `commit` is the only way in, and `verify` finds out what the disk did to them since. */
 export class BlobStore {
   readonly usage: BlobUsage;
   readonly #layout: StoreLayout;
-  readonly #events: BlobEvents;
+  readonly #listeners: Partial<BlobEvents>[];
   readonly #verified = new VerifiedBlobs();
 
   constructor(layout: StoreLayout, events: Partial<BlobEvents> = {}) {
     this.usage = new BlobUsage(layout);
     this.#layout = layout;
-    this.#events = { ...untold, ...events };
+    this.#listeners = [events];
+  }
+
+  /** Tells this listener, too, from now on. */
+  listen(listener: Partial<BlobEvents>): void {
+    this.#listeners.push(listener);
   }
 
   /** Opens a blob, or undefined when there is none; what cannot be a blob is dropped. */
@@ -156,7 +156,8 @@ export class BlobStore {
       throw error;
     });
     await this.#verified.remember({ sha256, handle });
-    if (before === undefined) this.#events.onStored(spool.written);
+    if (before === undefined)
+      for (const one of this.#listeners) one.onStored?.(spool.written);
   }
 
   /**
@@ -270,7 +271,7 @@ export class BlobStore {
 
   async #discard(sha256: Sha256, problem: string): Promise<void> {
     await this.delete(sha256).catch(() => undefined);
-    this.#events.onDamaged(sha256, problem);
+    for (const one of this.#listeners) one.onDamaged?.(sha256, problem);
   }
 }
 

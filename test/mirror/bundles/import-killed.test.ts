@@ -156,7 +156,7 @@ async function makeLargeBundle() {
     const address = { provider, version: parseVersion(version) };
     const found = await recallPackage(core.providers, address, linux);
     await (
-      await ensureArchive(core, address, found)
+      await ensureArchive(core, found)
     ).done;
     registry.withdraw(release);
   }

@@ -62,18 +62,22 @@ async function fillMirror(
   type: string,
 ): Promise<{ readonly real: number; readonly weighed: number }> {
   const { core } = mirror;
-  await core.catalog.listVersions(addressOf(type, 0).provider);
-  await core.catalog.findRelease(addressOf(type, 0));
+  const find = async (patch: number) => {
+    const address = addressOf(type, patch);
+    const origin = core.catalog.originOf(address.provider);
+    const { rules } = core.admission;
+    return core.catalog.findRelease(
+      await core.admission.openVersion(address, { origin, rules }),
+    );
+  };
+  await find(0);
   const before = await held();
-  for (let patch = 1; patch < releases; patch++)
-    await core.catalog.findRelease(addressOf(type, patch));
+  for (let patch = 1; patch < releases; patch++) await find(patch);
   registry.requests.clear();
   const real = (await held()) - before;
   let weighed = 0;
   for (let patch = 1; patch < releases; patch++)
-    weighed += core.releases.weigh(
-      (await core.catalog.findRelease(addressOf(type, patch))).value,
-    );
+    weighed += core.releases.weigh((await find(patch)).value);
   return { real, weighed };
 }
 

@@ -1,0 +1,217 @@
+import type { Hostname } from "../../address/hostname.ts";
+import {
+  classifyFileFailure,
+  refuseToStore,
+} from "../../store/file-failure.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import { expectsLedger } from "../releases/signed-releases.ts";
+import {
+  decisionsShape,
+  noDecisions,
+  nothingSeen,
+  seenShape,
+  type Decisions,
+  type NamespaceTrust,
+  type Seen,
+} from "./namespace-trust.ts";
+
+/** HOSTNAME and NAMESPACE: the unit in which signing keys are trusted. */
+export interface Namespace {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+}
+
+export const seenPrefix: RecordKey = ["trust", "seen"];
+export const decisionsPrefix: RecordKey = ["trust", "decisions"];
+
+/** Milliseconds that a daemon goes without looking whether an operator decided something. */
+const lookAgainAfter = 500;
+
+const missing = "it is missing, and releases of its namespace are recorded";
+
+/** Bytes of an entry that knows nothing, and of each thing that it knows. */
+const emptyWeight = 1_000;
+const weightOfOne = 300;
+
+interface Known {
+  readonly trust: NamespaceTrust;
+  /** There is a record of what was seen, so that its absence is its loss. */
+  readonly hasBegun: boolean;
+  /** On the clock that the entry was given. */
+  readonly until: number;
+  readonly weight: number;
+}
+
+/**
+ * What is known of one namespace. A request opens it once and decides by `trust`,
+ * which has at once what this process notes, and is read again by `renew`.
+ */
+export class LedgerEntry {
+  readonly #records: RecordStore;
+  readonly #seenKey: RecordKey;
+  readonly #decisionsKey: RecordKey;
+  readonly #namespace: Namespace;
+  readonly #now: () => number;
+  #known: Known | undefined;
+  #changes = 0;
+
+  /** `now` is monotonic, in milliseconds. */
+  constructor(
+    records: RecordStore,
+    namespace: Namespace,
+    now: () => number = () => performance.now(),
+  ) {
+    const place = [namespace.hostname, namespace.namespace];
+    this.#records = records;
+    this.#seenKey = [...seenPrefix, ...place];
+    this.#decisionsKey = [...decisionsPrefix, ...place];
+    this.#namespace = namespace;
+    this.#now = now;
+  }
+
+  /** The same object while nothing changes. Only once `renew` has resolved. */
+  get trust(): NamespaceTrust {
+    if (this.#known === undefined) throw new Error("renew was not awaited");
+    return this.#known.trust;
+  }
+
+  /** About how many bytes it takes. */
+  get weight(): number {
+    return this.#known?.weight ?? emptyWeight;
+  }
+
+  /** Sees to it that `trust` is at most half a second old. Throws RecordUnreadable. */
+  async renew(): Promise<NamespaceTrust> {
+    const isOld = () => this.#now() >= (this.#known?.until ?? -Infinity);
+    if (this.#known === undefined || isOld()) await this.#load();
+    return this.trust;
+  }
+
+  /**
+   * Changes what was seen; no change of any process is lost, and `change` may be
+   * called more than once. Durable on return; resolves with what was seen before.
+   * Throws RecordUnreadable and StoreFull.
+   */
+  async noteSeen(change: (seen: Seen) => Seen): Promise<Seen> {
+    let before = nothingSeen;
+    let after = nothingSeen;
+    try {
+      // So that what is absent now is no loss.
+      await this.begin();
+      await this.#records.change(this.#seenKey, readSeen, (seen) => {
+        before = seen ?? this.#records.refuse(this.#seenKey, missing);
+        return (after = change(before));
+      });
+    } catch (error) {
+      throw asStoreFull(this.#namespace, error);
+    }
+    this.#remember(readSeen(after));
+    return before;
+  }
+
+  /** Has a record of what is seen, be it of nothing yet. Durable on return. Throws RecordUnreadable. */
+  async begin(): Promise<void> {
+    if (this.#known === undefined) await this.renew();
+    if (this.#known?.hasBegun === true) return;
+    const seen = await this.#records.create(
+      this.#seenKey,
+      nothingSeen,
+      readSeen,
+    );
+    this.#remember(seen);
+  }
+
+  /** Changes what operators decided, likewise; that something was decided is noted after it. */
+  async decide(change: (decisions: Decisions) => Decisions): Promise<void> {
+    await this.#load();
+    await this.#records.change(this.#decisionsKey, readDecisions, (before) =>
+      change(before ?? noDecisions),
+    );
+    await this.noteSeen((seen) =>
+      seen.hasDecisions ? seen : { ...seen, hasDecisions: true },
+    );
+    await this.#load();
+  }
+
+  /** What this process noted counts at once; what others did is looked at as soon as before. */
+  #remember(seen: Seen): void {
+    this.#changes++;
+    const { until = -Infinity, trust } = this.#known ?? {};
+    const decisions = trust?.decisions ?? noDecisions;
+    this.#know({ seen, decisions }, true, until);
+  }
+
+  #know(trust: NamespaceTrust, hasBegun: boolean, until: number): void {
+    const kept = keepSame(this.#known?.trust, trust);
+    this.#known = { trust: kept, hasBegun, until, weight: weigh(kept) };
+  }
+
+  async #load(): Promise<void> {
+    for (;;) {
+      const changes = this.#changes;
+      // In this order, since the note of decisions is written after them.
+      const seen = await this.#readSeen();
+      const decisions = await this.#readDecisions(seen);
+      // What was read before a note of this process has not got it.
+      if (changes !== this.#changes) continue;
+      const trust = { seen: seen ?? nothingSeen, decisions };
+      const until = this.#now() + lookAgainAfter;
+      this.#know(trust, seen !== undefined, until);
+      return;
+    }
+  }
+
+  async #readDecisions(seen: Seen | undefined): Promise<Decisions> {
+    const key = this.#decisionsKey;
+    const decisions = await this.#records.read(key, readDecisions);
+    if (decisions === undefined && seen?.hasDecisions)
+      this.#records.refuse(key, "it is missing, and decisions were made");
+    return decisions ?? noDecisions;
+  }
+
+  /** Undefined when nothing was ever seen; throws RecordUnreadable when that was lost. */
+  async #readSeen(): Promise<Seen | undefined> {
+    const key = this.#seenKey;
+    const seen = await this.#records.read(key, readSeen);
+    if (seen !== undefined) return seen;
+    if (!(await expectsLedger(this.#records, this.#namespace)))
+      return undefined;
+    // Another process may have begun with the namespace meanwhile.
+    const begun = await this.#records.read(key, readSeen);
+    return begun ?? this.#records.refuse(key, missing);
+  }
+}
+
+const readSeen = (body: unknown): Seen => seenShape.parse(body);
+const readDecisions = (body: unknown): Decisions => decisionsShape.parse(body);
+
+function asStoreFull(
+  { hostname, namespace }: Namespace,
+  error: unknown,
+): unknown {
+  const failure = classifyFileFailure(error);
+  const subject = `the signing keys that it saw of ${hostname}/${namespace}`;
+  return failure === "full" || failure === "broken"
+    ? refuseToStore(subject, error)
+    : error;
+}
+
+function weigh({ seen, decisions }: NamespaceTrust): number {
+  const lists = [...Object.values(seen), ...Object.values(decisions)];
+  return lists.reduce<number>(
+    (sum, list) => sum + (Array.isArray(list) ? weightOfOne * list.length : 0),
+    emptyWeight,
+  );
+}
+
+/** Lets callers see by identity that nothing changed. */
+function keepSame(
+  before: NamespaceTrust | undefined,
+  after: NamespaceTrust,
+): NamespaceTrust {
+  return before !== undefined &&
+    JSON.stringify(before) === JSON.stringify(after)
+    ? before
+    : after;
+}

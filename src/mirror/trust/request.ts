@@ -1,0 +1,37 @@
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import type { ReleaseOrigin } from "../releases/fetch.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import type { AdmissionRules } from "./admission-rules.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
+import { decideByRules, type PolicyDecision } from "./policy.ts";
+
+/** Where a provider comes from, and the rules of the moment in which it was asked for. */
+export interface Served {
+  readonly origin: ReleaseOrigin;
+  readonly rules: AdmissionRules;
+}
+
+/** What one request for a provider is decided by: each is looked up once and handed down. */
+export interface ProviderRequest extends Served {
+  readonly provider: ProviderAddress;
+  /** Of its namespace. */
+  readonly entry: LedgerEntry;
+}
+
+/** The same for one version, which the rules alone do not deny. */
+export interface ReleaseRequest extends ProviderRequest {
+  readonly address: ReleaseAddress;
+  readonly decision: PolicyDecision;
+}
+
+/** Undefined for a version that the rules deny. */
+export function requestVersion(
+  request: ProviderRequest,
+  version: Version,
+): ReleaseRequest | undefined {
+  const { provider, rules } = request;
+  const decision = decideByRules(rules.policy, provider, version);
+  if (decision.action === "deny") return undefined;
+  return { ...request, address: { provider, version }, decision };
+}

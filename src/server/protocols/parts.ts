@@ -1,0 +1,10 @@
+import type { AuditLog } from "../../telemetry/audit-log.ts";
+import type { Authentication } from "../access/authentication.ts";
+import type { ArchiveResponseLimits } from "../http/archive-response.ts";
+
+/** What every protocol needs beside its mirror. */
+export interface ProtocolParts {
+  readonly authentication: Authentication;
+  readonly audit: AuditLog;
+  readonly limits: ArchiveResponseLimits;
+}

@@ -1,0 +1,155 @@
+import { type Configuration } from "../config/load.ts";
+import type { ProviderAddress } from "../address/provider-address.ts";
+import { systemClock, type Clock } from "../mirror/cache/clock.ts";
+import {
+  MetadataCache,
+  type MetadataRecords,
+} from "../mirror/cache/metadata-cache.ts";
+import { ReleaseRecords } from "../mirror/releases/records.ts";
+import type { SignatureJudge } from "../mirror/releases/verdict.ts";
+import type { VersionList } from "../mirror/releases/version-list.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../mirror/releases/version-records.ts";
+import { TrustLedger } from "../mirror/trust/ledger.ts";
+import { listIrreplaceable } from "../mirror/upkeep/irreplaceable.ts";
+import { Retention } from "../mirror/upkeep/retention.ts";
+import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
+import { BlobStore } from "../store/blobs/blob-store.ts";
+import { type StoreLayout } from "../store/layout.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { SignatureThreads } from "../verification/openpgp/threads.ts";
+import { signaturePolicyOf } from "./origins.ts";
+import { wireRecords } from "./records.ts";
+import { wireJudge } from "./threads.ts";
+import type { Watch } from "./watch.ts";
+
+/** Told of records that were not written, because a good answer is given all the same. */
+export const unwritten = "a record was not written";
+const staleSentence =
+  "the origin fails: what it said so many seconds ago is served";
+
+/** What is kept, and how long: without anybody who fetches or serves it. */
+export interface Kept {
+  readonly clock: Clock;
+  readonly records: RecordStore;
+  readonly judge: SignatureJudge;
+  readonly ledger: TrustLedger;
+  readonly releases: ReleaseRecords;
+  readonly versions: MetadataCache<ProviderAddress, VersionList>;
+  readonly blobs: BlobStore;
+  readonly retention: Retention;
+  /** Counts what this process changes of what answers are made of. */
+  readonly countChanges: () => number;
+  close(): Promise<void>;
+}
+
+/** Parts that tests choose. */
+export interface KeptParts {
+  readonly clock?: Clock;
+  readonly records?: RecordStore;
+}
+
+export function wireKept(
+  configuration: Configuration,
+  layout: StoreLayout,
+  watch: Watch,
+  parts: KeptParts = {},
+): Kept {
+  let changes = 0;
+  const {
+    clock = systemClock,
+    records = wireRecords(layout, watch, () => changes++),
+  } = parts;
+  const signatures = wireSignatures(configuration);
+  const judge = wireJudge(signatures);
+  const ledger = new TrustLedger(records, () => clock.monotonic());
+  const releases = new ReleaseRecords(records, {
+    judge,
+    clock,
+    policyOf: (hostname) =>
+      signaturePolicyOf(configuration.origins.get(hostname)),
+    beginLedger: (provider) => ledger.begin(provider),
+  });
+  const makeCache = wireCaches(configuration, watch.logger, clock);
+  const versions = makeCache(
+    new VersionRecords(records, providerVersionNaming),
+  );
+  const kept = { records, versions, releases };
+  const { blobs, retention } = wireStore(configuration, layout, kept, watch);
+  const close = async () => {
+    await Promise.all([signatures.close(), blobs.usage.close()]);
+  };
+  return {
+    ...kept,
+    clock,
+    judge,
+    ledger,
+    blobs,
+    retention,
+    countChanges: () => changes,
+    close,
+  };
+}
+
+function wireSignatures({ limits }: Configuration): SignatureThreads {
+  const { signatureDeadline: deadlineMs } = limits;
+  return new SignatureThreads({ threads: 2, deadlineMs });
+}
+
+/** The archives and what bounds them. */
+function wireStore(
+  { storage }: Configuration,
+  layout: StoreLayout,
+  kept: Pick<Kept, "records" | "versions" | "releases">,
+  { logger, metrics, alarms }: Watch,
+): Pick<Kept, "blobs" | "retention"> {
+  const { records, releases } = kept;
+  const blobs = new BlobStore(layout, {
+    onDamaged: (sha256, problem) =>
+      alarms.raise("archive-damaged", { sha256, problem }),
+  });
+  const retention = new Retention({
+    blobs,
+    limits: storage,
+    listIrreplaceable: () => listIrreplaceable(kept),
+    onEvicted: (blob) => {
+      metrics.countArchive("evicted");
+      logger.info({ ...blob }, "an archive was evicted");
+    },
+    measureRecords: () => records.measure(),
+    dropRecords: async () => {
+      const removed = await dropUnnamedRecords({ blobs, records, releases });
+      if (removed > 0)
+        logger.info({ removed }, "records that nothing names were removed");
+    },
+  });
+  metrics.watchStore(() => retention.readFigures());
+  return { blobs, retention };
+}
+
+/** Makes the cache for one kind of metadata. */
+export function wireCaches(
+  { limits, freshness, offline }: Configuration,
+  logger: Logger,
+  clock: Clock,
+) {
+  const onUnwritten = (record: string, err: unknown) =>
+    logger.error({ record, err }, unwritten);
+  const onStale = (record: string, age: number, error: unknown) => {
+    const facts = { record, age: Math.round(age / 1000) };
+    const { message } = error as Error;
+    logger.warn({ ...facts, error: message }, staleSentence);
+  };
+  return <K, V extends object>(records: MetadataRecords<K, V>) =>
+    new MetadataCache(
+      records,
+      { ...limits, ...freshness },
+      clock,
+      offline,
+      onUnwritten,
+      onStale,
+    );
+}

@@ -1,0 +1,158 @@
+import type { Sha256 } from "../address/hash.ts";
+import type { Hostname } from "../address/hostname.ts";
+import { formatProviderAddress } from "../address/provider-address.ts";
+import { type Configuration } from "../config/load.ts";
+import { ArchiveDigestWrong, StoreFull } from "../errors/index.ts";
+import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
+import type { Reserve } from "../mirror/cache/download-steps.ts";
+import {
+  ProviderCatalog,
+  type ProviderCatalogParts,
+} from "../mirror/providers/provider-catalog.ts";
+import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
+import { StoredReleases } from "../mirror/providers/stored-releases.ts";
+import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
+import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
+import { PackageHashes } from "../mirror/releases/package-hashes.ts";
+import { isAlarming } from "../mirror/releases/version-list.ts";
+import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
+import { Admission } from "../mirror/trust/admission.ts";
+import type { Notebook } from "../mirror/trust/notebook.ts";
+import { ReleaseHistory } from "../mirror/trust/release-history.ts";
+import { classifyFileFailure } from "../store/file-failure.ts";
+import { wireCaches, unwritten, type Kept } from "./kept.ts";
+import { wireClients, wireOrigins, type OriginClients } from "./origins.ts";
+import { wireHashing } from "./threads.ts";
+import type { Watch } from "./watch.ts";
+
+/** The mirror of providers without a face: what commands work with, and half of a daemon. */
+export interface Providers extends Kept {
+  readonly archives: ArchiveCache;
+  readonly clients: OriginClients;
+  readonly hashes: PackageHashes;
+  readonly notebook: Notebook;
+  readonly admission: Admission;
+  readonly history: ReleaseHistory;
+  readonly catalog: ProviderCatalog;
+  readonly stored: StoredReleases;
+  readonly providers: ProviderMirror;
+  /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
+  stopFetching(): Promise<void>;
+}
+
+export function wireProviders(
+  configuration: Configuration,
+  rules: AdmissionRules,
+  kept: Kept,
+  watch: Watch,
+): Providers {
+  const { offline } = configuration;
+  const { alarms, audit, logger } = watch;
+  const { clock, ledger, blobs, records, judge, retention, releases } = kept;
+  const hashing = wireHashing(configuration);
+  const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
+    if (!hashing.isClosed)
+      logger.error({ sha256, err }, "an archive could not be hashed");
+  });
+  const archives = wireArchives(configuration, kept, hashes, watch);
+  const clients = wireClients(configuration, watch, clock);
+  const reserve: Reserve = (size, written) => retention.reserve(size, written);
+  const { limits } = configuration;
+  const parts = { blobs, records, hashes, limits, reserve };
+  const learnt = new LearntDigests(parts);
+  const origins = wireOrigins(configuration, clients.own, judge, {
+    clock,
+    learnt,
+  });
+  const notebook = { audit, alarms, clock };
+  const admission = new Admission(ledger, notebook, rules);
+  const history = new ReleaseHistory(notebook);
+  const catalog = wireCatalog(configuration, origins, kept, history, watch);
+  const stored = new StoredReleases({ catalog, archives, records: releases });
+  const providers = new ProviderMirror({
+    ...{ catalog, admission, archives, hashes, learnt, stored },
+    ...{ alarms, offline },
+  });
+  const stopFetching = async () => {
+    await Promise.all([archives.close(), learnt.close()]);
+  };
+  const close = async () => {
+    await stopFetching();
+    await Promise.all([hashing.close(), clients.close(), kept.close()]);
+  };
+  return {
+    ...kept,
+    ...{ archives, clients, hashes, notebook, admission, history },
+    ...{ catalog, stored, providers, stopFetching, close },
+  };
+}
+
+function wireCatalog(
+  configuration: Configuration,
+  origins: ReadonlyMap<Hostname, ReleaseOrigin>,
+  { clock, versions, releases }: Kept,
+  history: ReleaseHistory,
+  watch: Watch,
+): ProviderCatalog {
+  const { freshness, policy } = configuration;
+  const makeCache = wireCaches(configuration, watch.logger, clock);
+  return new ProviderCatalog({
+    origins,
+    versions,
+    releases: makeCache(releases),
+    history,
+    readFirstDigests: (address) => releases.readFirstDigests(address),
+    claim: wireClaim({ clock, releases }, watch),
+    notFound: freshness.notFound,
+    fallThrough: policy.otherHosts === "not-found",
+    onVanished: (provider, gone, of) => {
+      if (isAlarming(gone.length, of))
+        watch.alarms.raise("versions-vanished", {
+          provider: formatProviderAddress(provider),
+          versions: gone,
+        });
+    },
+  });
+}
+
+function wireClaim(
+  { releases, clock }: Pick<Kept, "releases" | "clock">,
+  { logger }: Watch,
+): ProviderCatalogParts["claim"] {
+  return async (address, value) => {
+    const kept = { value, confirmedAt: clock.now() };
+    try {
+      return await releases.claim(address, kept);
+    } catch (error) {
+      // A disk that is full must not turn a good answer into a failure.
+      if (classifyFileFailure(error) === undefined) throw error;
+      const record = releases.format(address);
+      logger.error({ record, err: error }, unwritten);
+      return undefined;
+    }
+  };
+}
+
+function wireArchives(
+  { limits }: Configuration,
+  { blobs, retention }: Kept,
+  hashes: PackageHashes,
+  { logger, metrics, alarms }: Watch,
+): ArchiveCache {
+  const events = {
+    onVerified: (sha256: Sha256, stored: Promise<void>) =>
+      hashes.schedule(sha256, stored),
+    onFailed: (archive: string, error: unknown) => {
+      if (error instanceof StoreFull) metrics.countArchive("passed");
+      if (error instanceof ArchiveDigestWrong) {
+        const { expected, got } = error;
+        alarms.raise("archive-tampered", { archive, expected, got });
+      }
+      const { message } = error as Error;
+      logger.warn({ archive, error: message }, "an archive was not stored");
+    },
+  };
+  return new ArchiveCache(blobs, limits, events, (size, written) =>
+    retention.reserve(size, written),
+  );
+}
