@@ -9,7 +9,7 @@ import type {
   TlsConfiguration,
 } from "./configuration.ts";
 import { formatLimit, limitTable } from "./limits.ts";
-import { formatDuration, formatSize } from "./units.ts";
+import { formatDuration, formatSize } from "../address/units.ts";
 
 /**
  * The effective configuration as YAML that reads back to the same, secrets as the place they come from;

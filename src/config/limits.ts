@@ -3,7 +3,7 @@ import {
   formatSize,
   parseDuration,
   parseSize,
-} from "./units.ts";
+} from "../address/units.ts";
 
 /** Beyond this, timers fire at once instead of late. */
 const longestTimer = 2 ** 31 - 1;

@@ -3,10 +3,14 @@ import { z } from "zod";
 import { parseSha256 } from "../address/hash.ts";
 import { parseHostname } from "../address/hostname.ts";
 import { parsePlatform } from "../address/platform.ts";
+import {
+  parsePattern,
+  parseProviderPattern,
+} from "../address/policy-pattern.ts";
 import { parseVersionConstraint } from "../address/version-constraint.ts";
 import type { TlsConfiguration } from "./configuration.ts";
 import { describe, describeKind, leaf, required } from "./leaf.ts";
-import { parseDuration, parseSize } from "./units.ts";
+import { parseDuration, parseSize } from "../address/units.ts";
 
 /** Bytes. */
 export const size = leaf("a size such as 512MiB or 200GiB", parseSize);
@@ -112,37 +116,14 @@ export const hostname = leaf(
 /** HOSTNAME/NAMESPACE/TYPE with wildcards. */
 export const providerPattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
-  (pattern) => required(isProviderPattern(pattern) ? pattern : undefined),
+  (pattern) => parseProviderPattern(pattern).text,
 );
 
 /** Of providers or of modules. */
 export const rulePattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*, or HOSTNAME/NAMESPACE/NAME/SYSTEM for modules",
-  (pattern) => {
-    const fits = isProviderPattern(pattern) || isModulePattern(pattern);
-    return required(fits ? pattern : undefined);
-  },
+  (pattern) => parsePattern(pattern).text,
 );
-
-function isProviderPattern(pattern: string): boolean {
-  const name = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
-  const names = namesOf(pattern);
-  return names.length === 2 && names.every((part) => name.test(part));
-}
-
-function isModulePattern(pattern: string): boolean {
-  const name = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
-  const [namespace = "", module = "", system = "", ...more] = namesOf(pattern);
-  const named = name.test(namespace) && name.test(module);
-  return named && /^[a-z0-9*]+$/.test(system) && more.length === 0;
-}
-
-/** What follows the hostname, which is checked. A wildcard stands for letters, so that the rest is checked as a name. */
-function namesOf(pattern: string): readonly string[] {
-  const [host = "", ...names] = pattern.split("/");
-  parseHostname(host.replaceAll("*", "a"));
-  return names;
-}
 
 /** Upper case. */
 export const fingerprint = leaf(

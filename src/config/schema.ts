@@ -39,7 +39,7 @@ import {
   tokenDigest,
   versionConstraint,
 } from "./scalars.ts";
-import { parseDuration, parseSize } from "./units.ts";
+import { parseDuration, parseSize } from "../address/units.ts";
 
 /** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {

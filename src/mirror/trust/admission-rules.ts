@@ -12,7 +12,7 @@ import type { Release, ReleaseAddress } from "../releases/release.ts";
 import type { VersionList } from "../releases/version-list.ts";
 import { askOfKey } from "./key-question.ts";
 import { revokedKeys, type NamespaceTrust } from "./namespace-trust.ts";
-import { isMatch, type ProviderPattern } from "./policy-pattern.ts";
+import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";
 import {
   decideByRules,
   findProviderDenial,

@@ -4,7 +4,8 @@ import {
 } from "../../address/provider-address.ts";
 import { formatVersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import { isMatch } from "./policy-pattern.ts";
+import { isMatch } from "../../address/policy-pattern.ts";
+import { formatDuration } from "../../address/units.ts";
 import {
   decideByRules,
   findProviderDenial,
@@ -137,19 +138,7 @@ function formatRule({ rule, action, pattern, versions }: PolicyRule): string {
 function formatOutcome(decision: PolicyDecision): string {
   const { action, rule, minimumAge, minimumAgeRule } = decision;
   if (action === "deny") return `denied by ${rule}.`;
-  const age = minimumAge > 0 && `, once it is ${formatAge(minimumAge)} old`;
+  const age =
+    minimumAge > 0 && `, once it is ${formatDuration(minimumAge)} old`;
   return `allowed by ${rule}${age ? `${age} (${minimumAgeRule})` : ""}.`;
-}
-
-const ageUnits = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1000],
-] as const;
-
-/** As the configuration writes durations. */
-function formatAge(milliseconds: number): string {
-  const unit = ageUnits.find(([, factor]) => milliseconds % factor === 0);
-  return unit ? `${milliseconds / unit[1]}${unit[0]}` : `${milliseconds}ms`;
 }

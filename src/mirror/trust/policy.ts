@@ -2,7 +2,11 @@ import type { ModuleAddress } from "../../address/module-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import { isMatch, parsePattern, type Pattern } from "./policy-pattern.ts";
+import {
+  isMatch,
+  parsePattern,
+  type Pattern,
+} from "../../address/policy-pattern.ts";
 import { isAdmitted, isCovered } from "./policy-versions.ts";
 
 /** `policy` of the configuration; ages in milliseconds. */

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseProviderAddress } from "../../../src/address/provider-address.ts";
-import { MalformedAddress } from "../../../src/errors/index.ts";
+import { parseProviderAddress } from "../../src/address/provider-address.ts";
+import { MalformedAddress } from "../../src/errors/index.ts";
 import {
   isMatch,
   parseProviderPattern,
-} from "../../../src/mirror/trust/policy-pattern.ts";
+} from "../../src/address/policy-pattern.ts";
 
 function matches(pattern: string, provider: string): boolean {
   return isMatch(parseProviderPattern(pattern), parseProviderAddress(provider));
@@ -84,6 +84,11 @@ test.each([
   "a.io/b /c",
   "a.io/b/c\n",
   "a.io/b_c/d",
+  "a.io/-b/c",
+  "a..io/b/c",
+  "-a.io/b/c",
+  "a.io:0/b/c",
+  "a.io:99999/b/c",
 ])("refuses %j", (text) => {
   expect(() => parseProviderPattern(text)).toThrow(MalformedAddress);
 });

@@ -1,6 +1,7 @@
-import type { ModuleAddress } from "../../address/module-address.ts";
-import type { ProviderAddress } from "../../address/provider-address.ts";
-import { MalformedAddress } from "../../errors/index.ts";
+import { MalformedAddress } from "../errors/index.ts";
+import { parseHostname } from "./hostname.ts";
+import type { ModuleAddress } from "./module-address.ts";
+import type { ProviderAddress } from "./provider-address.ts";
 
 /** Which providers a rule speaks of. */
 export interface ProviderPattern {
@@ -24,37 +25,52 @@ export type Pattern = ProviderPattern | ModulePattern;
 /** The literal text between the stars; one element is a text without any. */
 type Wildcard = readonly string[];
 
+const providerName = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
+const moduleName = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
+const moduleSystem = /^[a-z0-9*]+$/;
+
 /** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. Throws MalformedAddress. */
 export function parseProviderPattern(text: string): ProviderPattern {
-  const [, hostname, namespace, type] =
-    /^([a-z0-9.:*-]+)\/([a-z0-9*-]+)\/([a-z0-9*-]+)$/.exec(text) ?? [];
-  if (!hostname || !namespace || !type)
+  const [hostname = "", ...names] = text.split("/");
+  if (names.length !== 2 || !names.every((name) => providerName.test(name)))
     throw new MalformedAddress(
       "provider pattern",
       text,
       "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
     );
-  return {
-    text,
-    hostname: hostname.split("*"),
-    namespace: namespace.split("*"),
-    type: type.split("*"),
-  };
+  const [namespace = [], type = []] = names.map(parseWildcard);
+  return { text, hostname: parseHostWildcard(hostname), namespace, type };
 }
 
 /** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules, in any case of letters. Throws MalformedAddress. */
 export function parsePattern(text: string): Pattern {
-  const [, hostname, namespace, name, system] =
-    /^([a-z0-9.:*-]+)\/([\w*-]+)\/([\w*-]+)\/([a-z0-9*]+)$/.exec(text) ?? [];
-  if (!hostname || !namespace || !name || !system)
-    return parseProviderPattern(text);
+  const [hostname = "", namespace = "", name = "", system, ...more] =
+    text.split("/");
+  if (system === undefined) return parseProviderPattern(text);
+  const isNamed = moduleName.test(namespace) && moduleName.test(name);
+  if (!isNamed || !moduleSystem.test(system) || more.length > 0)
+    throw new MalformedAddress(
+      "module pattern",
+      text,
+      "HOSTNAME/NAMESPACE/NAME/SYSTEM such as registry.terraform.io/acme/*/aws",
+    );
   return {
     text,
-    hostname: hostname.split("*"),
-    namespace: namespace.toLowerCase().split("*"),
-    name: name.toLowerCase().split("*"),
-    system: system.split("*"),
+    hostname: parseHostWildcard(hostname),
+    namespace: parseWildcard(namespace.toLowerCase()),
+    name: parseWildcard(name.toLowerCase()),
+    system: parseWildcard(system),
   };
+}
+
+/** Also of a port; with digits for its stars it is a hostname. */
+function parseHostWildcard(text: string): Wildcard {
+  parseHostname(text.replaceAll("*", "1"));
+  return parseWildcard(text);
+}
+
+function parseWildcard(text: string): Wildcard {
+  return text.split("*");
 }
 
 /** A pattern of providers matches no module, and the other way round. */

@@ -5,7 +5,7 @@ import {
   formatSize,
   parseDuration,
   parseSize,
-} from "../../src/config/units.ts";
+} from "../../src/address/units.ts";
 
 describe("sizes", () => {
   it.each([
