@@ -83,6 +83,16 @@ export class OriginAnswerCut extends OriginAnswerUnusable {
   }
 }
 
+/** An origin names other versions at each time, and what it listed before is never forgotten. */
+export class VersionsWithoutEnd extends OriginAnswerUnusable {
+  constructor(subject: string, most: number) {
+    super(
+      subject,
+      `with what its registry listed earlier there are more than ${most} versions, so ask its publisher why versions come and go`,
+    );
+  }
+}
+
 /** The origin failed too often lately to be asked now. */
 export class OriginSuspended extends ProvenderError {
   readonly code = "origin-suspended";

@@ -214,7 +214,8 @@ export class ModuleMirror {
         platforms: undefined,
       }));
       const answer = { versions: listed, warnings: [] };
-      const list = mergeVersions(known, answer, clock.now());
+      const name = formatModuleAddress(module);
+      const list = mergeVersions(name, known, answer, clock.now());
       const vanished = known === undefined ? [] : findVanished(known, list);
       if (vanished.length > 0)
         this.#parts.onVanished(module, vanished, list.versions.size);

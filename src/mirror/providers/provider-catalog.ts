@@ -147,7 +147,8 @@ export class ProviderCatalog {
     const answer = await registry
       .listVersions(provider, signal)
       .catch((error: unknown) => emptyIfGone(known, error));
-    const list = mergeVersions(known, answer, clock.now());
+    const name = formatProviderAddress(provider);
+    const list = mergeVersions(name, known, answer, clock.now());
     this.#noteVanished(provider, known, list);
     return list;
   }

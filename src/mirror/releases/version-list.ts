@@ -1,5 +1,6 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
+import { VersionsWithoutEnd } from "../../errors/index.ts";
 import type {
   OriginVersion,
   OriginVersions,
@@ -21,13 +22,17 @@ export interface VersionList {
   readonly warnings: readonly string[];
 }
 
+/** However many versions a list may have, these may be known of one provider or module. */
+const mostKnown = 20_000;
+
 /**
  * Joins what the origin lists now to what is known; nothing that was ever
  * listed is forgotten. What appeared in the future did so under a clock that
  * was wrong: its age counts from now, so that it is held back no longer than
- * any new version.
+ * any new version. Throws VersionsWithoutEnd.
  */
 export function mergeVersions(
+  subject: string,
   known: VersionList | undefined,
   answer: OriginVersions,
   now: Date,
@@ -49,6 +54,8 @@ export function mergeVersions(
         appeared: notAfter(now, earlier),
         listed: false,
       });
+  const most = Math.max(mostKnown, 2 * answer.versions.length);
+  if (versions.size > most) throw new VersionsWithoutEnd(subject, most);
   return {
     firstContact: known?.firstContact ?? now,
     versions,

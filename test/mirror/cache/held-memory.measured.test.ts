@@ -114,7 +114,12 @@ describe("lists of versions that are held in memory", () => {
       platforms: platforms.map(parsePlatform),
     }));
     const now = new Date();
-    const value = mergeVersions(undefined, { versions, warnings: [] }, now);
+    const value = mergeVersions(
+      "acme/list",
+      undefined,
+      { versions, warnings: [] },
+      now,
+    );
     for (const list of lists)
       await records.write(list, { value, confirmedAt: now }, undefined);
     await records.read(lists[0] ?? expect.fail());

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
+import { body } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
@@ -21,6 +22,7 @@ beforeAll(async () => {
       size: 1_000,
       platforms: Array.from({ length: count }, (_, n) => `linux_arch${n}`),
     });
+  await registry.publish({ type: "listed", version: "1.0.0", size: 1_000 });
   mirror = await startMirror({ config: originsOf(authority, registry) });
 });
 afterAll(async () => {
@@ -31,6 +33,21 @@ afterAll(async () => {
 it("refuses a release with more platforms than anybody has", async () => {
   const answer = await requestsFor(mirror, "wide").version("2.0.0");
   expect(outcomeOf(answer)).toBe("451 checksums-malformed");
+});
+
+it("refuses lists whose versions name more platforms than anybody has", async () => {
+  const platforms = Array.from({ length: 8_000 }, (_, n) => ({
+    os: "linux",
+    arch: `arch${n}`,
+  }));
+  const versions = Array.from({ length: 50 }, (_, n) => ({
+    version: `1.0.${n}`,
+    platforms: platforms.slice(n),
+  }));
+  registry.script("versions", body(JSON.stringify({ versions })));
+  const index = await requestsFor(mirror, "listed").index();
+  expect(outcomeOf(index)).toBe("502 origin-answer");
+  registry.heal();
 });
 
 it("answers /healthz within 100 ms while four clients ask for the widest release", async () => {

@@ -27,33 +27,82 @@ function answerOf(...versions: readonly string[]) {
 
 describe("a list that is joined to what is known", () => {
   it("keeps what the origin lists no more, and tells that it vanished once", () => {
-    const first = mergeVersions(undefined, answerOf("1.0.0", "2.0.0"), now);
-    const second = mergeVersions(first, answerOf("2.0.0"), later);
-    const third = mergeVersions(second, answerOf("2.0.0"), later);
+    const first = mergeVersions(
+      "acme/x",
+      undefined,
+      answerOf("1.0.0", "2.0.0"),
+      now,
+    );
+    const second = mergeVersions("acme/x", first, answerOf("2.0.0"), later);
+    const third = mergeVersions("acme/x", second, answerOf("2.0.0"), later);
     expect([...third.versions.keys()].toSorted()).toEqual(["1.0.0", "2.0.0"]);
     expect(third.versions.get(parseVersion("1.0.0"))?.listed).toBe(false);
     expect(findVanished(first, second)).toEqual(["1.0.0"]);
     expect(findVanished(second, third)).toEqual([]);
   });
 
+  it("has an end, also when an origin names other versions at each time", () => {
+    const page = (from: number) =>
+      answerOf(...Array.from({ length: 9_000 }, (_, n) => `1.${from}.${n}`));
+    const first = mergeVersions("acme/x", undefined, page(0), now);
+    const second = mergeVersions("acme/x", first, page(1), later);
+    expect(second.versions.size).toBe(18_000);
+    expect(() => mergeVersions("acme/x", second, page(2), later)).toThrow(
+      "acme/x gave an unusable answer: with what its registry listed earlier there are more than 20000 versions",
+    );
+    // Where one list may have more, they may come once more.
+    const large = answerOf(
+      ...Array.from({ length: 15_000 }, (_, n) => `2.0.${n}`),
+    );
+    expect(mergeVersions("acme/x", first, large, later).versions.size).toBe(
+      24_000,
+    );
+  });
+
   it("dates a new version once", () => {
-    const first = mergeVersions(undefined, answerOf("1.0.0"), now);
-    const second = mergeVersions(first, answerOf("1.0.0", "2.0.0"), later);
-    const third = mergeVersions(second, answerOf("1.0.0", "2.0.0"), future);
+    const first = mergeVersions("acme/x", undefined, answerOf("1.0.0"), now);
+    const second = mergeVersions(
+      "acme/x",
+      first,
+      answerOf("1.0.0", "2.0.0"),
+      later,
+    );
+    const third = mergeVersions(
+      "acme/x",
+      second,
+      answerOf("1.0.0", "2.0.0"),
+      future,
+    );
     const { versions } = third;
     expect(versions.get(parseVersion("1.0.0"))?.appeared).toBeUndefined();
     expect(versions.get(parseVersion("2.0.0"))?.appeared).toEqual(later);
   });
 
   it("lets what appeared in the future, under a wrong clock, appear now", () => {
-    const first = mergeVersions(undefined, answerOf("1.0.0", "2.0.0"), future);
+    const first = mergeVersions(
+      "acme/x",
+      undefined,
+      answerOf("1.0.0", "2.0.0"),
+      future,
+    );
     const second = mergeVersions(
+      "acme/x",
       first,
       answerOf("1.0.0", "3.0.0", "4.0.0"),
       future,
     );
-    const third = mergeVersions(second, answerOf("1.0.0", "3.0.0"), now);
-    const fourth = mergeVersions(third, answerOf("1.0.0", "3.0.0"), later);
+    const third = mergeVersions(
+      "acme/x",
+      second,
+      answerOf("1.0.0", "3.0.0"),
+      now,
+    );
+    const fourth = mergeVersions(
+      "acme/x",
+      third,
+      answerOf("1.0.0", "3.0.0"),
+      later,
+    );
     for (const version of ["3.0.0", "4.0.0"])
       expect(fourth.versions.get(parseVersion(version))?.appeared).toEqual(now);
   });
@@ -62,9 +111,14 @@ describe("a list that is joined to what is known", () => {
 describe("the first contact of each version", () => {
   it("is told at once of a list of 10 000 that came after an empty one", () => {
     const names = Array.from({ length: 10_000 }, (_, n) => `1.${n}.0`);
-    const empty = mergeVersions(undefined, answerOf(), now);
-    const list = mergeVersions(empty, answerOf(...names), later);
-    const more = mergeVersions(list, answerOf(...names, "2.0.0"), future);
+    const empty = mergeVersions("acme/x", undefined, answerOf(), now);
+    const list = mergeVersions("acme/x", empty, answerOf(...names), later);
+    const more = mergeVersions(
+      "acme/x",
+      list,
+      answerOf(...names, "2.0.0"),
+      future,
+    );
     const start = process.threadCpuUsage();
     for (const version of list.versions.keys())
       expect(firstContactOf(more, version)).toEqual(later);
@@ -75,7 +129,8 @@ describe("the first contact of each version", () => {
 
 describe("two lists are the same", () => {
   const list = mergeVersions(
-    mergeVersions(undefined, answerOf("1.0.0"), now),
+    "acme/x",
+    mergeVersions("acme/x", undefined, answerOf("1.0.0"), now),
     answerOf("1.0.0", "2.0.0"),
     later,
   );
