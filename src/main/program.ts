@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
 import {
   ConfigurationInvalid,
@@ -14,14 +13,11 @@ import type { LockFlags } from "./lock.ts";
 import type { PrefetchFlags } from "./prefetch.ts";
 import type { PruneFlags, VerifyFlags } from "./retention.ts";
 import type { TrustFlags } from "./trust.ts";
+import { version } from "./version.ts";
 
 /** Exit statuses of docs/contract.md: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
 const failed = 1;
 const misused = 2;
-
-const { version } = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-) as { version: string };
 
 /** Runs the command that the arguments name and sets the exit status. What a command needs is loaded when it runs. */
 export async function runProgram(): Promise<void> {

@@ -27,6 +27,7 @@ export class JsonThreads {
     idleTimeout: 10_000,
     resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
     atomics: "disabled",
+    recordTiming: false,
   });
 
   constructor() {

@@ -4,11 +4,11 @@ import { Piscina } from "piscina";
 import { TooBusy } from "../../errors/index.ts";
 import { checkQuestionSize } from "./packets/limits.ts";
 import { formatRefusal } from "./packets/refusal.ts";
-import type { SignatureTask } from "./worker.ts";
+import type { SignatureTask } from "./signature-worker.ts";
 import type { SignatureDecision, SignatureQuestion } from "./signature.ts";
 
 const worker = new URL(
-  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js",
+  import.meta.url.endsWith(".ts") ? "./signature-worker.ts" : "./signature-worker.js",
   import.meta.url,
 );
 const mostWaiting = 1024;
@@ -37,27 +37,21 @@ interface SignatureThreadsSettings {
   readonly memoryMiB?: number;
 }
 
-/** Decides about signatures away from the event loop, in a bounded number of threads, of which one is always there; others end when idle, since each takes tens of MiB. */
+/** Decides about signatures away from the event loop, in a bounded number of threads. From the first decision on one is always there; others end when idle, since each takes tens of MiB. */
 export class SignatureThreads {
   readonly #deadlineMs: number;
-  readonly #pool: Piscina<SignatureTask, SignatureDecision>;
+  readonly #memoryMiB: number;
+  readonly #threads: number;
+  #pool: Piscina<SignatureTask, SignatureDecision> | undefined;
+  #isClosed = false;
   readonly #turn: LimitFunction;
 
   constructor(settings: SignatureThreadsSettings) {
     const { threads, deadlineMs, memoryMiB = 128 } = settings;
     this.#deadlineMs = deadlineMs;
+    this.#memoryMiB = memoryMiB;
+    this.#threads = threads;
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
-    this.#pool = new Piscina({
-      filename: worker.href,
-      minThreads: 1,
-      maxThreads: threads,
-      idleTimeout: idleMs,
-      resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
-      atomics: "disabled",
-    });
-    this.#pool.on("error", () => {
-      // An idle thread ended: nobody waits for it, and the next task starts another.
-    });
   }
 
   /**
@@ -77,11 +71,29 @@ export class SignatureThreads {
 
   /** Ends the threads; what is under way rejects. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#turn.clearQueue();
-    await this.#pool.destroy();
+    await this.#pool?.destroy();
+  }
+
+  #makePool(): Piscina<SignatureTask, SignatureDecision> {
+    const pool = new Piscina<SignatureTask, SignatureDecision>({
+      filename: worker.href,
+      minThreads: 1,
+      maxThreads: this.#threads,
+      idleTimeout: idleMs,
+      resourceLimits: { maxOldGenerationSizeMb: this.#memoryMiB },
+      atomics: "disabled",
+      recordTiming: false,
+    });
+    pool.on("error", () => {
+      // An idle thread ended: nobody waits for it, and the next task starts another.
+    });
+    return pool;
   }
 
   async #decide(question: SignatureQuestion): Promise<SignatureDecision> {
+    if (this.#isClosed) throw new SignatureThreadCrashed("the threads ended");
     const { port1, port2 } = new MessageChannel();
     const overrun = new AbortController();
     const abort = () => overrun.abort();
@@ -92,7 +104,7 @@ export class SignatureThreads {
     });
     try {
       const task = { question: copy(question), begun: port2 };
-      return await this.#pool.run(task, {
+      return await (this.#pool ??= this.#makePool()).run(task, {
         signal: overrun.signal,
         transferList: [port2],
       });

@@ -8,10 +8,10 @@ import {
 } from "../../../errors/index.ts";
 import type { GitCheckout } from "../../../origin/git/repository.ts";
 import type { PackLimits } from "./budget.ts";
-import type { PackAnswer, PackTask } from "./worker.ts";
+import type { PackAnswer, PackTask } from "./pack-worker.ts";
 
 const worker = new URL(
-  import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js",
+  import.meta.url.endsWith(".ts") ? "./pack-worker.ts" : "./pack-worker.js",
   import.meta.url,
 );
 
@@ -35,6 +35,7 @@ export class PackThreads {
       idleTimeout: 10_000,
       resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
       atomics: "disabled",
+      recordTiming: false,
     });
     // A thread that cannot start, such as for want of descriptors, must not end the process.
     this.#pool.on("error", () => undefined);

@@ -37,6 +37,7 @@ export class ArchiveThreads<Task, Answer> {
         maxYoungGenerationSizeMb: 3,
       },
       atomics: "disabled",
+      recordTiming: false,
     });
     // A thread that cannot start, such as for want of descriptors, must not end the process.
     this.#pool.on("error", () => undefined);

@@ -1,0 +1,163 @@
+import { readFile, rm } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { basename, join, relative } from "node:path";
+import { build, type Metafile, type Plugin } from "esbuild";
+import { listFiles, root } from "./project.ts";
+
+/** What the program is made of: its own files, flat in one folder, and where each of their inputs came from. */
+export interface Bundle {
+  readonly folder: string;
+  /** Folders of node_modules, such as "node_modules/koa". */
+  readonly packages: readonly string[];
+}
+
+/**
+ * Writes the program into `folder` as ES modules without dependencies. All of
+ * them are in that one folder: what a source file finds beside itself by
+ * `import.meta.url` is found there under the same name.
+ */
+export async function writeBundle(
+  folder: string,
+  version: string,
+): Promise<Bundle> {
+  await rm(folder, { recursive: true, force: true });
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: await listEntryPoints(),
+    outdir: folder,
+    entryNames: "[name]",
+    chunkNames: "part-[hash]",
+    assetNames: "[name]",
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    // A CommonJS package that is loaded when needed would lose its names.
+    mainFields: ["module", "main"],
+    // Names stay, so that a stack trace can be read.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    charset: "ascii",
+    // Niceness of threads, which nobody sets; and a global that every Node has.
+    external: ["@napi-rs/nice", "performance"],
+    legalComments: "none",
+    banner: { js: commonJsNames },
+    plugins: [onlyOneFolder(version)],
+    metafile: true,
+    logLevel: "warning",
+  });
+  expectNames(metafile);
+  return { folder, packages: listPackages(metafile) };
+}
+
+/** CommonJS packages expect these; in a module they are not there. */
+const commonJsNames =
+  'import{createRequire as createRequire_}from"node:module";const require=createRequire_(import.meta.url),__filename=import.meta.filename,__dirname=import.meta.dirname;';
+
+/** The program, and every module that is loaded by its file name: threads, and what they look functions up in. */
+async function listEntryPoints(): Promise<{ in: string; out: string }[]> {
+  const files = await listFiles(join(root, "src"));
+  const loaded = await Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(file, "utf8");
+      const isThread = /^export default /m.test(text);
+      return isThread || /\breadingBy\(\s*import\.meta\.url/.test(text);
+    }),
+  );
+  const found = files.filter((_, index) => loaded[index]);
+  const own = [join(root, "src", "main.ts"), ...found].map((file) => ({
+    in: file,
+    out: basename(file, ".ts"),
+  }));
+  expectDistinct(own.map(({ out }) => out));
+  const threads = join(root, "node_modules/piscina/dist/worker.js");
+  return [...own, { in: threads, out: "worker" }];
+}
+
+function expectDistinct(names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new Error(`Two modules that are loaded by name are called ${twice}.`);
+}
+
+/** Throws for a package that is loaded when needed and has no ES module: of what it exports only "default" is left. */
+function expectNames({ inputs }: Metafile): void {
+  const loaded = Object.values(inputs).flatMap(({ imports }) =>
+    imports.filter(({ kind }) => kind === "dynamic-import"),
+  );
+  const bad = loaded.find(
+    ({ path }) => inputs[path]?.format === "cjs" && !loadedForEffect.test(path),
+  );
+  if (bad !== undefined)
+    throw new Error(`${bad.path} is loaded by import() and is CommonJS.`);
+}
+
+const loadedForEffect = /\/reflect-metadata\//;
+
+function onlyOneFolder(version: string): Plugin {
+  return {
+    name: "only-one-folder",
+    setup({ onLoad, onResolve }) {
+      onResolve({ filter: /^(?:node:)?[a-z]/ }, ({ path, namespace }) => {
+        if (!isBuiltin(path)) return undefined;
+        return namespace === "builtin"
+          ? { path, external: true }
+          : { path, namespace: "builtin" };
+      });
+      onLoad({ filter: /^/, namespace: "builtin" }, ({ path }) => ({
+        contents: `module.exports = require(${JSON.stringify(path)});`,
+      }));
+      onResolve({ filter: /^undici$/ }, () => ({
+        path: join(import.meta.dirname, "undici.cjs"),
+      }));
+      onLoad({ filter: /\/src\/main\/version\.ts$/ }, () => ({
+        contents: `export const version = ${JSON.stringify(version)};`,
+        loader: "ts",
+      }));
+      onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => ({
+        contents: inOneFolder(path, await readFile(path, "utf8")),
+        loader: "ts",
+      }));
+      // Two versions of a list of all media types.
+      onResolve({ filter: /^mime-db$/ }, () => ({
+        path: join(root, "node_modules/mime-db/index.js"),
+      }));
+      // Messages in forty languages, of which one is shown.
+      onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
+        contents: 'export { default as en } from "./en.js";',
+        resolveDir: join(root, "node_modules/zod/v4/locales"),
+      }));
+      onLoad({ filter: /\/hcl2json\/build\/bridge\.js$/ }, async ({ path }) => {
+        const text = await readFile(path, "utf8");
+        const place = '(__dirname, "..", "main.wasm.gz")';
+        if (!text.includes(place)) throw new Error(`${path} has no ${place}.`);
+        return { contents: text.replace(place, '(__dirname, "main.wasm.gz")') };
+      });
+    },
+  };
+}
+
+/** Packages that are loaded when needed are bundled too: esbuild follows a `require` that is not declared. */
+function inOneFolder(path: string, text: string): string {
+  return text
+    .replace(/^ *const require = createRequire\(import\.meta\.url\);$/m, "")
+    .replaceAll(
+      "import.meta.url",
+      `new URL(${JSON.stringify(`./${basename(path, ".ts")}.js`)}, import.meta.url).href`,
+    );
+}
+
+/** The folders of the packages that something of is in the bundle. */
+function listPackages({ inputs, outputs }: Metafile): readonly string[] {
+  const used = Object.values(outputs).flatMap((output) =>
+    Object.keys(output.inputs),
+  );
+  const folders = used.flatMap((file) => {
+    const isKnown = file in inputs;
+    const [folder] =
+      /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? [];
+    return isKnown && folder !== undefined ? [relative(".", folder)] : [];
+  });
+  return [...new Set(folders)].sort();
+}
