@@ -1,7 +1,9 @@
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, join, relative } from "node:path";
-import { build, type Metafile, type Plugin } from "esbuild";
+import { gunzipSync } from "node:zlib";
+import { build as bundle, type Metafile, type Plugin } from "esbuild";
+import { pack } from "./archives.ts";
 import { listFiles, root } from "./project.ts";
 
 /** What the program is made of: its own files, flat in one folder, and where each of their inputs came from. */
@@ -21,7 +23,7 @@ export async function writeBundle(
   version: string,
 ): Promise<Bundle> {
   await rm(folder, { recursive: true, force: true });
-  const { metafile } = await build({
+  const { metafile } = await bundle({
     absWorkingDir: root,
     entryPoints: await listEntryPoints(),
     outdir: folder,
@@ -48,6 +50,12 @@ export async function writeBundle(
     logLevel: "warning",
   });
   expectNames(metafile);
+  const wasm = join(root, "node_modules/@cdktn/hcl2json/main.wasm.gz");
+  await writeFile(
+    join(folder, basename(wasm)),
+    pack(gunzipSync(await readFile(wasm))),
+  );
+  await writeFile(join(folder, "package.json"), '{"type":"module"}\n');
   return { folder, packages: listPackages(metafile) };
 }
 
@@ -87,53 +95,60 @@ function expectNames({ inputs }: Metafile): void {
     imports.filter(({ kind }) => kind === "dynamic-import"),
   );
   const bad = loaded.find(
-    ({ path }) => inputs[path]?.format === "cjs" && !loadedForEffect.test(path),
+    ({ path }) =>
+      inputs[path]?.format === "cjs" && !path.includes(loadedForEffect),
   );
   if (bad !== undefined)
     throw new Error(`${bad.path} is loaded by import() and is CommonJS.`);
 }
 
-const loadedForEffect = /\/reflect-metadata\//;
+const loadedForEffect = "/reflect-metadata/";
 
 function onlyOneFolder(version: string): Plugin {
   return {
     name: "only-one-folder",
-    setup({ onLoad, onResolve }) {
-      onResolve({ filter: /^(?:node:)?[a-z]/ }, ({ path, namespace }) => {
+    setup(build) {
+      build.onResolve({ filter: /^(?:node:)?[a-z]/ }, ({ path, namespace }) => {
         if (!isBuiltin(path)) return undefined;
         return namespace === "builtin"
           ? { path, external: true }
           : { path, namespace: "builtin" };
       });
-      onLoad({ filter: /^/, namespace: "builtin" }, ({ path }) => ({
+      build.onLoad({ filter: /^/, namespace: "builtin" }, ({ path }) => ({
         contents: `module.exports = require(${JSON.stringify(path)});`,
       }));
-      onResolve({ filter: /^undici$/ }, () => ({
+      build.onResolve({ filter: /^undici$/ }, () => ({
         path: join(import.meta.dirname, "undici.cjs"),
       }));
-      onLoad({ filter: /\/src\/main\/version\.ts$/ }, () => ({
+      build.onLoad({ filter: /\/src\/main\/version\.ts$/ }, () => ({
         contents: `export const version = ${JSON.stringify(version)};`,
         loader: "ts",
       }));
-      onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => ({
+      build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => ({
         contents: inOneFolder(path, await readFile(path, "utf8")),
         loader: "ts",
       }));
       // Two versions of a list of all media types.
-      onResolve({ filter: /^mime-db$/ }, () => ({
+      build.onResolve({ filter: /^mime-db$/ }, () => ({
         path: join(root, "node_modules/mime-db/index.js"),
       }));
       // Messages in forty languages, of which one is shown.
-      onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
+      build.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
         contents: 'export { default as en } from "./en.js";',
         resolveDir: join(root, "node_modules/zod/v4/locales"),
       }));
-      onLoad({ filter: /\/hcl2json\/build\/bridge\.js$/ }, async ({ path }) => {
-        const text = await readFile(path, "utf8");
-        const place = '(__dirname, "..", "main.wasm.gz")';
-        if (!text.includes(place)) throw new Error(`${path} has no ${place}.`);
-        return { contents: text.replace(place, '(__dirname, "main.wasm.gz")') };
-      });
+      build.onLoad(
+        { filter: /\/hcl2json\/build\/bridge\.js$/ },
+        async ({ path }) => {
+          const text = await readFile(path, "utf8");
+          const place = '(__dirname, "..", "main.wasm.gz")';
+          if (!text.includes(place))
+            throw new Error(`${path} has no ${place}.`);
+          return {
+            contents: text.replace(place, '(__dirname, "main.wasm.gz")'),
+          };
+        },
+      );
     },
   };
 }

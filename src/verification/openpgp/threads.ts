@@ -8,7 +8,9 @@ import type { SignatureTask } from "./signature-worker.ts";
 import type { SignatureDecision, SignatureQuestion } from "./signature.ts";
 
 const worker = new URL(
-  import.meta.url.endsWith(".ts") ? "./signature-worker.ts" : "./signature-worker.js",
+  import.meta.url.endsWith(".ts")
+    ? "./signature-worker.ts"
+    : "./signature-worker.js",
   import.meta.url,
 );
 const mostWaiting = 1024;
