@@ -1,9 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, join, relative } from "node:path";
-import { gunzipSync } from "node:zlib";
 import { build as bundle, type Metafile, type Plugin } from "esbuild";
-import { pack } from "./archives.ts";
 import { listFiles, root } from "./project.ts";
 
 /** What the program is made of: its own files, flat in one folder, and where each of their inputs came from. */
@@ -29,7 +27,6 @@ export async function writeBundle(
     outdir: folder,
     entryNames: "[name]",
     chunkNames: "part-[hash]",
-    assetNames: "[name]",
     bundle: true,
     splitting: true,
     format: "esm",
@@ -41,6 +38,7 @@ export async function writeBundle(
     minifySyntax: true,
     minifyWhitespace: true,
     charset: "ascii",
+    loader: { ".gz": "binary" },
     // Niceness of threads, which nobody sets; and a global that every Node has.
     external: ["@napi-rs/nice", "performance"],
     legalComments: "none",
@@ -50,11 +48,6 @@ export async function writeBundle(
     logLevel: "warning",
   });
   expectNames(metafile);
-  const wasm = join(root, "node_modules/@cdktn/hcl2json/main.wasm.gz");
-  await writeFile(
-    join(folder, basename(wasm)),
-    pack(gunzipSync(await readFile(wasm))),
-  );
   await writeFile(join(folder, "package.json"), '{"type":"module"}\n');
   return { folder, packages: listPackages(metafile) };
 }
@@ -104,6 +97,10 @@ function expectNames({ inputs }: Metafile): void {
 
 const loadedForEffect = "/reflect-metadata/";
 
+/** What hcl2json says where the bundle has the file itself. */
+const readsWasm =
+  'await fs.readFile((0, path_1.join)(__dirname, "..", "main.wasm.gz"))';
+
 function onlyOneFolder(version: string): Plugin {
   return {
     name: "only-one-folder",
@@ -141,12 +138,10 @@ function onlyOneFolder(version: string): Plugin {
         { filter: /\/hcl2json\/build\/bridge\.js$/ },
         async ({ path }) => {
           const text = await readFile(path, "utf8");
-          const place = '(__dirname, "..", "main.wasm.gz")';
-          if (!text.includes(place))
-            throw new Error(`${path} has no ${place}.`);
-          return {
-            contents: text.replace(place, '(__dirname, "main.wasm.gz")'),
-          };
+          if (!text.includes(readsWasm))
+            throw new Error(`${path} does not say ${readsWasm}.`);
+          const embedded = 'require("../main.wasm.gz")';
+          return { contents: text.replace(readsWasm, embedded) };
         },
       );
     },

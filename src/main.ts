@@ -1,8 +1,21 @@
 #!/usr/bin/env node
-import { keepCompiledCode } from "./main/compiled-code.ts";
+// Every Node must be able to read this file, to say that it is too old: nothing is imported before that.
+const needed = 24;
+const found = process.versions.node;
 
-// Before anything else is loaded.
-keepCompiledCode();
+if (Number.parseInt(found) < needed) {
+  process.stderr.write(
+    `provender: needs Node ${needed}, found ${found}: install Node ${needed}, or a package of provender that brings its own.\n`,
+  );
+  process.exitCode = 2;
+} else void start();
 
-const { runProgram } = await import("./main/program.ts");
-await runProgram();
+async function start(): Promise<void> {
+  const { keepCompiledCode } = await import("./main/compiled-code.ts");
+  // Before anything else is loaded.
+  keepCompiledCode();
+  const { runProgram } = await import("./main/program.ts");
+  await runProgram();
+}
+
+export {};
