@@ -124,6 +124,7 @@ async function believe(
     firstSeen: now,
     packages,
     reported: new Map(),
+    places: new Map(),
     keyLabels: [],
   };
 }

@@ -143,9 +143,9 @@ export class ArchiveCache {
       namespace: start.namespace,
       isWanted: () => download.isFollowed,
     };
-    const receive = (turn: Turn) => this.#receive(download, start, turn);
     try {
-      await this.#share.run(sharer, receive, this.#closing.signal);
+      using turn = await this.#share.take(sharer, this.#closing.signal);
+      await this.#receive(download, start, turn);
     } catch (error) {
       this.#leave(download);
       await download.giveUp(error);
@@ -163,12 +163,11 @@ export class ArchiveCache {
     turn.signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });
-    const open = async () => {
-      const archive = await start.open(turn.signal);
+    const opening = start.open(turn.signal).then((archive) => {
       turn.noteHost(archive.url.host);
       return archive;
-    };
-    await download.run(open, this.#blobs, {
+    });
+    await download.run(opening, this.#blobs, {
       verified: () => this.#events.onVerified(sha256, stored),
       leave: () => this.#leave(download),
       proceed: () => turn.proceed(),

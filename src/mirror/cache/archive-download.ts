@@ -120,14 +120,14 @@ export class ArchiveDownload {
    * same. Rejects as the readers do, or when what was verified could not be stored.
    */
   async run(
-    open: () => Promise<OriginArchive>,
+    opening: Promise<OriginArchive>,
     blobs: BlobStore,
     steps: DownloadSteps,
   ): Promise<void> {
     this.#hasBegun = true;
     this.#admit.resolve();
     try {
-      await this.#receive(await open(), steps);
+      await this.#receive(await opening, steps);
       this.#verify();
       if (!this.isUnstored) steps.verified();
       this.#become({ is: "verified" });

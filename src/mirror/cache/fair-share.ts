@@ -1,16 +1,16 @@
 import { TooBusy } from "../../errors/index.ts";
 
 /** Whose download it is; it shares with the others of its origin, of its namespace, and of the host that it comes from. */
-interface Sharer {
+export interface Sharer {
   readonly origin: string;
   readonly namespace: string;
   /** False while nobody would miss it. */
   readonly isWanted: () => boolean;
 }
 
-/** The right to download, until the task ends. */
-export interface Turn {
-  /** Aborts with TooBusy when the task has to end, because others wait. */
+/** The right to download, until it is disposed of. */
+export interface Turn extends Disposable {
+  /** Aborts with TooBusy when the download has to end, because others wait. */
   readonly signal: AbortSignal;
   /** Where it is downloaded from, once that is known. */
   noteHost(host: string): void;
@@ -62,12 +62,8 @@ export class FairShare {
     this.#limits = limits;
   }
 
-  /** Runs the task when it is its turn. Throws TooBusy when that does not come in `longestWait`. */
-  async run<T>(
-    sharer: Sharer,
-    task: (turn: Turn) => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> {
+  /** Resolves when it is the sharer's turn. Throws TooBusy when that does not come in `longestWait`, and the signal's reason. */
+  async take(sharer: Sharer, signal?: AbortSignal): Promise<Turn> {
     const entry: Entry = {
       ...sharer,
       ending: new AbortController(),
@@ -77,21 +73,26 @@ export class FairShare {
       turn: Promise.withResolvers(),
     };
     const end = () => this.#end(entry, signal?.reason);
+    const leave = () => {
+      signal?.removeEventListener("abort", end);
+      this.#leave(entry);
+    };
     signal?.addEventListener("abort", end);
     try {
       signal?.throwIfAborted();
       this.#line(entry);
       this.#admit();
       await entry.turn.promise;
-      return await task({
-        signal: entry.ending.signal,
-        noteHost: (host) => this.#noteHost(entry, host),
-        proceed: () => entry.turn.promise,
-      });
-    } finally {
-      signal?.removeEventListener("abort", end);
-      this.#leave(entry);
+    } catch (error) {
+      leave();
+      throw error;
     }
+    return {
+      signal: entry.ending.signal,
+      noteHost: (host) => this.#noteHost(entry, host),
+      proceed: () => entry.turn.promise,
+      [Symbol.dispose]: leave,
+    };
   }
 
   #noteHost(entry: Entry, host: string): void {

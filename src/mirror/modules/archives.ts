@@ -16,7 +16,7 @@ import {
   type Reserve,
   type Room,
 } from "../cache/download-steps.ts";
-import { FairShare, type Turn } from "../cache/fair-share.ts";
+import { FairShare, type Sharer } from "../cache/fair-share.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
@@ -147,10 +147,9 @@ export class ModuleArchives {
       namespace: address.module.namespace,
       isWanted: () => askers.size > 0,
     };
-    const run = (turn: Turn) => this.#fill(address, start, turn);
-    const result = this.#share
-      .run(sharer, run, this.#closing.signal)
-      .finally(() => this.#fills.delete(name));
+    const result = this.#fill(address, start, sharer).finally(() =>
+      this.#fills.delete(name),
+    );
     const fill = { askers, result };
     this.#fills.set(name, fill);
     result.catch((error: unknown) => this.#parts.onFailed(name, error));
@@ -160,8 +159,9 @@ export class ModuleArchives {
   async #fill(
     address: ModuleReleaseAddress,
     start: ModuleStart,
-    turn: Turn,
+    sharer: Sharer,
   ): Promise<ModuleArchive | ForeignRelease> {
+    using turn = await this.#share.take(sharer, this.#closing.signal);
     turn.signal.throwIfAborted();
     turn.noteHost(start.host);
     const spool = await this.#parts.blobs.createSpool();

@@ -278,7 +278,10 @@ function emptyIfGone(known: VersionList | undefined, error: unknown) {
 /** A release that was believed outlives its removal, as far as it is stored. */
 function keepIfGone(known: Release | undefined, error: unknown): Continuity {
   if (known !== undefined && error instanceof NotFound)
-    return { release: known, change: { kind: "none" } };
+    return {
+      release: { ...known, places: new Map() },
+      change: { kind: "none" },
+    };
   throw error;
 }
 

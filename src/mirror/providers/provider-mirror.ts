@@ -107,12 +107,11 @@ export class ProviderMirror {
     platform: Platform,
   ): Promise<Answer<AdmittedPackage>> {
     const { value, ...answer } = await this.findRelease(address);
-    const found = await this.pickPackage(value, platform);
+    const found = await this.#pickPackage(value, platform);
     return { ...answer, value: found };
   }
 
-  /** The same of a release that was found before. */
-  async pickPackage(
+  async #pickPackage(
     { request, release }: AdmittedRelease,
     platform: Platform,
   ): Promise<AdmittedPackage> {
@@ -132,11 +131,13 @@ export class ProviderMirror {
   /** Starts or joins the download of what is not stored; the caller closes it. */
   async openArchive({
     request: { address, origin },
+    release,
     found,
   }: AdmittedPackage): Promise<OpenArchive> {
     const { archives, offline } = this.#parts;
     if (offline && (await this.findSize(found)) === undefined)
       throw new NotStored(found.filename);
+    const place = release.places.get(formatPlatform(found.platform));
     return archives.open(found.sha256, {
       name: found.filename,
       hostname: address.provider.hostname,
@@ -144,7 +145,7 @@ export class ProviderMirror {
       open: async (signal) => {
         // What is stored may be found damaged, and dropped.
         if (offline) throw new NotStored(found.filename);
-        return openPackage(origin, address, found, signal);
+        return openPackage(origin, address, found, place, signal);
       },
     });
   }

@@ -1,5 +1,11 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { isOriginFailure, ProvenderError } from "../../errors/index.ts";
+import {
+  isOriginFailure,
+  OriginAnswerUnusable,
+  OriginRejectsCredentials,
+  OriginStatus,
+  ProvenderError,
+} from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type {
   OriginChecksums,
@@ -55,7 +61,8 @@ export function confirmRelease(
   if (!confirms(found, offered, known, policy)) return undefined;
   const { keyLabels } = found;
   const reported = continueReports(known, known, found.reported);
-  const release = { ...known, reported, keyLabels };
+  const places = placesOf(found, known.packages);
+  const release = { ...known, reported, keyLabels, places };
   return { release, change: { kind: "none" } };
 }
 
@@ -77,11 +84,16 @@ export async function continueRelease(
     signingKeys,
     context,
   );
-  // What is said of a content that is not served is no news of the one that is.
-  if (continuity.change.kind === "replaced") return continuity;
   const { release } = continuity;
+  // What is said of a content that is not served is no news of the one that is, and where that is nobody says any more.
+  if (continuity.change.kind === "replaced")
+    return { ...continuity, release: { ...release, places: new Map() } };
   const continued = continueReports(known, release, reported);
-  return { ...continuity, release: { ...release, reported: continued } };
+  const places = placesOf(found, release.packages);
+  return {
+    ...continuity,
+    release: { ...release, reported: continued, places },
+  };
 }
 
 /**
@@ -107,7 +119,8 @@ export async function believeOffer(
     verifyRegistryDigest(filename, trusted, shasum);
   }
   const { reported, keyLabels } = found;
-  return { checksums, proof, firstSeen, packages, reported, keyLabels };
+  const places = placesOf(found, packages);
+  return { checksums, proof, firstSeen, packages, reported, places, keyLabels };
 }
 
 /** A refusal says something about the offer; a failing origin says nothing. */
@@ -121,18 +134,52 @@ export async function asOffer(believed: Promise<Release>): Promise<Offer> {
   }
 }
 
-/** Where the archive is now; its `shasum` must be what was signed. */
+function placesOf(
+  { places }: OriginPackage,
+  packages: Release["packages"],
+): Release["places"] {
+  const told = [...packages].flatMap(([name, { sha256 }]) => {
+    const url = places.get(sha256);
+    return url === undefined ? [] : [[name, url.href] as const];
+  });
+  return new Map(told);
+}
+
+/**
+ * From where it was said to be when the release was asked for; where there is
+ * nothing good any more, from where the origin says it is now, whose `shasum`
+ * must be what was signed.
+ */
 export async function openPackage(
-  origin: ReleaseOrigin,
+  { registry }: ReleaseOrigin,
   { provider, version }: ReleaseAddress,
   { platform, filename, sha256 }: ReleasePackage,
+  place: string | undefined,
   signal: AbortSignal,
 ): Promise<OriginArchive> {
-  const { registry } = origin;
+  const open = (url: URL) =>
+    registry.openArchive({ downloadUrl: url }, signal, provider);
+  let failure: unknown;
+  try {
+    if (place !== undefined) return await open(new URL(place));
+  } catch (error) {
+    if (!mayHaveMoved(error)) throw error;
+    failure = error;
+  }
   const found = await registry.findPackage(provider, version, platform, signal);
   if (found.shasum !== undefined)
     verifyRegistryDigest(filename, sha256, found.shasum);
-  return registry.openArchive(found, signal, provider);
+  if (found.downloadUrl.href === place) throw failure;
+  return open(found.downloadUrl);
+}
+
+/** Signed URLs expire, and hosts answer for that with a status or a page. */
+function mayHaveMoved(error: unknown): boolean {
+  return (
+    error instanceof OriginStatus ||
+    error instanceof OriginRejectsCredentials ||
+    error instanceof OriginAnswerUnusable
+  );
 }
 
 /** True when asking for the checksums again could teach nothing new. */

@@ -79,14 +79,8 @@ export class LearntDigests {
     const isRunning = this.#learning.has(name);
     if (!isRunning && this.#learning.size >= this.#parts.limits.waiters)
       throw new TooBusy("archives whose digests are being learnt");
-    const { hostname, namespace } = address.provider;
-    const isWanted = () => true;
     return this.#learning.run(name, () =>
-      this.#share.run(
-        { origin: hostname, namespace, isWanted },
-        (turn) => this.#learn(address, platform, origin, first, turn),
-        this.#closing.signal,
-      ),
+      this.#learn(address, platform, origin, first),
     );
   }
 
@@ -102,9 +96,11 @@ export class LearntDigests {
     platform: Platform,
     origin: ProviderOrigin,
     first: readonly PackageHash[],
-    turn: Turn,
   ): Promise<void> {
     const { provider, version } = address;
+    const { hostname, namespace } = provider;
+    const sharer = { origin: hostname, namespace, isWanted: () => true };
+    using turn = await this.#share.take(sharer, this.#closing.signal);
     const { signal } = turn;
     signal.throwIfAborted();
     const archive = await origin.openUnnamed(

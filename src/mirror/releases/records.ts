@@ -64,10 +64,11 @@ export class ReleaseRecords implements MetadataRecords<
     return formatRelease(release);
   }
 
-  weigh({ proof, packages }: Release): number {
+  weigh({ proof, packages, places }: Release): number {
     const keys = proof.keys.reduce((sum, key) => sum + key.length, 0);
     const named = 4096 + 512 * packages.size;
-    return named + 4 * proof.document.length + keys;
+    const urls = [...places.values()].reduce((sum, url) => sum + url.length, 0);
+    return named + 4 * proof.document.length + keys + urls;
   }
 
   async read(address: ReleaseAddress): Promise<Kept<Release> | undefined> {
@@ -83,6 +84,7 @@ export class ReleaseRecords implements MetadataRecords<
       firstSeen,
       packages,
       reported: readReported(reported),
+      places: new Map(),
       keyLabels: keyLabels.map(readLabel),
     };
     return { value, confirmedAt };

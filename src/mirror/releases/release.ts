@@ -60,6 +60,8 @@ export interface Release {
   readonly packages: ReadonlyMap<string, ReleasePackage>;
   /** By OS_ARCH: what the registry said first and nobody signs. */
   readonly reported: Reports;
+  /** By OS_ARCH: where the origin said that archives are when it was asked last; not recorded. */
+  readonly places: ReadonlyMap<string, string>;
   /** One for each of the proof's keys, or none at all where they were not kept. */
   readonly keyLabels: readonly KeyLabel[];
 }

@@ -93,12 +93,12 @@ export class NetworkMirror implements ProviderOrigin {
   }
 
   async openArchive(
-    found: OriginPackage,
+    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
     address?: ProviderAddress,
   ): Promise<OriginArchive> {
     const subject = address && formatProviderAddress(address);
-    return this.#http.openArchive(found.downloadUrl, signal, subject);
+    return this.#http.openArchive(downloadUrl, signal, subject);
   }
 
   /** The archive itself, for one that nothing names but its content. Throws NotFound. */
@@ -188,6 +188,11 @@ function asPackage(
     filename: nameOf(found),
     downloadUrl: new URL(found.url),
     shasum: found.sha256,
+    places: new Map(
+      archives.flatMap(({ sha256, url }) =>
+        sha256 === undefined ? [] : [[sha256, new URL(url)] as const],
+      ),
+    ),
     checksums: { kind: "reported", document: Buffer.from(lines.join("")) },
     signingKeys: [],
     keyLabels: [],

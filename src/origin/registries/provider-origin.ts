@@ -63,7 +63,7 @@ export interface ProviderOrigin {
   ): Promise<UnnamedArchive>;
 
   openArchive(
-    found: OriginPackage,
+    found: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
     address?: ProviderAddress,
   ): Promise<OriginArchive>;

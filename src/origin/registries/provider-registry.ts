@@ -141,12 +141,12 @@ export class ProviderRegistry implements ProviderOrigin {
   }
 
   async openArchive(
-    found: OriginPackage,
+    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
     address?: ProviderAddress,
   ): Promise<OriginArchive> {
     const subject = address && formatProviderAddress(address);
-    return this.#http.openArchive(found.downloadUrl, signal, subject);
+    return this.#http.openArchive(downloadUrl, signal, subject);
   }
 }
 

@@ -61,6 +61,8 @@ export interface OriginPackage {
   readonly downloadUrl: URL;
   /** Undefined when a network mirror names the content of the archive alone. */
   readonly shasum: Sha256 | undefined;
+  /** Where archives are, by digest, as far as the answer tells it. */
+  readonly places: ReadonlyMap<Sha256, URL>;
   readonly checksums: ChecksumsPlace;
   /** ASCII-armored, in the registry's order. */
   readonly signingKeys: readonly string[];
@@ -196,10 +198,13 @@ export function bindPackage(
   expectSame(url, "platform", formatPlatform(platform), formatPlatform(answer));
   expectSame(url, "filename", filename, answer.filename);
   const keys = answer.signing_keys?.gpg_public_keys ?? [];
+  const downloadUrl = resolve(url, answer.download_url);
+  const shasum = readDigest(url, answer.shasum);
   return {
     filename,
-    downloadUrl: resolve(url, answer.download_url),
-    shasum: readDigest(url, answer.shasum),
+    downloadUrl,
+    shasum,
+    places: new Map([[shasum, downloadUrl]]),
     checksums: {
       kind: "published",
       url: resolve(url, answer.shasums_url),

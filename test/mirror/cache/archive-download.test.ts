@@ -41,7 +41,10 @@ describe("the last bytes of an archive", () => {
     const reader = new Drain(download.join());
     let before: number | undefined;
     const verified = () => (before = reader.size);
-    const running = download.run(source.open, blobs, { ...nothing, verified });
+    const running = download.run(source.open(), blobs, {
+      ...nothing,
+      verified,
+    });
     await source.sendTo(size);
     await reader.reach(size - heldBack);
     const late = new Drain(download.join());
@@ -63,7 +66,7 @@ describe("the last bytes of an archive", () => {
       const { download, blobs, bytes } = await prepare();
       const source = new SteeredBody(altered(bytes, at), size);
       const reader = new Drain(download.join());
-      const running = download.run(source.open, blobs, nothing);
+      const running = download.run(source.open(), blobs, nothing);
       source.finish();
       await expect(running).rejects.toThrow(ArchiveDigestWrong);
       await expect(reader.whole).rejects.toThrow(ArchiveDigestWrong);
@@ -78,7 +81,7 @@ describe("the last bytes of an archive", () => {
         const { download, blobs, bytes } = await prepare(randomArchive(length));
         const source = new SteeredBody(bytes, announced);
         const reader = new Drain(download.join());
-        const running = download.run(source.open, blobs, nothing);
+        const running = download.run(source.open(), blobs, nothing);
         await source.sendTo(length);
         expect(reader.size).toBeLessThanOrEqual(Math.max(0, length - heldBack));
         source.end();
@@ -96,7 +99,7 @@ describe("the blob store", () => {
     const seen: (readonly string[])[] = [];
     const look = () => void seen.push(filesIn(layout.blobs));
     const steps = { verified: look, leave: look };
-    const running = download.run(source.open, blobs, steps);
+    const running = download.run(source.open(), blobs, steps);
     await source.sendTo(size);
     look();
     source.end();
@@ -114,7 +117,7 @@ describe("the blob store", () => {
       const { download, blobs, layout, bytes } = await prepare();
       const source = new SteeredBody(bytes, size);
       const reader = new Drain(download.join());
-      const running = download.run(source.open, blobs, nothing);
+      const running = download.run(source.open(), blobs, nothing);
       await source.sendTo(size - 1);
       end(source);
       await expect(running).rejects.toThrow();
@@ -127,7 +130,7 @@ describe("the blob store", () => {
     const { download, blobs, layout, bytes } = await prepare();
     const source = new SteeredBody(bytes, size - 1);
     const reader = new Drain(download.join());
-    const running = download.run(source.open, blobs, nothing);
+    const running = download.run(source.open(), blobs, nothing);
     source.finish();
     await expect(running).rejects.toThrow(OriginAnswerUnusable);
     await expect(reader.whole).rejects.toThrow(OriginAnswerUnusable);
@@ -139,7 +142,7 @@ describe("the blob store", () => {
     const source = new SteeredBody(bytes, size);
     const reader = new Drain(download.join());
     const broken = new BlobStore({ ...layout, blobs: "/dev/null/blobs" });
-    const running = download.run(source.open, broken, nothing);
+    const running = download.run(source.open(), broken, nothing);
     source.finish();
     await expect(running).rejects.toThrow(/ENOTDIR/);
     expect((await reader.whole).equals(bytes)).toBe(true);
@@ -154,7 +157,7 @@ describe("a reader that is slow or leaves", () => {
     const first = download.join();
     const slow = download.join();
     const other = new Drain(download.join());
-    const running = download.run(source.open, blobs, nothing);
+    const running = download.run(source.open(), blobs, nothing);
     await source.sendTo(size / 2);
     const firstBody = first.read()[Symbol.asyncIterator]();
     expect((await firstBody.next()).done).toBe(false);
@@ -182,7 +185,7 @@ describe("a reader that is slow or leaves", () => {
     const { download, blobs, spool, bytes } = await prepare();
     const source = new SteeredBody(bytes, size);
     const readers = [download.join(), download.join()];
-    const running = download.run(source.open, blobs, nothing);
+    const running = download.run(source.open(), blobs, nothing);
     source.finish();
     await running;
     expect(spool.handle.fd).toBeGreaterThan(0);
@@ -196,7 +199,7 @@ describe("after a mismatch", () => {
     const { download, blobs, bytes } = await prepare();
     const source = new SteeredBody(altered(bytes, 10), size);
     const early = new Drain(download.join());
-    const running = download.run(source.open, blobs, nothing);
+    const running = download.run(source.open(), blobs, nothing);
     await source.sendTo(size / 2);
     const joined = new Drain(download.join());
     const start = new Drain(download.join(), { start: 0, end: 100 });
@@ -214,7 +217,7 @@ describe("after a mismatch", () => {
     const { download, blobs } = await prepare();
     const reader = new Drain(download.join());
     const refusal = new Error("no such origin");
-    const running = download.run(() => Promise.reject(refusal), blobs, nothing);
+    const running = download.run(Promise.reject(refusal), blobs, nothing);
     await expect(running).rejects.toBe(refusal);
     await expect(download.started).rejects.toBe(refusal);
     await expect(reader.whole).rejects.toBe(refusal);
@@ -234,7 +237,7 @@ describe("a range of an archive in flight", () => {
   ])("has the bytes from %i up to %s", async (start, end) => {
     const { download, blobs, bytes } = await prepare();
     const source = new SteeredBody(bytes, size);
-    const running = download.run(source.open, blobs, nothing);
+    const running = download.run(source.open(), blobs, nothing);
     const early = new Drain(download.join(), { start, end });
     await source.sendTo(size / 2);
     const joined = new Drain(download.join(), { start, end });
