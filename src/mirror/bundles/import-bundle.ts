@@ -16,6 +16,7 @@ import {
 } from "./import-judgement.ts";
 import { noteFirstKeys } from "./import-trust.ts";
 import { refuseForRoom, type Reserve } from "../cache/download-steps.ts";
+import { receiveWhole } from "../cache/receive-whole.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   documentDigest,
@@ -240,28 +241,18 @@ async function storeArchive(
   sha256: TrustedSha256,
   signal: AbortSignal,
 ): Promise<void> {
-  const spool = await blobs.createSpool();
-  const room = await retention.reserve(
-    bundle.sizeOf(sha256),
-    () => spool.written,
-  );
-  try {
+  const reserve: Reserve = (...asked) => retention.reserve(...asked);
+  const store = { blobs, reserve };
+  const named = { subject: "the archive", size: bundle.sizeOf(sha256) };
+  await receiveWhole(store, named, async (spool, append) => {
     for await (const piece of bundle.read(sha256)) {
       signal.throwIfAborted();
-      if (!(await room?.grow(piece.length, piece.length)))
-        throw refuseForRoom("the archive");
-      await spool.append(piece);
+      await append(piece);
     }
     const got = spool.digest();
     if (got !== sha256)
       throw new BundleRefused(sha256, `its content changed to ${got}`);
     await blobs.commit(spool, sha256);
-  } catch (error) {
-    await spool.remove();
-    throw error;
-  } finally {
-    room?.release();
-    await spool.release();
-  }
+  });
   hashes.schedule(sha256, Promise.resolve());
 }

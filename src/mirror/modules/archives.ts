@@ -10,12 +10,8 @@ import {
 } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import {
-  makeRoom,
-  refuseForRoom,
-  type Reserve,
-  type Room,
-} from "../cache/download-steps.ts";
+import type { Reserve } from "../cache/download-steps.ts";
+import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer } from "../cache/fair-share.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
@@ -164,33 +160,25 @@ export class ModuleArchives {
     using turn = await this.#share.take(sharer, this.#closing.signal);
     turn.signal.throwIfAborted();
     turn.noteHost(start.host);
-    const spool = await this.#parts.blobs.createSpool();
-    let room: Room | undefined;
     let opened: OpenedModule | undefined;
     try {
-      opened = await start.open(turn.signal);
-      const { size, commit } = opened;
-      room = await this.#reserve(size, spool);
-      const steps = { room, proceed: () => turn.proceed() };
-      await receive(spool, opened, address, start.checksum, steps);
-      return await this.#keep(address, start, spool, commit);
+      const module = await start.open(turn.signal);
+      opened = module;
+      const named = { subject: "the module", size: module.size };
+      return await receiveWhole(this.#parts, named, async (spool, append) => {
+        await receive(module, address, start.checksum, async (chunk) => {
+          await turn.proceed();
+          await append(chunk);
+        });
+        return this.#keep(address, start, spool, module.commit);
+      });
     } catch (error) {
-      await spool.remove();
       if (error instanceof NotPackable)
         return await this.#keepForeign(address, error.message);
       throw error;
     } finally {
-      room?.release();
       await opened?.close();
-      await spool.release();
     }
-  }
-
-  /** Throws StoreFull. */
-  async #reserve(size: number | undefined, spool: Spool): Promise<Room> {
-    const room = await this.#parts.reserve(size, () => spool.written);
-    if (room === undefined) throw refuseForRoom("the module");
-    return room;
   }
 
   async #keepForeign(
@@ -254,30 +242,21 @@ interface Fill {
   readonly result: Promise<ModuleArchive | ForeignRelease>;
 }
 
-/** What each piece that comes has to wait for. */
-interface ReceivingSteps {
-  readonly room: Room;
-  readonly proceed: () => Promise<void>;
-}
-
 /** Throws StoreFull, ChecksumConflict and OriginAnswerUnusable. */
 async function receive(
-  spool: Spool,
   { body, size }: OpenedModule,
   address: ModuleReleaseAddress,
   checksum: Checksum | undefined,
-  { room, proceed }: ReceivingSteps,
+  append: (chunk: Uint8Array) => Promise<void>,
 ): Promise<void> {
   const name = formatModuleRelease(address);
   const hash = checksum && createHash(checksum.algorithm);
+  let written = 0;
   for await (const chunk of body) {
-    await proceed();
-    if (!(await makeRoom(room, size, spool.written, chunk.length)))
-      throw refuseForRoom("the module");
-    await spool.append(chunk);
+    await append(chunk);
     hash?.update(chunk);
+    written += chunk.length;
   }
-  const { written } = spool;
   if (size !== undefined && written !== size)
     throw new OriginAnswerUnusable(
       name,

@@ -13,11 +13,8 @@ import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts"
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import {
-  makeRoom,
-  refuseForRoom,
-  type Reserve,
-} from "../cache/download-steps.ts";
+import type { Reserve } from "../cache/download-steps.ts";
+import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type ShareLimits, type Turn } from "../cache/fair-share.ts";
 import type { PackageHashes } from "./package-hashes.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
@@ -135,29 +132,18 @@ export class LearntDigests {
     { body, size }: OriginArchive,
     turn: Turn,
   ): Promise<{ readonly sha256: Sha256; readonly isNew: boolean }> {
-    const spool = await this.#parts.blobs.createSpool();
-    const room = await this.#parts.reserve(size, () => spool.written);
-    try {
+    const { blobs } = this.#parts;
+    const named = { subject: "the archive", size };
+    return receiveWhole(this.#parts, named, async (spool, append) => {
       for await (const chunk of body) {
         await turn.proceed();
-        const { written } = spool;
-        const fits =
-          room !== undefined &&
-          (await makeRoom(room, size, written, chunk.length));
-        if (!fits) throw refuseForRoom("the archive");
-        await spool.append(chunk);
+        await append(chunk);
       }
       const sha256 = spool.digest();
-      const isNew = (await this.#parts.blobs.size(sha256)) === undefined;
-      await this.#parts.blobs.commit(spool, sha256);
+      const isNew = (await blobs.size(sha256)) === undefined;
+      await blobs.commit(spool, sha256);
       return { sha256, isNew };
-    } catch (error) {
-      await spool.remove();
-      throw error;
-    } finally {
-      room?.release();
-      await spool.release();
-    }
+    });
   }
 }
 
