@@ -165,15 +165,15 @@ interface OriginParts {
 
 function wireModuleOrigins(
   configuration: Configuration,
-  { own, strangers }: OriginClients,
+  { own, makeStranger }: OriginClients,
   { clock, packing, blobs, retention }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
     [...origins].flatMap(([hostname, origin]) => {
       const client = own.get(hostname);
-      const stranger = strangers.get(hostname);
-      if (client === undefined || stranger === undefined) return [];
+      if (client === undefined) return [];
+      const stranger = makeStranger(origin);
       const discovery = new ServiceDiscovery(
         client,
         origin.url,

@@ -93,10 +93,10 @@ function wireHealth(
   return health;
 }
 
-/** One of each origin with its token, one without for places that its answers name elsewhere. */
+/** Each origin is asked with its token; `makeStranger` is for places that its answers name elsewhere, which never get it. */
 export interface OriginClients {
   readonly own: ReadonlyMap<Hostname, HttpClient>;
-  readonly strangers: ReadonlyMap<Hostname, HttpClient>;
+  readonly makeStranger: (origin: OriginConfiguration) => HttpClient;
   close(): Promise<void>;
 }
 
@@ -109,25 +109,25 @@ export function wireClients(
   const { metrics } = watch;
   const health = wireHealth(configuration, watch, clock);
   const large = new LargeDocuments();
+  const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {
     const events = {
       onRetry: () => metrics.countRetry(origin.hostname),
       onResume: () => metrics.countResume(origin.hostname),
     };
     const settings = settingsOf(origin, token, proxy);
-    return new HttpClient(settings, limits, health, events, large);
+    const client = new HttpClient(settings, limits, health, events, large);
+    made.push(client);
+    return client;
   };
   const own = [...origins].map(
     ([name, origin]) => [name, make(origin, origin.token?.secret)] as const,
   );
-  const strangers = [...origins].map(
-    ([name, origin]) => [name, make(origin, undefined)] as const,
-  );
   const close = async () => {
-    const all = [...own, ...strangers];
-    await Promise.all(all.map(([, client]) => client.close()));
+    await Promise.all(made.map((client) => client.close()));
   };
-  return { own: new Map(own), strangers: new Map(strangers), close };
+  const makeStranger = (origin: OriginConfiguration) => make(origin, undefined);
+  return { own: new Map(own), makeStranger, close };
 }
 
 export function settingsOf(
