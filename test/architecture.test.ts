@@ -273,7 +273,7 @@ describe("the house", () => {
     expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
-  it("does no input or output and reads no clock in verification", () => {
+  it("reaches no network, starts no process and reads no clock in verification", () => {
     const clocks = files.filter(
       ({ path, text }) =>
         roomOf(path) === "verification" &&

@@ -29,7 +29,7 @@ export function isAbsence(error: unknown): error is NotFound | NotStored {
   return error instanceof NotFound || error instanceof NotStored;
 }
 
-/** True when the origin's side failed, which says nothing about whether the thing exists or can be believed. */
+/** True when the origin failed, or a signature could not be decided on in time: neither says whether the thing exists or can be believed. */
 export function isOriginFailure(error: unknown): boolean {
   return (
     error instanceof OriginUnreachable ||

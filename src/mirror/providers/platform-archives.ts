@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { KeyedLimit } from "../../origin/http/keyed-limit.ts";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import type { AdmittedPackage, AdmittedRelease } from "./admitted.ts";
 import { ensureArchive, type ArchiveEnsurer } from "./ensured-archive.ts";
 

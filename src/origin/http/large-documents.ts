@@ -1,6 +1,6 @@
 import { untilAborted } from "../../concurrency/in-time.ts";
 import { JsonThreads } from "./json-threads.ts";
-import { KeyedLimit } from "./keyed-limit.ts";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 
 /** Bytes up to which any number of documents is held at once. */
 const largerThan = 256 * 1024;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { KeyedLimit } from "../../../src/origin/http/keyed-limit.ts";
+import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
 
 /** Tasks that begin when it is their turn and end on demand. */
 function watch(limit: KeyedLimit) {
