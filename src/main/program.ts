@@ -6,6 +6,7 @@ import {
   ProvenderError,
   StoreOwnedByAnother,
 } from "../errors/index.ts";
+import type { AuditFlags } from "./audit.ts";
 import type { ExportFlags } from "./air-gap.ts";
 import { collect } from "./collect.ts";
 import type { CheckFlags } from "./config.ts";
@@ -48,6 +49,7 @@ function makeProgram(): Command {
   addImport(program);
   addVerify(program);
   addPrune(program);
+  addAudit(program);
   return program;
 }
 
@@ -142,6 +144,16 @@ function addPrune(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (flags: PruneFlags) =>
       (await import("./retention.ts")).prune(flags),
+    );
+}
+
+function addAudit(program: Command): void {
+  withConfig(program.command("audit"))
+    .description("look at the audit log")
+    .option("--verify", "say where it is not what was written")
+    .option("--json", "print one JSON document")
+    .action(async (flags: AuditFlags) =>
+      (await import("./audit.ts")).audit(flags),
     );
 }
 

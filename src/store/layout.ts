@@ -19,6 +19,11 @@ export interface StoreLayout {
   readonly lastUse: string;
   /** The current audit logs, of requests and of decisions; older ones lie beside them. */
   readonly audit: { readonly requests: string; readonly decisions: string };
+  /** What a process holds while it appends to them. */
+  readonly auditLocks: {
+    readonly requests: string;
+    readonly decisions: string;
+  };
   /** What archive URLs are signed with. */
   readonly archiveUrlKeys: string;
   readonly tls: {
@@ -44,6 +49,10 @@ export function layOutStore(directory: string): StoreLayout {
     audit: {
       requests: join(directory, "audit", "audit.jsonl"),
       decisions: join(directory, "audit", "decisions.jsonl"),
+    },
+    auditLocks: {
+      requests: join(directory, "locks", "audit-requests.lock"),
+      decisions: join(directory, "locks", "audit-decisions.lock"),
     },
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     tls: {

@@ -6,9 +6,17 @@ import {
   statSync,
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { TooBusy } from "../errors/index.ts";
 
 /** SQLITE_BUSY. */
 const busy = 5;
+
+/** Milliseconds between two tries, at most. */
+const longestPause = 20;
+
+/** Milliseconds after which waiting for another process is given up; it holds a lock while it writes some small files. */
+const patience = 20_000;
 
 export interface ProcessLock {
   release(): void;
@@ -34,20 +42,86 @@ function makeFile(path: string): void {
 export function tryLock(path: string): ProcessLock | undefined {
   makeFile(path);
   const database = new DatabaseSync(path, { timeout: 0 });
-  try {
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-  } catch (error) {
+  if (!tryBegin(database)) {
     database.close();
-    if ((error as { errcode?: number }).errcode === busy) return undefined;
-    throw error;
+    return undefined;
   }
   // Others who can open it could hold it.
   chmodSync(path, 0o600);
   const { ino } = statSync(path);
-  return {
-    release: () => database.close(),
-    isInPlace: () => statSync(path, { throwIfNoEntry: false })?.ino === ino,
-  };
+  return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
+}
+
+/** Until the lock is there, which others hold for moments only; `subject` is what for. Throws TooBusy. */
+export async function waitForLock<T>(
+  tryIt: () => T | undefined,
+  subject: string,
+): Promise<T> {
+  const end = performance.now() + patience;
+  for (;;) {
+    const lock = tryIt();
+    if (lock !== undefined) return lock;
+    if (performance.now() > end) throw new TooBusy(subject);
+    // At random, so that processes that wait do not meet again.
+    await pause(1 + Math.random() * longestPause);
+  }
+}
+
+/** A lock that a process takes again and again: its file stays open, because opening it takes six times as long as taking it. */
+export class OpenLock {
+  readonly #path: string;
+  #file: { readonly database: DatabaseSync; readonly ino: number } | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** One call at a time; `subject` is what others hold it for. Throws TooBusy when another process keeps the lock. */
+  async hold<T>(subject: string, work: () => Promise<T>): Promise<T> {
+    const database = await waitForLock(() => this.#try(), subject);
+    try {
+      return await work();
+    } finally {
+      database.exec("ROLLBACK");
+    }
+  }
+
+  #try(): DatabaseSync | undefined {
+    const { database, ino } = (this.#file ??= openLock(this.#path));
+    try {
+      if (!tryBegin(database)) return undefined;
+      if (isAt(this.#path, ino)) return database;
+    } catch (error) {
+      this.#file = undefined;
+      throw error;
+    }
+    // Somebody removed it, and others have a new one.
+    database.close();
+    this.#file = undefined;
+    return undefined;
+  }
+}
+
+function openLock(path: string) {
+  makeFile(path);
+  const database = new DatabaseSync(path, { timeout: 0 });
+  return { database, ino: statSync(path).ino };
+}
+
+function isAt(path: string, ino: number): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.ino === ino;
+}
+
+/** False while another holder has it; closes the file and throws what else goes wrong. */
+function tryBegin(database: DatabaseSync): boolean {
+  try {
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === busy) return false;
+    database.close();
+    throw error;
+  }
 }
 
 /**

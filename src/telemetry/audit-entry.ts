@@ -72,7 +72,7 @@ const fields = [
 /** UTF-16 code units of a value; what is longer is cut. */
 const longestValue = 1024;
 
-/** One line of JSON in ASCII, so that no value can end the line, drive a terminal or turn the direction of the text. */
+/** An object of JSON in one line of ASCII, so that no value can end the line, drive a terminal or turn the direction of the text. */
 export function formatAuditEntry(entry: AuditEntry, at: Date): string {
   const values = fields.map((name) => {
     const value = entry[name];
@@ -82,7 +82,7 @@ export function formatAuditEntry(entry: AuditEntry, at: Date): string {
   const json = redactTickets(
     JSON.stringify({ at: at.toISOString(), ...Object.fromEntries(values) }),
   );
-  return `${json.replaceAll(/[\u007f-\uffff]/g, escapeUnit)}\n`;
+  return json.replaceAll(/[\u007f-\uffff]/g, escapeUnit);
 }
 
 function escapeUnit(unit: string): string {

@@ -1,14 +1,10 @@
-import {
-  access,
-  mkdir,
-  open,
-  rename,
-  stat,
-  type FileHandle,
-} from "node:fs/promises";
+import { fstatSync, statSync } from "node:fs";
+import { access, mkdir, open, rename, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import { linkLine, sha256Of } from "./audit/chain.ts";
+import { findLogEnd, type LogEnd } from "./audit/log-end.ts";
 
-interface AuditFileSettings {
+export interface AuditFileSettings {
   readonly path: string;
   /** Bytes at which the file moves aside; only a single longer line exceeds them. */
   readonly maxSize: number;
@@ -16,35 +12,44 @@ interface AuditFileSettings {
   readonly keep: number;
   /** Brings what was written to the disk. */
   readonly sync: (handle: FileHandle) => Promise<void>;
+  /** Does the work while no other process that appends to the file does such work. */
+  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** The current file while it is open, and how it was left. */
+interface Current {
+  readonly handle: FileHandle;
+  readonly size: number;
+  readonly end: LogEnd;
+  /** What has to end a line that a killed process left unfinished. */
+  readonly ending: "\n" | "";
 }
 
 /**
- * A file of lines that only grows, and moves aside when it is full. One call at a time; after a failure call `abandon`, then the next
+ * A file of chained lines that only grows, and moves aside when it is full. One call at a time; after a failure call `abandon`, then the next
  * append opens it anew. Another process may append to it, move or remove it.
  */
 export class AuditFile {
   readonly #settings: AuditFileSettings;
-  #handle: FileHandle | undefined;
+  #current: Current | undefined;
+  /** Where the chain stood when this process last wrote, so that what somebody cuts off is missed. */
+  #written: LogEnd | undefined;
 
   constructor(settings: AuditFileSettings) {
     this.#settings = settings;
   }
 
-  /** `durable` lines have reached the disk when this resolves. Rejects with the system's error; some lines may be written then. */
-  async append(lines: readonly Buffer[], durable: boolean): Promise<void> {
-    let rest = lines;
-    while (rest[0] !== undefined) {
-      const { handle, room } = await this.#makeRoom(rest[0].length);
-      const count = countFitting(rest, room);
-      await handle.appendFile(Buffer.concat(rest.slice(0, count)));
-      if (durable) await this.#settings.sync(handle);
-      rest = rest.slice(count);
-    }
+  /** `entries` are objects of JSON in ASCII. `durable` ones have reached the disk when this resolves. Rejects with the system's error; some may be written then. */
+  async append(entries: readonly string[], durable: boolean): Promise<void> {
+    await this.#settings.exclusively(() => this.#appendAll(entries));
+    // Others may append meanwhile, because the disk takes longest.
+    if (durable && this.#current)
+      await this.#settings.sync(this.#current.handle);
   }
 
   async close(): Promise<void> {
-    const handle = this.#handle;
-    this.#handle = undefined;
+    const handle = this.#current?.handle;
+    this.#current = undefined;
     if (handle === undefined) return;
     try {
       await this.#settings.sync(handle);
@@ -55,38 +60,81 @@ export class AuditFile {
 
   /** Lets go of a file that failed: after a failed sync the same handle would call lost bytes synced. */
   async abandon(): Promise<void> {
-    const handle = this.#handle;
-    this.#handle = undefined;
+    const handle = this.#current?.handle;
+    this.#current = undefined;
     await handle?.close().catch(() => undefined);
   }
 
-  async #makeRoom(
-    length: number,
-  ): Promise<{ readonly handle: FileHandle; readonly room: number }> {
-    const { maxSize } = this.#settings;
-    const current = await this.#openCurrent();
-    const room = maxSize - current.size;
-    if (current.size === 0 || length <= room)
-      return { handle: current.handle, room };
-    await this.close();
-    await this.#moveAside();
-    const { handle } = await this.#openCurrent();
-    return { handle, room: maxSize };
+  async #appendAll(entries: readonly string[]): Promise<void> {
+    let rest = entries;
+    while (rest.length > 0) {
+      const current = await this.#openCurrent();
+      const batch = this.#link(rest, current);
+      if (batch.count > 0) await this.#write(current, batch);
+      else await this.#moveAside();
+      rest = rest.slice(batch.count);
+    }
   }
 
-  async #openCurrent(): Promise<{
-    readonly handle: FileHandle;
-    readonly size: number;
-  }> {
-    if (this.#handle && !(await isAt(this.#handle, this.#settings.path)))
-      await this.close();
-    this.#handle ??= await openHealed(this.#settings.path);
-    const { size } = await this.#handle.stat();
-    return { handle: this.#handle, size };
+  /** As many lines as have room; at least one in an empty file. */
+  #link(entries: readonly string[], { end, size, ending }: Current) {
+    let { head, gap } = end;
+    let text: string = ending;
+    let count = 0;
+    for (const entry of entries) {
+      const line = linkLine(entry, head, gap);
+      const isFull = size + text.length + line.length >= this.#settings.maxSize;
+      if (isFull && size + count > 0) break;
+      text += `${line}\n`;
+      head = { size: head.size + 1, sha256: sha256Of(line) };
+      gap = undefined;
+      count++;
+    }
+    return { text, count, end: { head, gap } };
+  }
+
+  async #write(
+    { handle, size }: Current,
+    { text, end }: { readonly text: string; readonly end: LogEnd },
+  ): Promise<void> {
+    try {
+      await handle.appendFile(text);
+    } catch (error) {
+      // Where this fails as well, the next one to open the file ends the line.
+      await handle.truncate(size).catch(() => undefined);
+      throw error;
+    }
+    this.#written = end;
+    this.#current = { handle, size: size + text.length, end, ending: "" };
+  }
+
+  async #openCurrent(): Promise<Current> {
+    const { path } = this.#settings;
+    if (this.#current && !isAt(this.#current.handle, path)) await this.close();
+    const handle = this.#current?.handle ?? (await openToAppend(path));
+    const { size } = fstatSync(handle.fd);
+    if (this.#current?.size !== size)
+      this.#current = await this.#look(handle, size);
+    return this.#current;
+  }
+
+  /** At a file that this process did not leave as it is. */
+  async #look(handle: FileHandle, size: number): Promise<Current> {
+    try {
+      const { path, keep } = this.#settings;
+      const found = await findLogEnd(path, keep);
+      const end = latest(found, this.#written);
+      const ending = (await endsInLine(handle, size)) ? "\n" : "";
+      return { handle, size, end, ending };
+    } catch (error) {
+      if (this.#current === undefined) await handle.close();
+      throw error;
+    }
   }
 
   /** Shifts only up to the first free name, so that a rotation cut short loses nothing when it is done again. */
   async #moveAside(): Promise<void> {
+    await this.close();
     const { path, keep } = this.#settings;
     let free = 1;
     while (free < keep && (await exists(`${path}.${free}`))) free++;
@@ -97,21 +145,16 @@ export class AuditFile {
   }
 }
 
-function countFitting(lines: readonly Buffer[], room: number): number {
-  let left = room;
-  const tooMany = lines.findIndex((line) => (left -= line.length) < 0);
-  return tooMany < 0 ? lines.length : Math.max(1, tooMany);
+function latest(found: LogEnd, written: LogEnd | undefined): LogEnd {
+  return written !== undefined && written.head.size > found.head.size
+    ? written
+    : found;
 }
 
-/** A last line that a killed process left unfinished is ended, so that the next one stands alone. */
-async function openHealed(path: string): Promise<FileHandle> {
+async function openToAppend(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, "a+", 0o600);
   try {
-    const { size } = await handle.stat();
-    const last = Buffer.alloc(1);
-    if (size > 0) await handle.read(last, 0, 1, size - 1);
-    if (size > 0 && last.toString() !== "\n") await handle.appendFile("\n");
     await syncFolder(dirname(path));
     return handle;
   } catch (error) {
@@ -120,9 +163,17 @@ async function openHealed(path: string): Promise<FileHandle> {
   }
 }
 
-async function isAt(handle: FileHandle, path: string): Promise<boolean> {
-  const held = await handle.stat();
-  const there = await stat(path).catch(() => undefined);
+/** True when a killed process left the last line unfinished. */
+async function endsInLine(handle: FileHandle, size: number): Promise<boolean> {
+  const last = Buffer.alloc(1);
+  if (size > 0) await handle.read(last, 0, 1, size - 1);
+  return size > 0 && last.toString() !== "\n";
+}
+
+/** Asks the system without a thread, which would take longer than what it answers from memory. */
+function isAt(handle: FileHandle, path: string): boolean {
+  const held = fstatSync(handle.fd);
+  const there = statSync(path, { throwIfNoEntry: false });
   return there?.ino === held.ino && there.dev === held.dev;
 }
 

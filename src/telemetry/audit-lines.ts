@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 import { StoreUnusable, TooBusy } from "../errors/index.ts";
 import { currentAsker } from "./asker.ts";
 import { formatAuditEntry, type AuditEntry } from "./audit-entry.ts";
-import { AuditFile } from "./audit-file.ts";
+import { AuditFile, type AuditFileSettings } from "./audit-file.ts";
+import { filesKept } from "./audit/log-files.ts";
 
 export interface AuditLinesSettings {
   /** The current file; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
@@ -19,10 +20,12 @@ export interface AuditLinesSettings {
   readonly maxWaiting?: number | undefined;
   /** fdatasync(2). */
   readonly sync?: ((handle: FileHandle) => Promise<void>) | undefined;
+  /** Needed where several processes append. */
+  readonly exclusively?: AuditFileSettings["exclusively"] | undefined;
 }
 
 interface Line {
-  readonly bytes: Buffer;
+  readonly json: string;
   /** Of a durable line. */
   readonly settle?: PromiseWithResolvers<void>;
 }
@@ -44,10 +47,11 @@ export class AuditLines {
   #closed = false;
 
   constructor(settings: AuditLinesSettings) {
-    const { path, maxSize = 2 ** 26, keep = 8 } = settings;
+    const { path, maxSize = 2 ** 26, keep = filesKept } = settings;
     const sync = settings.sync ?? ((handle: FileHandle) => handle.datasync());
+    const exclusively = settings.exclusively ?? ((work) => work());
     this.#settings = settings;
-    this.#file = new AuditFile({ path, maxSize, keep, sync });
+    this.#file = new AuditFile({ path, maxSize, keep, sync, exclusively });
     this.#maxWaiting = settings.maxWaiting ?? 2 ** 22;
   }
 
@@ -60,15 +64,14 @@ export class AuditLines {
     { durable }: { readonly durable: boolean },
   ): Promise<void> {
     const asked = { ...currentAsker(), ...entry };
-    const line = formatAuditEntry(asked, this.#settings.now());
-    const bytes = Buffer.from(line);
+    const json = formatAuditEntry(asked, this.#settings.now());
     if (!durable) {
-      this.#enqueue(bytes);
+      this.#enqueue(json);
       return;
     }
     if (this.#closed) throw this.#unusable(closed);
     const settle = Promise.withResolvers<void>();
-    this.#queue.push({ bytes, settle });
+    this.#queue.push({ json, settle });
     this.#wake();
     return settle.promise;
   }
@@ -82,14 +85,14 @@ export class AuditLines {
     });
   }
 
-  #enqueue(bytes: Buffer): void {
+  #enqueue(json: string): void {
     const { onLost } = this.#settings;
     if (this.#closed) onLost(1, this.#unusable(closed));
-    else if (this.#waiting + bytes.length > this.#maxWaiting)
+    else if (this.#waiting + json.length > this.#maxWaiting)
       onLost(1, new TooBusy("entries for the audit log"));
     else {
-      this.#waiting += bytes.length;
-      this.#queue.push({ bytes });
+      this.#waiting += json.length;
+      this.#queue.push({ json });
       this.#wake();
     }
   }
@@ -110,8 +113,8 @@ export class AuditLines {
   async #writeBatch(batch: readonly Line[]): Promise<void> {
     const durable = batch.flatMap(({ settle }) => settle ?? []);
     try {
-      const lines = batch.map(({ bytes }) => bytes);
-      await this.#file.append(lines, durable.length > 0);
+      const entries = batch.map(({ json }) => json);
+      await this.#file.append(entries, durable.length > 0);
       for (const { resolve } of durable) resolve();
     } catch (error) {
       await this.#file.abandon();
@@ -120,15 +123,15 @@ export class AuditLines {
       const lost = batch.length - durable.length;
       if (lost > 0) this.#settings.onLost(lost, unusable);
     } finally {
-      for (const { bytes, settle } of batch)
-        if (settle === undefined) this.#waiting -= bytes.length;
+      for (const { json, settle } of batch)
+        if (settle === undefined) this.#waiting -= json.length;
     }
   }
 
   #takeBatch(): readonly Line[] {
     let size = 0;
     const end = this.#queue.findIndex(
-      ({ bytes }) => (size += bytes.length) > largestBatch,
+      ({ json }) => (size += json.length) > largestBatch,
     );
     const count = end < 0 ? this.#queue.length : Math.max(1, end);
     return this.#queue.splice(0, count);

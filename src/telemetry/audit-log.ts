@@ -4,11 +4,24 @@ import { Folding } from "./folding.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
-interface AuditLogSettings extends Omit<AuditLinesSettings, "path"> {
+/** What the processes that append to a log share. */
+export interface AuditGuard {
+  readonly exclusively: NonNullable<AuditLinesSettings["exclusively"]>;
+}
+
+interface AuditLogSettings extends Omit<
+  AuditLinesSettings,
+  "path" | keyof AuditGuard
+> {
   /** The current file of requests; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
   readonly requests: string;
   /** The same for decisions. */
   readonly decisions: string;
+  /** Needed where several processes append. */
+  readonly guards?: {
+    readonly requests: AuditGuard;
+    readonly decisions: AuditGuard;
+  };
 }
 
 /** What follows from single requests, of which clients make as many as they like. */
@@ -43,9 +56,17 @@ export class AuditLog {
       void this.#decisions.record({ ...entry, repeated }, { durable: false }),
   });
 
-  constructor({ requests, decisions, ...settings }: AuditLogSettings) {
-    this.#requests = new AuditLines({ ...settings, path: requests });
-    this.#decisions = new AuditLines({ ...settings, path: decisions });
+  constructor({ requests, decisions, guards, ...settings }: AuditLogSettings) {
+    this.#requests = new AuditLines({
+      ...settings,
+      ...guards?.requests,
+      path: requests,
+    });
+    this.#decisions = new AuditLines({
+      ...settings,
+      ...guards?.decisions,
+      path: decisions,
+    });
   }
 
   /**

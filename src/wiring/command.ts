@@ -17,9 +17,10 @@ import { actAsOwner } from "../store/storage-owner.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireKept, type Kept } from "./kept.ts";
 import { wireProviders, type Providers } from "./providers.ts";
+import type { LogToRead } from "../telemetry/audit/verify-log.ts";
 import { wireRecords } from "./records.ts";
 import { wireRules } from "./rules.ts";
-import { wireWatch, type Watch } from "./watch.ts";
+import { wireAuditGuards, wireWatch, type Watch } from "./watch.ts";
 
 export { wireNamedHost } from "./origins.ts";
 
@@ -70,6 +71,18 @@ export async function wireLedger(configuration: Configuration): Promise<{
   return { ledger: new TrustLedger(records), audit: watch.audit, records };
 }
 
+/** The audit logs of a store, to be read beside a running daemon. */
+export async function wireAuditReading(
+  configuration: Configuration,
+): Promise<readonly LogToRead[]> {
+  const layout = await openLayout(configuration);
+  const { requests, decisions } = wireAuditGuards(layout);
+  return [
+    { path: layout.audit.decisions, ...decisions },
+    { path: layout.audit.requests, ...requests },
+  ];
+}
+
 /** As the owner of the store, before anything in it is touched. */
 async function openLayout({ storage }: Configuration): Promise<StoreLayout> {
   const layout = layOutStore(storage.directory);
@@ -96,11 +109,11 @@ function listServiceDirectories(): readonly string[] {
   }
 }
 
-/** Standard error belongs to the command; and only the daemon rotates the audit log, since two could overwrite a file. */
+/** Standard error belongs to the command. */
 function wireCommandWatch(
   configuration: Configuration,
   layout: StoreLayout,
 ): Watch {
   const log = { ...configuration.log, level: "error" } as const;
-  return wireWatch({ ...configuration, log }, layout, { maxSize: Infinity });
+  return wireWatch({ ...configuration, log }, layout);
 }

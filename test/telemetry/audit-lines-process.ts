@@ -1,16 +1,30 @@
+import { OpenLock } from "../../src/store/process-lock.ts";
 import { AuditLines } from "../../src/telemetry/audit-lines.ts";
 
 // Started by the tests and killed by them: records durably for as long as it lives, and says each time that it did.
-const [, , path = ""] = process.argv;
+const [, , path = "", maxSize] = process.argv;
+const lock = new OpenLock(`${path}.lock`);
 const log = new AuditLines({
   path,
   now: () => new Date(),
   onLost: (_, cause) => {
     throw cause;
   },
+  exclusively: (work) => lock.hold("a test", work),
+  maxSize: maxSize === undefined ? undefined : Number(maxSize),
+  keep: 100,
 });
-for (let count = 1; count <= 1_000_000; count++) {
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+for (let count = 1; count <= 1_000_000 && !stop.signal.aborted; count++) {
   const entry = { event: "refused", verdict: "refused" } as const;
+  // Some that nobody waits for, so that batches of many lines are written.
+  for (let more = maxSize === undefined ? 0 : count % 7; more > 0; more--)
+    void log.record(
+      { ...entry, requestId: "not waited for" },
+      { durable: false },
+    );
   await log.record({ ...entry, requestId: String(count) }, { durable: true });
   process.stdout.write(`${count}\n`);
 }
+await log.close();
