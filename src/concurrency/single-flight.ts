@@ -1,5 +1,6 @@
-// What bounds concurrency, in the order in which a request meets it. Nobody
-// who holds a place further down waits for one further up:
+// What bounds concurrency, in the order in which a request meets it. Whoever
+// holds a place waits only for what comes after it, or for a run that needs
+// nothing but the disk and threads:
 // 1. coalescing: all who ask for one thing share one run (here, and by digest
 //    in mirror/cache/archive-cache.ts); at most `limits.waiters` wait or read;
 // 2. the share of an origin, a namespace and a download host
