@@ -20,7 +20,7 @@ import { wireProviders, type Providers } from "./providers.ts";
 import type { LogToRead } from "../telemetry/audit/verify-log.ts";
 import { wireRecords } from "./records.ts";
 import { wireRules } from "./rules.ts";
-import { wireAuditGuards, wireWatch, type Watch } from "./watch.ts";
+import { wireAuditGuards, wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 export { wireNamedHost } from "./origins.ts";
 
@@ -30,23 +30,23 @@ export async function wireMirror(
 ): Promise<Providers> {
   const rules = wireRules(configuration);
   const layout = await openLayout(configuration);
-  const watch = wireCommandWatch(configuration, layout);
-  const kept = wireKept(configuration, layout, watch);
-  const mirror = wireProviders(configuration, rules, kept, watch);
-  return { ...mirror, close: () => closeAll(mirror, watch) };
+  const telemetry = wireCommandTelemetry(configuration, layout);
+  const kept = wireKept(configuration, layout, telemetry);
+  const mirror = wireProviders(configuration, rules, kept, telemetry);
+  return { ...mirror, close: () => closeAll(mirror, telemetry) };
 }
 
 /** What is stored, for a command that asks no origin and admits nothing. */
 export async function wireStored(configuration: Configuration): Promise<Kept> {
   const layout = await openLayout(configuration);
-  const watch = wireCommandWatch(configuration, layout);
-  const kept = wireKept(configuration, layout, watch);
-  return { ...kept, close: () => closeAll(kept, watch) };
+  const telemetry = wireCommandTelemetry(configuration, layout);
+  const kept = wireKept(configuration, layout, telemetry);
+  return { ...kept, close: () => closeAll(kept, telemetry) };
 }
 
 async function closeAll(
   parts: { close(): Promise<void> },
-  { alarms, audit }: Watch,
+  { alarms, audit }: Telemetry,
 ): Promise<void> {
   await parts.close();
   alarms.close();
@@ -66,9 +66,9 @@ export async function wireLedger(configuration: Configuration): Promise<{
   readonly records: RecordStore;
 }> {
   const layout = await openLayout(configuration);
-  const watch = wireCommandWatch(configuration, layout);
-  const records = wireRecords(layout, watch);
-  return { ledger: new TrustLedger(records), audit: watch.audit, records };
+  const telemetry = wireCommandTelemetry(configuration, layout);
+  const records = wireRecords(layout, telemetry);
+  return { ledger: new TrustLedger(records), audit: telemetry.audit, records };
 }
 
 /** The audit logs of a store, to be read beside a running daemon. */
@@ -110,10 +110,10 @@ function listServiceDirectories(): readonly string[] {
 }
 
 /** Standard error belongs to the command. */
-function wireCommandWatch(
+function wireCommandTelemetry(
   configuration: Configuration,
   layout: StoreLayout,
-): Watch {
+): Telemetry {
   const log = { ...configuration.log, level: "error" } as const;
-  return wireWatch({ ...configuration, log }, layout);
+  return wireTelemetry({ ...configuration, log }, layout);
 }

@@ -6,9 +6,9 @@ import { type StoreLayout } from "../store/layout.ts";
 import { wireKept, type KeptParts } from "./kept.ts";
 import { wireModules } from "./modules.ts";
 import { wireProviders, type Providers } from "./providers.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
-/** All of a daemon but its faces. */
+/** All of a daemon but its protocols. */
 export interface Core extends Providers {
   readonly platforms: PlatformArchives;
   readonly modules: ModuleMirror;
@@ -18,13 +18,13 @@ export function wireCore(
   configuration: Configuration,
   rules: AdmissionRules,
   layout: StoreLayout,
-  watch: Watch,
+  telemetry: Telemetry,
   parts?: KeptParts,
 ): Core {
-  const kept = wireKept(configuration, layout, watch, parts);
-  const core = wireProviders(configuration, rules, kept, watch);
+  const kept = wireKept(configuration, layout, telemetry, parts);
+  const core = wireProviders(configuration, rules, kept, telemetry);
   const platforms = wirePlatforms(configuration, core);
-  const modules = wireModules(configuration, { ...watch, ...core });
+  const modules = wireModules(configuration, { ...telemetry, ...core });
   const fetching = [platforms, modules.archives, ...modules.threads];
   const stopFetching = async () => {
     await Promise.all([core.stopFetching(), ...fetching.map(closeIt)]);

@@ -12,11 +12,11 @@ import {
   type DaemonLock,
 } from "../store/storage-directory.ts";
 import { wireAuthentication } from "./authentication.ts";
-import { wireCaps } from "./caps.ts";
+import { wireClientLimits } from "./client-limits.ts";
 import { wireCore } from "./core.ts";
-import { wireFaces } from "./faces.ts";
+import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
-import { wireWatch, type Watch } from "./watch.ts";
+import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
@@ -29,26 +29,26 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
-  const watch = wireWatch(configuration, layout);
-  const beat = watchLock(lock, layout, watch);
-  const { logger, alarms, metrics, audit } = watch;
+  const telemetry = wireTelemetry(configuration, layout);
+  const beat = watchLock(lock, layout, telemetry);
+  const { logger, alarms, metrics, audit } = telemetry;
   const access = await wireAuthentication(configuration, layout, logger);
-  const core = wireCore(configuration, rules, layout, watch);
+  const core = wireCore(configuration, rules, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
-  const { connectionCaps, ...caps } = wireCaps(configuration, watch);
-  const parts = { ...caps, ...access };
-  const faces = wireFaces(configuration, core, parts, watch);
+  const clients = wireClientLimits(configuration, telemetry);
+  const parts = { ...clients, ...access };
+  const protocols = wireProtocols(configuration, core, parts, telemetry);
   return new Daemon({
-    ...faces,
+    ...protocols,
     listen,
     limits,
-    connectionCaps,
+    connectionCaps: clients.connectionCaps,
     hostnames: [...configuration.origins.keys()],
     machineName: machineName(),
     needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
-    notification: wireNotification(configuration, watch),
+    notification: wireNotification(configuration, telemetry),
     sweep: (before) => core.blobs.sweepStaging(before),
     tend: () => core.retention.tend(),
     logger,
@@ -65,7 +65,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     close: async () => {
       await access.close();
       await core.close();
-      faces.refusals.close();
+      protocols.refusals.close();
       alarms.close();
       await audit.close();
       clearInterval(beat);
@@ -81,7 +81,7 @@ const lockBeat = 1_000;
 function watchLock(
   lock: DaemonLock,
   { directory }: StoreLayout,
-  { logger }: Watch,
+  { logger }: Telemetry,
 ): NodeJS.Timeout {
   const look = () => {
     if (lock.keep()) return;
@@ -96,7 +96,7 @@ function watchLock(
 
 function wireNotification(
   { notify }: Configuration,
-  { logger }: Watch,
+  { logger }: Telemetry,
 ): ServiceNotification {
   return new ServiceNotification({
     ...notify,

@@ -24,7 +24,7 @@ import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import { wireRecords } from "./records.ts";
 import { wireJudge } from "./threads.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** Told of records that were not written, because a good answer is given all the same. */
 export const unwritten = "a record was not written";
@@ -55,13 +55,13 @@ export interface KeptParts {
 export function wireKept(
   configuration: Configuration,
   layout: StoreLayout,
-  watch: Watch,
+  telemetry: Telemetry,
   parts: KeptParts = {},
 ): Kept {
   let changes = 0;
   const {
     clock = systemClock,
-    records = wireRecords(layout, watch, () => changes++),
+    records = wireRecords(layout, telemetry, () => changes++),
   } = parts;
   const signatures = wireSignatures(configuration);
   const judge = wireJudge(signatures);
@@ -73,12 +73,17 @@ export function wireKept(
       signaturePolicyOf(configuration.origins.get(hostname)),
     beginLedger: (provider) => ledger.begin(provider),
   });
-  const makeCache = wireCaches(configuration, watch.logger, clock);
+  const makeCache = wireCaches(configuration, telemetry.logger, clock);
   const versions = makeCache(
     new VersionRecords(records, providerVersionNaming),
   );
   const kept = { records, versions, releases };
-  const { blobs, retention } = wireStore(configuration, layout, kept, watch);
+  const { blobs, retention } = wireStore(
+    configuration,
+    layout,
+    kept,
+    telemetry,
+  );
   const close = async () => {
     await Promise.all([signatures.close(), blobs.usage.close()]);
   };
@@ -104,7 +109,7 @@ function wireStore(
   { storage }: Configuration,
   layout: StoreLayout,
   kept: Pick<Kept, "records" | "versions" | "releases">,
-  { logger, metrics, alarms }: Watch,
+  { logger, metrics, alarms }: Telemetry,
 ): Pick<Kept, "blobs" | "retention"> {
   const { records, releases } = kept;
   const blobs = new BlobStore(layout, {

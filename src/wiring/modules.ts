@@ -32,9 +32,9 @@ import { wireCaches } from "./kept.ts";
 import { settingsOf, type OriginClients } from "./origins.ts";
 import type { Providers } from "./providers.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
-type ModuleParts = Watch &
+type ModuleParts = Telemetry &
   Pick<
     Providers,
     | "admission"
@@ -91,7 +91,7 @@ function wireModuleNews({
   alarms,
   metrics,
   logger,
-}: Watch): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
+}: Telemetry): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
   return {
     onVanished: (module, versions, of) => {
       if (isAlarming(versions.length, of))

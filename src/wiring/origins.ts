@@ -19,7 +19,7 @@ import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import type { OriginSettings } from "../origin/guard/origin-settings.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 export function wireOrigins(
   configuration: Configuration,
@@ -70,7 +70,7 @@ export function signaturePolicyOf(
 /** Every origin is probed at least once in the time for which lists are fresh. */
 function wireHealth(
   { freshness }: Configuration,
-  { logger, metrics }: Watch,
+  { logger, metrics }: Telemetry,
   clock: Clock,
 ): OriginHealth {
   const longest = Math.max(1_000, Math.min(30_000, freshness.versions));
@@ -102,12 +102,12 @@ export interface OriginClients {
 
 export function wireClients(
   configuration: Configuration,
-  watch: Watch,
+  telemetry: Telemetry,
   clock: Clock,
 ): OriginClients {
   const { origins, proxy, limits } = configuration;
-  const { metrics } = watch;
-  const health = wireHealth(configuration, watch, clock);
+  const { metrics } = telemetry;
+  const health = wireHealth(configuration, telemetry, clock);
   const large = new LargeDocuments();
   const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {

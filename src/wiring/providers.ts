@@ -23,7 +23,7 @@ import { classifyFileFailure } from "../store/file-failure.ts";
 import { wireCaches, unwritten, type Kept } from "./kept.ts";
 import { wireClients, wireOrigins, type OriginClients } from "./origins.ts";
 import { wireHashing } from "./threads.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** The mirror of providers without a face: what commands work with, and half of a daemon. */
 export interface Providers extends Kept {
@@ -44,18 +44,18 @@ export function wireProviders(
   configuration: Configuration,
   rules: AdmissionRules,
   kept: Kept,
-  watch: Watch,
+  telemetry: Telemetry,
 ): Providers {
   const { offline } = configuration;
-  const { alarms, audit, logger } = watch;
+  const { alarms, audit, logger } = telemetry;
   const { clock, ledger, blobs, records, judge, retention, releases } = kept;
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  const archives = wireArchives(configuration, kept, hashes, watch);
-  const clients = wireClients(configuration, watch, clock);
+  const archives = wireArchives(configuration, kept, hashes, telemetry);
+  const clients = wireClients(configuration, telemetry, clock);
   const reserve: Reserve = (size, written) => retention.reserve(size, written);
   const { limits } = configuration;
   const parts = { blobs, records, hashes, limits, reserve };
@@ -67,7 +67,7 @@ export function wireProviders(
   const notebook = { audit, alarms, clock };
   const admission = new Admission(ledger, notebook, rules);
   const history = new ReleaseHistory(notebook);
-  const catalog = wireCatalog(configuration, origins, kept, history, watch);
+  const catalog = wireCatalog(configuration, origins, kept, history, telemetry);
   const stored = new StoredReleases({ catalog, archives, records: releases });
   const providers = new ProviderMirror({
     ...{ catalog, admission, archives, hashes, learnt, stored },
@@ -92,22 +92,22 @@ function wireCatalog(
   origins: ReadonlyMap<Hostname, ReleaseOrigin>,
   { clock, versions, releases }: Kept,
   history: ReleaseHistory,
-  watch: Watch,
+  telemetry: Telemetry,
 ): ProviderCatalog {
   const { freshness, policy } = configuration;
-  const makeCache = wireCaches(configuration, watch.logger, clock);
+  const makeCache = wireCaches(configuration, telemetry.logger, clock);
   return new ProviderCatalog({
     origins,
     versions,
     releases: makeCache(releases),
     history,
     readFirstDigests: (address) => releases.readFirstDigests(address),
-    claim: wireClaim({ clock, releases }, watch),
+    claim: wireClaim({ clock, releases }, telemetry),
     notFound: freshness.notFound,
     fallThrough: policy.otherHosts === "not-found",
     onVanished: (provider, gone, of) => {
       if (isAlarming(gone.length, of))
-        watch.alarms.raise("versions-vanished", {
+        telemetry.alarms.raise("versions-vanished", {
           provider: formatProviderAddress(provider),
           versions: gone,
         });
@@ -117,7 +117,7 @@ function wireCatalog(
 
 function wireClaim(
   { releases, clock }: Pick<Kept, "releases" | "clock">,
-  { logger }: Watch,
+  { logger }: Telemetry,
 ): ProviderCatalogParts["claim"] {
   return async (address, value) => {
     const kept = { value, confirmedAt: clock.now() };
@@ -137,7 +137,7 @@ function wireArchives(
   { limits }: Configuration,
   { blobs, retention }: Kept,
   hashes: PackageHashes,
-  { logger, metrics, alarms }: Watch,
+  { logger, metrics, alarms }: Telemetry,
 ): ArchiveCache {
   const events = {
     onVerified: (sha256: Sha256, stored: Promise<void>) =>

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { StoreLayout } from "../store/layout.ts";
 import { DiskRecords } from "../store/records/disk-records.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** Milliseconds for which nothing more is said of a file. */
 const quiet = 60_000;
@@ -10,7 +10,7 @@ const quiet = 60_000;
 /** The records of a storage directory; what is wrong with one is said once a minute, however many ask for it. */
 export function wireRecords(
   layout: StoreLayout,
-  { logger, alarms, metrics }: Watch,
+  { logger, alarms, metrics }: Telemetry,
   onChanged?: () => void,
 ): RecordStore {
   const told = new LRUCache<string, true>({ max: 1_000, ttl: quiet });

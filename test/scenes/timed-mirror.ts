@@ -12,7 +12,7 @@ import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { wireCore } from "../../src/wiring/core.ts";
 import { wireRules } from "../../src/wiring/rules.ts";
-import { wireWatch } from "../../src/wiring/watch.ts";
+import { wireTelemetry } from "../../src/wiring/telemetry.ts";
 import { makeStorage } from "../commands/storage.ts";
 import { readAll } from "../origin/clients.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
@@ -55,7 +55,7 @@ export async function startTimedMirror(
   const { clock = new TestClock(), count, ...parts } = choose(layout);
   const log: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
-  const wired = wireWatch(configuration, layout);
+  const wired = wireTelemetry(configuration, layout);
   const alarms = new Alarms(logger, wired.metrics);
   const watch = { ...wired, logger, alarms };
   const core = wireCore(

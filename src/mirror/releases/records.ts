@@ -31,7 +31,7 @@ import {
 } from "./release.ts";
 import { resumeReports } from "./reported-hashes.ts";
 import {
-  isOnTerms,
+  matchesPolicy,
   judgeProof,
   prepareProof,
   type SignatureJudge,
@@ -197,7 +197,7 @@ export class ReleaseRecords implements MetadataRecords<
   ): Release["proof"] {
     const { judge, clock, policyOf } = this.#terms;
     const policy = policyOf(address.provider.hostname);
-    return isOnTerms(proof, policy)
+    return matchesPolicy(proof, policy)
       ? proof
       : prepareProof(address, proof, policy, judge.library, clock.now());
   }

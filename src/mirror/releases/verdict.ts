@@ -70,7 +70,7 @@ export function ownBytes({
 }
 
 /** True when the proof was judged as the operator asks today. */
-export function isOnTerms(
+export function matchesPolicy(
   { profile, exemption }: ReleaseProof,
   policy: SignaturePolicy,
 ): boolean {

@@ -2,12 +2,12 @@ import type { Configuration } from "../config/load.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { ConnectionCaps } from "../server/http/connection-caps.ts";
 import { MetadataCaps } from "../server/http/metadata-caps.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** How clients are told apart, and what each may have. */
-export function wireCaps(
+export function wireClientLimits(
   { listen, limits }: Configuration,
-  { logger, metrics }: Watch,
+  { logger, metrics }: Telemetry,
 ) {
   const clients = new ClientAddresses(listen.trustedProxies);
   const most = limits.connectionsPerClient;

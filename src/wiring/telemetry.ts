@@ -6,17 +6,17 @@ import { AuditLog, type AuditGuard } from "../telemetry/audit-log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
-export interface Watch {
+export interface Telemetry {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly alarms: Alarms;
   readonly audit: AuditLog;
 }
 
-export function wireWatch(
+export function wireTelemetry(
   configuration: Configuration,
   layout: StoreLayout,
-): Watch {
+): Telemetry {
   const logger = makeLogger(configuration.log);
   const metrics = new Metrics(new Date());
   const alarms = new Alarms(logger, metrics);

@@ -11,13 +11,13 @@ import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";
 import { wireServices } from "./services.ts";
-import type { Watch } from "./watch.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
 const keptOnPage = 200;
 
 /** Every URL that the daemon answers. */
-interface Faces {
+interface Protocols {
   readonly app: Handle;
   readonly frontPage: FrontPage;
   readonly readiness: Readiness;
@@ -28,30 +28,30 @@ interface Faces {
 type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
   Pick<AppParts, "clients" | "metadataCaps">;
 
-export function wireFaces(
+export function wireProtocols(
   configuration: Configuration,
   core: Core,
   access: Access,
-  watch: Watch,
-): Faces {
+  telemetry: Telemetry,
+): Protocols {
   const { limits } = configuration;
   const { blobs, providers, modules, platforms, stored } = core;
-  const { logger, audit, alarms, metrics } = watch;
+  const { logger, audit, alarms, metrics } = telemetry;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
   const readiness = new Readiness(() => blobs.probe());
   const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
-  const protocols = { authentication, audit, limits };
+  const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
   const app = makeApp({
     frontPage,
     authentication,
     clients,
     metadataCaps,
-    providers: new NetworkMirrorProtocol(providers, platforms, protocols),
-    registry: new ProviderRegistryProtocol(providers, platforms, protocols),
-    modules: new ModuleRegistryProtocol(modules, protocols),
-    warm: wireWarmDocuments(configuration, core, access, watch),
+    providers: new NetworkMirrorProtocol(providers, platforms, common),
+    registry: new ProviderRegistryProtocol(providers, platforms, common),
+    modules: new ModuleRegistryProtocol(modules, common),
+    warm: wireWarmDocuments(configuration, core, access, telemetry),
     readiness,
     findServices: () => access.addLogin(services),
     logger,
@@ -68,7 +68,7 @@ function wireWarmDocuments(
   { freshness, offline, limits }: Configuration,
   { admission, countChanges }: Core,
   { authentication, clients, metadataCaps }: Access,
-  { logger, metrics }: Watch,
+  { logger, metrics }: Telemetry,
 ): WarmDocuments {
   return new WarmDocuments({
     authentication,
