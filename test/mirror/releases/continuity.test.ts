@@ -201,7 +201,7 @@ describe("the signature of a known release, under the keys of now,", () => {
     ],
     [
       "is not judged again under the keys that it was believed under",
-      { keys: ["KEYS"] },
+      { keys: ["KEYS"], verdict: refused("revoked"), fallen: before },
       { fallen: undefined },
     ],
   ])("%s", async (_, one, expected) => {
@@ -223,6 +223,12 @@ describe("the signature of a known release, under the keys of now,", () => {
     const verdict = refused("revoked");
     const found = await continueFrom({ known, offered: nobody, keys, verdict });
     expect(found).toMatchObject({ change: "resigned", by: undefined });
+  });
+
+  it("stands again when the same signer offers the same, which was judged good now", async () => {
+    const verdict = refused("revoked");
+    const found = await continueFrom({ known, offered: same, keys, verdict });
+    expect(found).toMatchObject({ change: "none", by: "K", fallen: undefined });
   });
 
   it("gives way to no other digests, fallen or not", async () => {

@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SignatureRefused } from "../../../src/errors/index.ts";
+import {
+  documentDigest,
+  type Continuity,
+} from "../../../src/mirror/releases/continuity.ts";
+import {
+  awaitsReplacement,
+  standingOf,
+} from "../../../src/mirror/trust/release-history.ts";
+import type { ReleaseRequest } from "../../../src/mirror/trust/request.ts";
+import { believe } from "../../scenes/believed-releases.ts";
+import { list, since } from "../../scenes/key-questions.ts";
+import { makeTrust } from "../../scenes/trust-parts.ts";
+
+const byK = await believe({ signedBy: "K" });
+const byL = await believe({ signedBy: "L" });
+const other = await believe({ archives: { linux_amd64: "b" }, signedBy: "L" });
+const offered = documentDigest(other);
+const fallen = new SignatureRefused("it", "revoked", "its key was revoked");
+
+let trust: Awaited<ReturnType<typeof makeTrust>>;
+let request: ReleaseRequest;
+
+beforeEach(async () => {
+  trust = await makeTrust();
+  request = await trust.ask("1.0.0");
+});
+afterEach(() => trust.close());
+
+const replaced: Continuity = {
+  release: byK,
+  change: { kind: "replaced", offered, fingerprint: "L" },
+};
+const same: Continuity = { release: byK, change: { kind: "none" } };
+
+const note = (continuity: Continuity, known: typeof byK | undefined = byK) =>
+  trust.history.note(request, known, continuity);
+const seen = () => request.entry.trust.seen;
+
+describe("what happens to a release is written down:", () => {
+  it("that it is seen first, and nothing when it is as it was", async () => {
+    await trust.history.note(request, undefined, same);
+    await note(same);
+    expect(trust.told()).toEqual({
+      audit: ["first-seen accepted"],
+      alarms: [],
+    });
+  });
+
+  it("that other content is offered, once for each, until the first is offered again", async () => {
+    await note(replaced);
+    await note(replaced);
+    expect(seen().replaced).toMatchObject([{ offered, fingerprint: "L" }]);
+    expect(trust.told()).toEqual({
+      audit: ["replaced refused"],
+      alarms: ["release-replaced"],
+    });
+    await note({
+      ...replaced,
+      change: { kind: "replaced", offered: "limits", fingerprint: undefined },
+    });
+    expect(seen().replaced).toMatchObject([
+      { offered: "limits", fingerprint: null },
+    ]);
+    await note(same);
+    expect(seen().replaced).toEqual([]);
+  });
+
+  it("that other content takes its place by an operator's word", async () => {
+    await note(replaced);
+    await note({ release: other, change: { kind: "approved" } });
+    expect(seen().replaced).toEqual([]);
+    expect(trust.told().audit.at(-1)).toBe("replaced accepted");
+  });
+
+  it("that it fell, once, and that it stands again", async () => {
+    await note({ ...same, fallen });
+    await note({ ...same, fallen });
+    expect(seen().fallen).toMatchObject([
+      { version: "1.0.0", reason: "revoked" },
+    ]);
+    expect(trust.told().audit).toEqual(["judged-again refused"]);
+    await note(same);
+    expect(seen().fallen).toEqual([]);
+  });
+
+  it("that another release of its provider fell says nothing of it", async () => {
+    await note({ ...same, fallen });
+    await trust.history.note(await trust.ask("2.0.0"), byK, same);
+    expect(seen().fallen).toHaveLength(1);
+  });
+
+  it("that it was signed anew, where the key before was believed and is not revoked", async () => {
+    const change = { kind: "resigned", before: "K" } as const;
+    await note({ release: byL, change });
+    expect(seen().resigned).toEqual([]);
+    await trust.admission.teach(request, byK, list);
+    await note({ release: byL, change });
+    expect(seen().resigned).toMatchObject([{ fingerprint: "L" }]);
+    expect(trust.told().audit.at(-1)).toBe("judged-again accepted");
+    await trust.ledger.decide(request.provider, ({ releases }) => ({
+      keys: [{ fingerprint: "K", decision: "revoked", type: null, at: since }],
+      releases,
+    }));
+    const next = await believe({ signedBy: "M" });
+    await note({ release: next, change });
+    expect(seen().resigned).toMatchObject([{ fingerprint: "L" }]);
+  });
+});
+
+describe("what was decided on a release", () => {
+  const approve = () =>
+    trust.ledger.decide(request.provider, ({ keys }) => ({
+      keys,
+      releases: [
+        {
+          type: "thing",
+          version: "1.0.0",
+          offered,
+          fingerprint: "L",
+          at: since,
+        },
+      ],
+    }));
+
+  it("is that exactly what was approved may take its place", async () => {
+    expect(
+      standingOf(request.entry.trust, request.address).isApproved(offered),
+    ).toBe(false);
+    await approve();
+    const { isApproved } = standingOf(request.entry.trust, request.address);
+    expect([isApproved(offered), isApproved(documentDigest(byK))]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  it("is waited for between an approval and the arrival of what was approved", async () => {
+    const isAwaited = () =>
+      awaitsReplacement(request.entry.trust, request.address);
+    await approve();
+    expect(isAwaited()).toBe(false);
+    await note(replaced);
+    expect(isAwaited()).toBe(true);
+    await note({ release: other, change: { kind: "approved" } });
+    expect(isAwaited()).toBe(false);
+  });
+
+  it("is that a release which fell is refused for the same reason again", async () => {
+    expect(
+      standingOf(request.entry.trust, request.address).fallen,
+    ).toBeUndefined();
+    await note({ ...same, fallen });
+    expect(
+      standingOf(request.entry.trust, request.address).fallen,
+    ).toMatchObject({
+      reason: "revoked",
+    });
+  });
+});
