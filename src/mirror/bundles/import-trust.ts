@@ -1,5 +1,5 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { orderTeachers } from "../providers/key-lesson.ts";
+import { orderCandidates } from "../providers/first-contact.ts";
 import {
   isUnmet,
   type NamespaceTrust,
@@ -42,14 +42,14 @@ async function noteKeys(
 ): Promise<void> {
   const since = clock.now().toISOString();
   const { decisions } = await entry.renew();
-  const teachers = findTeachers(releases);
+  const candidates = findCandidates(releases);
   const learn = (seen: Seen) =>
-    learnKeys({ seen, decisions }, teachers, releases, since);
+    learnKeys({ seen, decisions }, candidates, releases, since);
   const before = await entry.noteSeen((seen) => {
     const known = new Set(seen.lessons.map(({ type }) => type));
-    const lessons = teachers
+    const lessons = candidates
       .filter(({ request }) => !known.has(request.provider.type))
-      .map((teacher) => lessonOf(teacher, since));
+      .map((candidate) => lessonOf(candidate, since));
     return {
       ...seen,
       keys: [...seen.keys, ...learn(seen)],
@@ -72,12 +72,12 @@ async function noteKeys(
 }
 
 /** The newest release of each provider. */
-function findTeachers(
+function findCandidates(
   releases: readonly JudgedRelease[],
 ): readonly JudgedRelease[] {
   const byType = Map.groupBy(releases, ({ request }) => request.provider.type);
   return [...byType.values()].flatMap((group) => {
-    const [newest] = orderTeachers(
+    const [newest] = orderCandidates(
       group.map(({ request }) => request.address.version),
     );
     return group.filter(({ request }) => request.address.version === newest);
@@ -96,12 +96,12 @@ function lessonOf(
 /** Each key once for what it counts for, and not where more is known of it. */
 function learnKeys(
   trust: NamespaceTrust,
-  teachers: readonly JudgedRelease[],
+  candidates: readonly JudgedRelease[],
   releases: readonly JudgedRelease[],
   since: string,
 ): readonly NotedKey[] {
   const signers = new Set(
-    teachers.map(({ release }) => release.checksums.signedBy),
+    candidates.map(({ release }) => release.checksums.signedBy),
   );
   const isShared = isUnmet(trust) && signers.size === 1;
   const scope = isShared ? "namespace" : "provider";
@@ -128,7 +128,7 @@ function learnKeys(
       keys.set(scope === "namespace" ? fingerprint : name, key);
     }
   };
-  note(scope, teachers);
+  note(scope, candidates);
   note("release", releases);
   return [...keys.values()];
 }

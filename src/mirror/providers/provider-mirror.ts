@@ -35,12 +35,12 @@ import type {
 } from "./admitted.ts";
 import { DescribedPackages } from "./described-packages.ts";
 import {
-  isTeachersRefusal,
-  KeyLessons,
-  listTeachers,
+  isRefusalOfCandidate,
+  FirstContacts,
+  listCandidates,
   needsLesson,
-  type LessonFailure,
-} from "./key-lesson.ts";
+  type FirstContactFailure,
+} from "./first-contact.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import type { StoredReleases } from "./stored-releases.ts";
@@ -69,7 +69,7 @@ const listingTime = 7_000;
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
-  readonly #lessons = new KeyLessons();
+  readonly #firstContacts = new FirstContacts();
   readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
@@ -195,7 +195,7 @@ export class ProviderMirror {
     request: ReleaseRequest,
     { value: release, ...answer }: Answer<Release>,
     list: VersionList | undefined,
-    untaught: LessonFailure,
+    untaught: FirstContactFailure,
   ): Promise<Answer<AdmittedRelease>> {
     // Operators may have decided something while the origin was asked.
     if (answer.outcome !== "hit") await request.entry.renew();
@@ -219,10 +219,10 @@ export class ProviderMirror {
   async #learn(
     request: ProviderRequest,
     findList: FindList,
-  ): Promise<LessonFailure> {
+  ): Promise<FirstContactFailure> {
     if (!needsLesson(request)) return undefined;
-    const failure = await (this.#lessons.find(request) ??
-      this.#lessons.track(request, this.#teach(request, findList)));
+    const failure = await (this.#firstContacts.find(request) ??
+      this.#firstContacts.track(request, this.#teach(request, findList)));
     await request.entry.renew();
     return failure;
   }
@@ -231,24 +231,26 @@ export class ProviderMirror {
   async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
     const list = await findList();
     if (list === undefined) return false;
-    for (const teacher of listTeachers(request, list))
+    for (const candidate of listCandidates(request, list))
       try {
-        const release = await this.#findTeacher(teacher);
+        const release = await this.#findCandidate(candidate);
         if (release === undefined) return false;
-        if (await this.#parts.admission.teach(teacher, release, list))
+        if (await this.#parts.admission.teach(candidate, release, list))
           return true;
       } catch (error) {
-        if (!isTeachersRefusal(error)) throw error;
+        if (!isRefusalOfCandidate(error)) throw error;
       }
     return false;
   }
 
   /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
-  async #findTeacher(teacher: ReleaseRequest): Promise<Release | undefined> {
+  async #findCandidate(
+    candidate: ReleaseRequest,
+  ): Promise<Release | undefined> {
     const { catalog, offline } = this.#parts;
-    const known = await catalog.peekRelease(teacher.address);
+    const known = await catalog.peekRelease(candidate.address);
     if (known !== undefined || offline) return known;
-    return (await catalog.findRelease(teacher)).value;
+    return (await catalog.findRelease(candidate)).value;
   }
 
   async #findList(request: ProviderRequest): Promise<VersionList | undefined> {

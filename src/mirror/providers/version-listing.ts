@@ -26,7 +26,7 @@ import {
   type ProviderRequest,
   type ReleaseRequest,
 } from "../trust/request.ts";
-import type { LessonFailure } from "./key-lesson.ts";
+import type { FirstContactFailure } from "./first-contact.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { LookUps, type Reason } from "./release-look-ups.ts";
 import type { StoredReleases } from "./stored-releases.ts";
@@ -81,7 +81,7 @@ export class VersionListing {
   async list(
     request: ProviderRequest,
     list: VersionList,
-    learning: Promise<LessonFailure>,
+    learning: Promise<FirstContactFailure>,
     deadline: number,
   ): Promise<readonly Version[]> {
     const looks = new LookUps(this.#parts.catalog, deadline);
@@ -99,7 +99,7 @@ export class VersionListing {
   async #trusted(
     request: ProviderRequest,
     list: VersionList,
-    learning: Promise<LessonFailure>,
+    learning: Promise<FirstContactFailure>,
     looks: LookUps,
   ): Promise<Trusted> {
     const { provider, rules, entry } = request;
@@ -154,7 +154,7 @@ export class VersionListing {
     request: ProviderRequest,
     list: VersionList,
     allowed: readonly ReleaseRequest[],
-    learning: Promise<LessonFailure>,
+    learning: Promise<FirstContactFailure>,
     looks: LookUps,
   ): Promise<ReadonlyMap<Version, Verdict>> {
     const { provider, rules, entry } = request;

@@ -25,7 +25,7 @@ import {
 } from "../trust/request.ts";
 
 /** How many versions are tried until one's key is learnt. */
-const teachers = 3;
+const mostCandidates = 3;
 /** Milliseconds that an answer waits for a lesson; it goes on for the next one. */
 const patience = 5_000;
 /** Milliseconds for which a lesson that failed is not tried again, and one that nobody could teach. */
@@ -35,11 +35,11 @@ const pauseAfterRefusals = 60_000;
 const providersInMemory = 1_000;
 
 /** Why first contact could not teach the provider's key now; undefined when it did, or every release was refused. */
-export type LessonFailure = ProvenderError | undefined;
+export type FirstContactFailure = ProvenderError | undefined;
 
 /** What a lesson that taught nothing came to. */
 interface Untaught {
-  readonly failure: LessonFailure;
+  readonly failure: FirstContactFailure;
   /** Of `performance.now()`; sooner when rules or decisions change. */
   readonly until: number;
   readonly rules: AdmissionRules;
@@ -48,8 +48,8 @@ interface Untaught {
 }
 
 /** Lessons under way, one a provider however many ask, and those that are not to be tried again yet. */
-export class KeyLessons {
-  readonly #running = new SingleFlight<string, LessonFailure>();
+export class FirstContacts {
+  readonly #running = new SingleFlight<string, FirstContactFailure>();
   readonly #untaught = new LRUCache<string, Untaught>({
     max: providersInMemory,
   });
@@ -59,7 +59,7 @@ export class KeyLessons {
     provider,
     rules,
     entry,
-  }: ProviderRequest): Promise<LessonFailure> | undefined {
+  }: ProviderRequest): Promise<FirstContactFailure> | undefined {
     const name = formatProviderAddress(provider);
     const running = this.#running.join(name);
     if (running !== undefined) return inPatience(name, running);
@@ -75,7 +75,7 @@ export class KeyLessons {
   track(
     { provider, rules, entry }: ProviderRequest,
     teaching: Promise<boolean>,
-  ): Promise<LessonFailure> {
+  ): Promise<FirstContactFailure> {
     const name = formatProviderAddress(provider);
     const trust = new WeakRef(entry.trust);
     const lesson = this.#running.run(name, () =>
@@ -88,7 +88,7 @@ export class KeyLessons {
     name: string,
     under: Pick<Untaught, "rules" | "trust">,
     teaching: Promise<boolean>,
-  ): Promise<LessonFailure> {
+  ): Promise<FirstContactFailure> {
     const result = await teaching.catch(asFailure);
     if (result === true) return undefined;
     const failure = result === false ? undefined : result;
@@ -114,15 +114,15 @@ export function needsLesson({
 }
 
 /** The releases of the first list that may teach, as far as the rules allow them, in the order in which they are asked. */
-export function* listTeachers(
+export function* listCandidates(
   request: ProviderRequest,
   list: VersionList,
 ): Generator<ReleaseRequest> {
   const first = [...list.versions.keys()].filter(
     (version) => firstContactOf(list, version) !== undefined,
   );
-  let left = teachers;
-  for (const version of orderTeachers(first)) {
+  let left = mostCandidates;
+  for (const version of orderCandidates(first)) {
     const one = requestVersion(request, version);
     if (one === undefined) continue;
     yield one;
@@ -131,7 +131,7 @@ export function* listTeachers(
 }
 
 /** Releases before prereleases, newest first. */
-export function orderTeachers(
+export function orderCandidates(
   versions: readonly Version[],
 ): readonly Version[] {
   const ordered = newestFirst(versions);
@@ -143,8 +143,8 @@ export function orderTeachers(
 
 function inPatience(
   name: string,
-  lesson: Promise<LessonFailure>,
-): Promise<LessonFailure> {
+  lesson: Promise<FirstContactFailure>,
+): Promise<FirstContactFailure> {
   return inTime(
     lesson,
     patience,
@@ -156,7 +156,7 @@ function inPatience(
 const gone: ReadonlySet<number> = new Set([404, 410]);
 
 /** True for the refusal of a release as such: the next one may teach. Such is also an answer that no repetition makes usable. */
-export function isTeachersRefusal(error: unknown): boolean {
+export function isRefusalOfCandidate(error: unknown): boolean {
   if (error instanceof OriginAnswerUnusable)
     return !(error instanceof OriginAnswerCut);
   if (error instanceof OriginStatus) return gone.has(error.status);
