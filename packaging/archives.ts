@@ -34,5 +34,5 @@ export async function sha256(file: string): Promise<string> {
 
 /** gzip, without a name or the time that it would write. */
 export function pack(content: string | Buffer): Buffer {
-  return gzipSync(content, { level: 9 });
+  return gzipSync(content);
 }

@@ -9,7 +9,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { pack } from "./archives.ts";
 import { formatLicenses } from "./licenses.ts";
 import { makeCompletion, makeManual } from "./manual.ts";
@@ -98,8 +98,9 @@ function withStaticUser(unit: string): string {
   }, unit);
 }
 
-/** Files that are run, by name. */
-const programs = new Set(["node", "main.js", "postinst", "prerm", "postrm"]);
+/** Files that are run, the loader of libraries among them, by name. */
+const isProgram =
+  /^(?:node|main\.js|postinst|prerm|postrm|ld-linux.*|.*\.so\.\d+)$/;
 
 /** The modes that files are installed with, whatever the umask of who packs them. */
 export async function setModes(folder: string): Promise<void> {
@@ -108,7 +109,7 @@ export async function setModes(folder: string): Promise<void> {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await setModes(path);
     else if (entry.isFile())
-      await chmod(path, programs.has(basename(path)) ? 0o755 : 0o644);
+      await chmod(path, isProgram.test(entry.name) ? 0o755 : 0o644);
   }
 }
 

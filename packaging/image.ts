@@ -50,7 +50,7 @@ async function addMachine(tree: string): Promise<void> {
   }
   const image = join(root, "packaging/image");
   await cp(image, join(tree, "etc"), { recursive: true });
-  for (const made of ["tmp", "proc", "var/lib/provender"])
+  for (const made of ["etc/ssl/certs", "proc", "tmp", "var/lib/provender"])
     await mkdir(join(tree, made), { recursive: true });
 }
 
@@ -148,6 +148,7 @@ function describe({ version, commit, epoch }: Source, layer: string) {
         "PATH=/usr/bin",
         "HOME=/var/lib/provender",
         "NODE_DISABLE_COMPILE_CACHE=1",
+        "NODE_OPTIONS=--max-semi-space-size=2",
         "MALLOC_MMAP_THRESHOLD_=131072",
         "MALLOC_TRIM_THRESHOLD_=131072",
         "MALLOC_ARENA_MAX=2",

@@ -1,0 +1,135 @@
+import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { copyFile, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { effort } from "../effort.ts";
+import { makeInstalledScene, type InstalledScene } from "./installed.ts";
+import { copyMachineRoot, makeDebianRoot } from "./machine-root.ts";
+import { elsewhere, has, isRoot, makeRelease, run } from "./release.ts";
+import { startUnit } from "./unit.ts";
+
+const canPack = await has("dpkg-deb", "the Debian package");
+const canLint = await has("lintian", "the Debian package with lintian");
+const canBoot = isRoot && (await has("mmdebstrap", "a root of Debian"));
+const suites = effort > 1 ? ["bookworm", "trixie"] : ["bookworm"];
+
+let older: string;
+let deb: string;
+let scene: InstalledScene;
+
+beforeAll(async () => {
+  if (!canPack) return;
+  deb = (await makeRelease("deb", ".deb")).file;
+  older = (await makeRelease("deb", ".deb", { version: "0.0.9" })).file;
+  scene = await makeInstalledScene();
+}, 240_000);
+
+afterAll(async () => {
+  await scene.registry.stop();
+});
+
+describe.skipIf(!canPack)("the Debian package", () => {
+  it("is the same bytes when it is made again, elsewhere", async () => {
+    const again = await makeRelease("deb", ".deb", { env: elsewhere });
+    expect((await readFile(again.file)).equals(await readFile(deb))).toBe(true);
+    const sums = await readFile(join(again.folder, "SHA256SUMS"), "utf8");
+    expect(sums).toContain(basename(deb));
+  }, 120_000);
+
+  it.skipIf(!canLint)(
+    "is without errors for lintian",
+    async () => {
+      const ran = run("lintian", ["--allow-root", "--fail-on", "error", deb]);
+      expect((await ran).stdout).not.toMatch(/^E:/m);
+    },
+    120_000,
+  );
+});
+
+describe.skipIf(!canPack || !isRoot).each(suites)(
+  "installed in %s",
+  (suite) => {
+    let root: string;
+
+    const inRoot = (...command: readonly string[]) =>
+      run("chroot", [root, ...command], {
+        env: {
+          PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+          HOME: "/root",
+          DEBIAN_FRONTEND: "noninteractive",
+        },
+      });
+    const install = async (file: string) => {
+      await copyFile(file, join(root, "tmp", basename(file)));
+      await inRoot("dpkg", "-i", `/tmp/${basename(file)}`);
+    };
+    const held = () => join(root, "var/lib/provender/blobs");
+    const caFile = () => join(root, "var/lib/provender/tls/v1/ca.pem");
+
+    beforeAll(async () => {
+      const made = canBoot ? await makeDebianRoot(suite) : undefined;
+      if (made === undefined)
+        console.error(
+          `NOT TESTED in ${suite}: in a copy of this machine instead.`,
+        );
+      root = made ?? (await copyMachineRoot());
+    }, 300_000);
+
+    it("makes its user, its store and its configuration, and is on PATH", async () => {
+      await install(older);
+      expect((await inRoot("provender", "--version")).stdout).toBe("0.0.9\n");
+      const user = (await inRoot("id", "-u", "provender")).stdout.trim();
+      const store = lstatSync(join(root, "var/lib/provender"));
+      expect(store.uid).toBe(Number(user));
+      expect(store.mode & 0o777).toBe(0o700);
+      const check = await inRoot("provender", "config", "check");
+      expect(check.stdout).toContain("/etc/provender/config.yaml: good");
+      const wants = "etc/systemd/system/multi-user.target.wants";
+      const enabled = join(root, wants, "provender.service");
+      expect(lstatSync(enabled).isSymbolicLink()).toBe(true);
+    });
+
+    it("runs what the unit runs, and clients install through it", async () => {
+      scene.configure(root);
+      const daemon = await startUnit(root);
+      await scene.initThrough(daemon.url, caFile());
+      expect((await daemon.stop()).status).toBe(0);
+      expect(existsSync(held())).toBe(true);
+    });
+
+    it("keeps archives, what was decided and the configuration over an upgrade", async () => {
+      const key = "C874011F0AB405110D02105534365D9472D7468F";
+      const configuration = scene.configure(root);
+      await inRoot(
+        "provender",
+        "trust",
+        "revoke",
+        "registry.terraform.io/other",
+        "--key",
+        key,
+      );
+      await install(deb);
+      const file = join(root, "etc/provender/config.yaml");
+      expect(readFileSync(file, "utf8")).toBe(configuration);
+
+      const asked = scene.registry.requests.count("archive");
+      const daemon = await startUnit(root);
+      await scene.initThrough(daemon.url, caFile());
+      expect(scene.registry.requests.count("archive")).toBe(asked);
+      expect((await daemon.stop()).status).toBe(0);
+      const listed = await inRoot("provender", "trust", "list", "--json");
+      expect(listed.stdout).toContain(key);
+    });
+
+    it("leaves store and configuration when it is removed, and nothing when it is purged", async () => {
+      await inRoot("dpkg", "--remove", "provender");
+      expect(existsSync(join(root, "usr/lib/provender"))).toBe(false);
+      expect(existsSync(join(root, "usr/bin/provender"))).toBe(false);
+      expect(existsSync(join(root, "etc/provender/config.yaml"))).toBe(true);
+      expect(existsSync(held())).toBe(true);
+      await inRoot("dpkg", "--purge", "provender");
+      expect(existsSync(join(root, "etc/provender/config.yaml"))).toBe(false);
+      expect(existsSync(join(root, "var/lib/provender"))).toBe(false);
+    });
+  },
+);

@@ -1,0 +1,156 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { scratch } from "../running-mirror.ts";
+import { makeInstalledScene, type InstalledScene } from "./installed.ts";
+import { elsewhere, has, isRoot, makeRelease, run } from "./release.ts";
+import { startServing } from "./serving.ts";
+
+const canUnpack = await has("umoci", "the container image");
+const canRun = isRoot && (await has("runc", "the container image with runc"));
+const canInspect = await has("skopeo", "the container image with skopeo");
+
+interface Mount {
+  readonly destination: string;
+  readonly [key: string]: unknown;
+}
+
+/** The parts of an OCI bundle's config.json that are set here. */
+interface BundleConfig {
+  process: {
+    terminal: boolean;
+    capabilities: unknown;
+    args: string[];
+    user: { uid: number };
+    noNewPrivileges: boolean;
+  };
+  root: { readonly: boolean };
+  mounts: readonly Mount[];
+  linux: { namespaces: readonly { readonly type: string }[] };
+}
+
+describe.skipIf(!canUnpack)("the container image", () => {
+  let image: string;
+  let bundle: string;
+  let scene: InstalledScene;
+  let store: string;
+
+  beforeAll(async () => {
+    image = (await makeRelease("image", "-image.tar")).file;
+    scene = await makeInstalledScene();
+    const layout = scratch("layout");
+    await run("tar", ["-xf", image, "-C", layout]);
+    bundle = join(scratch("bundle"), "bundle");
+    const { stdout } = await run("umoci", ["ls", "--layout", layout]);
+    const from = `${layout}:${stdout.trim()}`;
+    const rootless = isRoot ? [] : ["--rootless"];
+    await run("umoci", ["unpack", ...rootless, "--image", from, bundle]);
+    store = scratch("store");
+  }, 180_000);
+
+  afterAll(async () => {
+    await scene.registry.stop();
+  });
+
+  it("is at most 90 MB and the same bytes when it is made again, elsewhere", async () => {
+    expect(statSync(image).size).toBeLessThan(90e6);
+    const again = await makeRelease("image", "-image.tar", { env: elsewhere });
+    expect((await readFile(again.file)).equals(await readFile(image))).toBe(
+      true,
+    );
+  }, 120_000);
+
+  it.skipIf(!canInspect)(
+    "is read by skopeo, and names its commit",
+    async () => {
+      const { stdout } = await run("skopeo", [
+        "inspect",
+        `oci-archive:${image}`,
+      ]);
+      const { Labels } = JSON.parse(stdout) as {
+        Labels: Record<string, string>;
+      };
+      expect(Labels["org.opencontainers.image.revision"]).toMatch(
+        /^[0-9a-f]{40}$/,
+      );
+    },
+  );
+
+  it("has no shell and runs as user 10001", async () => {
+    const { stdout } = await run("find", [
+      join(bundle, "rootfs"),
+      "-type",
+      "f",
+      "-perm",
+      "/111",
+    ]);
+    const names = stdout
+      .trim()
+      .split("\n")
+      .map((path) => path.slice(join(bundle, "rootfs").length));
+    expect(
+      names.filter((name) => !/^\/(?:lib|lib64)\//.test(name)).sort(),
+    ).toEqual(["/usr/lib/provender/app/main.js", "/usr/lib/provender/node"]);
+    const config = JSON.parse(
+      readFileSync(join(bundle, "config.json"), "utf8"),
+    ) as BundleConfig;
+    expect(config.process.user.uid).toBe(10001);
+  });
+
+  it.skipIf(!canRun)(
+    "serves within two seconds as PID 1 on a read-only root without capabilities, and ends in order",
+    async () => {
+      const file = join(bundle, "config.json");
+      const config = JSON.parse(readFileSync(file, "utf8")) as BundleConfig;
+      const settings = scratch("settings");
+      scene.configure(settings);
+      await run("chmod", ["-R", "a+rX", settings]);
+      await run("chown", ["10001:10001", store]);
+      config.process.terminal = false;
+      config.process.noNewPrivileges = true;
+      config.process.capabilities = {};
+      config.root.readonly = true;
+      // The network is this machine's, where the registry is.
+      config.linux.namespaces = config.linux.namespaces.filter(
+        ({ type }) => !["network", "user", "cgroup"].includes(type),
+      );
+      const bind = (source: string, destination: string, mode: string) => ({
+        source,
+        destination,
+        type: "bind",
+        options: ["bind", mode],
+      });
+      config.mounts = [
+        ...config.mounts.filter(({ destination }) =>
+          /^\/(?:proc|dev)$/.test(destination),
+        ),
+        bind(store, "/var/lib/provender", "rw"),
+        bind(join(settings, "etc/provender"), "/etc/provender", "ro"),
+      ];
+      writeFileSync(file, JSON.stringify(config));
+      mkdirSync(join(bundle, "run"));
+      const name = `provender-test-${process.pid}`;
+      const runc = [
+        "--root",
+        join(bundle, "run"),
+        "run",
+        "--bundle",
+        bundle,
+        name,
+      ];
+      // The first start makes certificates; the measured one does not.
+      expect((await (await startServing("runc", runc)).stop()).status).toBe(0);
+      const container = await startServing("runc", runc);
+      expect(container.readyAfter).toBeLessThan(2_000);
+      await scene.initThrough(
+        `https://127.0.0.1:${new URL(container.url).port}/`,
+        join(store, "tls/v1/ca.pem"),
+      );
+      const { status, ms } = await container.stop();
+      expect(status).toBe(0);
+      expect(ms).toBeLessThan(5_000);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,103 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { scratch } from "../running-mirror.ts";
+import { run } from "./release.ts";
+
+/** What a Debian root has beside its essential packages so that ours can be installed. */
+const added = [
+  "adduser",
+  "passwd",
+  "libstdc++6",
+  "libgcc-s1",
+  "ca-certificates",
+];
+
+/** A root file system of Debian by mmdebstrap; undefined, with the reason on standard error, where no mirror answers. */
+export async function makeDebianRoot(
+  suite: string,
+): Promise<string | undefined> {
+  const root = join(scratch("root"), suite);
+  const mirror = "http://deb.debian.org/debian";
+  const included = `--include=${added.join(",")}`;
+  const slim = ["man", "doc", "locale"].map(
+    (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
+  );
+  try {
+    await run(
+      "mmdebstrap",
+      ["--quiet", "--variant=minbase", included, ...slim, suite, root, mirror],
+      { timeout: 240_000 },
+    );
+    return root;
+  } catch (error) {
+    const { message } = error as Error;
+    console.error(`NO ROOT OF ${suite}: ${message.slice(0, 300)}`);
+    return undefined;
+  }
+}
+
+/** A root of the packages of this machine that a minimal Debian has; no network is needed. */
+export async function copyMachineRoot(): Promise<string> {
+  const root = scratch("root");
+  const packages = await listPackages();
+  const { stdout } = await run("dpkg", ["--listfiles", ...packages], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const unwanted = /^\/usr\/share\/(?:doc|man|locale|info|zoneinfo)\//;
+  const paths = stdout
+    .split("\n")
+    .filter((path) => path.startsWith("/") && !unwanted.test(path));
+  const listed = join(scratch("list"), "paths");
+  await writeFile(listed, [...new Set(paths)].join("\n"));
+  await run("sh", [
+    "-c",
+    `for link in bin sbin lib lib64; do [ -L /$link ] && mkdir -p ${root}/usr/$link && ln -s usr/$link ${root}/$link; done; tar -C / --no-recursion --ignore-failed-read -cf - -T ${listed} 2>/dev/null | tar -C ${root} -xf - --keep-directory-symlink`,
+  ]);
+  await addDatabases(root);
+  return root;
+}
+
+async function listPackages(): Promise<readonly string[]> {
+  const shown = ["-W", "-f=${Package} ${Essential} ${db:Status-Abbrev}\\n"];
+  const { stdout } = await run("dpkg-query", shown);
+  const essential = stdout
+    .split("\n")
+    .flatMap((line) => /^(\S+) yes ii/.exec(line)?.[1] ?? []);
+  const { stdout: needed } = await run("apt-cache", [
+    ...["depends", "--recurse", "--installed", "--no-recommends"],
+    ...["--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces"],
+    ...["--no-enhances", ...essential, ...added],
+  ]);
+  const all = needed.split("\n").filter((line) => /^[a-z0-9]/.test(line));
+  const known = new Set(stdout.split("\n").map((line) => line.split(" ")[0]));
+  return [...new Set(all)].filter((name) => known.has(name));
+}
+
+/** The users of every Debian, and dpkg's record of what is installed here. */
+async function addDatabases(root: string): Promise<void> {
+  await run("cp", [
+    "/usr/share/base-passwd/passwd.master",
+    join(root, "etc/passwd"),
+  ]);
+  await run("cp", [
+    "/usr/share/base-passwd/group.master",
+    join(root, "etc/group"),
+  ]);
+  for (const folder of [
+    "tmp",
+    "proc",
+    "dev",
+    "var/lib/dpkg/info",
+    "var/lib/dpkg/updates",
+  ])
+    await mkdir(join(root, folder), { recursive: true });
+  await run("cp", ["/var/lib/dpkg/status", join(root, "var/lib/dpkg/status")]);
+  const lists = (await readdir("/var/lib/dpkg/info")).filter((name) =>
+    name.endsWith(".list"),
+  );
+  const info = join(root, "var/lib/dpkg/info");
+  await run("cp", [
+    ...lists.map((name) => join("/var/lib/dpkg/info", name)),
+    info,
+  ]);
+}

@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { scratch } from "../running-mirror.ts";
+
+export const run = promisify(execFile);
+const root = join(import.meta.dirname, "..", "..");
+
+export type Kind = "deb" | "rpm" | "image" | "executable" | "npm";
+
+/** What `npm run package` writes, of one kind: the folder, and the file in it. */
+export async function makeRelease(
+  kind: Kind,
+  ending: string,
+  {
+    version,
+    env = {},
+  }: { version?: string; env?: Record<string, string> } = {},
+): Promise<{ readonly folder: string; readonly file: string }> {
+  const folder = scratch("release");
+  const named = version === undefined ? [] : ["--version", version];
+  await run(
+    process.execPath,
+    ["packaging/package.ts", "--to", folder, "--only", kind, ...named],
+    { cwd: root, env: { ...process.env, ...env } },
+  );
+  const name = readdirSync(folder).find((found) => found.endsWith(ending));
+  if (name === undefined) throw new Error(`no ${ending} in ${folder}`);
+  return { folder, file: join(folder, name) };
+}
+
+/** Another machine, as far as a program can tell. */
+export const elsewhere = { TZ: "Asia/Tokyo", LANG: "de_DE.UTF-8", HOME: "/" };
+
+/** True where a program is there; says on standard error what is not tested without it. */
+export async function has(program: string, what: string): Promise<boolean> {
+  try {
+    await run("sh", ["-c", `command -v ${program}`]);
+    return true;
+  } catch {
+    console.error(`NOT TESTED: ${what}, because there is no ${program}.`);
+    return false;
+  }
+}
+
+/** Packages are installed as root. */
+export const isRoot = process.getuid?.() === 0;

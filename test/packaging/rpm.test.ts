@@ -1,0 +1,106 @@
+import {
+  appendFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+} from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeInstalledScene, type InstalledScene } from "./installed.ts";
+import { copyMachineRoot } from "./machine-root.ts";
+import { elsewhere, has, isRoot, makeRelease, run } from "./release.ts";
+import { startUnit } from "./unit.ts";
+
+const canPack =
+  (await has("rpmbuild", "the package for Red Hat")) &&
+  (await has("rpm", "the package for Red Hat")) &&
+  (await has("dpkg-query", "the package for Red Hat")) &&
+  isRoot;
+
+describe.skipIf(!canPack)("the package for Red Hat", () => {
+  let file: string;
+  let older: string;
+  let root: string;
+  let scene: InstalledScene;
+
+  const rpm = async (...args: readonly string[]) =>
+    (await run("rpm", ["--root", root, ...args])).stdout;
+  /** What Debian's rpm would not find in its own database is there all the same. */
+  const install = (path: string) => rpm("--upgrade", "--nodeps", path);
+
+  beforeAll(async () => {
+    file = (await makeRelease("rpm", ".rpm")).file;
+    older = (await makeRelease("rpm", ".rpm", { version: "0.0.9" })).file;
+    scene = await makeInstalledScene();
+    root = await copyMachineRoot();
+    mkdirSync(join(root, "var/lib/rpm"), { recursive: true });
+    await rpm("--initdb");
+  }, 240_000);
+
+  afterAll(async () => {
+    await scene.registry.stop();
+  });
+
+  it("is the same bytes when it is made again, elsewhere", async () => {
+    const again = await makeRelease("rpm", ".rpm", { env: elsewhere });
+    expect((await readFile(again.file)).equals(await readFile(file))).toBe(
+      true,
+    );
+  }, 120_000);
+
+  it("has the files and scripts that it should", async () => {
+    const { stdout: files } = await run("rpm", ["-qlp", file]);
+    for (const path of [
+      "/etc/provender/config.yaml",
+      "/usr/bin/provender",
+      "/usr/lib/provender/node",
+      "/usr/lib/systemd/system/provender.service",
+      "/usr/share/man/man1/provender.1.gz",
+    ])
+      expect(files.split("\n")).toContain(path);
+    const { stdout: kept } = await run("rpm", [
+      "-qp",
+      "--qf",
+      "[%{FILEFLAGS:fflags} %{FILENAMES}\\n]",
+      file,
+    ]);
+    expect(kept).toMatch(/^cn \/etc\/provender\/config\.yaml$/m);
+    const { stdout: scripts } = await run("rpm", ["-qp", "--scripts", file]);
+    for (const script of [
+      "preinstall",
+      "postinstall",
+      "preuninstall",
+      "postuninstall",
+    ])
+      expect(scripts).toContain(`${script} scriptlet`);
+  });
+
+  it("is installed with its user and runs what the unit runs", async () => {
+    await install(older);
+    const passwd = readFileSync(join(root, "etc/passwd"), "utf8");
+    const [, user] = /^provender:x:(\d+):/m.exec(passwd) ?? [];
+    const store = lstatSync(join(root, "var/lib/provender"));
+    expect(store.uid).toBe(Number(user));
+    expect(store.mode & 0o777).toBe(0o700);
+    scene.configure(root);
+    const daemon = await startUnit(root);
+    const caFile = join(root, "var/lib/provender/tls/v1/ca.pem");
+    await scene.initThrough(daemon.url, caFile);
+    expect((await daemon.stop()).status).toBe(0);
+  });
+
+  it("keeps a changed configuration and the store over an upgrade, and the store after that", async () => {
+    const configuration = join(root, "etc/provender/config.yaml");
+    appendFileSync(configuration, "# mine\n");
+    const before = readFileSync(configuration, "utf8");
+    await install(file);
+    expect(readFileSync(configuration, "utf8")).toBe(before);
+    const { stdout } = await run("chroot", [root, "provender", "--version"]);
+    expect(stdout).not.toBe("0.0.9\n");
+    await rpm("--erase", "provender");
+    expect(existsSync(join(root, "usr/lib/provender"))).toBe(false);
+    expect(existsSync(join(root, "var/lib/provender/tls"))).toBe(true);
+  });
+});
