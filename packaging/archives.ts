@@ -33,6 +33,6 @@ export async function sha256(file: string): Promise<string> {
 }
 
 /** gzip, without a name or the time that it would write. */
-export function pack(content: string | Buffer): Buffer {
-  return gzipSync(content);
+export function pack(content: string | Buffer, level = 9): Buffer {
+  return gzipSync(content, { level });
 }

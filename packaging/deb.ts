@@ -16,7 +16,7 @@ export async function writeDeb(
   folder: string,
   release: string,
 ): Promise<string> {
-  const { version, epoch } = source;
+  const { version, epoch, level } = source;
   await cp(tree.folder, folder, { recursive: true, verbatimSymlinks: true });
   const overrides = join(folder, "usr/share/lintian/overrides");
   await mkdir(overrides, { recursive: true });
@@ -30,7 +30,7 @@ export async function writeDeb(
   await writeControl(folder, version);
   await setModes(folder);
   const name = `provender_${version}_amd64.deb`;
-  const compression = ["-Zgzip", "-z6", "--root-owner-group"];
+  const compression = ["-Zgzip", `-z${level}`, "--root-owner-group"];
   await run(
     "dpkg-deb",
     [...compression, "--build", folder, join(release, name)],

@@ -70,14 +70,10 @@ export async function makePackageTree(
     "config.example.yaml",
   ])
     await write(`${documents}/${name}`, await read(name));
-  const main = join(bundle, "main.js");
-  await write(
-    "usr/share/man/man1/provender.1.gz",
-    pack(await makeManual(main)),
-  );
+  await write("usr/share/man/man1/provender.1.gz", pack(makeManual()));
   await write(
     "usr/share/bash-completion/completions/provender",
-    await makeCompletion(main),
+    makeCompletion(),
   );
   return tree;
 }

@@ -118,7 +118,7 @@ async function writeLayout(
       type("config.v1+json"),
       json(describe(source, `sha256:${digest(layer)}`)),
     ),
-    layers: [await add(type("layer.v1.tar+gzip"), pack(layer))],
+    layers: [await add(type("layer.v1.tar+gzip"), pack(layer, source.level))],
   };
   const entry = {
     ...(await add(manifest.mediaType, json(manifest))),

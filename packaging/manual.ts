@@ -1,26 +1,21 @@
-import { run } from "./project.ts";
+import type { Command } from "commander";
+import { makeProgram } from "../src/main/program.ts";
 
 /** A command with its help, as `provender COMMAND --help` prints it. */
 interface CommandHelp {
   readonly words: readonly string[];
   readonly help: string;
+  readonly options: readonly string[];
   readonly below: readonly CommandHelp[];
 }
 
-async function readHelp(
-  main: string,
-  words: readonly string[],
-): Promise<CommandHelp> {
-  const env = { NODE_DISABLE_COMPILE_CACHE: "1", HOME: "/nonexistent" };
-  const args = [main, ...words, "--help"];
-  const help = await run(process.execPath, args, { env });
-  const [, listed = ""] = help.split(/^Commands:$/m);
-  const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)]
-    .map(([, name = ""]) => name)
-    .filter((name) => name !== "help");
-  const below: CommandHelp[] = [];
-  for (const name of names) below.push(await readHelp(main, [...words, name]));
-  return { words, help, below };
+function readHelp(command: Command, words: readonly string[]): CommandHelp {
+  return {
+    words,
+    help: command.configureHelp({ helpWidth: 80 }).helpInformation(),
+    options: [...command.options.flatMap(({ long }) => long ?? []), "--help"],
+    below: command.commands.map((one) => readHelp(one, [...words, one.name()])),
+  };
 }
 
 function flatten(command: CommandHelp): readonly CommandHelp[] {
@@ -28,8 +23,8 @@ function flatten(command: CommandHelp): readonly CommandHelp[] {
 }
 
 /** provender(1), from what `--help` prints. */
-export async function makeManual(main: string): Promise<string> {
-  const all = flatten(await readHelp(main, []));
+export function makeManual(): string {
+  const all = flatten(readHelp(makeProgram(), []));
   const sections = all.map(({ words, help }) => {
     const title = ["provender", ...words].join(" ");
     return `.SS ${quote(title)}\n.nf\n${verbatim(help)}.fi\n`;
@@ -72,12 +67,11 @@ function quote(text: string): string {
 }
 
 /** For bash: commands, then options and files. */
-export async function makeCompletion(main: string): Promise<string> {
-  const all = flatten(await readHelp(main, []));
-  const cases = all.map(({ words, help, below }) => {
-    const options = [...help.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)];
+export function makeCompletion(): string {
+  const all = flatten(readHelp(makeProgram(), []));
+  const cases = all.map(({ words, options, below }) => {
     const names = below.map((command) => command.words.at(-1));
-    const offered = [...names, ...options.map(([, name]) => name)].join(" ");
+    const offered = [...names, ...options].join(" ");
     return `    ${JSON.stringify(words.join(" "))}) offered=${JSON.stringify(offered)} ;;\n`;
   });
   return `# bash completion of provender

@@ -20,6 +20,7 @@ const { values } = parseArgs({
   options: {
     to: { type: "string", default: join(root, "release") },
     version: { type: "string" },
+    level: { type: "string", default: "6" },
     only: { type: "string", multiple: true },
   },
 });
@@ -29,7 +30,7 @@ await rm(release, { recursive: true, force: true });
 const work = join(release, "work");
 await mkdir(work, { recursive: true });
 
-const source = await readSource(values.version);
+const source = await readSource(values.version, Number(values.level));
 const app = join(work, "app");
 const { packages } = await writeBundle(app, source.version);
 

@@ -13,12 +13,17 @@ export interface Source {
   readonly version: string;
   readonly commit: string;
   readonly epoch: number;
+  /** Of compression, 1 (fast) to 9. */
+  readonly level: number;
   /** True when files differ from the commit. */
   readonly changed: boolean;
 }
 
 /** `version` stands for that of package.json. */
-export async function readSource(version?: string): Promise<Source> {
+export async function readSource(
+  version: string | undefined,
+  level: number,
+): Promise<Source> {
   const text = await readFile(join(root, "package.json"), "utf8");
   const manifest = JSON.parse(text) as { readonly version: string };
   const git = async (...args: readonly string[]) =>
@@ -27,6 +32,7 @@ export async function readSource(version?: string): Promise<Source> {
     version: version ?? manifest.version,
     commit: await git("rev-parse", "HEAD"),
     epoch: Number(await git("log", "-1", "--format=%ct")),
+    level,
     changed: (await git("status", "--porcelain")) !== "",
   };
 }

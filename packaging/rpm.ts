@@ -11,12 +11,11 @@ const settings = {
   __os_install_post: "%{nil}",
   debug_package: "%{nil}",
   _build_id_links: "none",
-  _binary_payload: "w6.gzdio",
 };
 
 /** Writes provender-VERSION-1.x86_64.rpm into `release` and returns its name; `folder` is for work on the way. */
 export async function writeRpm(
-  { version, epoch }: Source,
+  { version, epoch, level }: Source,
   tree: FileTree,
   folder: string,
   release: string,
@@ -27,7 +26,11 @@ export async function writeRpm(
   const spec = join(folder, "provender.spec");
   const values = { VERSION: version, TREE: tree.folder };
   await writeFile(spec, fill(await readFile(template, "utf8"), values));
-  const defined = Object.entries({ ...settings, _topdir: folder });
+  const defined = Object.entries({
+    ...settings,
+    _binary_payload: `w${level}.gzdio`,
+    _topdir: folder,
+  });
   await run(
     "rpmbuild",
     [

@@ -39,6 +39,8 @@ interface ListenConfiguration {
   /** 0 is any free port. */
   readonly port: number;
   readonly tls: TlsConfiguration;
+  /** What clients call this daemon, beside its own name and address: in the self-signed certificate, the first of them in what is printed for clients. */
+  readonly names: readonly string[];
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
 }

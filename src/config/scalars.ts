@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { isCertificateName } from "../address/certificate-name.ts";
 import { parseSha256 } from "../address/hash.ts";
 import { parseHostname } from "../address/hostname.ts";
 import { parsePlatform } from "../address/platform.ts";
@@ -73,6 +74,12 @@ export const listenHost = leaf(
         ? host
         : undefined,
     ),
+);
+
+/** What a certificate can be for. */
+export const certificateName = leaf(
+  "a name or an address such as mirror.example.com or 192.0.2.1",
+  (name) => required(isCertificateName(name.toLowerCase()) ? name : undefined),
 );
 
 /** An address, or a network as address and prefix length. */

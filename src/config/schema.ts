@@ -18,6 +18,7 @@ import {
 } from "./limits.ts";
 import { certificateFile, originsSchema } from "./origins.ts";
 import {
+  certificateName,
   duration,
   fingerprint,
   flag,
@@ -92,6 +93,7 @@ function listenSchema(path: z.ZodType<string>) {
     tls: withDefault<TlsConfiguration>(z.union([tlsMode, files]), {
       kind: "self-signed",
     }),
+    names: withDefault(z.array(certificateName), []),
     trustedProxies: withDefault(z.array(network), []),
   });
 }

@@ -10,6 +10,17 @@ export class InputInvalid extends ProvenderError {
   }
 }
 
+/** There is no CA of this mirror's own, or what is there is none. */
+export class AuthorityMissing extends ProvenderError {
+  readonly code = "no-authority";
+  constructor(file: string, options?: ErrorOptions) {
+    super(
+      `${file} is not a CA that can be read: start the daemon, which makes one, or give the daemon's configuration with --config.`,
+      options,
+    );
+  }
+}
+
 /** A command was called without anything to work on. */
 export class NothingAsked extends ProvenderError {
   readonly code = "nothing-asked";

@@ -56,6 +56,7 @@ export type ErrorCode =
   | "input"
   | "nothing-asked"
   | "no-version"
+  | "no-authority"
   | "lock-mismatch"
   | "lock-outdated"
   | "module-source-refused"

@@ -31,7 +31,7 @@ export async function runProgram(): Promise<void> {
   }
 }
 
-function makeProgram(): Command {
+export function makeProgram(): Command {
   const program = new Command("provender")
     .description(
       "A caching, verifying mirror for Terraform and OpenTofu providers and modules",
@@ -42,6 +42,7 @@ function makeProgram(): Command {
   addConfig(program);
   addTrust(program);
   addToken(program);
+  addAuthority(program);
   addHash(program);
   addPrefetch(program);
   addLock(program);
@@ -167,6 +168,16 @@ function addToken(program: Command): void {
     .option("--expires <date>", "such as 2027-01-31")
     .action(async (name: string, flags: { readonly expires?: string }) =>
       (await import("./token.ts")).newToken(name, flags),
+    );
+}
+
+function addAuthority(program: Command): void {
+  withConfig(program.command("ca"))
+    .description(
+      "print the CA of the self-signed certificate, and how to trust it",
+    )
+    .action(async (flags: { readonly config?: string }) =>
+      (await import("./ca.ts")).showAuthority(flags),
     );
 }
 

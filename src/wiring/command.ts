@@ -83,8 +83,19 @@ export async function wireAuditReading(
   ];
 }
 
+/** The file of this mirror's own CA, for the owner of the store. */
+export function findAuthority(configuration: Configuration): string {
+  return findLayout(configuration).tls.authority;
+}
+
+async function openLayout(configuration: Configuration): Promise<StoreLayout> {
+  const layout = findLayout(configuration);
+  await prepareStorageDirectory(layout);
+  return layout;
+}
+
 /** As the owner of the store, before anything in it is touched. */
-async function openLayout({ storage }: Configuration): Promise<StoreLayout> {
+function findLayout({ storage }: Configuration): StoreLayout {
   const layout = layOutStore(storage.directory);
   const other = findServedElsewhere(layout, listServiceDirectories());
   if (other !== undefined)
@@ -92,7 +103,6 @@ async function openLayout({ storage }: Configuration): Promise<StoreLayout> {
       `provender: This works on the store in ${layout.directory}, while the running daemon serves from ${other}: if that one is meant, give the command the daemon's configuration with its "storage.directory".\n`,
     );
   actAsOwner(layout);
-  await prepareStorageDirectory(layout);
   return layout;
 }
 

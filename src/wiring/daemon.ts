@@ -45,7 +45,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     limits,
     connectionCaps: clients.connectionCaps,
     hostnames: [...configuration.origins.keys()],
-    machineName: machineName(),
+    machineName: listen.names[0] ?? machineName(),
     needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: wireNotification(configuration, telemetry),

@@ -22,7 +22,16 @@ export async function makeRelease(
   const named = version === undefined ? [] : ["--version", version];
   await run(
     process.execPath,
-    ["packaging/package.ts", "--to", folder, "--only", kind, ...named],
+    [
+      "packaging/package.ts",
+      "--to",
+      folder,
+      "--only",
+      kind,
+      "--level",
+      "1",
+      ...named,
+    ],
     { cwd: root, env: { ...process.env, ...env } },
   );
   const name = readdirSync(folder).find((found) => found.endsWith(ending));

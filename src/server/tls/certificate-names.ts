@@ -1,8 +1,6 @@
-import { isIP, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
+import { isCertificateName } from "../../address/certificate-name.ts";
 
-// Underscores are no host name, but machines are called so and TLS clients accept them.
-const dnsName =
-  /^(?=.{1,253}$)[a-z0-9_][a-z0-9_-]{0,62}(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
 const everyAddress = ["0.0.0.0", "::"];
 
 /** True for the listen hosts that stand for all of a machine's addresses. */
@@ -10,14 +8,16 @@ export function isEveryAddress(listenHost: string): boolean {
   return everyAddress.includes(normalName(listenHost));
 }
 
-/** What a certificate is for: this machine (first), itself by loopback, and the address it listens on. */
+/** What a certificate is for: what it was given, this machine, itself by loopback, and the address it listens on. */
 export function certificateNames(
   listenHost: string,
   hostname: string,
+  given: readonly string[] = [],
 ): readonly string[] {
-  const names = [hostname, "localhost", "127.0.0.1", "::1", listenHost]
+  const own = [hostname, "localhost", "127.0.0.1", "::1", listenHost];
+  const names = [...given, ...own]
     .map(normalName)
-    .filter((name) => isIP(name) !== 0 || dnsName.test(name))
+    .filter(isCertificateName)
     .filter((name) => !everyAddress.includes(name));
   return [...new Set(names)];
 }

@@ -21,7 +21,15 @@ export type CertificateSource = (
 >;
 
 export function makeCertificateSource(
-  { host, tls }: { readonly host: string; readonly tls: TlsChoice },
+  {
+    host,
+    tls,
+    names,
+  }: {
+    readonly host: string;
+    readonly tls: TlsChoice;
+    readonly names: readonly string[];
+  },
   paths: StoreLayout["tls"],
   machineName: string,
 ): CertificateSource {
@@ -35,6 +43,6 @@ export function makeCertificateSource(
       });
     case "self-signed":
       return (now) =>
-        loadSelfSigned(paths, certificateNames(host, machineName), now);
+        loadSelfSigned(paths, certificateNames(host, machineName, names), now);
   }
 }

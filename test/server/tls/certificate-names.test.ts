@@ -24,6 +24,17 @@ it.each([
   expect(certificateNames(host, machine)).toEqual(names);
 });
 
+it("has what it was given first, in the form that certificates have, and each name once", () => {
+  const given = ["Mirror.Example.com.", "192.0.2.10", "FD00:0::1", "mirror"];
+  expect(certificateNames("0.0.0.0", "mirror", given)).toEqual([
+    "mirror.example.com",
+    "192.0.2.10",
+    "fd00::1",
+    "mirror",
+    ...loopback,
+  ]);
+});
+
 it.each(["0.0.0.0", "::", "::0", "0::0"])(
   "knows %s as every address",
   (host) => {

@@ -1,0 +1,51 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { AuthorityMissing } from "../../errors/index.ts";
+
+interface Output {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/**
+ * `provender ca`: the CA of the self-signed certificate on standard output, so
+ * that it can be written to a file, and on standard error how machines come to
+ * trust it. Throws AuthorityMissing.
+ */
+export async function runCa(
+  file: string,
+  { stdout, stderr }: Output,
+): Promise<void> {
+  const pem = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new AuthorityMissing(file, { cause });
+  });
+  const { fingerprint256, validTo } = parse(file, pem);
+  stdout(pem);
+  stderr(formatInstructions(fingerprint256, validTo));
+}
+
+function parse(file: string, pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (cause) {
+    throw new AuthorityMissing(file, { cause });
+  }
+}
+
+function formatInstructions(fingerprint: string, validTo: string): string {
+  return `
+SHA-256 fingerprint: ${fingerprint}
+Valid until ${validTo}. Compare the fingerprint before you trust a copy.
+
+Write it to a file with: provender ca > provender-ca.pem. Then, on each client:
+
+One command      SSL_CERT_FILE=$PWD/provender-ca.pem terraform init
+Debian, Ubuntu   sudo cp provender-ca.pem /usr/local/share/ca-certificates/provender-ca.crt && sudo update-ca-certificates
+Red Hat, Fedora  sudo cp provender-ca.pem /etc/pki/ca-trust/source/anchors/ && sudo update-ca-trust
+macOS            sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain provender-ca.pem
+Windows          certutil -addstore -f Root provender-ca.pem (as administrator)
+Containers       COPY provender-ca.pem /usr/local/share/ca-certificates/provender-ca.crt
+                 RUN update-ca-certificates
+                 or mount the file and set SSL_CERT_FILE to its path
+`;
+}
