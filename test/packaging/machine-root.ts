@@ -83,6 +83,7 @@ async function addDatabases(root: string): Promise<void> {
     "/usr/share/base-passwd/group.master",
     join(root, "etc/group"),
   ]);
+  await writeFile(join(root, "etc/shadow"), "");
   for (const folder of [
     "tmp",
     "proc",

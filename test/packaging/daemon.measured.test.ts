@@ -1,0 +1,59 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { beforeAll, expect, it } from "vitest";
+import { writeBundle } from "../../packaging/bundle.ts";
+import { scratch } from "../running-mirror.ts";
+import { startServing } from "./serving.ts";
+
+let program: string;
+const home = scratch("home");
+const file = join(home, "config.yaml");
+
+const unit = readFileSync(
+  join(import.meta.dirname, "../../systemd/provender.service"),
+  "utf8",
+);
+const [, variables = ""] = /^Environment=(.*)$/m.exec(unit) ?? [];
+const environment = Object.fromEntries(
+  variables.split(" ").map((one) => /^([^=]*)=(.*)$/.exec(one)?.slice(1) ?? []),
+) as Record<string, string>;
+
+/** As the unit starts it. */
+function start() {
+  const env = { PATH: process.env.PATH, HOME: home, ...environment };
+  return startServing(process.execPath, [program, "serve", "--config", file], {
+    env,
+  });
+}
+
+function residentMiB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
+}
+
+/** Of all threads; a tick of Linux is 10 ms. */
+function processorMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+beforeAll(async () => {
+  const folder = join(scratch("bundle"), "app");
+  await writeBundle(folder, "1.2.3-test");
+  program = join(folder, "main.js");
+  const storage = { directory: join(home, "store") };
+  writeFileSync(file, stringify({ listen: { port: 0 }, storage }));
+  // Makes the certificates.
+  await (await start()).stop();
+}, 60_000);
+
+it("serves after at most 0.6 seconds of processor time, and settles below 90 MiB", async () => {
+  const daemon = await start();
+  expect(processorMs(daemon.pid)).toBeLessThanOrEqual(600);
+  await expect
+    .poll(() => residentMiB(daemon.pid), { timeout: 20_000, interval: 200 })
+    .toBeLessThanOrEqual(90);
+  await daemon.stop();
+});
