@@ -130,7 +130,7 @@ function isForbidden({ from, to }: Import): boolean {
 
 /** By name: the files of the whole project that import it, and those that let a thread find it. */
 const importers = new Map<string, Set<string>>();
-for (const path of globSync("{src,test,bench,soak,demo}/**/*.ts", {
+for (const path of globSync("{src,test,packaging,bench,soak,demo}/**/*.ts", {
   cwd: dirname(source),
 })) {
   const text = readFileSync(join(source, "..", path), "utf8");
