@@ -20,7 +20,7 @@ export interface KeyQuestion {
   /** An operator approved this very content under this key. */
   readonly approved: boolean;
   /** It was accepted under a known key before, and signed anew by this one with the same digests. */
-  readonly resigned: boolean;
+  readonly signedAnew: boolean;
   /** When the mirror first saw the provider's list, if this version was in it. Such a release is believed for itself alone. */
   readonly firstContact: Date | undefined;
 }
@@ -60,7 +60,7 @@ export function decideKey(question: KeyQuestion): KeyVerdict {
   if (isSignedByOneOf(known, question))
     return { accepted: true, because: "known" };
   if (question.approved) return { accepted: true, because: "approved" };
-  if (question.resigned) return { accepted: true, because: "resigned" };
+  if (question.signedAnew) return { accepted: true, because: "resigned" };
   if (isOfFirstContact(question))
     return { accepted: true, because: "first-contact" };
   if (known.size === 0 && !question.isContinued)

@@ -22,7 +22,7 @@ function decide(changes: Partial<KeyQuestion>): string {
     known: new Set([known]),
     revoked: new Set(),
     approved: false,
-    resigned: false,
+    signedAnew: false,
     isContinued: true,
     firstContact: undefined,
     ...changes,
@@ -71,7 +71,7 @@ describe("a signing key", () => {
     ],
     [
       "unknown, of a release that was signed anew",
-      { signedBy: stranger, resigned: true },
+      { signedBy: stranger, signedAnew: true },
       "yes: resigned",
     ],
     [

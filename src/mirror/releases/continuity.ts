@@ -44,7 +44,7 @@ export type Change =
   | { readonly kind: "none" | "approved" }
   | {
       /** The same digests under another key, since the first signature fell. */
-      readonly kind: "resigned";
+      readonly kind: "signed-anew";
       /** Who signed before. */
       readonly before: string;
     }
@@ -92,7 +92,7 @@ export async function reconcile(
       : { release: known, change: replaced(offered, signedBy), fallen };
   }
   if (fallen !== undefined && !isSameWord)
-    return { release: continued, change: { kind: "resigned", before } };
+    return { release: continued, change: { kind: "signed-anew", before } };
   const takes = fallen !== undefined || (isSameWord && isWhole(known, release));
   return { release: takes ? continued : known, change: { kind: "none" } };
 }

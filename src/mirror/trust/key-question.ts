@@ -30,7 +30,7 @@ export function askOfKey(
     revoked: revokedKeys(trust, type),
     isContinued: isContinued(trust, type, list),
     approved: isApproved(trust, name, contentOf(release)),
-    resigned: trust.seen.resigned.some(
+    signedAnew: trust.seen.resigned.some(
       (entry) => isSameRelease(entry, name) && entry.fingerprint === signedBy,
     ),
     firstContact:

@@ -78,8 +78,8 @@ export class ReleaseHistory {
       await this.#record(address, "first-seen", release);
     if (change.kind === "approved")
       await this.#record(address, "replaced", release);
-    if (change.kind === "resigned")
-      await this.#noteResigned({ address, entry }, release, change.before);
+    if (change.kind === "signed-anew")
+      await this.#noteSignedAnew({ address, entry }, release, change.before);
     if (change.kind === "replaced")
       await this.#noteReplaced({ address, entry }, change);
     if (known !== undefined) this.#alarmOfReports(address, known, release);
@@ -130,7 +130,7 @@ export class ReleaseHistory {
   }
 
   /** Unless the key that signed before was itself held back, the new one is believed for this release. */
-  async #noteResigned(
+  async #noteSignedAnew(
     { address, entry: ledger }: NotedRelease,
     release: Release,
     before: string,

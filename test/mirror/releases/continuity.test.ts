@@ -213,7 +213,7 @@ describe("the signature of a known release, under the keys of now,", () => {
     const verdict = refused("revoked");
     const found = await continueFrom({ known, offered: anew, keys, verdict });
     expect(found).toMatchObject({
-      change: "resigned",
+      change: "signed-anew",
       by: "L",
       fallen: undefined,
     });
@@ -222,7 +222,7 @@ describe("the signature of a known release, under the keys of now,", () => {
   it("gives way, once fallen, to the same digests that nobody signed", async () => {
     const verdict = refused("revoked");
     const found = await continueFrom({ known, offered: nobody, keys, verdict });
-    expect(found).toMatchObject({ change: "resigned", by: undefined });
+    expect(found).toMatchObject({ change: "signed-anew", by: undefined });
   });
 
   it("stands again when the same signer offers the same, which was judged good now", async () => {

@@ -92,7 +92,7 @@ describe("what happens to a release is written down:", () => {
   });
 
   it("that it was signed anew, where the key before was believed and is not revoked", async () => {
-    const change = { kind: "resigned", before: "K" } as const;
+    const change = { kind: "signed-anew", before: "K" } as const;
     await note({ release: byL, change });
     expect(seen().resigned).toEqual([]);
     await trust.admission.teach(request, byK, list);
