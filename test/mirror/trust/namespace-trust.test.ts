@@ -3,206 +3,186 @@ import {
   findFall,
   findLesson,
   hasKeys,
-  isApproved,
-  isApprovedReplacement,
+  isSameRelease,
   isUnmet,
   knownKeys,
   namespaceKeys,
   revokedKeys,
-  seenShape,
 } from "../../../src/mirror/trust/namespace-trust.ts";
 import { key, lesson, since, trustOf } from "../../scenes/key-questions.ts";
 
-const name = { type: "thing", version: "1.0.0" };
+const decided = (
+  fingerprint: string,
+  decision: "approved" | "revoked",
+  type: string | null = null,
+) => ({ keys: [{ fingerprint, decision, type, at: since }] });
 
-function decided(decision: string, type: string | null) {
-  return trustOf(
-    {},
-    { keys: [{ fingerprint: "K", decision, type, at: since }] },
-  );
-}
+/** Where something is known of key K, and whether it counts for this provider, for its whole namespace, and as any key. */
+const places: readonly (readonly [
+  string,
+  Parameters<typeof trustOf>,
+  {
+    readonly thing: boolean;
+    readonly namespace: boolean;
+    readonly any: boolean;
+  },
+])[] = [
+  [
+    "learnt for the namespace counts for every provider",
+    [{ keys: [key("K", "namespace", "other")] }],
+    { thing: true, namespace: true, any: true },
+  ],
+  [
+    "learnt for this provider counts for it alone",
+    [{ keys: [key("K", "provider")] }],
+    { thing: true, namespace: false, any: true },
+  ],
+  [
+    "learnt for another provider counts for that alone",
+    [{ keys: [key("K", "provider", "other")] }],
+    { thing: false, namespace: false, any: true },
+  ],
+  [
+    "believed for a release counts for nothing to come",
+    [{ keys: [key("K", "release")] }],
+    { thing: false, namespace: false, any: false },
+  ],
+  [
+    "approved for the namespace counts for every provider",
+    [{}, decided("K", "approved")],
+    { thing: true, namespace: true, any: true },
+  ],
+  [
+    "approved for this provider counts for it alone",
+    [{}, decided("K", "approved", "thing")],
+    { thing: true, namespace: false, any: true },
+  ],
+  [
+    "approved for another provider counts for that alone",
+    [{}, decided("K", "approved", "other")],
+    { thing: false, namespace: false, any: true },
+  ],
+  [
+    "revoked is no approval",
+    [{}, decided("K", "revoked")],
+    { thing: false, namespace: false, any: false },
+  ],
+  [
+    "that nobody knows counts for nothing",
+    [],
+    { thing: false, namespace: false, any: false },
+  ],
+];
 
 describe("a key", () => {
-  it.each([
-    [
-      "seen for the namespace",
-      trustOf({ keys: [key("K", "namespace")] }),
-      true,
-      true,
-      true,
-    ],
-    [
-      "seen for the namespace with another provider",
-      trustOf({ keys: [key("K", "namespace", "other")] }),
-      true,
-      true,
-      true,
-    ],
-    [
-      "seen for the provider",
-      trustOf({ keys: [key("K", "provider")] }),
-      true,
-      false,
-      true,
-    ],
-    [
-      "seen for another provider",
-      trustOf({ keys: [key("K", "provider", "other")] }),
-      false,
-      false,
-      true,
-    ],
-    [
-      "seen with single releases",
-      trustOf({ keys: [key("K", "release")] }),
-      false,
-      false,
-      false,
-    ],
-    ["approved for the namespace", decided("approved", null), true, true, true],
-    [
-      "approved for the provider",
-      decided("approved", "thing"),
-      true,
-      false,
-      true,
-    ],
-    [
-      "approved for another provider",
-      decided("approved", "other"),
-      false,
-      false,
-      true,
-    ],
-    [
-      "revoked for the namespace",
-      decided("revoked", null),
-      false,
-      false,
-      false,
-    ],
-    ["never seen", trustOf(), false, false, false],
-  ])("%s", (_, trust, isKnown, isOfNamespace, hasAny) => {
-    expect({
-      known: knownKeys(trust, "thing").has("K"),
-      ofNamespace: namespaceKeys(trust).has("K"),
-      any: hasKeys(trust),
-      unmet: isUnmet(trust),
-    }).toEqual({
-      known: isKnown,
-      ofNamespace: isOfNamespace,
-      any: hasAny,
-      unmet: !hasAny,
-    });
-  });
+  it.each(places)(
+    "%s",
+    (_rule, [seen, decisions], { thing, namespace, any }) => {
+      const trust = trustOf(seen, decisions);
+      expect([...knownKeys(trust, "thing")]).toEqual(thing ? ["K"] : []);
+      expect([...namespaceKeys(trust)]).toEqual(namespace ? ["K"] : []);
+      expect(hasKeys(trust)).toBe(any);
+      expect(isUnmet(trust)).toBe(!any);
+    },
+  );
 
-  it.each([
-    ["for the namespace", null, true],
-    ["for the provider", "thing", true],
-    ["for another provider", "other", false],
-  ])("that is revoked %s", (_, type, isRevoked) => {
-    expect(revokedKeys(decided("revoked", type), "thing").has("K")).toBe(
-      isRevoked,
+  it("of each sort is known beside the others", () => {
+    const trust = trustOf(
+      { keys: [key("A", "namespace", "other"), key("B", "provider")] },
+      decided("C", "approved"),
     );
-    expect(revokedKeys(decided("approved", type), "thing").has("K")).toBe(
-      false,
+    expect([...knownKeys(trust, "thing")]).toEqual(["A", "B", "C"]);
+    expect([...namespaceKeys(trust)]).toEqual(["A", "C"]);
+  });
+});
+
+describe("a revoked key is revoked", () => {
+  it.each([
+    ["for every provider when it is for the namespace", null, ["K"]],
+    ["for the provider that it was revoked for", "thing", ["K"]],
+    ["for no other provider", "other", []],
+  ])("%s", (_rule, type, expected) => {
+    const trust = trustOf({}, decided("K", "revoked", type));
+    expect([...revokedKeys(trust, "thing")]).toEqual(expected);
+  });
+
+  it("not by an approval", () => {
+    const trust = trustOf({}, decided("K", "approved"));
+    expect([...revokedKeys(trust, "thing")]).toEqual([]);
+  });
+
+  it("and is still among the known ones, since revocation is asked first", () => {
+    const trust = trustOf(
+      { keys: [key("K", "provider")] },
+      decided("K", "revoked"),
     );
+    expect([...knownKeys(trust, "thing")]).toEqual(["K"]);
   });
 });
 
-describe("a namespace", () => {
-  it("is met with the first lesson, also of another provider and when nobody signed", () => {
-    expect(isUnmet(trustOf({ lessons: [lesson(null, "other")] }))).toBe(false);
-    expect(
-      findLesson(trustOf({ lessons: [lesson("K", "other")] }), "thing"),
-    ).toBeUndefined();
-    expect(
-      findLesson(trustOf({ lessons: [lesson("K")] }), "thing"),
-    ).toMatchObject({ fingerprint: "K" });
-  });
-
-  it("keeps of a record of an earlier version the first key that nobody pinned, for all, and others for their releases", () => {
-    const old = (fingerprint: string, because: string) => ({
-      ...key(fingerprint, "namespace"),
-      because,
-      scope: undefined,
-    });
-    const { keys } = seenShape.parse({
-      keys: [old("P", "pinned"), old("K", "first-key"), old("L", "new")],
-      quarantined: [],
-      replaced: [],
-    });
-    expect(keys.map(({ fingerprint, scope }) => [fingerprint, scope])).toEqual([
-      ["P", "release"],
-      ["K", "namespace"],
-      ["L", "release"],
-    ]);
-  });
-});
-
-describe("an approval of a release", () => {
-  const offered = { fingerprint: "K", digest: () => "d".repeat(64) };
-  const approval = (one: object) =>
-    trustOf({}, { releases: [{ ...name, offered: null, at: since, ...one }] });
-
+describe("a namespace is unmet", () => {
   it.each([
+    ["before any first contact", {}, true],
     [
-      "of this content under this key",
-      { offered: offered.digest(), fingerprint: "K" },
+      "not after first contact that taught a key",
+      { lessons: [lesson("K")] },
+      false,
+    ],
+    [
+      "not after first contact with what nobody signed",
+      { lessons: [lesson(null)] },
+      false,
+    ],
+    [
+      "still when only single releases were believed",
+      { keys: [key("K", "release")] },
       true,
     ],
-    [
-      "of this content, by an earlier version",
-      { offered: offered.digest() },
-      true,
-    ],
-    [
-      "of this content under another key",
-      { offered: offered.digest(), fingerprint: "L" },
-      false,
-    ],
-    [
-      "of other content under this key",
-      { offered: "e".repeat(64), fingerprint: "K" },
-      false,
-    ],
-    ["ahead, under this key", { fingerprint: "K" }, true],
-    ["ahead, under another key", { fingerprint: "L" }, false],
-    ["ahead, under no key", {}, false],
-    ["of another version", { fingerprint: "K", version: "2.0.0" }, false],
-    ["of another provider", { fingerprint: "K", type: "other" }, false],
-  ])("%s", (_, one, counts) => {
-    expect(isApproved(approval(one), name, offered)).toBe(counts);
-  });
-
-  it("lets exactly one content take the place of the first", () => {
-    const digest = offered.digest();
-    const exact = approval({ offered: digest, fingerprint: "K" });
-    expect(isApprovedReplacement(exact, name, digest)).toBe(true);
-    expect(isApprovedReplacement(exact, name, "e".repeat(64))).toBe(false);
-    expect(
-      isApprovedReplacement(exact, { ...name, version: "2.0.0" }, digest),
-    ).toBe(false);
-    const ahead = approval({ fingerprint: "K" });
-    expect(isApprovedReplacement(ahead, name, digest)).toBe(false);
+  ])("%s", (_rule, seen, expected) => {
+    expect(isUnmet(trustOf(seen))).toBe(expected);
   });
 });
 
-describe("a release that fell", () => {
-  const fallen = (reason: string, of: object = {}) =>
-    trustOf({ fallen: [{ ...name, reason, since, ...of }] });
+it("a lesson is that of its provider alone", () => {
+  const trust = trustOf({ lessons: [lesson("N", "other"), lesson("P")] });
+  expect(findLesson(trust, "thing")?.fingerprint).toBe("P");
+  expect(findLesson(trust, "other")?.fingerprint).toBe("N");
+  expect(findLesson(trust, "third")).toBeUndefined();
+});
 
+const name = { type: "thing", version: "1.0.0" };
+
+it.each([
+  [name, true],
+  [{ type: "thing", version: "1.0.1" }, false],
+  [{ type: "other", version: "1.0.0" }, false],
+])("%j is the same release as thing 1.0.0: %s", (other, expected) => {
+  expect(isSameRelease(name, other)).toBe(expected);
+});
+
+describe("a release is believed no more", () => {
+  const fallen = (reason: string, of = name) =>
+    trustOf({ fallen: [{ ...of, reason, since }] });
   it.each([
-    ["is one under a revoked key", fallen("revoked"), true],
-    ["is one under an expired key", fallen("key-expired"), true],
+    ["when its key was revoked", fallen("revoked"), "revoked"],
+    ["when its key expired", fallen("key-expired"), "key-expired"],
     [
-      "is none where nobody could read the keys",
-      fallen("malformed-key"),
-      false,
+      "not when its keys could not be read",
+      fallen("unreadable-key"),
+      undefined,
     ],
-    ["is no other version", fallen("revoked", { version: "2.0.0" }), false],
-    ["is of no other provider", fallen("revoked", { type: "other" }), false],
-  ])("%s", (_, trust, hasFallen) => {
-    expect(findFall(trust, name) !== undefined).toBe(hasFallen);
+    [
+      "not when another version fell",
+      fallen("revoked", { ...name, version: "2.0.0" }),
+      undefined,
+    ],
+    [
+      "not when another provider fell",
+      fallen("revoked", { ...name, type: "other" }),
+      undefined,
+    ],
+    ["not when nothing fell", trustOf(), undefined],
+  ])("%s", (_rule, trust, expected) => {
+    expect(findFall(trust, name)?.reason).toBe(expected);
   });
 });

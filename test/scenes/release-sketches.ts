@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { parsePackageHash, type PackageHash } from "../../src/address/hash.ts";
+import type {
+  Release,
+  ReleaseProof,
+} from "../../src/mirror/releases/release.ts";
+import type { SignatureJudge } from "../../src/mirror/releases/verdict.ts";
+import { accepting, believe } from "./believed-releases.ts";
+
+/** What a release is in a table: who signed it, and the content of each platform as a letter. */
+export interface Sketch {
+  /** undefined: nobody. */
+  readonly by?: string | undefined;
+  /** Such as `linux=a darwin=b`; a content names its SHA-256. */
+  readonly content?: string;
+  readonly source?: ReleaseProof["source"];
+  /** Such as `linux=x`: the h1 that is told of it. */
+  readonly told?: string;
+  readonly firstSeen?: Date;
+}
+
+/** The digest that a letter of a sketch stands for. */
+export function digestOf(letter: string): string {
+  return createHash("sha256").update(letter).digest("hex");
+}
+
+/** The h1 that a letter of a sketch stands for. */
+export function h1Of(letter: string): PackageHash {
+  return parsePackageHash(`h1:${letter.repeat(43)}=`);
+}
+
+/** A judge to whom every signature is good, and by this key. */
+export function judgeFor(by: string): SignatureJudge {
+  return {
+    library: "a table",
+    decide: () => Promise.resolve(accepting(by)),
+  };
+}
+
+/** A release as it is once it was believed. */
+export async function sketch({
+  by,
+  content = "linux=a",
+  source = "registry",
+  told = "",
+  firstSeen,
+}: Sketch): Promise<Release> {
+  const release = await believe({
+    archives: Object.fromEntries(pairs(content)),
+    signedBy: by,
+    ...(firstSeen === undefined ? {} : { firstSeen }),
+  });
+  const reported = pairs(told).map(
+    ([platform, letter]) =>
+      [platform, { packageHashes: [h1Of(letter)], size: undefined }] as const,
+  );
+  return {
+    ...release,
+    proof: { ...release.proof, source },
+    reported: new Map(reported),
+  };
+}
+
+function pairs(text: string): readonly (readonly [string, string])[] {
+  return text
+    .split(" ")
+    .filter((pair) => pair !== "")
+    .map((pair) => {
+      const [name = "", letter = ""] = pair.split("=");
+      return [`${name}_amd64`, letter];
+    });
+}
