@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { askOfKey } from "../../../src/mirror/trust/key-question.ts";
 import { decideKey } from "../../../src/verification/trust-policy.ts";
 import {
+  contact,
   decide,
   first,
   key,
@@ -168,5 +170,124 @@ describe("without any list", () => {
     expect(`${verdict.accepted ? "yes" : "no"}: ${verdict.because}`).toBe(
       answer,
     );
+  });
+});
+
+describe("what the ledger says of one release", () => {
+  const anew = (changes: object = {}) => ({
+    type: "thing",
+    version: later,
+    fingerprint: "S",
+    since,
+    ...changes,
+  });
+  it.each([
+    ["signed anew by this key, is accepted", [anew()], "yes: resigned"],
+    [
+      "signed anew by another key, is not",
+      [anew({ fingerprint: "T" })],
+      "no: unknown",
+    ],
+    [
+      "is not another version signed anew by this key",
+      [anew({ version: first })],
+      "no: unknown",
+    ],
+    [
+      "is not another provider's release signed anew by this key",
+      [anew({ type: "other" })],
+      "no: unknown",
+    ],
+    [
+      "is found among others that were signed anew",
+      [anew({ version: first }), anew()],
+      "yes: resigned",
+    ],
+  ])("%s", (_rule, resigned, answer) => {
+    expect(decide(trustOf({ lessons: [lesson("P")], resigned }), "S")).toBe(
+      answer,
+    );
+  });
+
+  const digest = createHash("sha256").update("sums").digest("hex");
+  it.each([
+    ["approved, is accepted", "S", { fingerprint: "S" }, "yes: approved"],
+    [
+      "approved with another content, is not",
+      "S",
+      { fingerprint: "S", offered: "0".repeat(64) },
+      "no: unknown",
+    ],
+    [
+      "approved under another key, is not",
+      "S",
+      { fingerprint: "T" },
+      "no: unknown",
+    ],
+    [
+      "approved without a signature, is accepted without one",
+      undefined,
+      { fingerprint: "none" },
+      "yes: approved",
+    ],
+    [
+      "approved without a signature, is not accepted with one",
+      "S",
+      { fingerprint: "none" },
+      "no: unknown",
+    ],
+  ])("%s", (_rule, by, changes, answer) => {
+    const release = {
+      type: "thing",
+      version: later,
+      offered: digest,
+      at: since,
+    };
+    const decisions = { releases: [{ ...release, ...changes }] };
+    expect(decide(trustOf({ lessons: [lesson("P")] }, decisions), by)).toBe(
+      answer,
+    );
+  });
+});
+
+describe("the moment of the bundle that was first contact, without any list,", () => {
+  const contactOf = (keys: readonly object[], lessons = [lesson("P")]) =>
+    askOfKey(
+      { provider, version: later },
+      releaseBy("K"),
+      undefined,
+      trustOf({ lessons, keys }),
+    ).firstContact;
+  const carried = key("K", "release");
+  it.each([
+    ["is told of a key that came with it", [carried], contact],
+    [
+      "is found among other keys",
+      [{ ...carried, fingerprint: "L" }, carried],
+      contact,
+    ],
+    ["is not of another key", [{ ...carried, fingerprint: "L" }], undefined],
+    [
+      "is not of a key of another provider",
+      [key("K", "release", "other")],
+      undefined,
+    ],
+    [
+      "is not of a key that is known for its provider",
+      [key("K", "provider")],
+      undefined,
+    ],
+    [
+      "is not of a key that came at another time",
+      [{ ...carried, since: "2026-03-01T00:00:00.000Z" }],
+      undefined,
+    ],
+    ["is not where no key came", [], undefined],
+  ])("%s", (_rule, keys, expected) => {
+    expect(contactOf(keys)).toEqual(expected);
+  });
+
+  it("is none before first contact", () => {
+    expect(contactOf([carried], [])).toBeUndefined();
   });
 });
