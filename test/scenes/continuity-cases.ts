@@ -48,7 +48,7 @@ function judgeSaying(said: Said): SignatureJudge {
   return { library: "a table", decide };
 }
 
-/** Such as `first: none` or `offered: resigned, before K`; `fallen` where the first release is believed no more. */
+/** Such as `first: none` or `offered: signed-anew, before K`; `fallen` where the first release is believed no more. */
 export async function decideContinuity(row: Case): Promise<string> {
   const known = await believe({ by: "K", ...row.known });
   const { said = "the same keys", fell } = row;
@@ -87,7 +87,8 @@ export async function decideContinuity(row: Case): Promise<string> {
       offered: believed ? documentDigest(believed) : "archive-not-signed",
       fingerprint: believed?.checksums.signedBy,
     });
-  const before = change.kind === "resigned" ? `, before ${change.before}` : "";
+  const before =
+    change.kind === "signed-anew" ? `, before ${change.before}` : "";
   const end = fallen === undefined ? "" : `, fallen: ${fallen.reason}`;
   return `${which}: ${change.kind}${before}${end}`;
 }

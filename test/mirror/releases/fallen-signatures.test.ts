@@ -111,12 +111,12 @@ describe("where the first signature fell", () => {
     [
       "the same digests under another key are taken",
       { offered: { by: "S" }, said: "revoked" },
-      "offered: resigned, before K",
+      "offered: signed-anew, before K",
     ],
     [
       "fewer platforms under another key are taken",
       { known: two, offered: { by: "S" }, said: "revoked" },
-      "offered: resigned, before K",
+      "offered: signed-anew, before K",
     ],
     [
       "more platforms under another key are not",
@@ -151,7 +151,7 @@ describe("where the first signature fell", () => {
     [
       "what fell before counts like what falls now",
       { offered: { by: "S" }, said: "unknown-issuer", fell: "revoked" },
-      "offered: resigned, before K",
+      "offered: signed-anew, before K",
     ],
   ])("%s", async (_rule, row, expected) => {
     expect(await decide(row)).toBe(expected);

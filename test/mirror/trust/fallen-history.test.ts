@@ -43,7 +43,7 @@ describe("a release that falls", () => {
 });
 
 describe("a release that another key signed anew", () => {
-  const change = { kind: "resigned", before: "K" } as const;
+  const change = { kind: "signed-anew", before: "K" } as const;
   const revoked = (type: string | null) => ({
     keys: [{ fingerprint: "K", decision: "revoked", type, at: since }],
   });
