@@ -13,8 +13,7 @@ export function wireClientLimits(
   const most = limits.connectionsPerClient;
   const refused = (client: string, first: boolean) => {
     metrics.countRefusedConnection();
-    if (first)
-      logger.warn({ client, most }, "connections of a client are refused");
+    if (first) logger.warn({ client, most }, "client connections refused");
   };
   return {
     clients,

@@ -28,8 +28,7 @@ import type { Telemetry } from "./telemetry.ts";
 
 /** Told of records that were not written, because a good answer is given all the same. */
 export const unwritten = "a record was not written";
-const staleSentence =
-  "the origin fails: what it said so many seconds ago is served";
+const staleSentence = "serving stale metadata while the origin fails";
 
 /** What is kept, and how long: without anybody who fetches or serves it. */
 export interface Kept {

@@ -81,11 +81,11 @@ function wireHealth(
         const isBusy = suspension.reason === "origin-busy";
         metrics.countSuspension(isBusy ? "busy" : "failing");
         metrics.showSuspended(health.suspended);
-        logger.warn(suspension, "a host is not asked for a while");
+        logger.warn(suspension, "origin host suspended");
       },
       onResumed: (host, subject) => {
         metrics.showSuspended(health.suspended);
-        logger.info({ host, subject }, "a host is asked again");
+        logger.info({ host, subject }, "origin host resumed");
       },
     },
     longest,

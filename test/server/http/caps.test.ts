@@ -156,10 +156,7 @@ describe("a client with more connections than it may have", () => {
         const closed = (await open(mirror)).resume();
         await new Promise((resolve) => closed.once("close", resolve));
       }
-      const line = await awaitMessage(
-        mirror,
-        "connections of a client are refused",
-      );
+      const line = await awaitMessage(mirror, "client connections refused");
       expect(line).toMatchObject({ client: "127.0.0.1", most: 3 });
       for (const socket of held) socket.destroy();
 
