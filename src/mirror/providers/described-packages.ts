@@ -6,7 +6,8 @@ import {
   type MirroredPackage,
 } from "./package-description.ts";
 
-type Describable = Pick<AdmittedRelease, "request" | "release">;
+/** What is looked at of a release that clients may have. */
+export type Describable = Pick<AdmittedRelease, "request" | "release">;
 type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
 
 interface Described {

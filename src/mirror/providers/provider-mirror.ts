@@ -33,7 +33,7 @@ import type {
   AdmittedRelease,
   AdmittedVersions,
 } from "./admitted.ts";
-import { DescribedPackages } from "./described-packages.ts";
+import { DescribedPackages, type Describable } from "./described-packages.ts";
 import {
   isRefusalOfCandidate,
   FirstContacts,
@@ -58,6 +58,8 @@ interface ProviderMirrorParts {
 }
 
 type FindList = () => Promise<VersionList | undefined>;
+
+const taught = Promise.resolve<FirstContactFailure>(undefined);
 
 /** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
 const listingTime = 7_000;
@@ -95,9 +97,7 @@ export class ProviderMirror {
   }
 
   /** All platforms that were signed and are offered, by name, and what only its content names, without `zh:`; no archive is waited for. */
-  describePackages(
-    admitted: Pick<AdmittedRelease, "request" | "release">,
-  ): Promise<readonly MirroredPackage[]> {
+  describePackages(admitted: Describable): Promise<readonly MirroredPackage[]> {
     return this.#described.of(admitted);
   }
 
@@ -107,8 +107,7 @@ export class ProviderMirror {
     platform: Platform,
   ): Promise<Answer<AdmittedPackage>> {
     const { value, ...answer } = await this.findRelease(address);
-    const found = await this.#pickPackage(value, platform);
-    return { ...answer, value: found };
+    return { ...answer, value: await this.#pickPackage(value, platform) };
   }
 
   async #pickPackage(
@@ -199,35 +198,35 @@ export class ProviderMirror {
   ): Promise<Answer<AdmittedRelease>> {
     // Operators may have decided something while the origin was asked.
     if (answer.outcome !== "hit") await request.entry.renew();
-    const { admission } = this.#parts;
-    await admission.admitRelease(request, release, list, untaught);
+    await this.#parts.admission.admitRelease(request, release, list, untaught);
     return { ...answer, value: { request, release, list } };
   }
 
-  async #list(
+  #list(
     request: ProviderRequest,
     list: VersionList,
     deadline: number,
   ): Promise<readonly Version[]> {
     const learning = this.#learn(request, () => Promise.resolve(list));
-    // Without suspects nobody waits for it, and whoever does hears of its failure.
-    learning.catch(() => undefined);
     return this.#listing.list(request, list, learning, deadline);
   }
 
   /** First contact with a provider teaches its key: that of the newest release which its first list had, whatever was asked for. Resolves with why it could not. */
-  async #learn(
-    request: ProviderRequest,
-    findList: FindList,
-  ): Promise<FirstContactFailure> {
-    if (!needsLesson(request)) return undefined;
+  #learn(request: ProviderRequest, findList: FindList) {
+    if (!needsLesson(request)) return taught;
+    const learning = this.#learnOnce(request, findList);
+    // A list without suspects does not wait for it, and whoever does hears of its failure.
+    learning.catch(() => undefined);
+    return learning;
+  }
+
+  async #learnOnce(request: ProviderRequest, findList: FindList) {
     const failure = await (this.#firstContacts.find(request) ??
       this.#firstContacts.track(request, this.#teach(request, findList)));
     await request.entry.renew();
     return failure;
   }
 
-  /** Documents only. */
   async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
     const list = await findList();
     if (list === undefined) return false;

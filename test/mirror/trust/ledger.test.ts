@@ -4,8 +4,9 @@ import { RecordUnreadable } from "../../../src/errors/index.ts";
 import type { LedgerEntry } from "../../../src/mirror/trust/ledger-entry.ts";
 import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
 import type { Seen } from "../../../src/mirror/trust/namespace-trust.ts";
-import type { RecordKey } from "../../../src/store/layout.ts";
+import type { RecordKey, StoreLayout } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import type { ReadBody } from "../../../src/store/records/record-store.ts";
 import { lesson } from "../../scenes/key-questions.ts";
 import { makeLayout } from "../cache/archives.ts";
 import { TestClock } from "../cache/metadata.ts";
@@ -23,6 +24,7 @@ const release: RecordKey = [
 ];
 const asItIs = (body: unknown) => body;
 
+let layout: StoreLayout;
 let records: DiskRecords;
 let clock: TestClock;
 /** Of two processes of one store. */
@@ -30,7 +32,8 @@ let ours: TrustLedger;
 let theirs: TrustLedger;
 
 beforeEach(async () => {
-  records = new DiskRecords(await makeLayout());
+  layout = await makeLayout();
+  records = new DiskRecords(layout);
   clock = new TestClock();
   const now = () => clock.monotonic();
   ours = new TrustLedger(records, now);
@@ -113,11 +116,23 @@ describe("an entry of the ledger", () => {
   });
 
   it("keeps what it noted when a look at the disk began before", async () => {
-    const entry = await ours.open(namespace);
+    const gates: PromiseWithResolvers<void>[] = [];
+    const slow = new (class extends DiskRecords {
+      override async read<T>(key: RecordKey, readBody: ReadBody<T>) {
+        const found = await super.read(key, readBody);
+        if (key[1] === "decisions") await gates[0]?.promise;
+        return found;
+      }
+    })(layout);
+    const entry = await new TrustLedger(slow, () => clock.monotonic()).open(
+      namespace,
+    );
     await entry.noteSeen(learn("K", "a"));
     clock.pass(1_000);
+    gates.push(Promise.withResolvers());
     const renewal = entry.renew();
     await entry.noteSeen(learn("L", "b"));
+    gates[0]?.resolve();
     await renewal;
     expect(lessons(entry)).toEqual(["K", "L"]);
   });
