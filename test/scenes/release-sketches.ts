@@ -14,7 +14,7 @@ export interface Sketch {
   /** Such as `linux=a darwin=b`; a content names its SHA-256. */
   readonly content?: string;
   readonly source?: ReleaseProof["source"];
-  /** Such as `linux=x`: the h1 that is told of it. */
+  /** Such as `linux=xy`: the h1s that are told of it, a letter each. */
   readonly told?: string;
   readonly firstSeen?: Date;
 }
@@ -51,8 +51,11 @@ export async function sketch({
     ...(firstSeen === undefined ? {} : { firstSeen }),
   });
   const reported = pairs(told).map(
-    ([platform, letter]) =>
-      [platform, { packageHashes: [h1Of(letter)], size: undefined }] as const,
+    ([platform, letters]) =>
+      [
+        platform,
+        { packageHashes: Array.from(letters, h1Of), size: undefined },
+      ] as const,
   );
   return {
     ...release,

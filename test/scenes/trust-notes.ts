@@ -111,6 +111,13 @@ export class TrustNotes {
     return (await this.trust()).decisions;
   }
 
+  /** Another one after each time that something was written. */
+  async stamp(): Promise<string | undefined> {
+    const { hostname, namespace } = thing.provider;
+    const records = new DiskRecords(this.layout);
+    return records.stamp(["trust", "seen", hostname, namespace]);
+  }
+
   audit(): readonly AuditEntry[] {
     const path = this.#pathOf("decisions");
     if (!existsSync(path)) return [];

@@ -161,6 +161,14 @@ describe("a network mirror that told the h1 alone", () => {
       "offered: none",
     ],
     [
+      "may name the digest of one of several h1s",
+      {
+        known: { ...mirror, told: "linux=xy" },
+        offered: { ...now, told: "linux=yz" },
+      },
+      "offered: none",
+    ],
+    [
       "may not name the digest of another h1",
       {
         known: { ...mirror, told: "linux=x" },

@@ -56,6 +56,12 @@ describe("a release that another key signed anew", () => {
       true,
     ],
     [
+      "believed for single releases of it, as another one was",
+      [{ keys: [key("L", "release"), key("K", "release")] }],
+      "S",
+      true,
+    ],
+    [
       "believed for single releases of it",
       [{ keys: [key("K", "release")] }],
       "S",

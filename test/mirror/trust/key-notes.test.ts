@@ -98,6 +98,13 @@ describe("a key that a release was accepted under", () => {
       ["key-new 1"],
     ],
     [
+      "because it was known is not noted beside another one",
+      [{ keys: [key("L", "namespace")] }],
+      "known",
+      ["L namespace thing"],
+      [],
+    ],
+    [
       "is noted beside another one",
       [{ keys: [key("L", "namespace")] }],
       "new",
@@ -107,8 +114,11 @@ describe("a key that a release was accepted under", () => {
   ])("%s", async (_rule, known, because, keys, alarms) => {
     const notes = await TrustNotes.start(...known);
     const before = await notes.seen();
+    const stamp = await notes.stamp();
     await noteAcceptedKey(notes.notebook, notes.request(), "K", because);
     const seen = await notes.seen();
+    const isWritten = (await notes.stamp()) !== stamp;
+    expect(isWritten).toBe(seen.keys.length > before.keys.length);
     expect(namesOf(seen)).toEqual(keys);
     expect(await notes.alarms()).toEqual(alarms);
     const added = seen.keys.slice(before.keys.length);
@@ -254,7 +264,9 @@ describe("a release that is held back because of its key", () => {
     const notes = await TrustNotes.start();
     const { notebook } = notes;
     await noteRefusedKey(notebook, notes.request(), offer(), "unknown");
+    const stamp = await notes.stamp();
     await noteRefusedKey(notebook, notes.request(address), next, reason);
+    expect((await notes.stamp()) === stamp).toBe(expected.lines === 1);
     const { quarantined } = await notes.seen();
     expect(quarantined).toHaveLength(expected.entries);
     expect(quarantined.at(-1)).toEqual(

@@ -92,8 +92,16 @@ describe("what happens to a release", () => {
   });
 
   it("nothing, writes nothing", async () => {
-    const { audit, alarms } = await note([], none);
-    expect([audit, alarms]).toEqual([[], []]);
+    const notes = await TrustNotes.start({
+      replaced: [replaced(others[0])],
+      fallen: [fell(others[0])],
+    });
+    const stamp = await notes.stamp();
+    const release = await believe({ by: "K" });
+    const history = new ReleaseHistory(notes.notebook);
+    await history.note(notes.request(), release, { ...none, release });
+    expect([notes.audit(), await notes.alarms()]).toEqual([[], []]);
+    expect(await notes.stamp()).toBe(stamp);
   });
 
   it("approved in place of the first, is audited and offered no more", async () => {

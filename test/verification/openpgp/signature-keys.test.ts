@@ -102,6 +102,20 @@ describe("several keys, in the registry's order", () => {
   });
 });
 
+it.each([
+  ["terraform", "unreadable-key"],
+  ["strict", "unreadable-key"],
+  ["opentofu", "ok"],
+  ["enforce", "ok"],
+] as const)(
+  "armor with blanks at the ends of its lines is, under %s: %s",
+  async (profile, expected) => {
+    const armored = good.armor().replaceAll("\n", " \n");
+    const made = signDocument(signer, { createdAt: today - 1 });
+    expect(await outcome([armored], made, profile)).toBe(expected);
+  },
+);
+
 describe("under strict", () => {
   it("RSA below 2047 bits is refused", async () => {
     const rsa = forgeKey(lastYear, { kind: "rsa1024" });
@@ -111,6 +125,35 @@ describe("under strict", () => {
       reason: "weak",
       detail: expect.stringContaining("1024 bits") as unknown,
     });
+  });
+
+  const sha1 = { hash: 2 };
+  const rsa = () => forgeKey(lastYear, { kind: "rsa2048" });
+  it.each([
+    ["in the signature", {}, {}, {}, sha1],
+    ["in the self-signature", sha1, {}, {}, {}],
+    ["in the binding of the subkey", {}, sha1, {}, {}],
+    ["in its cross-signature", {}, {}, sha1, {}],
+  ])("SHA-1 %s is refused", async (_where, self, binding, cross, own) => {
+    const subkey = rsa();
+    const key = new Certificate(rsa());
+    key.packets.push(packet(13, Buffer.from("maker")));
+    key
+      .onUserId("maker", 0x13, { subpackets: [keyFlags(mayBoth)], ...self })
+      .signingSubkey(subkey, binding, cross);
+    const made = signDocument(subkey, own);
+    expect(await outcome([key], made, "strict")).toBe("weak");
+    expect(await outcome([key], made)).toBe("ok");
+  });
+
+  it("DSA is refused, of the primary key too", async () => {
+    const dsa = forgeKey(lastYear, { kind: "dsa" });
+    const subkey = forgeKey(lastYear);
+    const key = new Certificate(dsa).userId("maker").signingSubkey(subkey);
+    for (const by of [dsa, subkey]) {
+      expect(await outcome([key], signDocument(by), "strict")).toBe("weak");
+      expect(await outcome([key], signDocument(by))).toBe("ok");
+    }
   });
 
   it("an expired key is refused", async () => {

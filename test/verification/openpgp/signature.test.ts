@@ -115,6 +115,28 @@ describe("a signature's own form", () => {
     expect(decideSignature(question)).toMatchObject({ accepted: true });
   });
 
+  it("counts over text that begins with a line end", () => {
+    const made = forgeSignature(key, Buffer.from("\r\nx"), {
+      type: 1,
+      createdAt: today - 60,
+    });
+    const question = {
+      document: Buffer.from("\nx"),
+      signature: packet(2, made),
+      keys: [certificate.armor()],
+      profile: "terraform" as const,
+      now,
+    };
+    expect(decideSignature(question)).toMatchObject({ accepted: true });
+  });
+
+  it("is unreadable when it names no issuer", async () => {
+    const anonymous = signDocument(key, { anonymous: true });
+    expect(await outcome([certificate], anonymous)).toBe(
+      "unreadable-signature",
+    );
+  });
+
   it.each([0x02, 0x10, 0x1f, 0x40])("is refused as type %i", async (type) => {
     expect(await outcome([certificate], signDocument(key, { type }))).toBe(
       "bad-signature",

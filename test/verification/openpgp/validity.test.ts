@@ -14,6 +14,7 @@ import {
   forgeKey,
   keyFlags,
   notation,
+  packet,
   seconds,
   type ForgedSignature,
   type Subpacket,
@@ -156,6 +157,17 @@ describe("expiry", () => {
     expect(await outcomeOf([], {})).toBe("ok");
   });
 
+  it("is not yet what was made at this very second", async () => {
+    const young = new Certificate(forgeKey(today));
+    young.packets.push(packet(13, Buffer.from("maker")));
+    young.onUserId("maker", 0x13, {
+      createdAt: today,
+      subpackets: [keyFlags(mayBoth)],
+    });
+    const made = signDocument(young.primary, { createdAt: today });
+    expect(await outcome([young], made)).toBe("ok");
+  });
+
   it("is also a key or signature from the future", async () => {
     const young = new Certificate(forgeKey(today + day)).userId("maker");
     expect(await outcome([young], signDocument(young.primary))).toBe(
@@ -227,6 +239,27 @@ describe("the primary user ID", () => {
     expect(
       await outcome([certificate], signDocument(certificate.primary)),
     ).toBe("ok");
+  });
+
+  it("is the newest wherever it stands", async () => {
+    const newest = { createdAt: today - day, subpackets: good };
+    const certificate = new Certificate()
+      .userId("oldest", expired)
+      .userId("newest", [])
+      .onUserId("newest", 0x13, newest)
+      .userId("other", expired);
+    expect(
+      await outcome([certificate], signDocument(certificate.primary)),
+    ).toBe("ok");
+  });
+
+  it("of a v6 key counts for nothing, revoked or not", async () => {
+    const key = forgeKey(lastYear, { version: 6 });
+    const certificate = new Certificate(key)
+      .direct(0x1f, { subpackets: good })
+      .userId("revoked", good)
+      .onUserId("revoked", 0x30);
+    expect(await outcome([certificate], signDocument(key))).toBe("ok");
   });
 
   it("decides alone whether the primary key may sign", async () => {
