@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { open } from "node:fs/promises";
 import { z } from "zod";
 import { StoreUnusable } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
+import { readOwnFile } from "./own-file.ts";
 
 /** A secret of 32 bytes in base64url, and when it was made. */
 const storedKey = z.object({
@@ -80,22 +80,10 @@ function secretOf({ secret }: StoredKey): Buffer {
 async function readKeys({
   archiveUrlKeys,
 }: StoreLayout): Promise<readonly StoredKey[]> {
-  const text = await readOwn(archiveUrlKeys);
+  const text = (await readOwnFile(archiveUrlKeys)) ?? "";
   try {
     return keyFile.parse(JSON.parse(text)).keys;
   } catch {
     return [];
-  }
-}
-
-async function readOwn(path: string): Promise<string> {
-  try {
-    await using file = await open(path);
-    const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0) throw new Error("others can read it: chmod 600");
-    return await file.readFile("utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw error;
   }
 }

@@ -24,6 +24,13 @@ export interface StoreLayout {
     readonly requests: string;
     readonly decisions: string;
   };
+  /** The newest checkpoints of the audit logs. */
+  readonly auditCheckpoints: {
+    readonly requests: string;
+    readonly decisions: string;
+  };
+  /** What checkpoints of the audit logs are signed with. */
+  readonly auditKey: string;
   /** What archive URLs are signed with. */
   readonly archiveUrlKeys: string;
   readonly tls: {
@@ -54,6 +61,11 @@ export function layOutStore(directory: string): StoreLayout {
       requests: join(directory, "locks", "audit-requests.lock"),
       decisions: join(directory, "locks", "audit-decisions.lock"),
     },
+    auditCheckpoints: {
+      requests: join(directory, "checkpoints", "v1", "audit.note"),
+      decisions: join(directory, "checkpoints", "v1", "decisions.note"),
+    },
+    auditKey: join(directory, "auth", "v1", "audit-key.pem"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     tls: {
       directory: tls,

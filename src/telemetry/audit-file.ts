@@ -1,7 +1,8 @@
 import { fstatSync, statSync } from "node:fs";
 import { access, mkdir, open, rename, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import { linkLine, sha256Of } from "./audit/chain.ts";
+import { linkLine, sha256Of, type ChainHead } from "./audit/chain.ts";
+import type { Checkpoints } from "./audit/checkpoints.ts";
 import { findLogEnd, type LogEnd } from "./audit/log-end.ts";
 
 export interface AuditFileSettings {
@@ -14,6 +15,15 @@ export interface AuditFileSettings {
   readonly sync: (handle: FileHandle) => Promise<void>;
   /** Does the work while no other process that appends to the file does such work. */
   readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly checkpoints: Checkpoints | undefined;
+  readonly now: () => Date;
+}
+
+/** Lines that are written at once, and where the chain stands after them. */
+interface Batch {
+  readonly text: string;
+  readonly count: number;
+  readonly end: LogEnd;
 }
 
 /** The current file while it is open, and how it was left. */
@@ -21,6 +31,10 @@ interface Current {
   readonly handle: FileHandle;
   readonly size: number;
   readonly end: LogEnd;
+  /** True for a file in which no entry is yet. */
+  readonly isFresh: boolean;
+  /** False for one without a chained line. */
+  readonly isBegun: boolean;
   /** What has to end a line that a killed process left unfinished. */
   readonly ending: "\n" | "";
 }
@@ -47,6 +61,19 @@ export class AuditFile {
       await this.#settings.sync(this.#current.handle);
   }
 
+  /** Signs for the lines that are not signed for; for none again when it is `asked`. */
+  async checkpoint(asked: boolean): Promise<void> {
+    const { checkpoints, exclusively } = this.#settings;
+    if (checkpoints === undefined) return;
+    await exclusively(async () => {
+      const current = await this.#openCurrent();
+      const kept = await checkpoints.readKept();
+      const isNew = current.end.head.size > (kept?.size ?? 0);
+      if (isNew || (asked && kept !== undefined))
+        await this.#sign(current, checkpoints, !current.isBegun);
+    });
+  }
+
   async close(): Promise<void> {
     const handle = this.#current?.handle;
     this.#current = undefined;
@@ -68,7 +95,7 @@ export class AuditFile {
   async #appendAll(entries: readonly string[]): Promise<void> {
     let rest = entries;
     while (rest.length > 0) {
-      const current = await this.#openCurrent();
+      const current = await this.#begin(await this.#openCurrent());
       const batch = this.#link(rest, current);
       if (batch.count > 0) await this.#write(current, batch);
       else await this.#moveAside();
@@ -76,15 +103,45 @@ export class AuditFile {
     }
   }
 
+  /** The first line of a file that follows another one signs for those. */
+  async #begin(current: Current): Promise<Current> {
+    const { checkpoints } = this.#settings;
+    if (checkpoints === undefined) return current;
+    const { size } = current.end.head;
+    if (size === 0) await checkpoints.begin();
+    else if (!current.isBegun) return this.#sign(current, checkpoints, true);
+    return current;
+  }
+
+  async #sign(
+    current: Current,
+    checkpoints: Checkpoints,
+    isFresh = false,
+  ): Promise<Current> {
+    const { head } = current.end;
+    const reason = isFresh ? "rotation" : undefined;
+    const now = this.#settings.now();
+    const entry = await checkpoints.makeEntry(head, now, reason);
+    const batch = this.#link([entry], { ...current, isFresh: true });
+    const written = await this.#write(current, batch, isFresh);
+    // On the disk before the note, which must never speak of lines that are not there.
+    await this.#settings.sync(written.handle);
+    await checkpoints.keep(written.end.head);
+    return written;
+  }
+
   /** As many lines as have room; at least one in an empty file. */
-  #link(entries: readonly string[], { end, size, ending }: Current) {
+  #link(
+    entries: readonly string[],
+    { end, size, ending, isFresh }: Current,
+  ): Batch {
     let { head, gap } = end;
     let text: string = ending;
     let count = 0;
     for (const entry of entries) {
       const line = linkLine(entry, head, gap);
       const isFull = size + text.length + line.length >= this.#settings.maxSize;
-      if (isFull && size + count > 0) break;
+      if (isFull && (count > 0 || !isFresh)) break;
       text += `${line}\n`;
       head = { size: head.size + 1, sha256: sha256Of(line) };
       gap = undefined;
@@ -95,8 +152,9 @@ export class AuditFile {
 
   async #write(
     { handle, size }: Current,
-    { text, end }: { readonly text: string; readonly end: LogEnd },
-  ): Promise<void> {
+    { text, end }: Batch,
+    isFresh = false,
+  ): Promise<Current> {
     try {
       await handle.appendFile(text);
     } catch (error) {
@@ -105,7 +163,8 @@ export class AuditFile {
       throw error;
     }
     this.#written = end;
-    this.#current = { handle, size: size + text.length, end, ending: "" };
+    const written = { handle, size: size + text.length, end, isFresh };
+    return (this.#current = { ...written, isBegun: true, ending: "" });
   }
 
   async #openCurrent(): Promise<Current> {
@@ -121,11 +180,14 @@ export class AuditFile {
   /** At a file that this process did not leave as it is. */
   async #look(handle: FileHandle, size: number): Promise<Current> {
     try {
-      const { path, keep } = this.#settings;
+      const { path, keep, checkpoints } = this.#settings;
       const found = await findLogEnd(path, keep);
-      const end = latest(found, this.#written);
+      const kept = await checkpoints?.readKept();
+      const end = latest(found, this.#written, kept);
       const ending = (await endsInLine(handle, size)) ? "\n" : "";
-      return { handle, size, end, ending };
+      const isFresh = size === 0;
+      const isBegun = found.isBegun && !isFresh;
+      return { handle, size, end, isFresh, isBegun, ending };
     } catch (error) {
       if (this.#current === undefined) await handle.close();
       throw error;
@@ -145,10 +207,18 @@ export class AuditFile {
   }
 }
 
-function latest(found: LogEnd, written: LogEnd | undefined): LogEnd {
-  return written !== undefined && written.head.size > found.head.size
-    ? written
-    : found;
+/** What was cut off is missed for good when the chain goes on from where it stood. */
+function latest(
+  found: LogEnd,
+  written: LogEnd | undefined,
+  kept: ChainHead | undefined,
+): LogEnd {
+  const others = [written, kept && { head: kept, gap: undefined }];
+  return others.reduce<LogEnd>(
+    (end, other) =>
+      other !== undefined && other.head.size > end.head.size ? other : end,
+    found,
+  );
 }
 
 async function openToAppend(path: string): Promise<FileHandle> {

@@ -7,6 +7,7 @@ export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 /** What the processes that append to a log share. */
 export interface AuditGuard {
   readonly exclusively: NonNullable<AuditLinesSettings["exclusively"]>;
+  readonly checkpoints: NonNullable<AuditLinesSettings["checkpoints"]>;
 }
 
 interface AuditLogSettings extends Omit<

@@ -1,8 +1,13 @@
+import { basename } from "node:path";
 import { type Configuration } from "../config/load.ts";
-import { type StoreLayout } from "../store/layout.ts";
+import { openAuditKey } from "../store/audit-key.ts";
+import { writeDurably } from "../store/durable-file.ts";
+import { stagingPath, type StoreLayout } from "../store/layout.ts";
+import { readOwnFile } from "../store/own-file.ts";
 import { OpenLock } from "../store/process-lock.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog, type AuditGuard } from "../telemetry/audit-log.ts";
+import { Checkpoints } from "../telemetry/audit/checkpoints.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
@@ -30,21 +35,28 @@ export function wireTelemetry(
   return { logger, metrics, alarms, audit };
 }
 
-/** Lets the daemon and commands append to the same logs, one at a time. */
-export function wireAuditGuards({ auditLocks }: StoreLayout): {
+/** Lets the daemon and commands append to the same logs, one at a time, and sign for them. */
+export function wireAuditGuards(layout: StoreLayout): {
   readonly requests: AuditGuard;
   readonly decisions: AuditGuard;
 } {
   return {
-    requests: guard(auditLocks.requests),
-    decisions: guard(auditLocks.decisions),
+    requests: guard(layout, "requests"),
+    decisions: guard(layout, "decisions"),
   };
 }
 
-function guard(path: string): AuditGuard {
-  const lock = new OpenLock(path);
+function guard(layout: StoreLayout, log: "requests" | "decisions"): AuditGuard {
+  const lock = new OpenLock(layout.auditLocks[log]);
+  const note = layout.auditCheckpoints[log];
   return {
     exclusively: (work) =>
       lock.hold("processes that write the audit log", work),
+    checkpoints: new Checkpoints({
+      log: basename(layout.audit[log]),
+      key: () => openAuditKey(layout),
+      read: () => readOwnFile(note),
+      write: (text) => writeDurably(stagingPath(layout, "note"), note, text),
+    }),
   };
 }

@@ -1,16 +1,15 @@
-import { OpenLock } from "../../src/store/process-lock.ts";
 import { AuditLines } from "../../src/telemetry/audit-lines.ts";
+import { signing } from "./audit-directory.ts";
 
 // Started by the tests and killed by them: records durably for as long as it lives, and says each time that it did.
 const [, , path = "", maxSize] = process.argv;
-const lock = new OpenLock(`${path}.lock`);
 const log = new AuditLines({
   path,
   now: () => new Date(),
   onLost: (_, cause) => {
     throw cause;
   },
-  exclusively: (work) => lock.hold("a test", work),
+  ...(maxSize !== undefined && signing(path)),
   maxSize: maxSize === undefined ? undefined : Number(maxSize),
   keep: 100,
 });

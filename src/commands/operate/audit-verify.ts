@@ -10,11 +10,17 @@ interface VerifiedLog {
   readonly lines: number;
   /** Lines of earlier versions before them. */
   readonly unchained: number;
+  /** Lines that sign for those before them. */
+  readonly checkpoints: number;
+  /** Lines that no checkpoint signs for yet. */
+  readonly unsigned: number;
   readonly breaks: readonly LogBreak[];
   /** Breaks that are not listed. */
   readonly more: number;
   /** Lines that a killed process left unfinished. */
   readonly torn: readonly LogPlace[];
+  /** What tools that verify signed notes want to know of the store's key. */
+  readonly key: string;
 }
 
 /** `provender audit --verify`: returns the exit status, 1 when a log is not what was written. */
@@ -36,12 +42,16 @@ export async function verifyAudit(
 }
 
 async function verifyOne(log: LogToRead): Promise<VerifiedLog> {
-  const { lines, unchained, breaks, more, torn } = await verifyLog(log);
-  return { log: basename(log.path), lines, unchained, breaks, more, torn };
+  const { lines, unchained, checkpoints, unsigned, breaks, more, torn } =
+    await verifyLog(log);
+  const counts = { lines, unchained, checkpoints, unsigned };
+  const key = await log.checkpoints.describeKey();
+  return { log: basename(log.path), ...counts, breaks, more, torn, key };
 }
 
 function formatLog(verified: VerifiedLog): string {
   const { log, lines, unchained, breaks, more, torn } = verified;
+  const { checkpoints, unsigned } = verified;
   const places = [
     ...breaks.map(
       ({ file, line, kind, problem }) =>
@@ -58,7 +68,7 @@ function formatLog(verified: VerifiedLog): string {
     breaks.length === 0
       ? "nothing is wrong with it"
       : `${breaks.length + more} breaks: somebody changed it, or its disk did`;
-  return [...places, `${log}: ${lines} chained lines${before}: ${verdict}.`]
-    .map((line) => `${line}\n`)
-    .join("");
+  const signed = `${checkpoints} of them checkpoints, ${unsigned} after the newest one`;
+  const sum = `${log}: ${lines} chained lines${before}, ${signed}: ${verdict}.`;
+  return [...places, sum].map((line) => `${line}\n`).join("");
 }

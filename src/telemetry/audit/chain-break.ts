@@ -67,27 +67,23 @@ export function findBreakAtStart(
   { at, link: { seq, prev, over }, gap, passed }: Step,
   isAged: boolean,
 ): LogBreak | undefined {
-  if (seq > 1)
-    return isAged
-      ? undefined
-      : {
-          ...at,
-          kind: "dropped",
-          problem: `is line ${seq} of the chain, and those before it are not there`,
-        };
+  if (seq > 1 && !isAged) {
+    const problem = `is line ${seq} of the chain, and those before it are not there`;
+    return { ...at, kind: "dropped", problem };
+  }
   const { after = emptyChain.sha256, runs = [] } = over ?? {};
   // Of what lay before, the oldest files leave first.
   const left = isAged
     ? runs.slice(runs.length - (gap?.runs.length ?? 0))
     : runs;
-  const isLast =
-    gap === undefined && over !== undefined
-      ? isAged
-      : prev === (gap?.last ?? emptyChain.sha256);
-  if (after === emptyChain.sha256 && isLast && isSame(left, gap))
-    return undefined;
+  const isFirst = seq > 1 || after === emptyChain.sha256;
+  const mayBeAny =
+    gap === undefined && isAged && (over !== undefined || seq > 1);
+  const isNext = mayBeAny || prev === (gap?.last ?? emptyChain.sha256);
+  if (isFirst && isNext && isSame(left, gap)) return undefined;
+  const place = passed?.first ?? at;
   return {
-    ...(passed?.first ?? at),
+    ...place,
     kind: "changed",
     problem: "is not what the chain starts from",
   };

@@ -3,6 +3,7 @@ import { findBreak, findBreakAtStart } from "./chain-break.ts";
 import { Findings, mostListed, type LogPlace } from "./findings.ts";
 import type { LogFile } from "./log-files.ts";
 import type { LogLine } from "./log-lines.ts";
+import type { SignatureCheck } from "./signature-check.ts";
 import { UnchainedRun } from "./unchained-run.ts";
 
 /** Unchained lines since the last chained one. */
@@ -18,6 +19,7 @@ interface Passed {
 export class ChainCheck {
   readonly findings = new Findings();
   readonly #keep: number;
+  readonly #signatures: SignatureCheck;
   readonly #run = new UnchainedRun();
   #passed: Passed | undefined;
   #head: ChainHead = emptyChain;
@@ -25,8 +27,9 @@ export class ChainCheck {
   #isAged = false;
 
   /** `keep`: how many older files the log keeps. */
-  constructor(keep: number) {
+  constructor(keep: number, signatures: SignatureCheck) {
     this.#keep = keep;
+    this.#signatures = signatures;
   }
 
   take(file: LogFile, line: LogLine, number: number): void {
@@ -37,9 +40,14 @@ export class ChainCheck {
     this.#last = at;
   }
 
-  /** After the last line. */
-  end(): void {
+  /** After the last line; `name` is the current file's, where there is none. */
+  end(name: string): void {
     this.#settlePassed();
+    const at = this.#last ?? { file: name, line: 0 };
+    const found = this.#signatures.end(at, this.#head);
+    if (found !== undefined) this.findings.tell(found);
+    this.findings.checkpoints = this.#signatures.count;
+    this.findings.unsigned = this.#signatures.countUnsigned(this.#head);
   }
 
   #follow(bytes: Buffer, at: LogPlace): boolean {
@@ -54,6 +62,14 @@ export class ChainCheck {
         : findBreak(this.#head, this.#last ?? at, step);
     if (found === undefined) this.#settlePassed();
     else this.findings.tell(found);
+    const isAnchor = this.findings.lines === 0 && link.seq > 1;
+    const unsigned = this.#signatures.take(
+      bytes,
+      { at, link, sha256 },
+      isAnchor,
+    );
+    if (found === undefined && unsigned !== undefined)
+      this.findings.tell(unsigned);
     this.#passed = undefined;
     this.findings.lines++;
     // A line that stands where it does not belong says nothing of the next one.

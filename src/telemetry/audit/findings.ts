@@ -8,7 +8,13 @@ export interface LogPlace {
 /** Where a log is not what was written. */
 export interface LogBreak extends LogPlace {
   readonly kind:
-    "changed" | "dropped" | "doubled" | "swapped" | "inserted" | "cut";
+    | "changed"
+    | "dropped"
+    | "doubled"
+    | "swapped"
+    | "inserted"
+    | "cut"
+    | "checkpoint";
   /** What is wrong with that line, as the rest of a sentence. */
   readonly problem: string;
 }
@@ -26,6 +32,10 @@ export class Findings {
   lines = 0;
   /** Lines of earlier versions, before the chain. */
   unchained = 0;
+  /** Lines that sign for those before them. */
+  checkpoints = 0;
+  /** Lines that no checkpoint signs for yet. */
+  unsigned = 0;
 
   get breaks(): readonly LogBreak[] {
     return this.#breaks;

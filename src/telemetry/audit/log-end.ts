@@ -15,13 +15,22 @@ export interface LogEnd {
   readonly gap: Gap | undefined;
 }
 
+interface FoundEnd extends LogEnd {
+  /** True when the newest file has a chained line. */
+  readonly isBegun: boolean;
+}
+
 /** Bytes in which the last line is looked for; each line is shorter. */
 const tailSize = 2 ** 18;
 
 /** Reads the last line only, wherever that is a chained one; else the newest file, or where no line of it is chained all of them. */
-export async function findLogEnd(path: string, keep: number): Promise<LogEnd> {
+export async function findLogEnd(
+  path: string,
+  keep: number,
+): Promise<FoundEnd> {
   const end = await withFiles(path, Math.min(keep, 1), findInNewest);
-  return end ?? (await withFiles(path, keep, scan));
+  if (end !== undefined) return { ...end, isBegun: true };
+  return { ...(await withFiles(path, keep, scan)), isBegun: false };
 }
 
 async function withFiles<T>(

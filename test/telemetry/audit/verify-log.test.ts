@@ -14,11 +14,16 @@ import {
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { OpenLock } from "../../../src/store/process-lock.ts";
 import { verifyLog } from "../../../src/telemetry/audit/verify-log.ts";
 import { effort } from "../../effort.ts";
 import { endingWithTests } from "../../child-process.ts";
-import { AuditDirectory, durable, entry, numbers } from "../audit-directory.ts";
+import {
+  AuditDirectory,
+  durable,
+  entry,
+  numbers,
+  signing,
+} from "../audit-directory.ts";
 
 let audit: AuditDirectory;
 beforeEach(async () => {
@@ -29,16 +34,11 @@ afterEach(() => audit.remove());
 const keep = 100;
 
 function verify(path = audit.path) {
-  const lock = new OpenLock(`${path}.lock`);
-  return verifyLog({
-    path,
-    keep,
-    exclusively: (work) => lock.hold("a test", work),
-  });
+  return verifyLog({ path, keep, ...signing(path) });
 }
 
 async function write(from: number, to: number, settings = {}) {
-  const log = audit.open({ keep, ...settings });
+  const log = audit.open({ keep, ...signing(audit.path), ...settings });
   for (const id of numbers(from, to)) await log.record(entry(id), durable);
   await log.close();
 }
@@ -55,9 +55,9 @@ describe("a chained log", () => {
   });
 
   it("goes on in the next file when one moved aside, whoever does that", async () => {
-    await write(1, 30, { maxSize: 2_000 });
-    await write(31, 60, { maxSize: 2_000 });
-    expect((await readdir(audit.folder)).length).toBeGreaterThan(4);
+    await write(1, 30, { maxSize: 4_000 });
+    await write(31, 60, { maxSize: 4_000 });
+    expect((await readdir(audit.folder)).length).toBeGreaterThan(5);
     const found = await verify();
     expect(found.breaks).toEqual([]);
     expect(found.lines).toBeGreaterThanOrEqual(60);
@@ -96,14 +96,14 @@ describe("a chained log", () => {
     await appendFile(audit.path, '{"at":"2026-11-21T09:00:00.000Z","eve');
     expect(await verify()).toMatchObject({
       breaks: [],
-      torn: [{ file: "audit.jsonl", line: 4 }],
+      torn: [{ file: "audit.jsonl", line: 5 }],
     });
     await write(4, 5);
     await appendFile(audit.path, "\n{");
     await write(6, 7);
     const found = await verify();
     expect(found.breaks).toEqual([]);
-    expect(found.torn.map(({ line }) => line)).toContain(4);
+    expect(found.torn.map(({ line }) => line)).toContain(5);
     expect(found.torn.length).toBeGreaterThanOrEqual(2);
   });
 
@@ -137,12 +137,12 @@ describe("a chained log", () => {
     await write(3, 4);
     const { breaks } = await verify();
     expect(breaks).toEqual([
-      expect.objectContaining({ kind: "inserted", line: 3 }),
+      expect.objectContaining({ kind: "inserted", line: 4 }),
     ]);
   });
 
   it("shows that lines were cut off while it is written", async () => {
-    const log = audit.open();
+    const log = audit.open(signing(audit.path));
     for (const id of numbers(1, 5)) await log.record(entry(id), durable);
     const [first = ""] = await audit.readLines();
     await truncate(audit.path, first.length + 1);
@@ -155,7 +155,7 @@ describe("a chained log", () => {
   });
 
   it("misses older files that left before their time", async () => {
-    await write(1, 60, { maxSize: 2_000 });
+    await write(1, 60, { maxSize: 4_000 });
     const oldest = numbers(1, 99).findLast((n) =>
       existsSync(`${audit.path}.${n}`),
     );

@@ -1,0 +1,14 @@
+import { open } from "node:fs/promises";
+
+/** The text of a file with a secret; undefined when it is not there. Throws when others can read it. */
+export async function readOwnFile(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path);
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0) throw new Error("others can read it: chmod 600");
+    return await file.readFile("utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
