@@ -127,6 +127,11 @@ describe("a checksums document", () => {
       `${a}  ${name}\n${b}  ${other}\n\n${b}  ${name}\n`,
       4,
     ],
+    [
+      "one long name with two digests",
+      `${a}  ${"x".repeat(70_000)}\n${b}  ${"x".repeat(70_000)}\n`,
+      2,
+    ],
     ["a comment", `# made by hand\n${a}  ${name}\n`, 1],
     ["the BSD form", `SHA256 (${name}) = ${a}\n`, 1],
     ["the name first", `${name}  ${a}\n`, 1],

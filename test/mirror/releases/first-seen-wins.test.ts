@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { parseSha256 } from "../../../src/address/hash.ts";
 import {
+  documentDigest,
   findContradiction,
   isFall,
   isSameList,
@@ -197,6 +199,13 @@ describe("a network mirror that told the h1 alone", () => {
   ])("%s", async (_rule, row, expected) => {
     expect(await decide(row)).toBe(expected);
   });
+});
+
+it("a content is named by the SHA-256 of its SHA256SUMS", async () => {
+  const release = await believe({ by: "K" });
+  const { document } = release.proof;
+  const digest = createHash("sha256").update(document).digest("hex");
+  expect(documentDigest(release)).toBe(digest);
 });
 
 it("only revocation and expiry undo a signature that was good", () => {

@@ -70,6 +70,9 @@ describe("what was signed is bound to the release by its name alone", () => {
       Array.from({ length: count }, (_, n) => file(`thing_1.0.0_os${n}_amd64`));
     expect(bind(names(256)).size).toBe(256);
     expect(() => bind(names(257))).toThrow(ChecksumsMalformed);
+    expect(() => bind(names(257))).toThrow(
+      "thing 1.0.0 is refused at line 257",
+    );
     expect(bind(names(300), ["os1_amd64"]).size).toBe(1);
   });
 });
