@@ -1,3 +1,4 @@
+import { printAudit } from "../commands/operate/audit-read.ts";
 import { verifyAudit } from "../commands/operate/audit-verify.ts";
 import { loadConfiguration } from "../config/load.ts";
 import { wireAuditReading } from "../wiring/command.ts";
@@ -6,11 +7,31 @@ export interface AuditFlags {
   readonly config?: string;
   readonly json?: boolean;
   readonly verify?: boolean;
+  readonly since?: string;
+  readonly until?: string;
+  readonly asker?: string;
+  readonly verdict?: string;
+  readonly event?: string;
 }
 
-export async function audit(flags: AuditFlags): Promise<void> {
-  const { config, json = false } = flags;
+export async function audit(
+  spec: string | undefined,
+  { config, json = false, verify = false, ...flags }: AuditFlags,
+): Promise<void> {
   const logs = await wireAuditReading(loadConfiguration({ file: config }));
-  const stdout = (text: string) => void process.stdout.write(text);
-  process.exitCode = await verifyAudit(logs, { json }, stdout);
+  if (verify) process.exitCode = await verifyAudit(logs, { json }, stdout);
+  else {
+    const options = { json, now: new Date() };
+    await printAudit(logs, { spec, ...flags }, options, print);
+  }
+}
+
+function stdout(text: string): void {
+  process.stdout.write(text);
+}
+
+function print(text: string): Promise<boolean> {
+  return new Promise((resolve) =>
+    process.stdout.write(text, (error) => resolve(error == null)),
+  );
 }

@@ -150,11 +150,19 @@ function addPrune(program: Command): void {
 
 function addAudit(program: Command): void {
   withConfig(program.command("audit"))
-    .description("look at the audit log")
+    .description("print what the audit log has, or check the log itself")
+    .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or a module")
+    .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
+    .option("--until <time>", "likewise; up to then")
+    .option("--asker <who>", "a token's name, an address or a login name")
+    .addOption(
+      new Option("--verdict <verdict>").choices(["accepted", "refused"]),
+    )
+    .option("--event <event>", "such as served or first-seen")
     .option("--verify", "say where it is not what was written")
     .option("--json", "print one JSON document")
-    .action(async (flags: AuditFlags) =>
-      (await import("./audit.ts")).audit(flags),
+    .action(async (spec: string | undefined, flags: AuditFlags) =>
+      (await import("./audit.ts")).audit(spec, flags),
     );
 }
 

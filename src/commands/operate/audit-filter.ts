@@ -1,0 +1,112 @@
+import {
+  moduleAddress,
+  formatModuleAddress,
+} from "../../address/module-address.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { parseProviderSpec } from "../../address/provider-spec.ts";
+import { parseDuration } from "../../address/units.ts";
+import {
+  isAllowed,
+  parseVersionConstraint,
+  type VersionConstraint,
+} from "../../address/version-constraint.ts";
+import { isVersion } from "../../address/version.ts";
+import { MalformedAddress } from "../../errors/index.ts";
+import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
+
+/** What is asked for, as it was typed; what is left out asks for all. */
+export interface AuditQuestion {
+  /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
+  readonly spec?: string | undefined;
+  /** The first moment. */
+  readonly since?: string | undefined;
+  /** The first moment after. */
+  readonly until?: string | undefined;
+  /** Name of a token, address of a client or login name of an operator. */
+  readonly asker?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly event?: string | undefined;
+}
+
+type Fields = WrittenEntry["fields"];
+type Test = (fields: Fields) => boolean;
+
+/** Says of an entry whether it is asked for; checkpoints are only by their event. Throws MalformedAddress. */
+export function makeFilter(question: AuditQuestion, now: Date): Test {
+  const { spec, since, until, asker, verdict, event } = question;
+  const tests: Test[] = [
+    event === undefined
+      ? (fields) => fields.event !== "checkpoint"
+      : (fields) => fields.event === event,
+  ];
+  if (spec !== undefined) tests.push(makeSpecTest(spec));
+  if (since !== undefined) tests.push(isSince(parseMoment(since, now)));
+  if (until !== undefined) {
+    const isAfter = isSince(parseMoment(until, now));
+    tests.push((fields) => !isAfter(fields));
+  }
+  if (asker !== undefined) tests.push((fields) => isFrom(fields, asker));
+  if (verdict !== undefined) tests.push((fields) => fields.verdict === verdict);
+  return (fields) => tests.every((test) => test(fields));
+}
+
+function isSince(moment: number): Test {
+  return ({ at }) => Date.parse(String(at)) >= moment;
+}
+
+/** An address of IPv4 is the same in its form for IPv6. */
+function isFrom({ token, client, operator }: Fields, asker: string): boolean {
+  return (
+    [token, client, operator].includes(asker) || client === `::ffff:${asker}`
+  );
+}
+
+const dated =
+  /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** In milliseconds; without a zone it is UTC, and a duration is that long ago. */
+function parseMoment(text: string, now: Date): number {
+  const found = dated.exec(text);
+  const zone = text.includes("T") && found?.[1] === undefined ? "Z" : "";
+  const moment =
+    found === null ? now.getTime() - durationOf(text) : Date.parse(text + zone);
+  if (!Number.isNaN(moment)) return moment;
+  throw new MalformedAddress(
+    "time",
+    text,
+    "2026-11-21, 2026-11-21T10:00:00Z, or how long ago, such as 30m, 12h or 7d",
+  );
+}
+
+function durationOf(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch {
+    return NaN;
+  }
+}
+
+function makeSpecTest(spec: string): Test {
+  const at = spec.indexOf("@");
+  const name = at < 0 ? spec : spec.slice(0, at);
+  const [hostname = "", namespace = "", module = "", system, ...more] =
+    name.split("/");
+  const isModule = system !== undefined && more.length === 0;
+  const constraint = constraintOf(spec, at);
+  const address = isModule
+    ? formatModuleAddress(moduleAddress(hostname, namespace, module, system))
+    : formatProviderAddress(parseProviderSpec(name).address);
+  const field = isModule ? "module" : "provider";
+  return (fields) =>
+    String(fields[field]).toLowerCase() === address &&
+    (constraint === undefined || isOf(constraint, String(fields.version)));
+}
+
+function constraintOf(spec: string, at: number): VersionConstraint | undefined {
+  const text = spec.slice(at + 1).trim();
+  return at < 0 || text === "all" ? undefined : parseVersionConstraint(text);
+}
+
+function isOf(constraint: VersionConstraint, version: string): boolean {
+  return isVersion(version) && isAllowed(constraint, version);
+}

@@ -1,0 +1,44 @@
+import type { AuditEntry } from "../audit-entry.ts";
+import { closeLogFiles, filesKept, openLogFiles } from "./log-files.ts";
+import { readLogLines } from "./log-lines.ts";
+import type { LogToRead } from "./verify-log.ts";
+
+/** An entry of this version or an earlier one. */
+export interface WrittenEntry {
+  /** As it was written, one object of JSON in ASCII. */
+  readonly json: string;
+  readonly fields: Readonly<
+    Partial<Record<keyof AuditEntry | "at", string | number>>
+  >;
+}
+
+/** The entries of a log, oldest first, up to where it stood when this began; lines that are none are passed over. */
+export async function* readEntries({
+  path,
+  exclusively,
+  keep = filesKept,
+}: LogToRead): AsyncGenerator<WrittenEntry, undefined> {
+  const files = await exclusively(() => openLogFiles(path, keep));
+  try {
+    for (const { handle, size } of files)
+      for await (const lines of readLogLines(handle, size))
+        for (const { bytes } of lines) {
+          const entry = parse(bytes.toString("latin1"));
+          if (entry !== undefined) yield entry;
+        }
+  } finally {
+    await closeLogFiles(files);
+  }
+}
+
+function parse(json: string): WrittenEntry | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isEntry = typeof value === "object" && value !== null;
+    return isEntry && "event" in value && /^[\x20-\x7e]*$/.test(json)
+      ? { json, fields: value as WrittenEntry["fields"] }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
