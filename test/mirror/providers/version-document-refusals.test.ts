@@ -177,6 +177,16 @@ describe("signed checksums", () => {
   });
 });
 
+const otherDigest = faults.json((document) => ({
+  ...document,
+  shasum: "0".repeat(64),
+}));
+
+function pathOf(release: Release): string {
+  const { filename } = release.archive("linux_amd64");
+  return `/providers/${terraform}/acme/${release.type}/${filename}`;
+}
+
 describe("a package answer", () => {
   it.each<[string, Record<string, unknown>]>([
     [
@@ -205,16 +215,20 @@ describe("a package answer", () => {
     expect(Object.keys(await archivesOf(release))).toEqual(["linux_amd64"]);
   });
 
-  it("whose digest changes for one archive stops that archive", async () => {
+  it("whose digest is not the signed one stops that archive", async () => {
+    const release = await publish({ size: 100_000 });
+    registry.script("package", otherDigest);
+    const answer = await mirror.get(pathOf(release));
+    expectRefusal(answer, 451, "checksum-conflict");
+    expect(registry.requests.count("archive")).toBe(0);
+  });
+
+  it("whose digest changes later is not asked for again: what is served is what was signed", async () => {
     const release = await publish({ size: 100_000 });
     await archivesOf(release);
-    registry.script(
-      "package",
-      faults.json((document) => ({ ...document, shasum: "0".repeat(64) })),
-    );
-    const { filename } = release.archive("linux_amd64");
-    const path = `/providers/${terraform}/acme/${release.type}/${filename}`;
-    expectRefusal(await mirror.get(path), 451, "checksum-conflict");
-    expect(registry.requests.count("archive")).toBe(0);
+    registry.script("package", otherDigest);
+    const { status, body } = await mirror.get(pathOf(release));
+    expect(status).toBe(200);
+    expect(body).toEqual(release.archive("linux_amd64").bytes);
   });
 });
