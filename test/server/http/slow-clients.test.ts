@@ -28,7 +28,11 @@ beforeAll(async () => {
     "/v1/providers/acme/grown/versions",
     JSON.stringify({ versions: grown }),
   );
-  const limits = { clientHeaders: "400ms", rateWindow: "400ms" };
+  const limits = {
+    clientHeaders: "400ms",
+    rateWindow: "400ms",
+    versions: 40_000,
+  };
   const config = { ...originsOf(authority, registry), limits };
   secure = await startMirror({ config });
   plain = await startMirror({
