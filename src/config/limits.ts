@@ -44,7 +44,7 @@ export const limitTable = {
   connectionsPerClient: count(4096, 0),
   metadataPerClient: count(60_000, 0),
   originJson: size("16MiB"),
-  versions: count(10_000),
+  versions: count(5_000),
   checksums: size("4MiB"),
   signature: size("16KiB"),
   keys: size("2MiB"),

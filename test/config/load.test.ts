@@ -44,7 +44,7 @@ describe("the configuration", () => {
       connectionsPerClient: 4096,
       metadataPerClient: 60_000,
       originJson: 16_777_216,
-      versions: 10_000,
+      versions: 5_000,
       checksums: 4_194_304,
       signature: 16_384,
       keys: 2_097_152,

@@ -3,7 +3,7 @@
 const largest = 16 * 2 ** 20;
 
 /** Of the largest list that is taken. */
-export const mostVersions = 10_000;
+export const mostVersions = 5_000;
 
 export const fifteenPlatforms = Array.from({ length: 15 }, (_, n) => ({
   os: `os${n}`,
