@@ -33,7 +33,8 @@ export function fillStore(archives: number): string {
     if (n % platforms > 0) continue;
     const number = n / platforms;
     const type = `type-${Math.floor(number / 100)}`;
-    const provider = ["providers", "registry.terraform.io", "acme", type];
+    // Of a namespace of its own: of that of the index there is no ledger yet.
+    const provider = ["providers", "registry.terraform.io", "kept", type];
     const release = [...provider, "releases", `1.${number % 100}.0`];
     const named = Array.from({ length: platforms }, (_, platform) => [
       `terraform-provider-${type}_1.${number % 100}.0_${platform}.zip`,
