@@ -24,7 +24,7 @@ export async function formatLicenses(
   const own = await readFile(join(root, "LICENSE"), "utf8");
   const others = await Promise.all(packages.map(describe));
   return [
-    "provender\nhttps://registry.npmjs.org/provender\n\n",
+    "provender\n\n",
     own,
     heading(`Node.js ${process.version}`),
     "MIT and others: https://github.com/nodejs/node/blob/",

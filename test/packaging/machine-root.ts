@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { scratch } from "../running-mirror.ts";
@@ -12,28 +13,18 @@ const added = [
   "ca-certificates",
 ];
 
-/** A root file system of Debian by mmdebstrap; undefined, with the reason on standard error, where no mirror answers. */
-export async function makeDebianRoot(
+/** Packed root file systems of Debian, as SUITE.tar, with what ours needs. */
+const roots = process.env.PROVENDER_DEBIAN_ROOTS;
+
+/** Undefined where none was made for the tests, which fetch nothing themselves. */
+export async function unpackDebianRoot(
   suite: string,
 ): Promise<string | undefined> {
-  const root = join(scratch("root"), suite);
-  const mirror = "http://deb.debian.org/debian";
-  const included = `--include=${added.join(",")}`;
-  const slim = ["man", "doc", "locale"].map(
-    (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
-  );
-  try {
-    await run(
-      "mmdebstrap",
-      ["--quiet", "--variant=minbase", included, ...slim, suite, root, mirror],
-      { timeout: 240_000 },
-    );
-    return root;
-  } catch (error) {
-    const { message } = error as Error;
-    console.error(`NO ROOT OF ${suite}: ${message.slice(0, 300)}`);
-    return undefined;
-  }
+  const packed = join(roots ?? "", `${suite}.tar`);
+  if (roots === undefined || !existsSync(packed)) return undefined;
+  const root = scratch("root");
+  await run("tar", ["-C", root, "--exclude=./dev/*", "-xf", packed]);
+  return root;
 }
 
 /** A root of the packages of this machine that a minimal Debian has; no network is needed. */
