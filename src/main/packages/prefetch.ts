@@ -1,8 +1,8 @@
-import { runPrefetch } from "../commands/packages/prefetch.ts";
-import { makeProgress } from "../commands/progress/progress.ts";
-import { loadConfiguration } from "../config/load.ts";
-import { wireMirror } from "../wiring/command.ts";
-import { selectionOf, untilStopped, type SelectionFlags } from "./options.ts";
+import { runPrefetch } from "../../commands/packages/prefetch.ts";
+import { makeProgress } from "../../commands/progress/progress.ts";
+import { loadConfiguration } from "../../config/load.ts";
+import { wireMirror } from "../../wiring/command.ts";
+import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
 
 export interface PrefetchFlags extends SelectionFlags {
   readonly json?: boolean;

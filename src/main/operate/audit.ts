@@ -1,7 +1,7 @@
-import { printAudit } from "../commands/operate/audit-read.ts";
-import { verifyAudit } from "../commands/operate/audit-verify.ts";
-import { loadConfiguration } from "../config/load.ts";
-import { wireAuditReading } from "../wiring/command.ts";
+import { printAudit } from "../../commands/operate/audit-read.ts";
+import { verifyAudit } from "../../commands/operate/audit-verify.ts";
+import { loadConfiguration } from "../../config/load.ts";
+import { wireAuditReading } from "../../wiring/command.ts";
 
 export interface AuditFlags {
   readonly config?: string;

@@ -1,6 +1,6 @@
-import { runHash } from "../commands/operate/hash.ts";
-import { loadConfiguration } from "../config/load.ts";
-import { zipLimits } from "../wiring/threads.ts";
+import { runHash } from "../../commands/operate/hash.ts";
+import { loadConfiguration } from "../../config/load.ts";
+import { zipLimits } from "../../wiring/threads.ts";
 
 export async function hash(
   archives: readonly string[],

@@ -1,9 +1,9 @@
-import { runPrune } from "../commands/operate/prune.ts";
-import { makeProgress } from "../commands/progress/progress.ts";
-import { runVerify } from "../commands/operate/verify.ts";
-import { loadConfiguration } from "../config/load.ts";
-import { wireStored } from "../wiring/command.ts";
-import { untilStopped } from "./options.ts";
+import { runPrune } from "../../commands/operate/prune.ts";
+import { makeProgress } from "../../commands/progress/progress.ts";
+import { runVerify } from "../../commands/operate/verify.ts";
+import { loadConfiguration } from "../../config/load.ts";
+import { wireStored } from "../../wiring/command.ts";
+import { untilStopped } from "../options.ts";
 
 export interface PruneFlags {
   readonly config?: string;

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
-import { lockFromMirror } from "../commands/lock/from-mirror.ts";
-import { lockFromStore } from "../commands/lock/from-store.ts";
-import { runLock, type LockOptions } from "../commands/lock/lock.ts";
-import { loadConfiguration, loadHostToken } from "../config/load.ts";
-import { ConfigurationInvalid } from "../errors/index.ts";
-import { wireMirror, wireNamedHost } from "../wiring/command.ts";
-import { wireHashing } from "../wiring/threads.ts";
-import { platformsOf, untilStopped } from "./options.ts";
+import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
+import { lockFromStore } from "../../commands/lock/from-store.ts";
+import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
+import { loadConfiguration, loadHostToken } from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import { wireMirror, wireNamedHost } from "../../wiring/command.ts";
+import { wireHashing } from "../../wiring/threads.ts";
+import { platformsOf, untilStopped } from "../options.ts";
 
 export interface LockFlags {
   readonly config?: string;

@@ -1,6 +1,6 @@
-import { runServe } from "../commands/operate/serve.ts";
-import { loadConfiguration } from "../config/load.ts";
-import { wireDaemon } from "../wiring/daemon.ts";
+import { runServe } from "../../commands/operate/serve.ts";
+import { loadConfiguration } from "../../config/load.ts";
+import { wireDaemon } from "../../wiring/daemon.ts";
 
 export async function serve({
   config: file,

@@ -2,16 +2,16 @@ import {
   approveAhead,
   approveRelease,
   withdrawApproval,
-} from "../commands/operate/trust.ts";
+} from "../../commands/operate/trust.ts";
 import type {
   KeyScope,
   TrustParts,
-} from "../commands/operate/trust-decision.ts";
-import { decideKey } from "../commands/operate/trust-keys.ts";
-import { listTrust } from "../commands/operate/trust-list.ts";
-import { loadConfiguration, loadOperator } from "../config/load.ts";
-import { ConfigurationInvalid } from "../errors/index.ts";
-import { wireLedger } from "../wiring/command.ts";
+} from "../../commands/operate/trust-decision.ts";
+import { decideKey } from "../../commands/operate/trust-keys.ts";
+import { listTrust } from "../../commands/operate/trust-list.ts";
+import { loadConfiguration, loadOperator } from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import { wireLedger } from "../../wiring/command.ts";
 
 export interface TrustFlags {
   readonly config?: string;

@@ -1,9 +1,9 @@
-import { runExport } from "../commands/packages/export.ts";
-import { runImport } from "../commands/packages/import.ts";
-import { makeProgress } from "../commands/progress/progress.ts";
-import { loadConfiguration } from "../config/load.ts";
-import { wireBundleLimits, wireMirror } from "../wiring/command.ts";
-import { selectionOf, untilStopped, type SelectionFlags } from "./options.ts";
+import { runExport } from "../../commands/packages/export.ts";
+import { runImport } from "../../commands/packages/import.ts";
+import { makeProgress } from "../../commands/progress/progress.ts";
+import { loadConfiguration } from "../../config/load.ts";
+import { wireBundleLimits, wireMirror } from "../../wiring/command.ts";
+import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
 
 export interface ExportFlags extends SelectionFlags {
   readonly to?: string;

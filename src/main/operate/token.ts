@@ -1,4 +1,4 @@
-import { formatNewToken } from "../commands/operate/token.ts";
+import { formatNewToken } from "../../commands/operate/token.ts";
 
 export function newToken(
   name: string,

@@ -1,12 +1,12 @@
-import { formatExplanation } from "../commands/operate/policy-explanation.ts";
+import { formatExplanation } from "../../commands/operate/policy-explanation.ts";
 import {
   formatConfiguration,
   loadConfiguration,
   type Configuration,
-} from "../config/load.ts";
-import { ConfigurationInvalid } from "../errors/index.ts";
-import { loadCertificateFiles } from "../server/tls/certificate.ts";
-import { wireRules } from "../wiring/rules.ts";
+} from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import { loadCertificateFiles } from "../../server/tls/certificate.ts";
+import { wireRules } from "../../wiring/rules.ts";
 
 export interface CheckFlags {
   readonly config?: string;

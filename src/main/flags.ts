@@ -1,0 +1,17 @@
+import type { Command } from "commander";
+
+/** For options that may be given more than once. */
+export function collect(
+  value: string,
+  values: readonly string[] = [],
+): readonly string[] {
+  return [...values, value];
+}
+
+/** Of every command that reads the configuration. */
+export function withConfig(command: Command): Command {
+  return command.option(
+    "--config <file>",
+    "configuration file (default: $PROVENDER_CONFIG, ./provender.yaml, /etc/provender/config.yaml)",
+  );
+}

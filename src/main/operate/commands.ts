@@ -1,0 +1,128 @@
+import { Option, type Command } from "commander";
+import { withConfig } from "../flags.ts";
+import type { AuditFlags } from "./audit.ts";
+import type { CheckFlags } from "./config.ts";
+import type { TrustFlags } from "./trust.ts";
+
+/** Runs the mirror, decides what it trusts, and tells what it did. */
+export function addOperation(program: Command): void {
+  addServe(program);
+  addConfig(program);
+  addTrust(program);
+  addToken(program);
+  addAuthority(program);
+  addAudit(program);
+}
+
+function addServe(program: Command): void {
+  withConfig(program.command("serve"))
+    .description("run the mirror until SIGTERM or SIGINT")
+    .action(async (flags: { readonly config?: string }) =>
+      (await import("./serve.ts")).serve(flags),
+    );
+}
+
+function addConfig(program: Command): void {
+  const group = program
+    .command("config")
+    .description("look at the configuration");
+  withConfig(group.command("check"))
+    .description("say whether the configuration can be used")
+    .option(
+      "--explain <spec>",
+      "say which rule decides for NAMESPACE/TYPE[@VERSION]",
+    )
+    .action(async (flags: CheckFlags) =>
+      (await import("./config.ts")).checkConfiguration(flags),
+    );
+  withConfig(group.command("show"))
+    .description("print the configuration with all defaults, without secrets")
+    .action(async (flags: CheckFlags) =>
+      (await import("./config.ts")).showConfiguration(flags),
+    );
+}
+
+function addTrust(program: Command): void {
+  const group = program
+    .command("trust")
+    .description("look at signing keys and decide about them");
+  withConfig(group.command("list"))
+    .description("keys, held back and re-created releases by namespace")
+    .option("--json", "print one JSON document")
+    .action(async (flags: TrustFlags) =>
+      (await import("./trust.ts")).list(flags),
+    );
+  addDecision(group, "approve")
+    .option(
+      "--ahead",
+      "with --key: a version to come, if that key has signed it",
+    )
+    .description(
+      "serve a release that is held back or re-created, or take a key",
+    )
+    .action(async (what: string, flags: TrustFlags) =>
+      (await import("./trust.ts")).approve(what, flags),
+    );
+  addDecision(group, "revoke")
+    .description("take an approval back, or refuse a key from now on")
+    .action(async (what: string, flags: TrustFlags) =>
+      (await import("./trust.ts")).revoke(what, flags),
+    );
+}
+
+function addDecision(group: Command, name: string): Command {
+  return withConfig(group.command(name))
+    .argument(
+      "<what>",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key HOSTNAME/NAMESPACE",
+    )
+    .option("--key <fingerprint>", "full fingerprint of a primary key")
+    .addOption(
+      new Option(
+        "--scope <scope>",
+        "whom the key counts for; with --key and provider: [HOSTNAME/]NAMESPACE/TYPE",
+      ).choices(["provider", "namespace"]),
+    )
+    .option("--because <text>", "why, for the ledger and the audit log");
+}
+
+function addToken(program: Command): void {
+  program
+    .command("token")
+    .description("tokens of clients")
+    .command("new")
+    .description("make one, and what the configuration needs of it")
+    .argument("<name>", "who will have it, as the log shows it")
+    .option("--expires <date>", "such as 2027-01-31")
+    .action(async (name: string, flags: { readonly expires?: string }) =>
+      (await import("./token.ts")).newToken(name, flags),
+    );
+}
+
+function addAuthority(program: Command): void {
+  withConfig(program.command("ca"))
+    .description(
+      "print the CA of the self-signed certificate, and how to trust it",
+    )
+    .action(async (flags: { readonly config?: string }) =>
+      (await import("./ca.ts")).showAuthority(flags),
+    );
+}
+
+function addAudit(program: Command): void {
+  withConfig(program.command("audit"))
+    .description("print what the audit log has, or check the log itself")
+    .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or a module")
+    .option("--since <time>", "such as 2026-01-31, or 12h for so long ago")
+    .option("--until <time>", "likewise; up to then")
+    .option("--asker <who>", "a token's name, an address or a login name")
+    .addOption(
+      new Option("--verdict <verdict>").choices(["accepted", "refused"]),
+    )
+    .option("--event <event>", "such as served or first-seen")
+    .option("--verify", "say where it is not what was written")
+    .option("--json", "print one JSON document")
+    .action(async (spec: string | undefined, flags: AuditFlags) =>
+      (await import("./audit.ts")).audit(spec, flags),
+    );
+}

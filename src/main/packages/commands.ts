@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+import { collect, withConfig } from "../flags.ts";
+import type { ExportFlags } from "./air-gap.ts";
+import type { LockFlags } from "./lock.ts";
+import type { PrefetchFlags } from "./prefetch.ts";
+
+/** Brings packages in and out, and says what they are. */
+export function addPackages(program: Command): void {
+  addHash(program);
+  addPrefetch(program);
+  addLock(program);
+  addExport(program);
+  addImport(program);
+}
+
+function addHash(program: Command): void {
+  program
+    .command("hash")
+    .description("print h1: and zh: of archives")
+    .argument("<archive...>", "zip files")
+    .option("--json", "print one JSON document")
+    .action(async (archives: string[], flags: { readonly json?: boolean }) =>
+      (await import("./hash.ts")).hash(archives, flags),
+    );
+}
+
+function addPrefetch(program: Command): void {
+  withSelection(program.command("prefetch"))
+    .description("fetch, verify and keep packages before they are asked for")
+    .option("--json", "print one JSON document")
+    .action(async (specs: string[], flags: PrefetchFlags) =>
+      (await import("./prefetch.ts")).prefetch(specs, flags),
+    );
+}
+
+function addLock(program: Command): void {
+  withConfig(program.command("lock"))
+    .description("complete dependency lock files with verified hashes")
+    .argument("[dir...]", "where clients are run (default: here)")
+    .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
+    .option("--mirror <url>", "ask a running mirror, not the local store")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--check", "change nothing; status 1 when something is missing")
+    .action(async (directories: string[], flags: LockFlags) =>
+      (await import("./lock.ts")).lock(directories, flags),
+    );
+}
+
+function addExport(program: Command): void {
+  withSelection(program.command("export"))
+    .description("write packages for a site that has no mirror of its own")
+    .option("--to <dir>", "a tree as `terraform providers mirror` writes it")
+    .option("--bundle <file>", "one file for `provender import`")
+    .option("--since <bundle>", "leave out what this bundle lists")
+    .action(async (specs: string[], flags: ExportFlags) =>
+      (await import("./air-gap.ts")).exportPackages(specs, flags),
+    );
+}
+
+function addImport(program: Command): void {
+  withConfig(program.command("import"))
+    .description("take a bundle into the store, after checking all of it again")
+    .argument("<file>", "what `provender export --bundle` wrote")
+    .action(async (file: string, flags: { readonly config?: string }) =>
+      (await import("./air-gap.ts")).importFile(file, flags),
+    );
+}
+
+/** The packages that a command works on. */
+function withSelection(command: Command): Command {
+  return withConfig(command)
+    .argument("[spec...]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
+    .option("--lock-file <path>", "what it locks; repeatable", collect)
+    .option(
+      "--directory <dir>",
+      "what is locked or required there and below; repeatable",
+      collect,
+    )
+    .option(
+      "--list <path>",
+      "a file of SPECs, - is stdin; repeatable",
+      collect,
+    );
+}

@@ -1,0 +1,31 @@
+import type { Command } from "commander";
+import { withConfig } from "../flags.ts";
+import type { PruneFlags, VerifyFlags } from "./retention.ts";
+
+/** Looks after what is stored. */
+export function addStore(program: Command): void {
+  addVerify(program);
+  addPrune(program);
+}
+
+function addVerify(program: Command): void {
+  withConfig(program.command("verify"))
+    .description("hash every stored archive and judge every proof again")
+    .option("--repair", "drop what is bad, so that it is fetched again")
+    .option("--json", "print one JSON document")
+    .action(async (flags: VerifyFlags) =>
+      (await import("./retention.ts")).verify(flags),
+    );
+}
+
+function addPrune(program: Command): void {
+  withConfig(program.command("prune"))
+    .description(
+      "remove what no record names, and the least recently used above storage.maxSize",
+    )
+    .option("--dry-run", "only say what would leave")
+    .option("--json", "print one JSON document")
+    .action(async (flags: PruneFlags) =>
+      (await import("./retention.ts")).prune(flags),
+    );
+}
