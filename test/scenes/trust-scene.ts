@@ -143,9 +143,10 @@ export class TrustScene {
   async listedTrust(namespace: string): Promise<ListedTrust | undefined> {
     const text = await this.trust("list", "--json");
     const name = `registry.terraform.io/${namespace}`;
-    return (JSON.parse(text) as readonly ListedTrust[]).find(
-      (listed) => listed.namespace === name,
-    );
+    const { namespaces } = JSON.parse(text) as {
+      readonly namespaces: readonly ListedTrust[];
+    };
+    return namespaces.find((listed) => listed.namespace === name);
   }
 
   auditOf(namespace: string, event: string): readonly AuditLine[] {

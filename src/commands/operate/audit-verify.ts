@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { LogBreak, LogPlace } from "../../telemetry/audit/findings.ts";
+import { formatDocument } from "../progress/json-document.ts";
 import { verifyLog, type LogToRead } from "../../telemetry/audit/verify-log.ts";
 
 /** One log as `audit --verify --json` shows it. */
@@ -32,10 +33,9 @@ export async function verifyAudit(
   const verified: VerifiedLog[] = [];
   for (const log of logs) verified.push(await verifyOne(log));
   const isWhole = verified.every(({ breaks }) => breaks.length === 0);
-  const document = { version: 1, ok: isWhole, logs: verified };
   stdout(
     json
-      ? `${JSON.stringify(document, null, 2)}\n`
+      ? formatDocument({ ok: isWhole, logs: verified })
       : verified.map(formatLog).join(""),
   );
   return isWhole ? 0 : 1;

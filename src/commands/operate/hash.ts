@@ -5,6 +5,7 @@ import { ArchiveUnhashable } from "../../errors/index.ts";
 import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
+import { formatDocument } from "../progress/json-document.ts";
 
 interface HashOptions {
   readonly archives: readonly string[];
@@ -26,8 +27,8 @@ interface HashedArchive {
 }
 
 /**
- * `provender hash ARCHIVE...`: a line `h1:…  PATH` and a line `zh:…  PATH` for each archive, or with `json` one array of
- * `{archive, h1, zh, problem?}`. Returns the exit status: 1 when a hash is missing, and each such archive is named on standard error.
+ * `provender hash ARCHIVE...`: a line `h1:…  PATH` and a line `zh:…  PATH` for each archive, or with `json` one document
+ * with `{archive, h1, zh, problem?}` of each. Returns the exit status: 1 when a hash is missing, and each such archive is named on standard error.
  */
 export async function runHash(
   options: HashOptions,
@@ -40,7 +41,7 @@ export async function runHash(
     if (one.problem !== undefined) output.stderr(`${one.problem}\n`);
     hashed.push(one);
   }
-  if (options.json) output.stdout(`${JSON.stringify(hashed, null, 2)}\n`);
+  if (options.json) output.stdout(formatDocument({ archives: hashed }));
   return hashed.some((one) => one.problem !== undefined) ? 1 : 0;
 }
 

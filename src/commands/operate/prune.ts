@@ -5,6 +5,7 @@ import {
   type PrunePlan,
 } from "../../mirror/upkeep/pruning.ts";
 import { formatAmount } from "../progress/figures.ts";
+import { formatDocument } from "../progress/json-document.ts";
 import { formatTable } from "../progress/table.ts";
 
 interface PruneOptions {
@@ -36,7 +37,7 @@ function formatJson(plan: PrunePlan, dryRun: boolean): string {
   const removedRecords = plan.removedRecords.length;
   const freed = freedOf(plan);
   const document = { dryRun, ...plan, freed, removed, removedRecords };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  return formatDocument(document);
 }
 
 function formatText(plan: PrunePlan, dryRun: boolean): string {

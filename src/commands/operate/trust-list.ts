@@ -1,5 +1,6 @@
 import type { TrustLedger } from "../../mirror/trust/ledger.ts";
 import type { NamespaceTrust } from "../../mirror/trust/namespace-trust.ts";
+import { formatDocument } from "../progress/json-document.ts";
 import { formatTable } from "../progress/table.ts";
 
 /** One namespace as `trust list --json` shows it. */
@@ -24,7 +25,7 @@ export async function listTrust(
       namespace: `${namespace.hostname}/${namespace.namespace}`,
       ...(await ledger.read(namespace)),
     });
-  stdout(json ? `${JSON.stringify(listed, null, 2)}\n` : formatTrust(listed));
+  stdout(json ? formatDocument({ namespaces: listed }) : formatTrust(listed));
 }
 
 /** The trust ledger for people: tables by namespace. */

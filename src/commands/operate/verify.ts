@@ -4,6 +4,7 @@ import {
   type InspectionParts,
 } from "../../mirror/upkeep/store-inspection.ts";
 import { formatAmount } from "../progress/figures.ts";
+import { formatDocument } from "../progress/json-document.ts";
 import type { Progress } from "../progress/progress.ts";
 import { formatTable } from "../progress/table.ts";
 
@@ -32,15 +33,11 @@ export async function runVerify(
     });
     progress.end(item, "hashed");
     progress.close();
-    stdout(json ? formatJson(found) : formatText(found));
+    stdout(json ? formatDocument(found) : formatText(found));
     return found.findings.every(({ dropped }) => dropped) ? 0 : 1;
   } finally {
     progress.close();
   }
-}
-
-function formatJson(found: Inspection): string {
-  return `${JSON.stringify(found, null, 2)}\n`;
 }
 
 function formatText({

@@ -10,6 +10,7 @@ import {
   type PrefetchedPackage,
   type PrefetchParts,
 } from "./prefetch-package.ts";
+import { formatDocument } from "../progress/json-document.ts";
 import { formatAmount, formatTime } from "../progress/figures.ts";
 
 interface PrefetchOptions {
@@ -127,12 +128,8 @@ function formatJson(
       ...(error && { error: describeError(error) }),
     }))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const document = {
-    packages,
-    problems: problems.map(describeError),
-    interrupted,
-  };
-  return `${JSON.stringify(document, null, 2)}\n`;
+  const failures = problems.map(describeError);
+  return formatDocument({ packages, problems: failures, interrupted });
 }
 
 function keyOf(one: {

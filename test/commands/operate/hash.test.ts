@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runHash } from "../../../src/commands/operate/hash.ts";
+import { expectDocument } from "../documents.ts";
 import { zipBytes } from "../../verification/archives/zip-bytes.ts";
 
 const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
@@ -89,21 +90,24 @@ test("prints one JSON document when asked to", async () => {
     true,
   );
   expect(status).toBe(1);
-  expect(JSON.parse(stdout)).toEqual([
-    { archive: good, h1, zh: zhOf(provider) },
-    {
-      archive: unhashable,
-      h1: null,
-      zh: zhOf(withDirectory),
-      problem: expect.stringContaining("entry for a directory") as string,
-    },
-    {
-      archive: missing,
-      h1: null,
-      zh: null,
-      problem: expect.stringContaining("give the path") as string,
-    },
-  ]);
+  expect(expectDocument("hash", stdout)).toEqual({
+    version: 1,
+    archives: [
+      { archive: good, h1, zh: zhOf(provider) },
+      {
+        archive: unhashable,
+        h1: null,
+        zh: zhOf(withDirectory),
+        problem: expect.stringContaining("entry for a directory") as string,
+      },
+      {
+        archive: missing,
+        h1: null,
+        zh: null,
+        problem: expect.stringContaining("give the path") as string,
+      },
+    ],
+  });
   expect(stderr.split("\n")).toHaveLength(3);
 });
 

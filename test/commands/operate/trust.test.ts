@@ -38,7 +38,7 @@ describe("provender trust", () => {
       "Nothing has been seen yet.\n",
     ]);
     const json = await runCommand(empty, "trust", "list", "--json");
-    expect(json.stdout).toBe("[]\n");
+    expect(JSON.parse(json.stdout)).toEqual({ version: 1, namespaces: [] });
     const revoke = await runCommand(
       empty,
       "trust",
