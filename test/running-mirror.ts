@@ -44,6 +44,8 @@ export interface GetOptions {
 
 export interface Answer {
   readonly status: number;
+  /** What stood behind the status. */
+  readonly reason: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** False when the transfer was cut. */
@@ -198,6 +200,7 @@ export async function fetchFrom(
   const body = Buffer.concat(chunks);
   return {
     status: response.statusCode ?? 0,
+    reason: response.statusMessage,
     headers: response.headers,
     body,
     complete: complete && response.complete,

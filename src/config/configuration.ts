@@ -6,6 +6,8 @@ import type { Limits } from "./limits.ts";
 /** The effective configuration: parsed once, frozen; sizes in bytes, durations in milliseconds, paths absolute. */
 export interface Configuration {
   readonly listen: ListenConfiguration;
+  /** Where clients find this mirror; ends in a slash. undefined is what each request says. */
+  readonly publicUrl: URL | undefined;
   readonly storage: StorageConfiguration;
   /** The hostnames that are served; every other one is refused. */
   readonly origins: ReadonlyMap<Hostname, OriginConfiguration>;

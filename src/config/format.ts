@@ -71,6 +71,7 @@ function plainConfiguration(from: Configuration) {
   const { listen, storage, freshness, policy } = from;
   return {
     listen: { ...listen, tls: plainTls(listen.tls) },
+    publicUrl: from.publicUrl?.href ?? null,
     storage: {
       directory: storage.directory,
       maxSize:

@@ -49,6 +49,7 @@ export function configurationSchema(folder: string, from: Surroundings) {
   );
   return section({
     listen: listenSchema(path),
+    publicUrl: optional(httpsUrl),
     storage: section({
       directory: withDefault(path, defaultStorageDirectory(from)),
       maxSize: withDefault(sizeOrUnlimited, undefined),

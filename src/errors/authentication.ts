@@ -13,11 +13,13 @@ export class TokenNeeded extends ProvenderError {
 /** A token that does not let anybody in; `reason` never repeats what was sent. */
 export class TokenRefused extends ProvenderError {
   readonly code = "token-refused";
+  readonly reason: string;
   constructor(reason: string, options?: ErrorOptions) {
     super(
       `The token is refused because ${reason}: get a new one from the mirror's operator, or run terraform login.`,
       options,
     );
+    this.reason = reason;
   }
 }
 

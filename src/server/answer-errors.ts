@@ -1,15 +1,17 @@
 import { ProvenderError } from "../errors/index.ts";
 import { respondWithError, statusOf } from "./http/error-response.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
+import type { PublicAddress } from "./protocols/public-address.ts";
 import type {
   RequestContext,
   RequestMiddleware,
 } from "./http/request-context.ts";
-import type { RefusalAudit } from "./refusal-audit.ts";
+import { subjectOf, type RefusalAudit } from "./refusal-audit.ts";
 
 /** Answers whatever is thrown further down; `onUnexpected` hears of what is no answer of ours, unless its client has left. */
 export function answerErrors(
   refusals: RefusalAudit,
+  publicAddress: PublicAddress,
   onUnexpected: OnUnexpected,
 ): RequestMiddleware {
   return async (ctx, next) => {
@@ -22,7 +24,8 @@ export function answerErrors(
       note.error = error;
       if (statusOf(error) === internal && !ctx.res.destroyed)
         onUnexpected(error, "request");
-      respondWithError(ctx, error);
+      const subject = subjectOf(ctx.params ?? {});
+      respondWithError(ctx, error, publicAddress.whyUrl(ctx.req, subject));
     }
   };
 }

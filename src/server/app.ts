@@ -9,7 +9,8 @@ import { beginRequest } from "./begin-request.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
 import type { Handle } from "./http/listener.ts";
-import { limitMetadata, type MetadataCaps } from "./http/metadata-caps.ts";
+import { limitMetadata, type MetadataCaps } from "./access/metadata-caps.ts";
+import type { PublicAddress } from "./protocols/public-address.ts";
 import { refuseMalformed } from "./http/raw-request.ts";
 import type {
   RequestMiddleware,
@@ -26,6 +27,7 @@ export interface AppParts extends RoutedParts {
   readonly metrics: Metrics;
   readonly clients: ClientAddresses;
   readonly metadataCaps: MetadataCaps;
+  readonly publicAddress: PublicAddress;
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
   /** Bytes. */
@@ -50,7 +52,7 @@ export interface AppParts extends RoutedParts {
  */
 export function makeApp(parts: AppParts): Handle {
   const { authentication, logger, refusals, metrics, metadataCaps } = parts;
-  const { onUnexpected } = parts;
+  const { onUnexpected, publicAddress } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
     // A client that leaves in the middle is no failure of ours.
@@ -60,7 +62,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(identify(parts.clients))
     .use(recordRequests(logger, metrics))
     .use(attribute)
-    .use(answerErrors(refusals, onUnexpected))
+    .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed(parts.longestUrl))
     .use(authenticate(authentication))
     .use(limitMetadata(metadataCaps))

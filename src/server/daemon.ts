@@ -20,6 +20,8 @@ interface DaemonParts {
   readonly connectionCaps: ConnectionCaps;
   readonly hostnames: readonly string[];
   readonly machineName: string;
+  /** Where clients find the daemon; undefined is where it listens. */
+  readonly publicUrl: URL | undefined;
   /** Clients have to have a token. */
   readonly needsToken: boolean;
   readonly certificates: CertificateSource;
@@ -157,7 +159,7 @@ export class Daemon {
     const url = formatMirrorUrl({ ...listen, port, secure }, machineName);
     const caFile = tls?.caFile;
     const clients = formatClientInstructions({
-      url,
+      url: this.#parts.publicUrl?.href ?? url,
       caFile,
       hostnames,
       needsToken: this.#parts.needsToken,

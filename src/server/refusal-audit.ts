@@ -9,6 +9,7 @@ import { currentAsker } from "../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
 import { Folding } from "../telemetry/folding.ts";
 import type { Client } from "./http/client-address.ts";
+import type { Subject } from "./protocols/public-address.ts";
 
 /** The names in the path that was asked, as the table of URLs has them. */
 type PathNames = Readonly<Partial<Record<string, string>>>;
@@ -87,15 +88,10 @@ function describe(names: PathNames, error: ProvenderError): AuditEntry {
   };
 }
 
-interface Subject {
-  readonly provider?: string;
-  readonly module?: string;
-  readonly version?: string | undefined;
-  readonly platform?: string | undefined;
-}
-
 /** The provider or module, and the document, that the path names, whatever protocol it is of. */
-function subjectOf(names: PathNames): Subject {
+export function subjectOf(
+  names: PathNames,
+): Subject & { readonly platform?: string | undefined } {
   const { hostname, namespace, name, system, type, version } = names;
   if (system !== undefined)
     return { module: `${hostname}/${namespace}/${name}/${system}`, version };

@@ -7,7 +7,7 @@ import type { Authentication } from "./access/authentication.ts";
 import { beginRequest } from "./begin-request.ts";
 import type { Client, ClientAddresses } from "./http/client-address.ts";
 import { isUnmodified } from "./http/conditional-request.ts";
-import type { MetadataCaps } from "./http/metadata-caps.ts";
+import type { MetadataCaps } from "./access/metadata-caps.ts";
 import { findRequestProblem } from "./http/raw-request.ts";
 import type {
   RenderedDocument,

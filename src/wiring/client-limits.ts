@@ -1,7 +1,7 @@
 import type { Configuration } from "../config/load.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { ConnectionCaps } from "../server/http/connection-caps.ts";
-import { MetadataCaps } from "../server/http/metadata-caps.ts";
+import { MetadataCaps } from "../server/access/metadata-caps.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** How clients are told apart, and what each may have. */

@@ -25,7 +25,7 @@ import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
-  const { listen, limits, storage } = configuration;
+  const { listen, limits, storage, publicUrl } = configuration;
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
@@ -41,8 +41,7 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const protocols = wireProtocols(configuration, core, parts, telemetry);
   return new Daemon({
     ...protocols,
-    listen,
-    limits,
+    ...{ listen, limits, publicUrl },
     connectionCaps: clients.connectionCaps,
     hostnames: [...configuration.origins.keys()],
     machineName: listen.names[0] ?? machineName(),

@@ -1,6 +1,7 @@
 import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import type { Handle } from "../server/http/listener.ts";
+import { PublicAddress } from "../server/protocols/public-address.ts";
 import { FrontPage } from "../server/web/front-page.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
@@ -48,6 +49,7 @@ export function wireProtocols(
     authentication,
     clients,
     metadataCaps,
+    publicAddress: new PublicAddress(configuration.publicUrl, clients),
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),

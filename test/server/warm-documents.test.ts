@@ -4,7 +4,7 @@ import { Socket, type AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ClientAddresses } from "../../src/server/http/client-address.ts";
 import { renderDocument } from "../../src/server/http/document-response.ts";
-import { MetadataCaps } from "../../src/server/http/metadata-caps.ts";
+import { MetadataCaps } from "../../src/server/access/metadata-caps.ts";
 import type {
   RequestContext,
   SentDocument,

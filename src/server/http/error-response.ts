@@ -8,6 +8,7 @@ import {
   type ErrorCode,
 } from "../../errors/index.ts";
 import { cut } from "./cut-answer.ts";
+import { formatReasonPhrase } from "./reason-phrase.ts";
 import { setHeaders, type RequestContext } from "./request-context.ts";
 
 /** The one place that turns what happened into an HTTP status (contract, "URLs"). */
@@ -96,8 +97,15 @@ function nameError(error: unknown): ProvenderError | undefined {
     : undefined;
 }
 
-/** The error body of docs/contract.md instead of whatever was prepared; a body that has begun is cut. */
-export function respondWithError(ctx: RequestContext, error: unknown): void {
+/**
+ * The error body of docs/contract.md instead of whatever was prepared; a body
+ * that has begun is cut. `page` tells people why.
+ */
+export function respondWithError(
+  ctx: RequestContext,
+  error: unknown,
+  page: string | undefined,
+): void {
   if (ctx.headerSent) {
     ctx.respond = false;
     cut(ctx.res);
@@ -108,6 +116,7 @@ export function respondWithError(ctx: RequestContext, error: unknown): void {
     if (name !== "x-request-id") ctx.remove(name);
   const known = nameError(error);
   ctx.status = statusOf(error);
+  ctx.message = formatReasonPhrase(known, page);
   setHeaders(ctx, errorHeaders(known));
   ctx.body = formatErrorBody(known, requestId);
 }

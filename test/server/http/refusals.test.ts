@@ -53,12 +53,71 @@ async function getRaw(path: string): Promise<Answer> {
   );
   return {
     status,
+    reason: undefined,
     headers: Object.fromEntries(headers),
     body: Buffer.from(body, "latin1"),
     complete: true,
     json: () => JSON.parse(body) as unknown,
   };
 }
+
+describe("what stands behind the status", () => {
+  const asked = "/registry.example.com/acme/demo";
+  const cause = "This mirror does not serve registry.example.com";
+
+  it.each([
+    [`/providers${asked}/index.json`, asked],
+    [`/providers${asked}/1.2.3.json`, `${asked}/1.2.3`],
+    [
+      `/providers${asked}/terraform-provider-demo_1.2.3_linux_amd64.zip`,
+      `${asked}/1.2.3`,
+    ],
+    [`/v1/providers${asked}/versions`, asked],
+    [`/v1/providers${asked}/1.2.3/download/linux/amd64`, `${asked}/1.2.3`],
+    [`/v1/modules${asked}/aws/versions`, `${asked}/aws`],
+    [`/v1/modules${asked}/aws/1.2.3/download`, `${asked}/aws/1.2.3`],
+  ])("is the cause and the page that tells more: %s", async (path, page) => {
+    const { reason } = await mirror.get(path);
+    expect(reason).toBe(`${cause}, see ${mirror.url}why${page}`);
+  });
+
+  it("is the cause alone where the page is not known", async () => {
+    const { text } = await exchange(
+      mirror,
+      `GET /providers${asked}/index.json HTTP/1.1\r\nHost: mirror"<script>\r\nConnection: close\r\n\r\n`,
+    );
+    expect(text.split("\r\n", 1)).toEqual([`HTTP/1.1 451 ${cause}`]);
+    const hostile =
+      "/providers/registry.example.com/<script>/'demo'/index.json";
+    expect((await mirror.get(hostile)).reason).not.toMatch(/see|script/);
+  });
+
+  it("names the address that the operator gave, below its path", async () => {
+    const reason = await reasonOf({
+      publicUrl: "https://tools.example.com/mirror",
+    });
+    const page = `https://tools.example.com/mirror/why${asked}`;
+    expect(reason).toBe(`${cause}, see ${page}`);
+  });
+
+  it("takes a trusted proxy to add TLS", async () => {
+    const listen = { port: 0, tls: "off" };
+    expect(await reasonOf({ listen })).toContain(", see http://127.0.0.1:");
+    const trusting = { ...listen, trustedProxies: ["127.0.0.1"] };
+    expect(await reasonOf({ listen: trusting })).toContain(
+      ", see https://127.0.0.1:",
+    );
+  });
+
+  async function reasonOf(config: Readonly<Record<string, unknown>>) {
+    const other = await startMirror({ config });
+    try {
+      return (await other.get(`/providers${asked}/index.json`)).reason;
+    } finally {
+      await other.stop();
+    }
+  }
+});
 
 describe("a hostname that is not configured", () => {
   it.each([

@@ -1,7 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { TooManyRequests } from "../../errors/index.ts";
-import type { Client } from "./client-address.ts";
-import type { RequestMiddleware, RequestNote } from "./request-context.ts";
+import type { Client } from "../http/client-address.ts";
+import type {
+  RequestMiddleware,
+  RequestNote,
+} from "../http/request-context.ts";
 
 /** Requests that a client has left; those of a whole minute may come at once. */
 interface Allowance {

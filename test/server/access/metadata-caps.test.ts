@@ -4,7 +4,7 @@ import {
   charge,
   isMetadata,
   MetadataCaps,
-} from "../../../src/server/http/metadata-caps.ts";
+} from "../../../src/server/access/metadata-caps.ts";
 import type { RequestNote } from "../../../src/server/http/request-context.ts";
 
 const client = (counted: string) => ({ address: counted, counted });

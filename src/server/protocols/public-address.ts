@@ -1,0 +1,50 @@
+import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import type { ClientAddresses } from "../http/client-address.ts";
+
+/** What a request or document is about, by the names that its path has. */
+export interface Subject {
+  /** HOSTNAME/NAMESPACE/TYPE. */
+  readonly provider?: string | undefined;
+  /** HOSTNAME/NAMESPACE/NAME/SYSTEM. */
+  readonly module?: string | undefined;
+  readonly version?: string | undefined;
+}
+
+const host = /^(?:[a-z\d.-]+|\[[a-f\d:.]+\])(?::\d+)?$/i;
+const names = /^[\w.:+-]+(?:\/[\w.:+-]+){2,4}$/;
+
+/** Under which URL clients know this mirror, for what they are told to look at. */
+export class PublicAddress {
+  readonly #configured: string | undefined;
+  readonly #clients: ClientAddresses;
+
+  constructor(configured: URL | undefined, clients: ClientAddresses) {
+    this.#configured = configured?.href;
+    this.#clients = clients;
+  }
+
+  /** The page that tells why; undefined where nobody knows its URL, or for what no page is about. */
+  whyUrl(
+    request: IncomingMessage,
+    { provider, module, version }: Subject,
+  ): string | undefined {
+    const name = provider ?? module ?? "";
+    const path = version === undefined ? name : `${name}/${version}`;
+    const base = this.#baseOf(request);
+    return base === undefined || !names.test(path)
+      ? undefined
+      : `${base}why/${path}`;
+  }
+
+  /** As configured, else as the client or a trusted proxy, which adds TLS, says. */
+  #baseOf({ socket, headers }: IncomingMessage): string | undefined {
+    if (this.#configured !== undefined) return this.#configured;
+    if (headers.host === undefined || !host.test(headers.host))
+      return undefined;
+    const isSecure =
+      socket instanceof TLSSocket ||
+      this.#clients.connected(socket).counted === undefined;
+    return `${isSecure ? "https" : "http"}://${headers.host}/`;
+  }
+}
