@@ -29,6 +29,16 @@ export class NothingAsked extends ProvenderError {
   }
 }
 
+/** Archives are to be forgotten, and none of them is stored. */
+export class NothingHeld extends ProvenderError {
+  readonly code = "nothing-held";
+  constructor(spec: string) {
+    super(
+      `No archive of ${spec} is stored, so that there is nothing to forget: "provender list" says what is.`,
+    );
+  }
+}
+
 /** A provider has versions, and none of them is among those that were asked for. */
 export class NoVersionMatches extends ProvenderError {
   readonly code = "no-version";

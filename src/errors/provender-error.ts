@@ -55,6 +55,7 @@ export type ErrorCode =
   | "archive-unhashable"
   | "input"
   | "nothing-asked"
+  | "nothing-held"
   | "no-version"
   | "no-authority"
   | "lock-mismatch"

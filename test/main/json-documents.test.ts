@@ -11,6 +11,8 @@ import { signer, TrustScene } from "../scenes/trust-scene.ts";
 const commands: Readonly<Record<string, readonly string[]>> = {
   hash: ["/nowhere.zip"],
   prefetch: ["--platform", "linux_amd64", "known/thing", "known/nothing"],
+  list: [],
+  purge: ["known/thing"],
   "trust list": [],
   verify: [],
   prune: [],

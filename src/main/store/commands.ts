@@ -1,11 +1,38 @@
 import type { Command } from "commander";
 import { withConfig } from "../flags.ts";
+import type { HeldFlags } from "./held.ts";
 import type { PruneFlags, VerifyFlags } from "./retention.ts";
 
 /** Looks after what is stored. */
 export function addStore(program: Command): void {
+  addList(program);
+  addPurge(program);
   addVerify(program);
   addPrune(program);
+}
+
+function addList(program: Command): void {
+  withConfig(program.command("list"))
+    .description(
+      "what is held of providers: sizes, first seen, last used, signer",
+    )
+    .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .option("--json", "print one JSON document")
+    .action(async (spec: string | undefined, flags: HeldFlags) =>
+      (await import("./held.ts")).list(spec, flags),
+    );
+}
+
+function addPurge(program: Command): void {
+  withConfig(program.command("purge"))
+    .description(
+      "forget stored archives, never what was seen first or decided of them",
+    )
+    .argument("<spec>", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .option("--json", "print one JSON document")
+    .action(async (spec: string, flags: HeldFlags) =>
+      (await import("./held.ts")).purge(spec, flags),
+    );
 }
 
 function addVerify(program: Command): void {

@@ -100,6 +100,23 @@ export class ReleaseRecords implements MetadataRecords<
     );
   }
 
+  /** What is recorded, for people: nothing of it is judged. Undefined when nothing is. */
+  async describe(address: ReleaseAddress): Promise<
+    | {
+        readonly firstSeen: Date | undefined;
+        /** The fingerprint of a primary key. */
+        readonly signedBy: string | undefined;
+        readonly digests: ReadonlyMap<string, Sha256>;
+      }
+    | undefined
+  > {
+    const body = await this.#readBody(address);
+    if (body === undefined) return undefined;
+    const { firstSeen, signedBy } = recordedRelease(body) ?? {};
+    const digests = firstDigestsOf(formatRelease(address), body);
+    return { firstSeen, signedBy: signedBy ?? undefined, digests };
+  }
+
   async stamp(address: ReleaseAddress): Promise<string | undefined> {
     return this.#records.stamp(recordKey(address));
   }

@@ -34,6 +34,8 @@ const reports = z.array(
 const releaseShape = z.object({
   confirmedAt: date,
   firstSeen: date,
+  /** For people: what counts is what the proof says when it is judged. */
+  signedBy: z.string().nullable().default(null),
   proof: z.object({
     source: z.enum(["registry", "network-mirror"]).default("registry"),
     document: z.string(),

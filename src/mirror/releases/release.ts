@@ -143,7 +143,8 @@ export function bindPackages(
   );
 }
 
-function readPlatform(
+/** The platform of an archive of this provider and version; nothing for another name. */
+export function readPlatform(
   provider: ProviderAddress,
   version: Version,
   filename: string,

@@ -71,6 +71,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   input: 500,
   "nothing-asked": 500,
   "trust-decision": 500,
+  "nothing-held": 500,
   "no-version": 500,
   "no-authority": 500,
   "lock-mismatch": 500,

@@ -1,0 +1,58 @@
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import {
+  parseProviderSpec,
+  selectVersions,
+} from "../../address/provider-spec.ts";
+import type { RecordUnreadable } from "../../errors/index.ts";
+import {
+  listHeld,
+  type HeldPackage,
+  type HeldQuestion,
+  type HoldingParts,
+} from "../../mirror/upkeep/held-packages.ts";
+
+interface HeldAnswer {
+  readonly packages: readonly HeldPackage[];
+  readonly problems: readonly RecordUnreadable[];
+}
+
+/** What is held of SPECs, of everything without one. Throws MalformedAddress. */
+export async function findHeld(
+  parts: HoldingParts,
+  spec: string | undefined,
+): Promise<HeldAnswer> {
+  const packages: HeldPackage[] = [];
+  const problems: RecordUnreadable[] = [];
+  for await (const one of listHeld(parts, readQuestion(spec)))
+    if (one instanceof Error) problems.push(one);
+    else packages.push(one);
+  return { packages, problems };
+}
+
+/** Other than where packages are fetched, a SPEC without a constraint means every version. */
+function readQuestion(spec: string | undefined): HeldQuestion {
+  const everyVersion: HeldQuestion["choose"] = (versions) => versions;
+  if (spec === undefined) return { provider: undefined, choose: everyVersion };
+  const { address: provider, selection } = parseProviderSpec(spec);
+  return spec.includes("@")
+    ? { provider, choose: (all) => selectVersions(selection, all) }
+    : { provider, choose: everyVersion };
+}
+
+/** As JSON names a package. */
+export function namePackage({
+  provider,
+  version,
+  platform,
+  filename,
+  sha256,
+}: HeldPackage) {
+  return {
+    provider: formatProviderAddress(provider),
+    version,
+    platform: formatPlatform(platform),
+    filename,
+    sha256,
+  };
+}

@@ -1,0 +1,95 @@
+import type { Sha256 } from "../../address/hash.ts";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
+import { RecordUnreadable } from "../../errors/index.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import { readPlatform, type ReleaseAddress } from "../releases/release.ts";
+
+export interface HoldingParts {
+  readonly blobs: BlobStore;
+  readonly releases: ReleaseRecords;
+}
+
+/** What is recorded of one package, as it was first believed; its archive may be stored. */
+export interface HeldPackage extends ReleaseAddress {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly sha256: Sha256;
+  readonly firstSeen: Date | undefined;
+  /** The fingerprint of the primary key that signed, as it was recorded. */
+  readonly signedBy: string | undefined;
+  readonly stored: StoredPackage | undefined;
+}
+
+interface StoredPackage {
+  /** Bytes. */
+  readonly size: number;
+  /** Milliseconds since 1970; when it was stored, where nobody used it since. */
+  readonly usedAt: number;
+}
+
+/** Which packages are meant; without `provider` all. */
+export interface HeldQuestion {
+  readonly provider: ProviderAddress | undefined;
+  readonly choose: (versions: readonly Version[]) => readonly Version[];
+}
+
+/** By provider, the newest version first, by platform; in place of a release whose record cannot be believed, why. */
+export async function* listHeld(
+  { blobs, releases }: HoldingParts,
+  { provider, choose }: HeldQuestion,
+): AsyncGenerator<HeldPackage | RecordUnreadable> {
+  const stored = await findStored(blobs);
+  const providers =
+    provider === undefined
+      ? await releases.listProviders(Infinity)
+      : [provider];
+  for (const one of providers)
+    for (const version of choose(newestFirst(await releases.list(one))))
+      yield* describeRelease(releases, { provider: one, version }, stored);
+}
+
+async function* describeRelease(
+  releases: ReleaseRecords,
+  address: ReleaseAddress,
+  stored: ReadonlyMap<Sha256, StoredPackage>,
+): AsyncGenerator<HeldPackage | RecordUnreadable> {
+  try {
+    const found = await releases.describe(address);
+    if (found === undefined) return;
+    const { digests, ...facts } = found;
+    const packages = [...digests].flatMap(([filename, sha256]) =>
+      readPlatform(address.provider, address.version, filename).map(
+        (platform) => ({
+          ...address,
+          ...facts,
+          platform,
+          filename,
+          sha256,
+          stored: stored.get(sha256),
+        }),
+      ),
+    );
+    yield* packages.toSorted((a, b) =>
+      formatPlatform(a.platform) < formatPlatform(b.platform) ? -1 : 1,
+    );
+  } catch (error) {
+    if (!(error instanceof RecordUnreadable)) throw error;
+    yield error;
+  }
+}
+
+async function findStored(
+  blobs: BlobStore,
+): Promise<ReadonlyMap<Sha256, StoredPackage>> {
+  const uses = await blobs.usage.read();
+  const found = new Map<Sha256, StoredPackage>();
+  for await (const { sha256, size, writtenAt } of blobs.list()) {
+    if (sha256 === undefined) continue;
+    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256)?.at ?? 0);
+    found.set(sha256, { size, usedAt });
+  }
+  return found;
+}

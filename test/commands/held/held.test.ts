@@ -1,0 +1,172 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Release } from "../../fakes/release.ts";
+import type { Signer } from "../../fakes/signing.ts";
+import { canBeOthers, user } from "../../scenes/other-user.ts";
+import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+import { expectDocument } from "../documents.ts";
+
+const platforms = ["darwin_arm64", "linux_amd64"];
+
+let scene: TrustScene;
+let known: Signer;
+
+beforeAll(async () => {
+  known = await signer("Known");
+  // Commands of root act as the owner of the store.
+  scene = await TrustScene.start(canBeOthers ? { user } : {});
+});
+afterAll(() => scene.stop());
+
+/** Two versions for two platforms, of which one archive is stored. */
+async function fill(namespace: string): Promise<readonly Release[]> {
+  const releases: Release[] = [];
+  for (const version of ["1.0.0", "1.1.0"]) {
+    releases.push(
+      await scene.publish(namespace, version, known, { platforms }),
+    );
+    const asked = await scene.ask(namespace).version(version);
+    expect(asked.status).toBe(200);
+  }
+  const answer = await scene.ask(namespace).archive("1.0.0");
+  expect([answer.status, answer.complete]).toEqual([200, true]);
+  return releases;
+}
+
+interface Listed {
+  readonly version: string;
+  readonly platform: string;
+  readonly stored: boolean;
+  readonly size: number | null;
+  readonly firstSeen: string;
+  readonly lastUsed: string | null;
+}
+
+const command = (...args: readonly string[]) =>
+  runCommand(scene.mirror, ...args);
+
+async function list(...args: readonly string[]) {
+  const { status, stdout, stderr } = await command("list", "--json", ...args);
+  const document = expectDocument("list", stdout) as {
+    packages: readonly Listed[];
+    problems: readonly { code: string; message: string }[];
+  };
+  return { status, stderr, ...document };
+}
+
+describe("provender list", () => {
+  it("says of each package what is recorded, and whether its archive is stored", async () => {
+    const before = Date.now();
+    const [first] = await fill("listed");
+    const { status, packages } = await list("listed/thing");
+    expect(status).toBe(0);
+    const archive = first?.archive("linux_amd64");
+    const names = packages.map(
+      ({ version, platform }) => `${version} ${platform}`,
+    );
+    expect(names).toEqual([
+      ...platforms.map((platform) => `1.1.0 ${platform}`),
+      ...platforms.map((platform) => `1.0.0 ${platform}`),
+    ]);
+    expect(packages.filter(({ stored }) => stored)).toEqual([
+      expect.objectContaining({
+        provider: "registry.terraform.io/listed/thing",
+        version: "1.0.0",
+        platform: "linux_amd64",
+        sha256: archive?.sha256,
+        size: archive?.bytes.length,
+        signedBy: known.fingerprint,
+      }),
+    ]);
+    for (const { stored, size, firstSeen, lastUsed } of packages) {
+      expect(Date.parse(firstSeen)).toBeGreaterThanOrEqual(before);
+      if (stored) expect(Date.parse(lastUsed ?? "")).toBeGreaterThan(before);
+      else expect([size, lastUsed]).toEqual([null, null]);
+    }
+  });
+
+  it("lists what a SPEC names, and all without one, in a table too", async () => {
+    await fill("chosen");
+    const versions = async (spec: string) =>
+      (await list(spec)).packages.map(({ version }) => version);
+    expect(await versions("chosen/thing@< 1.1.0")).toEqual(["1.0.0", "1.0.0"]);
+    expect(await versions("chosen/thing@latest:1")).toEqual(["1.1.0", "1.1.0"]);
+    expect(await versions("chosen/other")).toEqual([]);
+    const { stdout } = await command("list");
+    const row = new RegExp(
+      `registry\\.terraform\\.io/chosen/thing +1\\.0\\.0 +linux_amd64 +[\\d.]+ \\w+ .* ${known.fingerprint}\\n`,
+    );
+    expect(stdout).toMatch(row);
+    expect(stdout).toMatch(/ 1\.1\.0 +linux_amd64 +listed /);
+    expect(stdout).toMatch(/\n\d+ packages, \d+ of them stored \(/);
+    expect((await command("list", "not a spec")).status).toBe(2);
+  });
+
+  it("names a record that cannot be believed, lists the others, and then nothing is forgotten", async () => {
+    await fill("damaged");
+    const record = (copies: string) =>
+      join(
+        ...[scene.mirror.directory, copies, "v1", "providers"],
+        ...["registry.terraform.io", "damaged", "thing", "releases"],
+        "1.1.0.json",
+      );
+    const files = ["records", "record-copies"].map(record);
+    const were = files.map((file) => readFileSync(file));
+    for (const file of files) writeFileSync(file, "{}");
+    const listed = await list("damaged/thing");
+    const purged = await command("purge", "damaged/thing");
+    for (const [n, file] of files.entries()) writeFileSync(file, were[n] ?? "");
+    expect(listed.status).toBe(1);
+    expect(listed.packages).toHaveLength(platforms.length);
+    expect(listed.problems).toMatchObject([{ code: "record-unreadable" }]);
+    expect(listed.stderr).toContain("damaged/thing/releases/1.1.0.json");
+    expect([purged.status, purged.stdout]).toEqual([1, ""]);
+    expect((await list("damaged/thing")).packages).toContainEqual(
+      expect.objectContaining({ stored: true }),
+    );
+  });
+});
+
+describe("provender purge", () => {
+  it("has the daemon fetch again what it forgets, and nothing of what was seen or decided changes", async () => {
+    const [release] = await fill("purged");
+    const trust = await scene.trust("list", "--json");
+    const archive = release?.archive("linux_amd64");
+    const { status, stdout } = await command("purge", "purged/thing", "--json");
+    expect(status).toBe(0);
+    expect(expectDocument("purge", stdout)).toMatchObject({
+      purged: [{ filename: archive?.filename, sha256: archive?.sha256 }],
+      freed: archive?.bytes.length,
+    });
+    expect((await list("purged/thing")).packages).toHaveLength(4);
+    const fetched = scene.registry.requests.count("archive");
+    const again = await scene.ask("purged").archive("1.0.0");
+    expect([
+      again.status,
+      again.body.equals(archive?.bytes ?? Buffer.of()),
+    ]).toEqual([200, true]);
+    expect(scene.registry.requests.count("archive")).toBe(fetched + 1);
+    expect(await scene.trust("list", "--json")).toBe(trust);
+  });
+
+  it("keeps what was seen first: content that is created anew is refused", async () => {
+    const [release] = await fill("anew");
+    if (release === undefined) throw new Error("there are two");
+    expect((await command("purge", "anew/thing@1.0.0")).status).toBe(0);
+    await scene.registry.republish(release);
+    const answer = await scene.ask("anew").archive("1.0.0");
+    expect(outcomeOf(answer)).not.toBe("200");
+  });
+
+  it.each(["unheard/of", "refused/thing@1.1.0", "refused/thing@> 2"])(
+    "has status 1 for what is not stored: %s",
+    async (spec) => {
+      await fill("refused");
+      const run = await command("purge", spec);
+      expect([run.status, run.stdout]).toEqual([1, ""]);
+      expect(run.stderr).toContain(`No archive of ${spec} is stored`);
+    },
+  );
+});
