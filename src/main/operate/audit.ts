@@ -1,6 +1,7 @@
 import { printAudit } from "../../commands/operate/audit-read.ts";
 import { verifyAudit } from "../../commands/operate/audit-verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
+import { InputInvalid } from "../../errors/index.ts";
 import { wireAuditReading } from "../../wiring/command.ts";
 
 export interface AuditFlags {
@@ -18,6 +19,12 @@ export async function audit(
   spec: string | undefined,
   { config, json = false, verify = false, ...flags }: AuditFlags,
 ): Promise<void> {
+  const filters = [spec, ...Object.values(flags)];
+  if (verify && filters.some((filter) => filter !== undefined))
+    throw new InputInvalid(
+      "audit --verify",
+      "checks whole logs: leave out what chooses lines, or leave out --verify.",
+    );
   const logs = await wireAuditReading(loadConfiguration({ file: config }));
   if (verify) process.exitCode = await verifyAudit(logs, { json }, stdout);
   else {

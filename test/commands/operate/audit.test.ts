@@ -117,6 +117,8 @@ describe("provender audit", () => {
     [["--since", "yesterday"]],
     [["--verdict", "perhaps"]],
     [["not a spec"]],
+    [["--verify", "--since", "1h"]],
+    [["--verify", "acme/one"]],
   ])("has status 2 for %j", async (args) => {
     const run = await runCommand(mirror, "audit", ...args);
     expect([run.status, run.stdout]).toEqual([2, ""]);
