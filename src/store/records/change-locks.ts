@@ -4,8 +4,8 @@ import pLimit, { type LimitFunction } from "p-limit";
 import type { RecordKey, StoreLayout } from "../layout.ts";
 import { tryLock, waitForLock } from "../process-lock.ts";
 
-/** Records of one stripe are changed one after the other. */
-const stripes = 64;
+/** Records of one stripe are changed one after the other. Each takes a descriptor, and few files are written at once. */
+const stripes = 16;
 
 /** Lets one change of a record go on at a time, among all processes that work on the store. */
 export class ChangeLocks {

@@ -1,4 +1,5 @@
 import { constants, open, rm } from "node:fs/promises";
+import pLimit from "p-limit";
 import { createDurably, writeDurably } from "../durable-file.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
@@ -17,11 +18,18 @@ const openFlags =
 /** Far more than any record has, in bytes. */
 const largest = 256 * 1024 * 1024;
 
+/** Files that are read at once: more would take descriptors and no less time. */
+const turn = pLimit(8);
+
 /** Throws only for what says nothing about the file, such as having no descriptor left. */
-export async function readRecordFile(
+export function readRecordFile(
   key: RecordKey,
   path: string,
 ): Promise<FileState> {
+  return turn(() => readInTurn(key, path));
+}
+
+async function readInTurn(key: RecordKey, path: string): Promise<FileState> {
   try {
     await using file = await open(path, openFlags);
     const found = await file.stat();
