@@ -22,7 +22,11 @@ it.runIf(hasLimits)(
         await registry.publish({ type: `widget${n}`, version: "1.0.0" }),
       );
     const mirror = await startMirror({
-      config: originsOf(authority, registry),
+      // As long as it takes: this counts descriptors, not time.
+      config: {
+        ...originsOf(authority, registry),
+        limits: { answer: "60s", json: "60s", firstByte: "60s" },
+      },
     });
     onTestFinished(() => mirror.kill());
     const pid = String(mirror.process.pid);
