@@ -10,6 +10,14 @@ export class InputInvalid extends ProvenderError {
   }
 }
 
+/** A command was called with arguments that mean nothing, or nothing together. */
+export class ArgumentsInvalid extends ProvenderError {
+  readonly code = "arguments";
+  constructor(which: string, problem: string) {
+    super(`${which}: ${problem}`);
+  }
+}
+
 /** There is no CA of this mirror's own, or what is there is none. */
 export class AuthorityMissing extends ProvenderError {
   readonly code = "no-authority";

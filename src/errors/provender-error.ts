@@ -54,6 +54,7 @@ export type ErrorCode =
   | "export-failed"
   | "archive-unhashable"
   | "input"
+  | "arguments"
   | "nothing-asked"
   | "nothing-held"
   | "no-version"

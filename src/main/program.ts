@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import {
+  ArgumentsInvalid,
   ConfigurationInvalid,
   MalformedAddress,
   NothingAsked,
@@ -53,6 +54,7 @@ function report(error: unknown): number {
 
 function isMisuse(error: unknown): boolean {
   return (
+    error instanceof ArgumentsInvalid ||
     error instanceof ConfigurationInvalid ||
     error instanceof MalformedAddress ||
     error instanceof NothingAsked ||

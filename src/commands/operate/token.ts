@@ -1,15 +1,18 @@
 import { hash, randomBytes } from "node:crypto";
-import { InputInvalid } from "../../errors/index.ts";
+import { ArgumentsInvalid } from "../../errors/index.ts";
 
-/** `provender token new`: a token for a client, and what the configuration has to have of it. Throws InputInvalid. */
+/** `provender token new`: a token for a client, and what the configuration has to have of it. Throws ArgumentsInvalid. */
 export function formatNewToken(
   name: string,
   expires: string | undefined,
 ): string {
   if (!/^\S(?:.*\S)?$/.test(name))
-    throw new InputInvalid("NAME", "expected text, such as ci.");
+    throw new ArgumentsInvalid("NAME", "expected text, such as ci.");
   if (expires !== undefined && !isDate(expires))
-    throw new InputInvalid("--expires", "expected a date such as 2027-01-31.");
+    throw new ArgumentsInvalid(
+      "--expires",
+      "expected a date such as 2027-01-31.",
+    );
   const token = `provender_${randomBytes(32).toString("base64url")}`;
   const entry = [
     `name: ${JSON.stringify(name)}`,

@@ -1,7 +1,7 @@
 import { printAudit } from "../../commands/operate/audit-read.ts";
 import { verifyAudit } from "../../commands/operate/audit-verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { InputInvalid } from "../../errors/index.ts";
+import { ArgumentsInvalid } from "../../errors/index.ts";
 import { wireAuditReading } from "../../wiring/command.ts";
 
 export interface AuditFlags {
@@ -21,7 +21,7 @@ export async function audit(
 ): Promise<void> {
   const filters = [spec, ...Object.values(flags)];
   if (verify && filters.some((filter) => filter !== undefined))
-    throw new InputInvalid(
+    throw new ArgumentsInvalid(
       "audit --verify",
       "checks whole logs: leave out what chooses lines, or leave out --verify.",
     );

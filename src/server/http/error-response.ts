@@ -69,6 +69,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   configuration: 500,
   listen: 500,
   input: 500,
+  arguments: 500,
   "nothing-asked": 500,
   "trust-decision": 500,
   "nothing-held": 500,
