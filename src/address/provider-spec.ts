@@ -31,10 +31,7 @@ export function parseProviderSpec(text: string): ProviderSpec {
   const at = text.indexOf("@");
   return {
     address: parseProviderAddress(at < 0 ? text : text.slice(0, at)),
-    selection:
-      at < 0
-        ? { kind: "latest", count: 1 }
-        : parseSelection(text.slice(at + 1).trim()),
+    selection: parseSelection(at < 0 ? undefined : text.slice(at + 1)),
   };
 }
 
@@ -55,7 +52,10 @@ export function selectVersions(
   }
 }
 
-function parseSelection(text: string): VersionSelection {
+/** What follows the `@` of a SPEC. Throws MalformedAddress. */
+export function parseSelection(written: string | undefined): VersionSelection {
+  if (written === undefined) return { kind: "latest", count: 1 };
+  const text = written.trim();
   if (text === "all") return { kind: "all" };
   if (!text.startsWith("latest"))
     return { kind: "constraint", constraint: parseVersionConstraint(text) };

@@ -47,15 +47,15 @@ export class NothingHeld extends ProvenderError {
   }
 }
 
-/** A provider has versions, and none of them is among those that were asked for. */
+/** A provider or module has versions, and none of them is among those that were asked for. */
 export class NoVersionMatches extends ProvenderError {
   readonly code = "no-version";
-  readonly provider: string;
-  constructor(provider: string, asked: string, where: string) {
+  readonly subject: string;
+  constructor(subject: string, asked: string, where: string) {
     super(
-      `No version of ${provider} matches ${asked} (${where}): change the constraint, or ask which versions the mirror allows.`,
+      `No version of ${subject} matches ${asked} (${where}): change the constraint, or ask which versions the mirror allows.`,
     );
-    this.provider = provider;
+    this.subject = subject;
   }
 }
 

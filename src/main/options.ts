@@ -6,6 +6,7 @@ import type { Configuration } from "../config/load.ts";
 export interface SelectionFlags {
   readonly config?: string;
   readonly platform?: readonly string[];
+  readonly module?: readonly string[];
   readonly lockFile?: readonly string[];
   readonly directory?: readonly string[];
   readonly list?: readonly string[];
@@ -19,6 +20,7 @@ export function selectionOf(
 ) {
   return {
     specs,
+    modules: flags.module ?? [],
     lists: flags.list ?? [],
     lockFiles: flags.lockFile ?? [],
     directories: flags.directory ?? [],

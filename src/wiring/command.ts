@@ -15,8 +15,8 @@ import {
 } from "../store/storage-directory.ts";
 import { actAsOwner } from "../store/storage-owner.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
+import { wireCore, type Core } from "./core.ts";
 import { wireKept, type Kept } from "./kept.ts";
-import { wireProviders, type Providers } from "./providers.ts";
 import type { LogToRead } from "../telemetry/audit/verify-log.ts";
 import { wireRecords } from "./records.ts";
 import { wireRules } from "./rules.ts";
@@ -24,15 +24,12 @@ import { wireAuditGuards, wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 export { wireNamedHost } from "./origins.ts";
 
-/** The mirror of providers for a command, beside a daemon or without one: the same store, origins and rules. */
-export async function wireMirror(
-  configuration: Configuration,
-): Promise<Providers> {
+/** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
+export async function wireMirror(configuration: Configuration): Promise<Core> {
   const rules = wireRules(configuration);
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
-  const kept = wireKept(configuration, layout, telemetry);
-  const mirror = wireProviders(configuration, rules, kept, telemetry);
+  const mirror = wireCore(configuration, rules, layout, telemetry);
   return { ...mirror, close: () => closeAll(mirror, telemetry) };
 }
 

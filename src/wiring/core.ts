@@ -1,10 +1,12 @@
 import { type Configuration } from "../config/load.ts";
+import type { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { type StoreLayout } from "../store/layout.ts";
+import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import { wireKept, type KeptParts } from "./kept.ts";
-import { wireModules } from "./modules.ts";
+import { moduleLimits, wireModules } from "./modules.ts";
 import { wireProviders, type Providers } from "./providers.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -12,6 +14,8 @@ import type { Telemetry } from "./telemetry.ts";
 export interface Core extends Providers {
   readonly platforms: PlatformArchives;
   readonly modules: ModuleMirror;
+  readonly moduleArchives: ModuleArchives;
+  readonly moduleLimits: ArchiveLimits;
 }
 
 export function wireCore(
@@ -25,7 +29,8 @@ export function wireCore(
   const core = wireProviders(configuration, rules, kept, telemetry);
   const platforms = wirePlatforms(configuration, core);
   const modules = wireModules(configuration, { ...telemetry, ...core });
-  const fetching = [platforms, modules.archives, ...modules.threads];
+  const { mirror, archives: moduleArchives, threads } = modules;
+  const fetching = [platforms, moduleArchives, ...threads];
   const stopFetching = async () => {
     await Promise.all([core.stopFetching(), ...fetching.map(closeIt)]);
   };
@@ -33,7 +38,11 @@ export function wireCore(
     await stopFetching();
     await core.close();
   };
-  return { ...core, platforms, modules: modules.mirror, stopFetching, close };
+  return {
+    ...core,
+    ...{ platforms, modules: mirror, moduleArchives, stopFetching, close },
+    moduleLimits: moduleLimits(configuration.limits),
+  };
 }
 
 /** A mirror that asks nobody has nothing to fetch. */

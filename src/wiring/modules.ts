@@ -148,7 +148,7 @@ function wireModuleArchives(
   });
 }
 
-function moduleLimits(limits: Limits): ArchiveLimits {
+export function moduleLimits(limits: Limits): ArchiveLimits {
   return {
     entries: limits.moduleEntries,
     expandedBytes: limits.moduleExpanded,

@@ -1,9 +1,10 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { InputInvalid } from "../../errors/index.ts";
+import { InputInvalid, type ProvenderError } from "../../errors/index.ts";
 import {
   readModule,
+  type ConfigurationFolder,
   type DefaultHostname,
   type Module,
   type Requirement,
@@ -13,20 +14,27 @@ import {
   readDependencyLockFile,
   type DependencyLockFile,
 } from "./dependency-lock-file.ts";
+import { readInputFile, unreadable } from "./input-file.ts";
+import {
+  followModules,
+  type ModuleReading,
+  type NotCarried,
+} from "./module-tree.ts";
 
-/** A directory in which a client is run: what it locks, and what it and its local modules require together. */
+/** A directory in which a client is run: what it locks, and what it and the modules that it calls require together. */
 export interface ConfigurationRoot {
   readonly directory: string;
   readonly locks: DependencyLockFile | undefined;
   /** One for each provider. */
   readonly requirements: readonly Requirement[];
   readonly client: "terraform" | "tofu";
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly ProvenderError[];
+  readonly notCarried: readonly NotCarried[];
 }
 
 interface FoundRoots {
   readonly roots: readonly ConfigurationRoot[];
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly ProvenderError[];
 }
 
 /** Directories that one search looks into at most. */
@@ -38,12 +46,16 @@ const mostDirectories = 50_000;
  * is not entered again. A directory that another one calls as a module and
  * that has no lock file is no root.
  */
-export async function findRoots(path: string): Promise<FoundRoots> {
+export async function findRoots(
+  path: string,
+  reading: ModuleReading,
+): Promise<FoundRoots> {
   const modules = new Map<string, Module>();
   const shown = new Map<string, string>();
   const problems: InputInvalid[] = [];
   for await (const directory of searchDirectories(path, problems)) {
-    modules.set(directory.real, await readModule(directory.shown));
+    const folder = await openFolder(directory.shown);
+    modules.set(directory.real, await readModule(folder));
     shown.set(directory.real, directory.shown);
   }
   const called = new Set([...modules.values()].flatMap(({ calls }) => calls));
@@ -53,7 +65,7 @@ export async function findRoots(path: string): Promise<FoundRoots> {
     const isRoot =
       locks !== undefined ||
       (modules.get(real)?.hasFiles === true && !called.has(real));
-    if (isRoot) roots.push(await readRoot(directory, locks, modules));
+    if (isRoot) roots.push(await readRoot(directory, locks, modules, reading));
   }
   const known = problems.length + modules.size > 0;
   if (roots.length === 0 && known && problems.length === 0)
@@ -72,6 +84,7 @@ export async function findRoots(path: string): Promise<FoundRoots> {
 /** One directory as a root, whether or not something is in it. Throws InputInvalid when it is no directory. */
 export async function readRootDirectory(
   directory: string,
+  reading: ModuleReading,
 ): Promise<ConfigurationRoot> {
   try {
     if (!(await stat(directory)).isDirectory())
@@ -79,34 +92,51 @@ export async function readRootDirectory(
   } catch (error) {
     throw unreadable(directory, error);
   }
-  return readRoot(directory, await findLocks(directory), new Map());
+  return readRoot(directory, await findLocks(directory), new Map(), reading);
 }
 
 async function readRoot(
   directory: string,
   locks: DependencyLockFile | undefined,
   modules: Map<string, Module>,
+  reading: ModuleReading,
 ): Promise<ConfigurationRoot> {
   const tree = await readTree(directory, modules);
   const locked = new Set(locks?.locks.map(({ name }) => name));
   const isTofu = isForTofu(locks, tree);
+  const registry = isTofu ? "registry.opentofu.org" : "registry.terraform.io";
+  const followed = await followModules(tree, registry, reading);
   const hostname: DefaultHostname = (short) =>
     locked.has(`registry.opentofu.org/${short}`) ||
     (isTofu && !locked.has(`registry.terraform.io/${short}`))
       ? "registry.opentofu.org"
       : "registry.terraform.io";
-  const read = tree.map((module) => module.requirements(hostname));
+  const all = [...tree, ...followed.modules];
+  const { requirements, problems } = requireTogether(all, hostname);
   return {
     directory,
     locks,
+    requirements,
+    client: isTofu ? "tofu" : "terraform",
+    problems: [...problems, ...followed.problems],
+    notCarried: followed.notCarried,
+  };
+}
+
+/** What modules of one configuration require; clients want the constraints of all to hold at once. */
+export function requireTogether(
+  modules: readonly Module[],
+  hostname: DefaultHostname,
+): {
+  readonly requirements: readonly Requirement[];
+  readonly problems: readonly InputInvalid[];
+} {
+  const read = modules.map((module) => module.requirements(hostname));
+  return {
     requirements: mergeRequirements(
       read.flatMap(({ requirements }) => requirements),
     ),
-    client: isTofu ? "tofu" : "terraform",
-    problems: [
-      ...tree.flatMap(({ problems }) => problems),
-      ...read.flatMap(({ problems }) => problems),
-    ],
+    problems: [...modules, ...read].flatMap(({ problems }) => problems),
   };
 }
 
@@ -119,14 +149,28 @@ async function readTree(
   const pending = [await realpath(directory)];
   for (let real = pending.pop(); real !== undefined; real = pending.pop()) {
     if (tree.has(real)) continue;
-    const module =
-      modules.get(real) ?? (await readModule(real).catch(() => undefined));
+    const module = modules.get(real) ?? (await readIfThere(real));
     if (module === undefined) continue;
     modules.set(real, module);
     tree.set(real, module);
     pending.push(...module.calls);
   }
   return [...tree.values()];
+}
+
+async function readIfThere(real: string): Promise<Module | undefined> {
+  const folder = await openFolder(real).catch(() => undefined);
+  return folder && readModule(folder);
+}
+
+async function openFolder(directory: string): Promise<ConfigurationFolder> {
+  const show = (name: string) => join(directory, name);
+  return {
+    names: await readdir(directory),
+    show,
+    read: (name) => readInputFile(show(name)),
+    locate: (call) => realpath(show(call)).catch(() => show(call)),
+  };
 }
 
 /** OpenTofu means another registry by a source without a hostname, so the traces that it leaves decide. */
@@ -144,7 +188,6 @@ function isForTofu(
   );
 }
 
-/** Clients want all modules' constraints to hold at once. */
 function mergeRequirements(
   requirements: readonly Requirement[],
 ): readonly Requirement[] {
@@ -219,11 +262,4 @@ async function isDirectory(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
-}
-
-function unreadable(path: string, error: unknown): InputInvalid {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return new InputInvalid(path, `it cannot be read (${code ?? message}).`, {
-    cause: error,
-  });
 }

@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import { inTime } from "../../concurrency/in-time.ts";
 import { InputInvalid } from "../../errors/index.ts";
-import { readInputFile } from "./input-file.ts";
 import {
   readDeclarations,
   type FileDeclarations,
@@ -10,12 +9,16 @@ import {
 /** Milliseconds for one file; the parser takes a second for a million lines. */
 const patience = 20_000;
 
-/** The declarations of one `.tf`, `.tofu`, `.tf.json` or `.tofu.json` file; what is wrong with it is among the problems. */
+/**
+ * The declarations of one `.tf`, `.tofu`, `.tf.json` or `.tofu.json` file, which messages call `path`; what is wrong with it is
+ * among the problems. `read` throws InputInvalid.
+ */
 export async function readConfigurationFile(
   path: string,
+  read: () => Promise<string>,
 ): Promise<FileDeclarations> {
   try {
-    const text = await readInputFile(path);
+    const text = await read();
     const root = path.endsWith(".json")
       ? parseJsonSyntax(path, text)
       : await parseNativeSyntax(path, text);

@@ -1,5 +1,4 @@
-import { basename, join } from "node:path";
-import { readdir, realpath } from "node:fs/promises";
+import { basename } from "node:path";
 import {
   formatProviderAddress,
   parseProviderAddress,
@@ -8,7 +7,11 @@ import {
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
-import type { ProviderDeclaration } from "./required-providers.ts";
+import {
+  isLocalSource,
+  type ModuleCall,
+  type ProviderDeclaration,
+} from "./required-providers.ts";
 
 /** A provider that a module needs; `where` is FILE:LINE. */
 export interface Requirement {
@@ -22,6 +25,18 @@ export interface Requirement {
 /** The registry that a source without hostname means, which differs between the clients. */
 export type DefaultHostname = (namespaceAndType: string) => string;
 
+/** Where configuration files are: on the disk, or in an archive. */
+export interface ConfigurationFolder {
+  /** All that is there. */
+  readonly names: readonly string[];
+  /** As messages name a file of it. */
+  show(name: string): string;
+  /** Throws InputInvalid. */
+  read(name: string): Promise<string>;
+  /** By what a folder is known, however it was reached; of one that need not exist. */
+  locate(path: string): Promise<string>;
+}
+
 /** One directory of configuration files, without what it calls. */
 export interface Module {
   readonly hasFiles: boolean;
@@ -31,36 +46,41 @@ export interface Module {
     readonly requirements: readonly Requirement[];
     readonly problems: readonly InputInvalid[];
   };
-  /** The real paths of the local modules that it calls, which may not exist. */
+  /** By what the local modules that it calls are known, which may not exist. */
   readonly calls: readonly string[];
+  /** Modules that are not local. */
+  readonly remoteCalls: readonly ModuleCall[];
   readonly problems: readonly InputInvalid[];
 }
 
 /** Reads the configuration files of a directory as the clients choose them. */
-export async function readModule(directory: string): Promise<Module> {
-  const names = chooseFiles(await readdir(directory));
+export async function readModule(folder: ConfigurationFolder): Promise<Module> {
+  const names = chooseFiles(folder.names);
   const files = await Promise.all(
     names.map(async (name) => ({
       name,
-      ...(await readConfigurationFile(join(directory, name))),
+      ...(await readConfigurationFile(folder.show(name), () =>
+        folder.read(name),
+      )),
     })),
   );
   const calls = files.flatMap((file) => file.calls);
+  const local = calls.filter(({ source }) => isLocalSource(source));
   return {
     hasFiles: names.length > 0,
     isTofu: names.some((name) => /\.tofu(?:\.json)?$/.test(name)),
     requirements: (hostname) => resolve(files, hostname),
-    calls: await Promise.all(
-      calls.map(async (call) => {
-        const path = join(directory, call);
-        return realpath(path).catch(() => path);
-      }),
-    ),
+    calls: await Promise.all(local.map(({ source }) => folder.locate(source))),
+    remoteCalls: calls.filter((call) => !local.includes(call)),
     problems: files.flatMap(({ problems }) => problems),
   };
 }
 
 const extension = /\.(?:tf|tofu)(?:\.json)?$/;
+
+export function isConfigurationFile(name: string): boolean {
+  return extension.test(name);
+}
 
 /** Not hidden, not an editor's; of two that differ in `.tf` and `.tofu` only, the latter (OpenTofu, "dirFiles"). */
 function chooseFiles(names: readonly string[]): readonly string[] {

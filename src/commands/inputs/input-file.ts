@@ -15,15 +15,35 @@ export async function readInputFile(path: string): Promise<string> {
     );
     const stat = await file.stat();
     if (!stat.isFile()) throw new Error("it is not a file");
-    if (stat.size > most) throw new Error(`it has more than ${most} bytes`);
-    const bytes = await file.readFile();
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
-      bytes,
-    );
+    expectFair(stat.size);
+    return decode(await file.readFile());
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new InputInvalid(path, `it cannot be read (${code ?? message}).`, {
-      cause: error,
-    });
+    throw unreadable(path, error);
   }
+}
+
+/** The text of a file that is here already; throws InputInvalid. */
+export function readInputBytes(path: string, bytes: Uint8Array): string {
+  try {
+    expectFair(bytes.length);
+    return decode(bytes);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+function expectFair(size: number): void {
+  if (size > most) throw new Error(`it has more than ${most} bytes`);
+}
+
+function decode(bytes: Uint8Array): string {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  return text.decode(bytes);
+}
+
+export function unreadable(path: string, error: unknown): InputInvalid {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new InputInvalid(path, `it cannot be read (${code ?? message}).`, {
+    cause: error,
+  });
 }

@@ -15,14 +15,23 @@ export interface ProviderDeclaration {
   readonly where: string;
 }
 
-/** What one configuration file says of providers. */
+/** A `module` block. */
+export interface ModuleCall {
+  /** As written. */
+  readonly source: string;
+  /** Empty when any version is allowed. */
+  readonly constraint: VersionConstraint;
+  /** FILE:LINE. */
+  readonly where: string;
+}
+
+/** What one configuration file says of providers and modules. */
 export interface FileDeclarations {
   /** From required_providers. */
   readonly required: readonly ProviderDeclaration[];
   /** From `provider` blocks, resources and data sources, which name no source. */
   readonly implied: readonly ProviderDeclaration[];
-  /** Local modules that are called, as written. */
-  readonly calls: readonly string[];
+  readonly calls: readonly ModuleCall[];
   readonly problems: readonly InputInvalid[];
 }
 
@@ -41,7 +50,7 @@ export function readDeclarations(
     const index = lines.findIndex((line) => pattern.test(line));
     return index < 0 ? file : `${file}:${index + 1}`;
   };
-  const keep = (read: () => ProviderDeclaration): ProviderDeclaration[] => {
+  const keep = <T>(read: () => T): T[] => {
     try {
       return [read()];
     } catch (error) {
@@ -70,8 +79,10 @@ export function readDeclarations(
       new RegExp(`^\\s*(?:resource|data|ephemeral)?\\b.*\\b${escape(name)}`),
     ),
   }));
-  const calls = entriesBelow(root, "module").flatMap(([, value]) =>
-    objects(value).flatMap(({ source }) => (isLocal(source) ? [source] : [])),
+  const calls = entriesBelow(root, "module").flatMap(([name, value]) =>
+    objects(value).flatMap((block) =>
+      keep(() => readCall(at(label("module", name)), name, block)).flat(),
+    ),
   );
   return { required, implied: [...configured, ...used], calls, problems };
 }
@@ -107,6 +118,19 @@ function readRequired(
     constraint: readConstraint(where, localName, version),
     where,
   };
+}
+
+/** A local module has no version. */
+function readCall(
+  where: string,
+  name: string,
+  { source, version }: Json,
+): readonly ModuleCall[] {
+  if (typeof source !== "string") return [];
+  const constraint = isLocalSource(source)
+    ? []
+    : readConstraint(where, name, version);
+  return [{ source, constraint, where }];
 }
 
 /** A `provider` block may hold a version, as before Terraform 0.13. */
@@ -187,8 +211,9 @@ function isPlain(value: unknown): value is string {
   return typeof value === "string" && !/[$%]\{/.test(value);
 }
 
-function isLocal(source: unknown): source is string {
-  return isPlain(source) && /^\.\.?\//.test(source);
+/** Of a module in the same package. */
+export function isLocalSource(source: string): boolean {
+  return /^\.\.?(?:\/|$)/.test(source);
 }
 
 function argument(name: string): RegExp {

@@ -85,9 +85,8 @@ async function choose(
   source: LockSource,
 ): Promise<Target> {
   const choice = newestOf(constraint);
-  const versions = await chooseVersions(
-    { provider, choice, where },
-    (address) => source.listVersions(address),
+  const versions = await chooseVersions(name, { choice, where }, () =>
+    source.listVersions(provider),
   );
   const constraints =
     constraint.length === 0 ? undefined : formatVersionConstraint(constraint);

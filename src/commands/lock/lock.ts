@@ -5,6 +5,7 @@ import {
   readRootDirectory,
   type ConfigurationRoot,
 } from "../inputs/configuration-directory.ts";
+import type { ModuleReading, NotCarried } from "../inputs/module-tree.ts";
 import { lockFileName } from "../inputs/dependency-lock-file.ts";
 import {
   completeLockFile,
@@ -15,6 +16,11 @@ import {
 import { findLockEntries } from "./entries.ts";
 import { replaceLockFile } from "./file-write.ts";
 import type { LockSource } from "./source.ts";
+
+interface LockParts {
+  readonly source: LockSource;
+  readonly modules: ModuleReading;
+}
 
 export interface LockOptions {
   /** Each is where a client is run. */
@@ -32,13 +38,14 @@ export interface LockOptions {
  */
 export async function runLock(
   options: LockOptions,
-  source: LockSource,
+  { source, modules }: LockParts,
   stderr: (text: string) => void,
 ): Promise<number> {
   let isGood = true;
   for (const directory of options.directories)
     try {
-      const done = await lockDirectory(directory, options, source, stderr);
+      const root = await readRootDirectory(directory, modules);
+      const done = await lockRoot(root, options, source, stderr);
       isGood &&= done;
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
@@ -49,13 +56,13 @@ export async function runLock(
 }
 
 /** Returns whether all is well. Throws InputInvalid. */
-async function lockDirectory(
-  directory: string,
+async function lockRoot(
+  root: ConfigurationRoot,
   { platforms, check }: LockOptions,
   source: LockSource,
   stderr: (text: string) => void,
 ): Promise<boolean> {
-  const root = await readRootDirectory(directory);
+  const { directory } = root;
   const path = join(directory, lockFileName);
   const found = await findLockEntries(root, platforms, source);
   const problems = [
@@ -66,6 +73,9 @@ async function lockDirectory(
   if (found.entries.length === 0 && problems.length === 0)
     throw new InputInvalid(directory, "no provider is locked or required.");
   for (const { message } of problems) stderr(`${message}\n`);
+  // What a client has locked it has seen.
+  if (root.locks === undefined)
+    root.notCarried.map(formatUnread).forEach(stderr);
   const missing = listMissing(root, found.entries);
   if (!check && missing.length > 0)
     await replaceLockFile(
@@ -75,6 +85,10 @@ async function lockDirectory(
     );
   stderr(describe(path, missing, check, problems.length));
   return problems.length === 0 && (!check || missing.length === 0);
+}
+
+function formatUnread({ where, source, because }: NotCarried): string {
+  return `${where}: what "${source}" requires is not seen: ${because}.\n`;
 }
 
 function complete(

@@ -12,6 +12,7 @@ import {
   type ExportParts,
 } from "../../mirror/bundles/export-packages.ts";
 import { writeTree } from "../../mirror/bundles/export-tree.ts";
+import { ModulePackages } from "./module-packages.ts";
 import { selectPackages } from "./package-selection.ts";
 import type { SelectionInput } from "./request.ts";
 import {
@@ -89,7 +90,12 @@ async function gather(
 }> {
   const { progress, signal, store } = parts;
   try {
-    const { packages, problems } = await selectPackages(input, store.providers);
+    const selection = await selectPackages(
+      input,
+      store.providers,
+      new ModulePackages(parts.mirror, signal),
+    );
+    const { packages, problems } = selection;
     progress.expect(packages.length);
     const gathered = await pLimit(atOnce).map(packages, async (wanted) =>
       describe(await prefetchPackage(wanted, parts), store),

@@ -1,40 +1,60 @@
+import { parseModuleSpec, type ModuleSpec } from "../../address/module-spec.ts";
 import { parseProviderSpec } from "../../address/provider-spec.ts";
-import { NothingAsked, type ProvenderError } from "../../errors/index.ts";
+import { NothingAsked, ProvenderError } from "../../errors/index.ts";
 import {
   findRoots,
+  requireTogether,
   type ConfigurationRoot,
 } from "../inputs/configuration-directory.ts";
+import type { Requirement } from "../inputs/configuration-module.ts";
 import {
   readDependencyLockFile,
   type DependencyLockFile,
 } from "../inputs/dependency-lock-file.ts";
+import { followPackage, type NotCarried } from "../inputs/module-tree.ts";
+import {
+  formatModuleRelease,
+  type ModuleReleaseAddress,
+} from "../../mirror/modules/release.ts";
 import type { PackageRequest, SelectionInput } from "./request.ts";
 import { readSpecList } from "../inputs/spec-list.ts";
+import type { ModulePackages } from "./module-packages.ts";
 import { choiceOf, newestOf } from "./version-choice.ts";
 
 /** What was read and what could not be. */
 interface Requests {
   readonly requests: readonly PackageRequest[];
   readonly problems: readonly ProvenderError[];
+  readonly notCarried: readonly NotCarried[];
 }
 
-/** Throws MalformedAddress for a SPEC of the command line that is none, and NothingAsked. */
+/**
+ * What is asked for, with what the modules that are called require; these are fetched for it. Throws MalformedAddress for a SPEC of
+ * the command line that is none, and NothingAsked.
+ */
 export async function readRequests(
   input: Omit<SelectionInput, "platforms">,
+  modules: ModulePackages,
 ): Promise<Requests> {
   const { specs, lists, lockFiles, directories } = input;
-  if ([specs, lists, lockFiles, directories].every((way) => way.length === 0))
+  const ways = [specs, lists, lockFiles, directories, input.modules];
+  if (ways.every((way) => way.length === 0))
     throw new NothingAsked(
       "fetch",
-      "SPECs, --list, --lock-file or --directory",
+      "SPECs, --list, --lock-file or --directory, or modules with --module",
     );
-  const named = { requests: specs.map(requestOf), problems: [] };
+  const named = requestsOf(specs.map(requestOf));
+  const modulesNamed = input.modules.map((spec) => ({
+    ...parseModuleSpec(spec),
+    where: spec,
+  }));
   const found = await Promise.all([
+    ...modulesNamed.map((spec) => readModuleSpec(spec, modules)),
     ...lists.map(readList),
     ...lockFiles.map(async (path) =>
       requestsOfLocks(await readDependencyLockFile(path)),
     ),
-    ...directories.map(readDirectory),
+    ...directories.map((path) => readDirectory(path, modules)),
   ]);
   return join([named, ...found]);
 }
@@ -51,12 +71,82 @@ async function readList(path: string): Promise<Requests> {
     choice: choiceOf(spec.selection),
     where,
   }));
-  return { requests, problems };
+  return { ...requestsOf(requests), problems };
 }
 
-async function readDirectory(path: string): Promise<Requests> {
-  const { roots, problems } = await findRoots(path);
-  return join([{ requests: [], problems }, ...roots.map(requestsOfRoot)]);
+/** Each version by itself, as if a configuration called nothing else. */
+async function readModuleSpec(
+  { address: module, selection, where }: NamedModule,
+  modules: ModulePackages,
+): Promise<Requests> {
+  try {
+    const choice = choiceOf(selection);
+    const versions = await modules.choose(module, choice, where);
+    return join(
+      await Promise.all(
+        versions.map((version) =>
+          requestsOfModule({ module, version }, where, modules),
+        ),
+      ),
+    );
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    return { ...requestsOf([]), problems: [error] };
+  }
+}
+
+type NamedModule = ModuleSpec & { readonly where: string };
+
+async function requestsOfModule(
+  address: ModuleReleaseAddress,
+  where: string,
+  modules: ModulePackages,
+): Promise<Requests> {
+  const found = await modules.get(address, where);
+  if ("because" in found) {
+    const source = formatModuleRelease(address);
+    return { ...requestsOf([]), notCarried: [{ ...found, source, where }] };
+  }
+  const registry =
+    address.module.hostname === "registry.opentofu.org"
+      ? "registry.opentofu.org"
+      : "registry.terraform.io";
+  const followed = await followPackage(found, registry, modules);
+  const { requirements, problems } = requireTogether(
+    followed.modules,
+    () => registry,
+  );
+  return {
+    requests: requirements.map(requestOfRequirement),
+    problems: [...problems, ...followed.problems],
+    notCarried: followed.notCarried,
+  };
+}
+
+async function readDirectory(
+  path: string,
+  modules: ModulePackages,
+): Promise<Requests> {
+  const { roots, problems } = await findRoots(path, modules);
+  return join([
+    { ...requestsOf([]), problems },
+    ...roots.map((root) => ({
+      ...requestsOfRoot(root),
+      notCarried: root.notCarried,
+    })),
+  ]);
+}
+
+function requestsOf(requests: readonly PackageRequest[]): Requests {
+  return { requests, problems: [], notCarried: [] };
+}
+
+function requestOfRequirement({
+  provider,
+  constraint,
+  where,
+}: Requirement): PackageRequest {
+  return { provider, choice: newestOf(constraint), where };
 }
 
 /** A locked version is what clients install; what is required and not locked is the newest that is allowed. */
@@ -65,15 +155,8 @@ function requestsOfRoot({ locks, requirements }: ConfigurationRoot): Requests {
   const names = new Set(locks?.locks.map(({ name }) => name));
   const required = requirements
     .filter(({ name }) => !names.has(name))
-    .map(({ provider, constraint, where }) => ({
-      provider,
-      choice: newestOf(constraint),
-      where,
-    }));
-  return join([
-    locked ?? { requests: [], problems: [] },
-    { requests: required, problems: [] },
-  ]);
+    .map(requestOfRequirement);
+  return join([locked ?? requestsOf([]), requestsOf(required)]);
 }
 
 function requestsOfLocks({ locks, problems }: DependencyLockFile): Requests {
@@ -86,12 +169,13 @@ function requestsOfLocks({ locks, problems }: DependencyLockFile): Requests {
       ...(hashes.length === 0 ? {} : { hashes }),
     }),
   );
-  return { requests, problems };
+  return { ...requestsOf(requests), problems };
 }
 
 function join(parts: readonly Requests[]): Requests {
   return {
     requests: parts.flatMap(({ requests }) => requests),
     problems: parts.flatMap(({ problems }) => problems),
+    notCarried: parts.flatMap(({ notCarried }) => notCarried),
   };
 }

@@ -7,6 +7,8 @@ import {
 import type { Version } from "../../address/version.ts";
 import { ProvenderError } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
+import type { NotCarried } from "../inputs/module-tree.ts";
+import type { GatheredModule, ModulePackages } from "./module-packages.ts";
 import { readRequests } from "./package-requests.ts";
 import type { PackageRequest, SelectionInput } from "./request.ts";
 import { chooseVersions } from "./version-choice.ts";
@@ -31,6 +33,10 @@ export interface WantedPackage {
 
 export interface Selection {
   readonly packages: readonly WantedPackage[];
+  /** In the store by now. */
+  readonly modules: readonly GatheredModule[];
+  /** Modules that clients have to fetch themselves. */
+  readonly notCarried: readonly NotCarried[];
   /** What was asked for and could not be understood or found; the rest is in `packages`. */
   readonly problems: readonly ProvenderError[];
 }
@@ -46,15 +52,21 @@ const listings = 16;
 export async function selectPackages(
   input: SelectionInput,
   mirror: Pick<ProviderMirror, "listVersions">,
+  modules: ModulePackages,
 ): Promise<Selection> {
-  const { requests, problems } = await readRequests(input);
+  const read = await readRequests(input, modules);
+  const { requests, problems, notCarried } = read;
   const wanted = new Map<string, WantedPackage>();
   const failed: ProvenderError[] = [...problems];
-  const listVersions = async (provider: ProviderAddress) =>
-    (await mirror.listVersions(provider)).value.versions;
   await pLimit(listings).map(requests, async (request) => {
     try {
-      const versions = await chooseVersions(request, listVersions);
+      const { provider } = request;
+      const name = formatProviderAddress(provider);
+      const versions = await chooseVersions(
+        name,
+        request,
+        async () => (await mirror.listVersions(provider)).value.versions,
+      );
       for (const version of versions)
         for (const platform of input.platforms)
           addWanted(wanted, request, versions.length > 1, {
@@ -69,7 +81,8 @@ export async function selectPackages(
   const packages = [...wanted]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, one]) => one);
-  return { packages, problems: failed };
+  const { gathered } = modules;
+  return { packages, modules: gathered, notCarried, problems: failed };
 }
 
 function addWanted(

@@ -9,6 +9,7 @@ import {
 } from "../../mirror/providers/ensured-archive.ts";
 import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
 import type { ReleasePackage } from "../../mirror/releases/release.ts";
+import type { ModuleSupply } from "./module-packages.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "../progress/progress.ts";
 
@@ -23,7 +24,7 @@ export interface PrefetchedPackage {
 }
 
 export interface PrefetchParts {
-  readonly mirror: ArchiveEnsurer;
+  readonly mirror: ArchiveEnsurer & ModuleSupply;
   readonly progress: Progress;
   /** Nothing new is begun once it is aborted. */
   readonly signal: AbortSignal;

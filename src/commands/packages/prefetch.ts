@@ -1,7 +1,13 @@
 import pLimit from "p-limit";
+import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { ProvenderError } from "../../errors/index.ts";
+import {
+  formatNotCarried,
+  ModulePackages,
+  type GatheredModule,
+} from "./module-packages.ts";
 import { selectPackages, type Selection } from "./package-selection.ts";
 import type { SelectionInput } from "./request.ts";
 import {
@@ -44,10 +50,11 @@ export async function runPrefetch(
   const start = output.now();
   const interrupted = onceAborted(signal, output.stopFetching);
   const results: PrefetchedPackage[] = [];
-  let selection: Selection = { packages: [], problems: [] };
+  const modules = new ModulePackages(mirror, signal);
+  let selection = nothingSelected;
   try {
     selection = await Promise.race([
-      selectPackages(input, mirror.providers),
+      selectPackages(input, mirror.providers, modules),
       interrupted,
     ]);
     progress.expect(selection.packages.length);
@@ -66,6 +73,13 @@ export async function runPrefetch(
   return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
 }
 
+const nothingSelected: Selection = {
+  packages: [],
+  modules: [],
+  notCarried: [],
+  problems: [],
+};
+
 /** Rejects when the signal is aborted, and stops the downloads. */
 function onceAborted(
   signal: AbortSignal,
@@ -81,7 +95,7 @@ function onceAborted(
 }
 
 function formatSummary(
-  { packages, problems }: Selection,
+  { packages, modules, notCarried, problems }: Selection,
   results: readonly PrefetchedPackage[],
   seconds: number,
   isInterrupted: boolean,
@@ -105,12 +119,26 @@ function formatSummary(
   const rest = isInterrupted
     ? `Interrupted with ${left} of ${packages.length} packages not stored: run the same command again to go on.\n`
     : "";
-  const named = problems.map(({ message }) => `${message}\n`);
-  return [...named, ...failures, `${counts.join(", ")}.\n`, rest].join("");
+  const named = [
+    ...problems.map(({ message }) => `${message}\n`),
+    ...notCarried.map(formatNotCarried),
+  ];
+  const stored = describeModules(modules);
+  const lines = [...failures, ...stored, `${counts.join(", ")}.\n`];
+  return [...named, ...lines, rest].join("");
+}
+
+function describeModules(
+  modules: readonly GatheredModule[],
+): readonly string[] {
+  if (modules.length === 0) return [];
+  const fetched = modules.filter(({ outcome }) => outcome === "fetched").length;
+  const stored = modules.length - fetched;
+  return [`${fetched} modules fetched, ${stored} stored already.\n`];
 }
 
 function formatJson(
-  { problems }: Selection,
+  { modules, notCarried, problems }: Selection,
   results: readonly PrefetchedPackage[],
   interrupted: boolean,
 ): string {
@@ -128,8 +156,18 @@ function formatJson(
       ...(error && { error: describeError(error) }),
     }))
     .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const failures = problems.map(describeError);
-  return formatDocument({ packages, problems: failures, interrupted });
+  return formatDocument({
+    packages,
+    modules: modules.map(({ address, archive, ...one }) => ({
+      module: formatModuleAddress(address.module),
+      version: address.version,
+      ...one,
+      sha256: archive.sha256,
+    })),
+    notCarried,
+    problems: problems.map(describeError),
+    interrupted,
+  });
 }
 
 function keyOf(one: {

@@ -7,6 +7,8 @@ import type { Version } from "../../address/version.ts";
 /** What packages are asked for by: SPECs, files of SPECs, dependency lock files, directories that are searched. */
 export interface SelectionInput {
   readonly specs: readonly string[];
+  /** SPECs of modules. */
+  readonly modules: readonly string[];
   /** Paths, or `-` for standard input. */
   readonly lists: readonly string[];
   readonly lockFiles: readonly string[];

@@ -1,8 +1,4 @@
 import {
-  formatProviderAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import {
   selectVersions,
   type VersionSelection,
 } from "../../address/provider-spec.ts";
@@ -16,23 +12,16 @@ import type { PackageRequest, VersionChoice } from "./request.ts";
 
 /** Asks for the list of versions only when the choice needs one. Throws NoVersionMatches and what listing throws. */
 export async function chooseVersions(
-  {
-    provider,
-    choice,
-    where,
-  }: Pick<PackageRequest, "provider" | "choice" | "where">,
-  listVersions: (provider: ProviderAddress) => Promise<readonly Version[]>,
+  name: string,
+  { choice, where }: Pick<PackageRequest, "choice" | "where">,
+  listVersions: () => Promise<readonly Version[]>,
 ): Promise<readonly Version[]> {
   if (choice.kind === "exact") return [choice.version];
-  const versions = await listVersions(provider);
+  const versions = await listVersions();
   const selection = selectionOf(choice);
   const matching = selectVersions(selection, versions);
   if (matching.length === 0)
-    throw new NoVersionMatches(
-      formatProviderAddress(provider),
-      describeSelection(selection),
-      where,
-    );
+    throw new NoVersionMatches(name, describeSelection(selection), where);
   return choice.kind === "newest" ? matching.slice(0, 1) : matching;
 }
 

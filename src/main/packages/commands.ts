@@ -71,6 +71,11 @@ function withSelection(command: Command): Command {
   return withConfig(command)
     .argument("[spec...]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
     .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
+    .option(
+      "--module <spec>",
+      "[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT], with what it calls and requires; repeatable",
+      collect,
+    )
     .option("--lock-file <path>", "what it locks; repeatable", collect)
     .option(
       "--directory <dir>",

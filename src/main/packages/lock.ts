@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import type { ModuleReading } from "../../commands/inputs/module-tree.ts";
+import { ModulePackages } from "../../commands/packages/module-packages.ts";
 import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
 import { lockFromStore } from "../../commands/lock/from-store.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
@@ -35,7 +37,9 @@ export async function lock(
     const core = await wireMirror(configuration);
     signal.addEventListener("abort", () => void core.stopFetching());
     try {
-      process.exitCode = await runLock(options, lockFromStore(core), stderr);
+      const modules = new ModulePackages(core, signal);
+      const parts = { source: lockFromStore(core), modules };
+      process.exitCode = await runLock(options, parts, stderr);
     } finally {
       await core.close();
     }
@@ -48,12 +52,19 @@ export async function lock(
   const hashing = wireHashing(configuration);
   try {
     const source = lockFromMirror({ http, hashing }, base, signal);
-    process.exitCode = await runLock(options, source, stderr);
+    const parts = { source, modules: unread };
+    process.exitCode = await runLock(options, parts, stderr);
   } finally {
     await hashing.close();
     await http.close();
   }
 }
+
+/** A running mirror is asked for providers only. */
+const unread: ModuleReading = {
+  open: () =>
+    Promise.resolve({ because: '"--mirror" is asked for providers only' }),
+};
 
 /** The mirror's own URL, or the one that its clients have in `network_mirror`. */
 function parseMirrorUrl(text: string): URL {

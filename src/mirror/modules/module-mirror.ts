@@ -110,8 +110,7 @@ export class ModuleMirror {
     format: ArchiveFormat,
     asker: AbortSignal,
   ): Promise<OpenArchive> {
-    await this.#admit(address);
-    const archive = await this.#ensureArchive(address, asker);
+    const archive = await this.ensureArchive(address, asker);
     const name = formatModuleRelease(address);
     if ("foreign" in archive || archive.format !== format)
       throw new NotFound(`${name} as ${format}`);
@@ -120,10 +119,12 @@ export class ModuleMirror {
     return opened;
   }
 
-  async #ensureArchive(
+  /** Waits until the archive is stored. */
+  async ensureArchive(
     address: ModuleReleaseAddress,
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
+    await this.#admit(address);
     const found = await this.#parts.archives.find(address);
     if (found !== undefined) return found;
     if (this.#parts.offline) throw new NotStored(formatModuleRelease(address));

@@ -65,22 +65,22 @@ async function listTar(
   archive: OpenArchive,
   limits: ArchiveLimits,
 ): Promise<readonly ListedMember[]> {
-  const tar = bounded(gunzip(archive), archive, limits);
+  const tar = expandTar(archive, limits);
   const members: ListedMember[] = [];
   for await (const member of listTarMembers(tar, new HeaderBudget(limits)))
     members.push(member);
   return members;
 }
 
-async function* bounded(
-  bytes: AsyncIterable<Uint8Array>,
-  { size }: OpenArchive,
+/** The content of a tar, as much of it as the limits allow. */
+export async function* expandTar(
+  archive: OpenArchive,
   limits: ArchiveLimits,
 ): AsyncGenerator<Uint8Array> {
   let expanded = 0;
-  for await (const piece of bytes) {
+  for await (const piece of gunzip(archive)) {
     expanded += piece.length;
-    refuseBomb(expanded, size, limits);
+    refuseBomb(expanded, archive.size, { ...limits, harmlessBytes });
     yield piece;
   }
 }

@@ -8,6 +8,9 @@ import {
 } from "../../../src/commands/inputs/configuration-directory.ts";
 import { makeDirectory } from "../storage.ts";
 
+/** No module is had of any registry. */
+const unread = { open: () => Promise.resolve({ because: "no network" }) };
+
 function require(name: string, source: string, version?: string): string {
   const constraint = version === undefined ? "" : `, version = "${version}"`;
   return `terraform {\n  required_providers {\n    ${name} = { source = "${source}"${constraint} }\n  }\n}\n`;
@@ -22,7 +25,7 @@ function lockOf(...names: readonly string[]): string {
 /** What the one root in a directory with these files requires, and its problems. */
 async function read(files: Readonly<Record<string, string>>) {
   const directory = makeDirectory(files);
-  const root = await readRootDirectory(directory);
+  const root = await readRootDirectory(directory, unread);
   const required = root.requirements.map(
     ({ name, constraint, where }) =>
       `${name} ${constraint.length === 0 ? "any" : formatVersionConstraint(constraint)} ${relative(directory, where)}`,
@@ -207,7 +210,7 @@ describe("searching a directory", () => {
       "locked-only/.terraform.lock.hcl": lockOf(`${hashicorp}/null`),
       "docs/readme.md": "",
     });
-    const { roots, problems } = await findRoots(directory);
+    const { roots, problems } = await findRoots(directory, unread);
     expect(problems).toEqual([]);
     expect(
       roots.map((root) => relative(directory, root.directory)).toSorted(),
@@ -227,25 +230,25 @@ describe("searching a directory", () => {
     symlinkSync("nowhere", join(directory, "broken"));
     mkdirSync(join(directory, "z"));
     symlinkSync("../a", join(directory, "z", "again"));
-    const { roots, problems } = await findRoots(directory);
+    const { roots, problems } = await findRoots(directory, unread);
     expect(problems).toEqual([]);
     expect(roots).toHaveLength(1);
   });
 
   it("says when there is nothing, or no directory", async () => {
     const directory = makeDirectory({ "readme.md": "" });
-    const empty = await findRoots(directory);
+    const empty = await findRoots(directory, unread);
     expect(empty.problems.map(({ message }) => message)).toEqual([
       expect.stringContaining(
         "neither a .terraform.lock.hcl nor a configuration",
       ),
     ]);
-    const gone = await findRoots(join(directory, "gone"));
+    const gone = await findRoots(join(directory, "gone"), unread);
     expect(gone.problems.map(({ message }) => message)).toEqual([
       expect.stringMatching(/gone: it cannot be read \(ENOENT\)/),
     ]);
     writeFileSync(join(directory, "file"), "");
-    const file = await findRoots(join(directory, "file"));
+    const file = await findRoots(join(directory, "file"), unread);
     expect(file.problems.map(({ message }) => message)).toEqual([
       expect.stringMatching(/file: it cannot be read \(ENOTDIR\)/),
     ]);

@@ -1,0 +1,159 @@
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
+import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { Version } from "../../address/version.ts";
+import {
+  ModuleArchiveRefused,
+  OriginNotServed,
+  StoredArchiveDamaged,
+} from "../../errors/index.ts";
+import type { ModuleArchives } from "../../mirror/modules/archives.ts";
+import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
+import {
+  formatModuleRelease,
+  type ModuleArchive,
+  type ModuleReleaseAddress,
+} from "../../mirror/modules/release.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import {
+  ArchiveRefused,
+  type ArchiveLimits,
+} from "../../verification/archives/limits.ts";
+import { readModuleFiles } from "../../mirror/modules/files.ts";
+import { isConfigurationFile } from "../inputs/configuration-module.ts";
+import { ModulePackage } from "../inputs/module-package.ts";
+import type { ModuleReading, NotCarried } from "../inputs/module-tree.ts";
+import type { VersionChoice } from "./request.ts";
+import { chooseVersions, newestOf } from "./version-choice.ts";
+
+/** The mirror of modules, as far as commands need it. */
+export interface ModuleSupply {
+  readonly modules: ModuleMirror;
+  readonly moduleArchives: ModuleArchives;
+  readonly moduleLimits: ArchiveLimits;
+  readonly blobs: BlobStore;
+}
+
+/** A module that is in the store. */
+export interface GatheredModule {
+  readonly address: ModuleReleaseAddress;
+  readonly archive: ModuleArchive;
+  /** Bytes. */
+  readonly size: number;
+  readonly outcome: "stored" | "fetched";
+  /** Where it was asked for: SPECs and FILE:LINEs. */
+  readonly asked: readonly string[];
+}
+
+/** A line for standard error. */
+export function formatNotCarried({
+  where,
+  source,
+  because,
+}: NotCarried): string {
+  return `${where}: "${source}" is left to the clients: ${because}.\n`;
+}
+
+type Found = ModulePackage | { readonly because: string };
+
+/** Brings modules into the store and reads what they call and require; each once. */
+export class ModulePackages implements ModuleReading {
+  readonly #supply: ModuleSupply;
+  readonly #signal: AbortSignal;
+  readonly #found = new Map<string, Promise<Found>>();
+  readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
+  readonly #asked = new Map<string, Set<string>>();
+
+  constructor(supply: ModuleSupply, signal: AbortSignal) {
+    this.#supply = supply;
+    this.#signal = signal;
+  }
+
+  /** Sorted by name. */
+  get gathered(): readonly GatheredModule[] {
+    return [...this.#gathered]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, one]) => ({
+        ...one,
+        asked: [...(this.#asked.get(name) ?? [])],
+      }));
+  }
+
+  async open(
+    module: ModuleAddress,
+    constraint: VersionConstraint,
+    where: string,
+  ): Promise<Found> {
+    try {
+      const choice = newestOf(constraint);
+      const [version] = await this.choose(module, choice, where);
+      if (version === undefined) throw new Error("chooseVersions finds one");
+      return await this.get({ module, version }, where);
+    } catch (error) {
+      if (!(error instanceof OriginNotServed)) throw error;
+      return { because: `${error.hostname} is none of "origins"` };
+    }
+  }
+
+  /** Throws NoVersionMatches and what listing throws. */
+  choose(
+    module: ModuleAddress,
+    choice: VersionChoice,
+    where: string,
+  ): Promise<readonly Version[]> {
+    const { modules } = this.#supply;
+    const name = formatModuleAddress(module);
+    return chooseVersions(name, { choice, where }, async () => {
+      const { value } = await modules.listVersions(module);
+      return value;
+    });
+  }
+
+  async get(address: ModuleReleaseAddress, where: string): Promise<Found> {
+    this.#signal.throwIfAborted();
+    const name = formatModuleRelease(address);
+    const asked = this.#asked.get(name) ?? new Set();
+    this.#asked.set(name, asked.add(where));
+    const found = this.#found.get(name) ?? this.#fetch(name, address);
+    this.#found.set(name, found);
+    return found;
+  }
+
+  async #fetch(name: string, address: ModuleReleaseAddress): Promise<Found> {
+    const { modules, moduleArchives } = this.#supply;
+    const stored = await moduleArchives.find(address);
+    const archive = await modules.ensureArchive(address, this.#signal);
+    if ("foreign" in archive)
+      return { because: `only clients can fetch it (${archive.foreign})` };
+    const outcome = stored === undefined ? "fetched" : "stored";
+    return this.#read(name, { address, archive, outcome });
+  }
+
+  async #read(
+    name: string,
+    one: Omit<GatheredModule, "asked" | "size">,
+  ): Promise<Found> {
+    const { blobs, moduleLimits } = this.#supply;
+    const { sha256, format, subdirectory } = one.archive;
+    const blob = await blobs.open(sha256);
+    if (blob === undefined)
+      throw new StoredArchiveDamaged(sha256, sha256, "nothing");
+    await using handle = blob.handle;
+    const { size } = blob;
+    this.#gathered.set(name, { ...one, size });
+    const content = await readModuleFiles(
+      format,
+      { fd: handle.fd, size },
+      moduleLimits,
+      (member) => isConfigurationFile(member.name),
+    ).catch((error: unknown) => {
+      if (!(error instanceof ArchiveRefused)) throw error;
+      throw new ModuleArchiveRefused(name, error.message, { cause: error });
+    });
+    return content === undefined
+      ? { because: `what it calls is not seen in a ${format}` }
+      : new ModulePackage(name, content, subdirectory);
+  }
+}

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tarGz } from "../../fakes/module-archive.ts";
+import { runCommand } from "../../running-command.ts";
+import {
+  calling,
+  makeModuleCalls,
+  moduleHost,
+  otherHost,
+  requiring,
+  type ModuleCallsScene,
+} from "../../scenes/module-calls.ts";
+import { expectDocument } from "../documents.ts";
+import { makeDirectory, makeStorage } from "../storage.ts";
+
+let scene: ModuleCallsScene;
+
+beforeAll(async () => {
+  scene = await makeModuleCalls();
+});
+
+afterAll(() => scene.stop());
+
+interface Printed {
+  readonly packages: readonly { provider: string; version: string }[];
+  readonly modules: readonly {
+    readonly module: string;
+    readonly version: string;
+    readonly outcome: string;
+    readonly asked: readonly string[];
+  }[];
+  readonly notCarried: readonly { source: string; because: string }[];
+}
+
+async function prefetch(
+  args: readonly string[],
+  storage = makeStorage(scene.config),
+) {
+  const command = ["prefetch", "--json", "--config", storage.configFile];
+  const flags = ["--platform", "linux_amd64"];
+  const run = await runCommand([...command, ...flags, ...args]);
+  const { packages, modules, notCarried } = expectDocument(
+    "prefetch",
+    run.stdout,
+  ) as Printed;
+  return {
+    ...run,
+    storage,
+    packages: packages.map((one) => `${one.provider} ${one.version}`),
+    modules: modules.map(
+      (one) => `${one.module} ${one.version} ${one.outcome}`,
+    ),
+    notCarried,
+  };
+}
+
+function all(outcome: string): readonly string[] {
+  return [
+    `${moduleHost}/acme/network/aws 1.1.0 ${outcome}`,
+    `${moduleHost}/acme/subnet/aws 2.3.0 ${outcome}`,
+    `${otherHost}/acme/base/aws 0.4.0 ${outcome}`,
+  ];
+}
+
+const required = [
+  "cog 3.1.0",
+  "gadget 3.1.0",
+  "wheel 3.1.0",
+  "widget 1.5.0",
+].map((one) => `registry.terraform.io/acme/${one}`);
+
+describe("prefetch of modules", () => {
+  it("follows the calls of a directory to the end, with all that they require together, and asks nothing twice", async () => {
+    const directory = makeDirectory({
+      "main.tf": calling("./own"),
+      "own/main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
+    });
+    const first = await prefetch(["--directory", directory]);
+    expect(first).toMatchObject({
+      status: 0,
+      modules: all("fetched"),
+      packages: required,
+      notCarried: [{ source: "git::https://git.example.com/acme/plain.git" }],
+    });
+    expect(first.stderr).toContain("git.example.com/acme/plain.git");
+    expect(first.stderr).not.toContain("secret");
+    const asked = scene.modules.requests.length;
+    const again = await prefetch(["--directory", directory], first.storage);
+    expect(again).toMatchObject({ status: 0, modules: all("stored") });
+    expect(scene.modules.count("/subnet.zip")).toBe(1);
+    expect(scene.modules.requests.length).toBeGreaterThanOrEqual(asked);
+  });
+
+  it("takes a module by its SPEC, in each case of letters, without what only a locked root would need", async () => {
+    const spec = `${moduleHost}/Acme/Network/aws@1.0.0`;
+    const { status, modules, packages } = await prefetch(["--module", spec]);
+    expect({ status, modules, packages }).toEqual({
+      status: 0,
+      modules: all("fetched").map((one) =>
+        one.replace("network/aws 1.1.0", "network/aws 1.0.0"),
+      ),
+      packages: required,
+    });
+  });
+
+  it.each([
+    [
+      "of a registry that is none of the origins",
+      "elsewhere.example.com/acme/network/aws",
+      undefined,
+    ],
+    [
+      "that its registry keeps where only clients can fetch it",
+      `${moduleHost}/acme/subnet/aws`,
+      "3.0.0",
+    ],
+    ["in a repository", "github.com/acme/network", undefined],
+    ["that the client computes", "${var.source}", undefined],
+  ])("names a module %s", async (_, source, version) => {
+    const directory = makeDirectory({
+      "main.tf": calling(source, version) + requiring("cog", ">= 3"),
+    });
+    const run = await prefetch(["--directory", directory]);
+    expect(run).toMatchObject({
+      status: 0,
+      modules: [],
+      notCarried: [{ source }],
+    });
+    expect(run.packages).toEqual(["registry.terraform.io/acme/cog 3.1.0"]);
+    expect(run.stderr).toContain(
+      `main.tf:1: "${source}" is left to the clients`,
+    );
+  });
+
+  it.each([
+    [
+      "a version that there is not",
+      calling(`${moduleHost}/acme/network/aws`, ">= 9"),
+      "No version of",
+    ],
+    [
+      "a module that there is not",
+      calling(`${moduleHost}/acme/nothing/aws`),
+      "does not exist",
+    ],
+    [
+      "a folder that it does not have",
+      calling(`${moduleHost}/acme/network/aws//other`),
+      'no folder "network-1/other"',
+    ],
+    [
+      "a local module outside of its package",
+      calling(`${moduleHost}/acme/escaping/aws`),
+      'no folder "../../etc"',
+    ],
+    [
+      "a circle of modules",
+      calling(`${moduleHost}/acme/circle/aws`),
+      undefined,
+    ],
+  ])("ends with %s", async (_, text, said) => {
+    const bytes = await tarGz([["main.tf", calling("../../etc")]]);
+    const circle = await tarGz([
+      ["main.tf", calling(`${moduleHost}/acme/circle/aws`) + calling("./in")],
+      ["in", { type: "symlink", linkname: "inside" }],
+      ["inside/main.tf", calling("../in") + requiring("cog", ">= 3")],
+    ]);
+    for (const [name, content] of [
+      ["escaping", bytes],
+      ["circle", circle],
+    ] as const)
+      scene.modules.publish(
+        `acme/${name}/aws`,
+        "1.0.0",
+        scene.modules.serve(`/${name}.tar.gz`, content),
+      );
+    const run = await prefetch([
+      "--directory",
+      makeDirectory({ "main.tf": text }),
+    ]);
+    expect(run.status).toBe(said === undefined ? 0 : 1);
+    expect(run.stderr).toContain(said ?? "1 modules fetched");
+    if (said === undefined)
+      expect(run.packages).toEqual(["registry.terraform.io/acme/cog 3.1.0"]);
+  });
+});
+
+describe("lock", () => {
+  it("has the providers of nested modules", async () => {
+    const storage = makeStorage(scene.config);
+    const directory = makeDirectory({
+      "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
+    });
+    const { status, stderr } = await runCommand([
+      ...["lock", "--config", storage.configFile],
+      ...["--platform", "linux_amd64", directory],
+    ]);
+    expect(status).toBe(0);
+    for (const one of required) expect(stderr).toContain(`added to ${one}`);
+    expect(stderr).toContain("is not seen: it is no module of a registry");
+  });
+});

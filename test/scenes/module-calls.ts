@@ -1,0 +1,121 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { tarGz, zip } from "../fakes/module-archive.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { scratch } from "../running-mirror.ts";
+
+/** Modules of two registries that call one another, and the providers that they require. */
+export interface ModuleCallsScene {
+  readonly authority: Authority;
+  readonly providers: Registry;
+  readonly modules: FakeModuleRegistry;
+  readonly others: FakeModuleRegistry;
+  readonly config: Readonly<{ origins: Readonly<Record<string, unknown>> }>;
+  stop(): Promise<void>;
+}
+
+export const moduleHost = "modules.example.com";
+export const otherHost = "others.example.com:8443";
+
+/** A file that requires `acme/TYPE`. */
+export function requiring(type: string, constraint: string): string {
+  return `terraform {\n  required_providers {\n    ${type} = { source = "registry.terraform.io/acme/${type}", version = "${constraint}" }\n  }\n}\n`;
+}
+
+/** A file that calls a module. */
+export function calling(source: string, version?: string): string {
+  const constraint = version === undefined ? "" : `  version = "${version}"\n`;
+  return `module "called" {\n  source = "${source}"\n${constraint}}\n`;
+}
+
+/**
+ * `acme/network/aws` calls its own `modules/rules`, which calls `//deep/inner` of `acme/subnet/aws`, which calls `acme/base/aws` of the
+ * other registry; each requires a provider, and the last one git.
+ */
+export async function makeModuleCalls(): Promise<ModuleCallsScene> {
+  const authority = await createAuthority();
+  const [providers, modules, others] = await Promise.all([
+    startRegistry({ authority }),
+    FakeModuleRegistry.start({ authority }),
+    FakeModuleRegistry.start({ authority }),
+  ]);
+  const platforms = ["linux_amd64"];
+  for (const version of ["1.0.0", "1.5.0", "2.0.0"])
+    await providers.publish({ version, platforms });
+  for (const type of ["gadget", "wheel", "cog"])
+    await providers.publish({ type, version: "3.1.0", platforms });
+  await publish(modules, others);
+  const ca = join(scratch("ca"), "ca.pem");
+  writeFileSync(ca, authority.caPem);
+  const { origins } = originsOf(authority, providers);
+  const config = {
+    origins: {
+      ...origins,
+      [moduleHost]: { url: modules.url, ca },
+      [otherHost]: { url: others.url, ca },
+    },
+  };
+  const stop = async () => {
+    await Promise.all([providers, modules, others].map((one) => one.stop()));
+  };
+  return { authority, providers, modules, others, config, stop };
+}
+
+async function publish(
+  modules: FakeModuleRegistry,
+  others: FakeModuleRegistry,
+): Promise<void> {
+  const network = await tarGz([
+    [
+      "network-1/main.tf",
+      calling("./modules/rules") + requiring("widget", ">= 1.0"),
+    ],
+    [
+      "network-1/modules/rules/main.tf",
+      calling(`${moduleHost}/acme/subnet/aws//deep/inner`, "~> 2.0"),
+    ],
+    ["network-1/modules/rules/versions.tf", requiring("gadget", "~> 3.0")],
+    ["network-1/examples/full/main.tf", requiring("absent", "1.0.0")],
+  ]);
+  const subnet = await zip([
+    ["main.tf", requiring("absent", "1.0.0")],
+    [
+      "deep/inner/main.tf",
+      calling(`${otherHost}/acme/base/aws`) + requiring("wheel", ">= 3"),
+    ],
+  ]);
+  const base = await tarGz([
+    [
+      "main.tf",
+      `${requiring("widget", "< 2.0.0")}${calling("git::https://user:secret@git.example.com/acme/plain.git?ref=v1")}`,
+    ],
+    [
+      "cog.tf.json",
+      JSON.stringify({
+        terraform: {
+          required_providers: {
+            cog: { source: "registry.terraform.io/acme/cog" },
+          },
+        },
+      }),
+    ],
+  ]);
+  for (const version of ["1.0.0", "1.1.0"]) {
+    const url = modules.serve(`/network-${version}.tar.gz`, network);
+    modules.publish("acme/network/aws", version, `${url}//*?archive=tar.gz`);
+  }
+  modules.publish(
+    "acme/subnet/aws",
+    "2.3.0",
+    modules.serve("/subnet.zip", subnet),
+  );
+  modules.publish(
+    "acme/subnet/aws",
+    "3.0.0",
+    "s3::https://s3.example.com/subnet.zip",
+  );
+  others.publish("acme/base/aws", "0.4.0", others.serve("/base.tar.gz", base));
+}
