@@ -1,12 +1,17 @@
 import { ProvenderError } from "../errors/index.ts";
-import { respondWithError, statusOf } from "./http/error-response.ts";
+import {
+  errorOutcome,
+  respondWithError,
+  statusOf,
+} from "./http/error-response.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
 import type {
   RequestContext,
   RequestMiddleware,
 } from "./http/request-context.ts";
-import { subjectOf, type RefusalAudit } from "./refusal-audit.ts";
+import type { RefusalAudit } from "./refusal-audit.ts";
+import { subjectOf } from "./request-subject.ts";
 
 /** Answers whatever is thrown further down; `onUnexpected` hears of what is no answer of ours, unless its client has left. */
 export function answerErrors(
@@ -20,7 +25,7 @@ export function answerErrors(
     } catch (thrown) {
       const error = await audited(refusals, ctx, thrown);
       const { note } = ctx.state;
-      note.outcome = statusOf(error) < 500 ? "refused" : "failed";
+      note.outcome = errorOutcome(error);
       note.error = error;
       if (statusOf(error) === internal && !ctx.res.destroyed)
         onUnexpected(error, "request");

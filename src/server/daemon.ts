@@ -112,6 +112,7 @@ export class Daemon {
     try {
       const tls = await certificates(new Date());
       if (tls !== undefined) this.#listener?.replaceCertificate(tls);
+      this.#parts.metrics.showCertificate(tls?.expires);
       logger.info({ expires: tls?.expires }, "certificate loaded");
     } catch (error) {
       logger.error({ err: error }, "the certificate in use is kept");
@@ -147,6 +148,7 @@ export class Daemon {
     const { app, limits, listen, machineName, hostnames, connectionCaps } =
       this.#parts;
     const tls = await this.#parts.certificates(new Date());
+    this.#parts.metrics.showCertificate(tls?.expires);
     this.#listener = new Listener(
       app,
       tls,

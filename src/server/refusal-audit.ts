@@ -9,10 +9,7 @@ import { currentAsker } from "../telemetry/asker.ts";
 import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
 import { Folding } from "../telemetry/folding.ts";
 import type { Client } from "./http/client-address.ts";
-import type { Subject } from "./protocols/public-address.ts";
-
-/** The names in the path that was asked, as the table of URLs has them. */
-type PathNames = Readonly<Partial<Record<string, string>>>;
+import { subjectOf, type PathNames } from "./request-subject.ts";
 
 /** Of the same refusal of the same client, of each client, and of all. */
 const told = { window: 60_000, same: 10, group: 60, all: 600 };
@@ -86,24 +83,6 @@ function describe(names: PathNames, error: ProvenderError): AuditEntry {
     sha256: textOf(facts.got),
     ...subjectOf(names),
   };
-}
-
-/** The provider or module, and the document, that the path names, whatever protocol it is of. */
-export function subjectOf(
-  names: PathNames,
-): Subject & { readonly platform?: string | undefined } {
-  const { hostname, namespace, name, system, type, version } = names;
-  if (system !== undefined)
-    return { module: `${hostname}/${namespace}/${name}/${system}`, version };
-  if (type === undefined) return {};
-  const provider = `${hostname}/${namespace}/${type}`;
-  const { os, arch, archive = "" } = names;
-  if (arch !== undefined)
-    return { provider, version, platform: `${os}_${arch}` };
-  const [, archived, platform] = /_([^_]+)_([^_]+_[^_]+)$/.exec(archive) ?? [];
-  return archived === undefined
-    ? { provider, version }
-    : { provider, version: archived, platform };
 }
 
 function textOf(value: unknown): string | undefined {

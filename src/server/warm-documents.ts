@@ -10,6 +10,7 @@ import { isUnmodified } from "./http/conditional-request.ts";
 import type { MetadataCaps } from "./access/metadata-caps.ts";
 import { findRequestProblem } from "./http/raw-request.ts";
 import type {
+  RecordedRequest,
   RenderedDocument,
   RequestMiddleware,
 } from "./http/request-context.ts";
@@ -39,6 +40,8 @@ export interface WarmDocumentParts {
 }
 
 interface Kept extends RenderedDocument {
+  /** Names in the path, for its line in the log. */
+  readonly params: RecordedRequest["params"];
   /** Names and values, of 304 and of 200. */
   readonly confirming: readonly string[];
   readonly describing: readonly string[];
@@ -71,7 +74,8 @@ export class WarmDocuments {
   }
 
   /** Keeps what the rows of this middleware send; whatever changes meanwhile makes it invalid. */
-  readonly keep: RequestMiddleware = async ({ req, state }, next) => {
+  readonly keep: RequestMiddleware = async (ctx, next) => {
+    const { req, state } = ctx;
     const began = this.#now();
     const generation = this.#parts.generation();
     await next();
@@ -83,7 +87,10 @@ export class WarmDocuments {
     if (fresh <= 0) return;
     const { document } = sent;
     const until = began + fresh;
-    const kept = { ...document, ...headersOf(document), generation, until };
+    const kept = {
+      ...{ ...document, ...headersOf(document), generation, until },
+      params: ctx.params,
+    };
     const size = path.length + document.body.length;
     this.#kept.set(path, kept, { size });
   };
@@ -98,7 +105,7 @@ export class WarmDocuments {
     if (!this.#admits(client)) return false;
     const state = beginRequest(req, client);
     state.note.outcome = "hit";
-    recordWhenClosed({ req, res, state }, logger, metrics);
+    recordWhenClosed({ req, res, state, params: kept.params }, logger, metrics);
     send(req, res, kept, state.asker.requestId);
     return true;
   }

@@ -12,6 +12,8 @@ export interface AuditLinesSettings {
   readonly now: () => Date;
   /** Entries that nobody waited for could not be written. */
   readonly onLost: (entries: number, cause: Error) => void;
+  /** Entries were refused, of which each asker hears. */
+  readonly onRefused?: ((entries: number) => void) | undefined;
   /** Bytes; 64 MiB. */
   readonly maxSize?: number | undefined;
   /** Older files; 8. */
@@ -158,6 +160,7 @@ export class AuditLines {
       await this.#file.abandon();
       const unusable = this.#unusable(error);
       for (const { reject } of durable) reject(unusable);
+      if (durable.length > 0) this.#settings.onRefused?.(durable.length);
       const lost = batch.length - durable.length;
       if (lost > 0) this.#settings.onLost(lost, unusable);
     } finally {

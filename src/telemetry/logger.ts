@@ -24,12 +24,18 @@ export function makeLogger({ level, format }: LogSettings) {
     level,
     base: null,
     timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (level) => ({ level }) },
     // The last place that a line passes, so that nothing gets around it.
     hooks: { streamWrite: redactTickets },
   };
   const destination: DestinationStream =
     format === "pretty"
-      ? makePretty({ destination: 2, sync: true, ignore: "pid,hostname" })
+      ? makePretty({
+          destination: 2,
+          sync: true,
+          singleLine: true,
+          errorLikeObjectKeys: ["err"],
+        })
       : pino.destination({ dest: 2, sync: false, ...gathered });
   return pino(options, destination);
 }

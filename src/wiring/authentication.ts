@@ -8,6 +8,7 @@ import type { Services } from "../server/protocols/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { Telemetry } from "./telemetry.ts";
 import { wireOpenId, type WiredOpenId } from "./openid.ts";
 
 /** Milliseconds between looks at the age of the keys. */
@@ -24,9 +25,10 @@ export interface WiredAuthentication {
 export async function wireAuthentication(
   configuration: Configuration,
   layout: StoreLayout,
-  logger: Logger,
+  { logger, metrics }: Telemetry,
 ): Promise<WiredAuthentication> {
-  let { archiveUrls } = configuration.auth;
+  let { archiveUrls, tokens } = configuration.auth;
+  metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
   const keys = await wireKeys(layout, logger, () => archiveUrls);
   let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {
@@ -39,7 +41,7 @@ export async function wireAuthentication(
     addLogin: async (services) =>
       (await openId?.addLogin(services)) ?? services,
     replace: (next) => {
-      ({ archiveUrls } = next.auth);
+      ({ archiveUrls, tokens } = next.auth);
       const before = openId;
       if (before?.isOf(next) !== true) openId = wireOpenId(next, logger);
       const isOn = () => authentication.isOn;
@@ -55,6 +57,16 @@ export async function wireAuthentication(
       await openId?.close();
     },
   };
+}
+
+/** In seconds since 1970, of the tokens that still are good; undefined when none of them ends. */
+function nextExpiry(
+  tokens: Configuration["auth"]["tokens"],
+): number | undefined {
+  const ends = tokens
+    .flatMap(({ expires }) => expires ?? [])
+    .filter((expires) => expires > Date.now());
+  return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
 }
 
 async function wireKeys(

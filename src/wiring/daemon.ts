@@ -22,7 +22,10 @@ import { wireTelemetry, type Telemetry } from "./telemetry.ts";
  * A daemon that holds its storage directory and is about to listen; `load`
  * is called again on a reload. Throws what `load` throws, StoreUnusable and StoreInUse.
  */
-export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
+export async function wireDaemon(
+  load: () => Configuration,
+  version: string,
+): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
   const { listen, limits, storage, publicUrl } = configuration;
@@ -31,8 +34,9 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
   const lock = lockStorageDirectory(layout);
   const telemetry = wireTelemetry(configuration, layout);
   const beat = watchLock(lock, layout, telemetry);
-  const { logger, alarms, metrics, audit } = telemetry;
-  const access = await wireAuthentication(configuration, layout, logger);
+  telemetry.metrics.showBuild(version);
+  const { alarms, audit } = telemetry;
+  const access = await wireAuthentication(configuration, layout, telemetry);
   const core = wireCore(configuration, rules, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
@@ -50,16 +54,12 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
     notification: wireNotification(configuration, telemetry),
     sweep: (before) => core.blobs.sweepStaging(before),
     tend: () => core.retention.tend(),
-    logger,
-    alarms,
-    metrics,
+    ...telemetry,
     reload: () => {
       const next = load();
       core.admission.replaceRules(wireRules(next));
       access.replace(next);
-      return listChangedKeys(configuration, next).filter(
-        (key) => !/^(?:policy|trust|auth)\b/.test(key),
-      );
+      return listWaitingKeys(configuration, next);
     },
     close: async () => {
       await access.close();
@@ -71,6 +71,13 @@ export async function wireDaemon(load: () => Configuration): Promise<Daemon> {
       lock.release();
     },
   });
+}
+
+/** What changed and does not count before the next start. */
+function listWaitingKeys(before: Configuration, next: Configuration) {
+  return listChangedKeys(before, next).filter(
+    (key) => !/^(?:policy|trust|auth)\b/.test(key),
+  );
 }
 
 /** Milliseconds between two looks at the lock. */

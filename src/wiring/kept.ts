@@ -19,7 +19,6 @@ import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import type { Logger } from "../telemetry/logger.ts";
 import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import { wireRecords } from "./records.ts";
@@ -72,7 +71,7 @@ export function wireKept(
       signaturePolicyOf(configuration.origins.get(hostname)),
     beginLedger: (provider) => ledger.begin(provider),
   });
-  const makeCache = wireCaches(configuration, telemetry.logger, clock);
+  const makeCache = wireCaches(configuration, telemetry, clock);
   const versions = makeCache(
     new VersionRecords(records, providerVersionNaming),
   );
@@ -137,7 +136,7 @@ function wireStore(
 /** Makes the cache for one kind of metadata. */
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
-  logger: Logger,
+  { logger, metrics }: Telemetry,
   clock: Clock,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
@@ -147,8 +146,8 @@ export function wireCaches(
     const { message } = error as Error;
     logger.warn({ ...facts, error: message }, staleSentence);
   };
-  return <K, V extends object>(records: MetadataRecords<K, V>) =>
-    new MetadataCache(
+  return <K, V extends object>(records: MetadataRecords<K, V>) => {
+    const cache = new MetadataCache(
       records,
       { ...limits, ...freshness },
       clock,
@@ -156,4 +155,7 @@ export function wireCaches(
       onUnwritten,
       onStale,
     );
+    metrics.watchWaiters(() => cache.waiting);
+    return cache;
+  };
 }

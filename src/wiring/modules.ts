@@ -49,7 +49,7 @@ type ModuleParts = Telemetry &
 export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const { limits, offline, policy } = configuration;
   const { clock, clients } = parts;
-  const makeCache = wireCaches(configuration, parts.logger, clock);
+  const makeCache = wireCaches(configuration, parts, clock);
   const records = new ModuleArchiveRecords(parts.records);
   const threads = new ModuleArchiveThreads({
     threads: 2,

@@ -11,7 +11,10 @@ import {
   type SignaturePolicy,
 } from "../mirror/releases/verdict.ts";
 import { hostAndPort } from "../origin/guard/address-guard.ts";
-import { HttpClient } from "../origin/http/http-client.ts";
+import {
+  HttpClient,
+  type HttpClientEvents,
+} from "../origin/http/http-client.ts";
 import { LargeDocuments } from "../origin/http/large-documents.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { OriginHealth } from "../origin/health/origin-health.ts";
@@ -19,6 +22,7 @@ import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import type { OriginSettings } from "../origin/guard/origin-settings.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 export function wireOrigins(
@@ -93,6 +97,16 @@ function wireHealth(
   return health;
 }
 
+function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
+  metrics.expectOrigin(origin);
+  return {
+    onRetry: () => metrics.countRetry(origin),
+    onResume: () => metrics.countResume(origin),
+    onAsked: (result, ms) => metrics.countOriginRequest(origin, result, ms),
+    onReceived: (bytes) => metrics.countOriginBytes(origin, bytes),
+  };
+}
+
 /** Each origin is asked with its token; `makeStranger` is for places that its answers name elsewhere, which never get it. */
 export interface OriginClients {
   readonly own: ReadonlyMap<Hostname, HttpClient>;
@@ -111,10 +125,7 @@ export function wireClients(
   const large = new LargeDocuments();
   const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {
-    const events = {
-      onRetry: () => metrics.countRetry(origin.hostname),
-      onResume: () => metrics.countResume(origin.hostname),
-    };
+    const events = watchOrigin(origin.hostname, metrics);
     const settings = settingsOf(origin, token, proxy);
     const client = new HttpClient(settings, limits, health, events, large);
     made.push(client);

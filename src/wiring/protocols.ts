@@ -1,5 +1,6 @@
 import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
+import { answeredCodes } from "../server/http/error-response.ts";
 import type { Handle } from "../server/http/listener.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
 import { FrontPage } from "../server/web/front-page.ts";
@@ -44,6 +45,8 @@ export function wireProtocols(
   const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
+  metrics.expectCodes("refusals", answeredCodes.refusals);
+  metrics.expectCodes("failures", answeredCodes.failures);
   const app = makeApp({
     frontPage,
     authentication,

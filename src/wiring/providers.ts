@@ -95,7 +95,7 @@ function wireCatalog(
   telemetry: Telemetry,
 ): ProviderCatalog {
   const { freshness, policy } = configuration;
-  const makeCache = wireCaches(configuration, telemetry.logger, clock);
+  const makeCache = wireCaches(configuration, telemetry, clock);
   return new ProviderCatalog({
     origins,
     versions,
@@ -152,7 +152,13 @@ function wireArchives(
       logger.warn({ archive, error: message }, "an archive was not stored");
     },
   };
-  return new ArchiveCache(blobs, limits, events, (size, written) =>
+  const cache = new ArchiveCache(blobs, limits, events, (size, written) =>
     retention.reserve(size, written),
   );
+  metrics.watchWaiters(() => cache.load.readers);
+  metrics.watch({
+    fills: () => cache.load.fills,
+    fillsWaiting: () => cache.load.waiting,
+  });
+  return cache;
 }

@@ -29,8 +29,11 @@ export function wireTelemetry(
     ...layout.audit,
     guards: wireAuditGuards(layout),
     now: () => new Date(),
-    onLost: (entries, cause) =>
-      alarms.raise("audit-lost", { entries, cause: cause.message }),
+    onRefused: (entries) => metrics.countAuditFailures(entries),
+    onLost: (entries, cause) => {
+      metrics.countAuditFailures(entries);
+      alarms.raise("audit-lost", { entries, cause: cause.message });
+    },
   });
   return { logger, metrics, alarms, audit };
 }

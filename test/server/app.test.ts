@@ -105,7 +105,7 @@ describe("whoever refuses a request", () => {
     expect(await awaitLineOf(scene.mirror, answer)).toMatchObject({
       path,
       status,
-      outcome: "refused",
+      outcome: { 400: "malformed", 404: "not-found" }[status] ?? "refused",
       client: "127.0.0.1",
     });
   });

@@ -64,7 +64,7 @@ describe("the log of requests", () => {
     const answer = await mirror.get(`${folder}/index.json?secret=1`);
     const line = await awaitLineOf(mirror, answer);
     expect(line).toMatchObject({
-      level: 30,
+      level: "info",
       client: "127.0.0.1",
       method: "GET",
       path: `${folder}/index.json`,
@@ -151,14 +151,15 @@ describe("the log of requests", () => {
     [
       "/providers/registry.example.com/a/b/index.json",
       451,
+      "refused",
       "origin-not-served",
     ],
-    [`${folder}/9.9.9.json`, 404, "not-found"],
-    [`${folder}/1.2.json`, 400, "malformed-address"],
-    ["/nothing", 404, "no-such-page"],
-  ])("says refused and why: %s", async (path, code, reason) => {
+    [`${folder}/9.9.9.json`, 404, "not-found", "not-found"],
+    [`${folder}/1.2.json`, 400, "malformed", "malformed-address"],
+    ["/nothing", 404, "not-found", "no-such-page"],
+  ])("says why not: %s", async (path, code, outcome, reason) => {
     expect(await lineOf(path)).toMatchObject({
-      outcome: "refused",
+      outcome,
       status: code,
       code: reason,
       error: expect.stringMatching(/\.$/) as string,
@@ -173,5 +174,37 @@ describe("the log of requests", () => {
       status: 502,
       code: "origin-status",
     });
+  });
+
+  it("names the level, the client's program, and what was asked for", async () => {
+    const file = "terraform-provider-demo_1.2.3_linux_amd64.zip";
+    const provider = "registry.terraform.io/acme/demo";
+    const headers = { "user-agent": `Terraform/1.11 ${"x".repeat(500)}` };
+    for (const [document, named] of [
+      ["index.json", {}],
+      ["1.2.3.json", { version: "1.2.3" }],
+      [file, { version: "1.2.3", platform: "linux_amd64" }],
+    ] as const)
+      // The second answer is warm.
+      for (let i = 0; i < 2; i++) {
+        const answer = await mirror.get(`${folder}/${document}`, { headers });
+        const line = await awaitLineOf(mirror, answer);
+        expect(line).toMatchObject({ level: "info", provider, ...named });
+        expect(line.userAgent).toBe(headers["user-agent"].slice(0, 200));
+      }
+  });
+
+  it("has one line a request for people, too", async () => {
+    const config = {
+      log: { format: "pretty" },
+      listen: { port: 0, tls: "off" },
+    };
+    const other = await startMirror({ config });
+    await other.get("/nothing");
+    const lines = () => other.log.map(({ text }) => String(text));
+    const isLine = (text: string) => /INFO.*request.*"no-such-page"/.test(text);
+    await expect.poll(() => lines().filter(isLine)).toHaveLength(1);
+    for (const line of lines()) expect(line).toMatch(/^\[/);
+    await other.stop();
   });
 });

@@ -244,7 +244,7 @@ describe("an alarm through a running daemon", () => {
       const linesBefore = readAudit(mirror).length;
       await happens();
       registry.heal();
-      expect(await awaitAlarm(kind)).toMatchObject({ level: 50 });
+      expect(await awaitAlarm(kind)).toMatchObject({ level: "error" });
       // No other kind is raised by the same cause.
       expect(await countAll()).toEqual({ ...before, [kind]: 1 });
       expect(before[kind]).toBe(0);

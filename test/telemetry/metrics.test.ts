@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
+import { answeredCodes } from "../../src/server/http/error-response.ts";
+import { requestKind } from "../../src/server/request-subject.ts";
 import { alarmKinds, Metrics } from "../../src/telemetry/metrics.ts";
+import type { Definition } from "../../src/telemetry/series/definition.ts";
+import { definitions } from "../../src/telemetry/series/definitions.ts";
+
+const all: readonly Definition[] = Object.values(definitions);
 
 it("has a series of every alarm, reason and outcome before anything happened", async () => {
   const { text } = await new Metrics(new Date()).render();
@@ -11,6 +17,8 @@ it("has a series of every alarm, reason and outcome before anything happened", a
     'archives_total{outcome="passed"}',
     'modules_passed_through_total{getter="s3"}',
     'modules_passed_through_total{getter="other"}',
+    "audit_failures_total",
+    'config_reloads_total{result="failed"}',
   ];
   for (const name of series) expect(text).toContain(`provender_${name} 0\n`);
 });
@@ -32,4 +40,63 @@ it("takes no word of a registry for a label", async () => {
   expect(labels.toSorted()).toEqual(
     ["git", "gcs", "hg", "http", "other", "s3"].toSorted(),
   );
+});
+
+it("has every metric of its definitions, named after the conventions", async () => {
+  const { text } = await new Metrics(new Date()).render();
+  for (const { name, type } of all) {
+    expect(text).toContain(`# TYPE ${name} ${type}\n`);
+    if (type === "counter") expect(name).toMatch(/_total$/);
+    else expect(name).not.toMatch(/_total$|_(?:ms|kb|percent)\b/);
+    if (type === "histogram") expect(name).toMatch(/_(?:seconds|bytes)$/);
+  }
+});
+
+it("sorts requests into few kinds, whatever a client writes", () => {
+  const paths = [
+    ["/providers/h/n/t/index.json", "index"],
+    ["/providers/h/n/t/1.0.0.json", "version"],
+    ["/providers/h/n/t/terraform-provider-t_1.0.0_linux_amd64.zip", "archive"],
+    ["/v1/providers/h/n/t/versions", "index"],
+    ["/v1/providers/h/n/t/1.0.0/download/linux/amd64", "version"],
+    ["/v1/modules/h/n/m/s/1.0.0/archive.tar.gz", "module"],
+    ["/.well-known/terraform.json", "discovery"],
+    ["/", "page"],
+    ["/metrics", "operation"],
+    ["/providers/../../etc/passwd", "other"],
+    ["//", "other"],
+    ["", "other"],
+  ] as const;
+  for (const [path, kind] of paths) expect(requestKind(path)).toBe(kind);
+});
+
+it("counts refusals and failures apart, by codes that are there from the start", async () => {
+  const metrics = new Metrics(new Date());
+  metrics.expectCodes("refusals", answeredCodes.refusals);
+  metrics.expectCodes("failures", answeredCodes.failures);
+  const request = { kind: "index", milliseconds: 1, bytes: 1 } as const;
+  metrics.countRequest({
+    ...request,
+    outcome: "refused",
+    status: 451,
+    code: "policy-denied",
+  });
+  metrics.countRequest({
+    ...request,
+    outcome: "failed",
+    status: 502,
+    code: "origin-status",
+  });
+  metrics.countRequest({
+    ...request,
+    outcome: "not-found",
+    status: 404,
+    code: "not-found",
+  });
+  const { text } = await metrics.render();
+  expect(text).toContain('provender_refusals_total{code="policy-denied"} 1\n');
+  expect(text).toContain('provender_refusals_total{code="key-refused"} 0\n');
+  expect(text).toContain('provender_failures_total{code="origin-status"} 1\n');
+  expect(text).toContain('provender_failures_total{code="internal"} 0\n');
+  expect(text).not.toContain('code="not-found"');
 });

@@ -114,6 +114,11 @@ export class ArchiveCache {
     );
   }
 
+  /** Downloads under way, those that wait for a place, and who reads either. */
+  get load(): { fills: number; waiting: number; readers: number } {
+    return { ...this.#share.load, readers: this.#readers };
+  }
+
   /** Ends the downloads; resolves when their files are gone. */
   async close(): Promise<void> {
     this.#closing.abort(new NotReady("it is stopping"));

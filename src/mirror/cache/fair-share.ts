@@ -95,6 +95,10 @@ export class FairShare {
     };
   }
 
+  get load(): { readonly fills: number; readonly waiting: number } {
+    return { fills: this.#running.entries.size, waiting: this.#waiting.size };
+  }
+
   #noteHost(entry: Entry, host: string): void {
     const isRunning = this.#running.entries.has(entry);
     this.#running.delete(entry);
@@ -170,8 +174,8 @@ export class FairShare {
 
   #makeWayFor(entry: Entry): void {
     if (!entry.isWanted() || this.#hasPlace(entry)) return;
-    const isCrowded =
-      !entry.hasRun && this.#countSuspended(entry) >= this.#most;
+    const most = this.#limits.fillsPerOrigin * suspendedPerPlace;
+    const isCrowded = !entry.hasRun && this.#countSuspended(entry) >= most;
     const leaving = this.#findLeaving(
       entry,
       isCrowded ? patienceWithGreedy : patienceWithEqual,
@@ -183,10 +187,6 @@ export class FairShare {
       this.#line(leaving);
     }
     this.#admit();
-  }
-
-  get #most(): number {
-    return this.#limits.fillsPerOrigin * suspendedPerPlace;
   }
 
   #countSuspended({ origin }: Entry): number {

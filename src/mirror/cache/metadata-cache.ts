@@ -127,6 +127,11 @@ export class MetadataCache<K, V extends object> {
     );
   }
 
+  /** Askers that wait for the origin. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** What is known, however old, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
     const key = this.#records.format(subject);

@@ -11,6 +11,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Dispatcher.ResponseData["body"];
+  /** Told of bytes of the body as they come. */
+  readonly onReceived: (bytes: number) => void;
 }
 
 /** Throws for any other status, and for an encoding: none was asked for, and none can be a bomb. */
@@ -18,6 +20,7 @@ export function acceptAnswer(
   url: URL,
   response: Dispatcher.ResponseData,
   statuses: readonly number[],
+  onReceived: Answer["onReceived"],
 ): Answer {
   const { statusCode: status, headers, body } = response;
   if (!statuses.includes(status)) {
@@ -29,7 +32,7 @@ export function acceptAnswer(
     discard(body);
     throw unusable(url, `content encoding ${encoding}, expected none`);
   }
-  return { url, status, headers, body };
+  return { url, status, headers, body, onReceived };
 }
 
 /** What is read of a response that nobody wants, so that its connection can be used again. */
@@ -96,7 +99,10 @@ export async function readWhole(
 /** The body with its failures in our own words; it is discarded when nobody wants the rest. */
 export async function* readBody(answer: Answer): AsyncGenerator<Uint8Array> {
   try {
-    yield* answer.body as AsyncIterable<Uint8Array>;
+    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+      answer.onReceived(chunk.length);
+      yield chunk;
+    }
   } catch (error) {
     throw describeFailure(answer.url, error, "body");
   } finally {

@@ -15,6 +15,7 @@ import { OriginHealth } from "../health/origin-health.ts";
 import {
   makeQuestion,
   OriginRequests,
+  type OriginEvents,
   type Question,
 } from "./origin-requests.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
@@ -39,8 +40,7 @@ export interface OriginAnswer extends OriginDocument {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What is told to whoever watches; never waited for. */
-interface HttpClientEvents {
+export interface HttpClientEvents extends OriginEvents {
   readonly onRetry: () => void;
   /** The rest of a cut archive is asked for. */
   readonly onResume: () => void;
@@ -56,6 +56,8 @@ const unwatched = {
   onResumed: () => undefined,
   onRetry: () => undefined,
   onResume: () => undefined,
+  onAsked: () => undefined,
+  onReceived: () => undefined,
 };
 
 /** Documents and archives of one origin, each with a size limit and a deadline; `subject` names the provider whose they are. */
@@ -76,7 +78,7 @@ export class HttpClient {
     this.#large = large;
     this.#limits = limits;
     this.#health = health;
-    this.#requests = new OriginRequests(settings, limits, health);
+    this.#requests = new OriginRequests(settings, limits, health, events);
     this.#events = events;
   }
 

@@ -8,6 +8,7 @@ import {
   OriginUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
+import type { OriginResult } from "../../telemetry/series/labels.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 
@@ -57,6 +58,19 @@ export function describeStatus(
   if (status === 401 || status === 403)
     return new OriginRejectsCredentials(shown, status);
   return new OriginStatus(shown, status);
+}
+
+/** Undefined stands for a good answer and for a redirect. */
+export function originResult(failure: unknown): OriginResult {
+  if (failure === undefined) return "ok";
+  if (failure instanceof OriginBusy) return "busy";
+  if (failure instanceof OriginTimedOut) return "timeout";
+  if (failure instanceof OriginRejectsCredentials) return "refused";
+  if (!(failure instanceof OriginStatus)) return "unreachable";
+  if (failure.status >= 500) return "failed";
+  return failure.status === 404 || failure.status === 410
+    ? "not-found"
+    : "refused";
 }
 
 function ownErrorIn(error: unknown): ProvenderError | undefined {

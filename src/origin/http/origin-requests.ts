@@ -13,10 +13,22 @@ import {
   unusable,
   type Answer,
 } from "./http-answer.ts";
-import { describeFailure, describeStatus } from "./http-failure.ts";
+import {
+  describeFailure,
+  describeStatus,
+  originResult,
+} from "./http-failure.ts";
 import type { OriginHealth } from "../health/origin-health.ts";
+import type { OriginResult } from "../../telemetry/series/labels.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
+
+/** What is told to whoever watches; never waited for. */
+export interface OriginEvents {
+  /** A request to a host was answered, or failed, after so many milliseconds. */
+  readonly onAsked: (result: OriginResult, milliseconds: number) => void;
+  readonly onReceived: (bytes: number) => void;
+}
 
 /** What is asked of every host on the way to an answer. */
 export interface Question {
@@ -50,16 +62,19 @@ export class OriginRequests {
   readonly #limits: OriginLimits;
   readonly #allowance: AddressAllowance;
   readonly #health: OriginHealth;
+  readonly #events: OriginEvents;
   #made: Dispatchers | undefined;
 
   constructor(
     settings: OriginSettings,
     limits: OriginLimits,
     health: OriginHealth,
+    events: OriginEvents,
   ) {
     this.#settings = settings;
     this.#limits = limits;
     this.#health = health;
+    this.#events = events;
     this.#allowance = {
       configured: settings.configuredHosts,
       allowPrivateAddresses: settings.allowPrivateAddresses,
@@ -87,7 +102,12 @@ export class OriginRequests {
       checkUrl(url, this.#allowance);
       const response = await this.#request(url, signal, question);
       if (!redirects.has(response.statusCode))
-        return acceptAnswer(url, response, question.statuses);
+        return acceptAnswer(
+          url,
+          response,
+          question.statuses,
+          this.#events.onReceived,
+        );
       discard(response.body);
       url = redirectTarget(url, response.headers.location);
     }
@@ -105,6 +125,9 @@ export class OriginRequests {
   ): Promise<Dispatcher.ResponseData> {
     const { subject, asker, counted } = question;
     const passage = this.#health.admit(url, subject);
+    const began = performance.now();
+    const tell = (failure?: unknown) =>
+      this.#events.onAsked(originResult(failure), performance.now() - began);
     const settle = (failure: unknown) => {
       passage.settle(failure, counted.has(url.host));
       counted.add(url.host);
@@ -112,13 +135,19 @@ export class OriginRequests {
     try {
       const response = await this.#send(url, signal, question);
       const { statusCode, headers } = response;
+      const failure =
+        statusCode < 400 ? undefined : describeStatus(url, statusCode, headers);
+      tell(failure);
       if (statusCode < 500 && statusCode !== 429) passage.settle(undefined);
-      else settle(describeStatus(url, statusCode, headers));
+      else settle(failure);
       return response;
     } catch (error) {
       const failure = describeFailure(url, error, "request");
       if (asker.aborted) passage.abandon();
-      else settle(failure);
+      else {
+        tell(failure);
+        settle(failure);
+      }
       throw failure;
     }
   }

@@ -1,6 +1,7 @@
 import {
   MalformedRequest,
   MethodNotAllowed,
+  OriginNotServed,
   ProvenderError,
   RangeNotSatisfiable,
   TooBusy,
@@ -9,7 +10,11 @@ import {
 } from "../../errors/index.ts";
 import { cut } from "./cut-answer.ts";
 import { formatReasonPhrase } from "./reason-phrase.ts";
-import { setHeaders, type RequestContext } from "./request-context.ts";
+import {
+  setHeaders,
+  type ErrorOutcome,
+  type RequestContext,
+} from "./request-context.ts";
 
 /** The one place that turns what happened into an HTTP status (contract, "URLs"). */
 const statuses: Readonly<Record<ErrorCode, number>> = {
@@ -88,6 +93,29 @@ const longestRetryAfter = 5;
 export function statusOf(error: unknown): number {
   const known = nameError(error);
   return known === undefined ? 500 : statuses[known.code];
+}
+
+const refusals: ReadonlySet<number> = new Set([401, 429, 451]);
+
+/** Refused is what somebody decided against, also where clients are told 404 so that they go on elsewhere. */
+export function errorOutcome(error: unknown): ErrorOutcome {
+  const status = statusOf(error);
+  if (status >= 500) return "failed";
+  if (refusals.has(status) || error instanceof OriginNotServed)
+    return "refused";
+  return status === 404 ? "not-found" : "malformed";
+}
+
+/** The codes that requests are answered with, by how they end. */
+export const answeredCodes = {
+  refusals: codesWith((status) => refusals.has(status)),
+  failures: [...codesWith((status) => status > 500), "internal"],
+};
+
+function codesWith(isIt: (status: number) => boolean): readonly string[] {
+  return Object.entries(statuses)
+    .filter(([, status]) => isIt(status))
+    .map(([code]) => code);
 }
 
 /** Having no descriptor left is a lack that passes. */

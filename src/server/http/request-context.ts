@@ -4,9 +4,12 @@ import type { Answer, Outcome } from "../../mirror/cache/answer.ts";
 import type { Asker } from "../../telemetry/asker.ts";
 import type { Client } from "./client-address.ts";
 
+/** How a request ended that was not answered as asked. */
+export type ErrorOutcome = "refused" | "not-found" | "malformed" | "failed";
+
 /** What a handler notes for the request's line in the log. */
 export interface RequestNote {
-  outcome: Outcome | "refused" | "failed" | "none";
+  outcome: Outcome | ErrorOutcome | "none";
   /** Why the request was not answered as asked. */
   error?: unknown;
   /** Milliseconds spent asking the origin. */
@@ -57,6 +60,7 @@ export interface RecordedRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly state: RequestState;
+  readonly params?: Routing["params"];
 }
 
 /** How the mirror came by what is answered. */

@@ -217,7 +217,7 @@ describe("authentication", () => {
     const plain = await startMirror({
       config: { ...scene.origins, auth, listen },
     });
-    const line = await awaitLine(plain, ({ level }) => level === 40);
+    const line = await awaitLine(plain, ({ level }) => level === "warn");
     expect(line.msg).toContain("listen.tls is off");
     await plain.stop();
   });

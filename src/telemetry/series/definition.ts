@@ -1,0 +1,9 @@
+/** One metric; a label has the values that are listed, each a series from the start, or those that its sentence names. */
+export interface Definition {
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: Readonly<Record<string, readonly string[] | string>>;
+  /** Of a histogram, in its unit. */
+  readonly buckets?: readonly number[];
+}

@@ -1,0 +1,228 @@
+import {
+  alarmKinds,
+  knownGetters,
+  originResults,
+  requestKinds,
+} from "./labels.ts";
+import type { Definition } from "./definition.ts";
+import { processDefinitions } from "./process.ts";
+
+const outcome =
+  "hit, joined, fetched, stale, refused, not-found, malformed, failed or none";
+const code = "as `code` in the body";
+const origin = "of the configuration";
+/** Up to what clients wait for metadata, and what archives take. */
+const answerBuckets = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+  60, 300, 600,
+];
+
+/** Every metric of the mirror; docs/metrics.md is made from it. Names and labels stay, since others rely on them. */
+export const definitions = {
+  buildInfo: {
+    type: "gauge",
+    name: "provender_build_info",
+    help: "Always 1; the labels say what runs.",
+    labels: { version: "of provender", node: "of Node" },
+  },
+  started: {
+    type: "gauge",
+    name: "provender_start_time_seconds",
+    help: "When the process started, in seconds since 1970.",
+  },
+  requests: {
+    type: "counter",
+    name: "provender_requests_total",
+    help: "Requests answered, by what happened.",
+    labels: { outcome, status: "of HTTP" },
+  },
+  requestSeconds: {
+    type: "histogram",
+    name: "provender_request_seconds",
+    help: "Time from a request to the end of its answer; `_count` is the number of requests.",
+    labels: { kind: requestKinds.join(", "), outcome },
+    buckets: answerBuckets,
+  },
+  sentBytes: {
+    type: "counter",
+    name: "provender_sent_bytes_total",
+    help: "Bytes of answers.",
+    labels: { outcome },
+  },
+  staleAnswers: {
+    type: "counter",
+    name: "provender_stale_answers_total",
+    help: "Requests answered with what is out of date while an origin fails.",
+  },
+  refusals: {
+    type: "counter",
+    name: "provender_refusals_total",
+    help: "Requests that were refused (401, 429, 451).",
+    labels: { code },
+  },
+  failures: {
+    type: "counter",
+    name: "provender_failures_total",
+    help: "Requests that failed (500 to 504).",
+    labels: { code },
+  },
+  connectionsRefused: {
+    type: "counter",
+    name: "provender_connections_refused_total",
+    help: "Connections closed at once because their client has as many as it may.",
+  },
+  originRequests: {
+    type: "counter",
+    name: "provender_origin_requests_total",
+    help: "Requests to an origin and to where its answers lead; each redirect and each try counts.",
+    labels: { origin, result: originResults.join(", ") },
+  },
+  originSeconds: {
+    type: "histogram",
+    name: "provender_origin_request_seconds",
+    help: "Time from a request to an origin to the head of its answer, or its failure.",
+    labels: { origin },
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  },
+  originBytes: {
+    type: "counter",
+    name: "provender_origin_received_bytes_total",
+    help: "Bytes of documents and archives that came from an origin; git is not counted.",
+    labels: { origin },
+  },
+  originLastSuccess: {
+    type: "gauge",
+    name: "provender_origin_last_success_timestamp_seconds",
+    help: "When a request to the origin last went well, in seconds since 1970; 0 before.",
+    labels: { origin },
+  },
+  originRetries: {
+    type: "counter",
+    name: "provender_origin_retries_total",
+    help: "Requests to origins that were tried again.",
+    labels: { origin },
+  },
+  archiveResumes: {
+    type: "counter",
+    name: "provender_archive_resumes_total",
+    help: "Archives of which the rest was asked for after a cut.",
+    labels: { origin },
+  },
+  originSuspensions: {
+    type: "counter",
+    name: "provender_origin_suspensions_total",
+    help: "Times that a host, or one provider on it, was not asked for a while: because it asked for it (busy) or because it failed.",
+    labels: { reason: ["busy", "failing"] },
+  },
+  originSuspended: {
+    type: "gauge",
+    name: "provender_origin_hosts_suspended",
+    help: "Hosts that are not asked now, or by one probe at a time.",
+  },
+  fills: {
+    type: "gauge",
+    name: "provender_fills",
+    help: "Downloads of archives under way.",
+  },
+  fillsWaiting: {
+    type: "gauge",
+    name: "provender_fills_waiting",
+    help: "Downloads of archives that wait for a place.",
+  },
+  waiters: {
+    type: "gauge",
+    name: "provender_waiters",
+    help: "Requests that wait for an origin: for metadata, or for archives that are being fetched.",
+  },
+  passedThrough: {
+    type: "counter",
+    name: "provender_modules_passed_through_total",
+    help: "Answers that send clients elsewhere for a module that the mirror cannot fetch, by what it would take.",
+    labels: { getter: [...knownGetters, "other"] },
+  },
+  archives: {
+    type: "counter",
+    name: "provender_archives_total",
+    help: "Archives that were evicted, or passed through without being stored.",
+    labels: { outcome: ["evicted", "passed"] },
+  },
+  storeArchives: {
+    type: "gauge",
+    name: "provender_store_archives",
+    help: "Archives in the store; NaN until they were counted.",
+  },
+  storeBytes: {
+    type: "gauge",
+    name: "provender_store_bytes",
+    help: "Bytes of the archives in the store; NaN until they were counted.",
+  },
+  storeRecordBytes: {
+    type: "gauge",
+    name: "provender_store_record_bytes",
+    help: "Bytes of disk that the records in the store take, with their copies; NaN until they were counted.",
+  },
+  storeFreeBytes: {
+    type: "gauge",
+    name: "provender_store_free_bytes",
+    help: "Bytes that the disk of the store has left.",
+  },
+  healedRecords: {
+    type: "counter",
+    name: "provender_records_healed_total",
+    help: "Copies of records that were no good and were made again from the other copy.",
+  },
+  alarms: {
+    type: "counter",
+    name: "provender_alarms_total",
+    help: "Events that an operator should look at, by kind.",
+    labels: { kind: alarmKinds },
+  },
+  alarmTimes: {
+    type: "gauge",
+    name: "provender_alarm_last_timestamp_seconds",
+    help: "When an alarm of a kind was last raised, in seconds since 1970; 0 before.",
+    labels: { kind: alarmKinds },
+  },
+  auditFailures: {
+    type: "counter",
+    name: "provender_audit_failures_total",
+    help: "Lines of the audit log that could not be written, and checkpoints that could not be signed.",
+  },
+  reloads: {
+    type: "counter",
+    name: "provender_config_reloads_total",
+    help: "Times that the configuration was read again, by whether it could be used.",
+    labels: { result: ["applied", "failed"] },
+  },
+  reloaded: {
+    type: "gauge",
+    name: "provender_config_last_reload_successful",
+    help: "1 when the configuration in use is the one that was read last, 0 when that had a mistake.",
+  },
+  reloadTime: {
+    type: "gauge",
+    name: "provender_config_last_reload_timestamp_seconds",
+    help: "When the configuration was last read, at the start or later, in seconds since 1970.",
+  },
+  certificateExpiry: {
+    type: "gauge",
+    name: "provender_certificate_expiry_timestamp_seconds",
+    help: "When the certificate in use ends, in seconds since 1970; NaN without TLS of the mirror's own.",
+  },
+  tokenExpiry: {
+    type: "gauge",
+    name: "provender_token_expiry_timestamp_seconds",
+    help: "When the next of the tokens that clients may use expires, in seconds since 1970; NaN when none does.",
+  },
+  ...processDefinitions,
+} as const satisfies Readonly<Record<string, Definition>>;
+
+export type MetricName = keyof typeof definitions;
+
+type NamesOf<T extends Definition["type"]> = {
+  [K in MetricName]: (typeof definitions)[K]["type"] extends T ? K : never;
+}[MetricName];
+
+export type CounterName = NamesOf<"counter">;
+export type GaugeName = NamesOf<"gauge">;
+export type HistogramName = NamesOf<"histogram">;

@@ -1,0 +1,47 @@
+/** What happened that an operator should look at. */
+export const alarmKinds = [
+  "release-replaced",
+  "key-new",
+  "key-refused",
+  "signature-refused",
+  "versions-vanished",
+  "package-hash-conflict",
+  "archive-tampered",
+  "archive-damaged",
+  "record-unreadable",
+  "audit-lost",
+  "module-replaced",
+  "unexpected-error",
+] as const;
+
+export type AlarmKind = (typeof alarmKinds)[number];
+
+/** What a request was about. */
+export const requestKinds = [
+  "index",
+  "version",
+  "archive",
+  "module",
+  "page",
+  "discovery",
+  "operation",
+  "other",
+] as const;
+
+export type RequestKind = (typeof requestKinds)[number];
+
+/** How one request to a host ended. */
+export const originResults = [
+  "ok",
+  "not-found",
+  "refused",
+  "busy",
+  "failed",
+  "timeout",
+  "unreachable",
+] as const;
+
+export type OriginResult = (typeof originResults)[number];
+
+/** What modules come by that the mirror cannot fetch from. */
+export const knownGetters = ["s3", "gcs", "hg", "git", "http"] as const;
