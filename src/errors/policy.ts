@@ -59,10 +59,20 @@ export class TooYoung extends ProvenderError {
 export class NothingAdmitted extends ProvenderError {
   readonly code = "nothing-admitted";
   readonly provider: string;
-  constructor(provider: string) {
+  /** How many for what reason, such as `2 denied, 1 held back`. */
+  readonly counts: string;
+  /** Each version, as far as a few lines can. */
+  readonly reasons: readonly string[];
+  constructor(
+    provider: string,
+    counts: string,
+    reasons: readonly string[] = [],
+  ) {
     super(
-      `Every version of ${provider} is denied or held back by this mirror: ask the mirror's operator, who finds the reasons in its audit log and with "provender trust list".`,
+      `Every version of ${provider} is denied or held back by this mirror (${counts}): ask the mirror's operator, who finds the reasons in its audit log and with "provender trust list".`,
     );
     this.provider = provider;
+    this.counts = counts;
+    this.reasons = reasons;
   }
 }

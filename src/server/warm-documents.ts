@@ -13,6 +13,7 @@ import type {
   RecordedRequest,
   RenderedDocument,
   RequestMiddleware,
+  RequestNote,
 } from "./http/request-context.ts";
 import { recordWhenClosed } from "./request-log.ts";
 
@@ -45,6 +46,7 @@ interface Kept extends RenderedDocument {
   /** Names and values, of 304 and of 200. */
   readonly confirming: readonly string[];
   readonly describing: readonly string[];
+  readonly leftOut: RequestNote["leftOut"];
   readonly generation: Generation;
   readonly until: number;
 }
@@ -87,10 +89,9 @@ export class WarmDocuments {
     if (fresh <= 0) return;
     const { document } = sent;
     const until = began + fresh;
-    const kept = {
-      ...{ ...document, ...headersOf(document), generation, until },
-      params: ctx.params,
-    };
+    const own = { leftOut: state.note.leftOut, params: ctx.params };
+    const valid = { generation, until };
+    const kept = { ...document, ...headersOf(document), ...own, ...valid };
     const size = path.length + document.body.length;
     this.#kept.set(path, kept, { size });
   };
@@ -105,6 +106,7 @@ export class WarmDocuments {
     if (!this.#admits(client)) return false;
     const state = beginRequest(req, client);
     state.note.outcome = "hit";
+    state.note.leftOut = kept.leftOut;
     recordWhenClosed({ req, res, state, params: kept.params }, logger, metrics);
     send(req, res, kept, state.asker.requestId);
     return true;

@@ -45,6 +45,8 @@ export type AuditEvent =
   | "quarantined"
   | "approved"
   | "revoked"
+  /** Versions that an index does not have because of the rules or the keys. */
+  | "left-out"
   /** A kept verdict was made anew, because the keys or the profile changed. */
   | "judged-again";
 

@@ -37,6 +37,7 @@ const ofOffers: ReadonlySet<AuditEvent> = new Set([
   "replaced",
   "quarantined",
   "judged-again",
+  "left-out",
 ]);
 
 /** Lines for refused offers: of the same event on the same release, of its provider or module, and of all. */

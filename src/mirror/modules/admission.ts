@@ -3,10 +3,15 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
-import { NothingAdmitted, PolicyDenied, TooYoung } from "../../errors/index.ts";
+import { PolicyDenied, TooYoung } from "../../errors/index.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleReleaseAddress } from "./release.ts";
+import {
+  leaveOutYoung,
+  nothingAdmitted,
+  type LeftOut,
+} from "../trust/left-out.ts";
 import { decideByAge } from "../trust/policy-age.ts";
 import {
   decideByRules,
@@ -63,19 +68,30 @@ export class ModuleAdmission {
     address: ModuleReleaseAddress,
     list: VersionList | undefined,
   ): boolean {
-    const { module, version } = address;
-    const { action, minimumAge } = decideByRules(this.#policy, module, version);
-    return action === "allow" && this.#decideAge(version, list, minimumAge).old;
+    return this.#findLeftOut(address, list) === undefined;
   }
 
   /** Newest first. Throws NothingAdmitted when there are versions and clients may have none of them. */
   keepAdmitted(module: ModuleAddress, list: VersionList): readonly Version[] {
-    const admitted = [...list.versions.keys()].filter((version) =>
-      this.isAdmitted({ module, version }, list),
+    const versions = newestFirst(list.versions.keys());
+    const leftOut = versions.flatMap(
+      (version) => this.#findLeftOut({ module, version }, list) ?? [],
     );
-    if (admitted.length === 0 && list.versions.size > 0)
-      throw new NothingAdmitted(formatModuleAddress(module));
-    return newestFirst(admitted);
+    if (leftOut.length === versions.length && versions.length > 0)
+      throw nothingAdmitted(formatModuleAddress(module), leftOut);
+    const out = new Set(leftOut.map(({ version }) => version));
+    return versions.filter((version) => !out.has(version));
+  }
+
+  #findLeftOut(
+    { module, version }: ModuleReleaseAddress,
+    list: VersionList | undefined,
+  ): LeftOut | undefined {
+    const decision = decideByRules(this.#policy, module, version);
+    const { action, rule, minimumAge } = decision;
+    if (action === "deny") return { version, kind: "denied", cause: rule };
+    const age = this.#decideAge(version, list, minimumAge);
+    return age.old ? undefined : leaveOutYoung(version, age.availableAt);
   }
 
   #decideAge(

@@ -1,12 +1,18 @@
 import type { Version } from "../../address/version.ts";
 import type { Release, ReleasePackage } from "../releases/release.ts";
 import type { VersionList } from "../releases/version-list.ts";
+import type { LeftOut } from "../trust/left-out.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 
-/** The versions of a provider that clients may have, newest first, with what that was decided by. */
-export interface AdmittedVersions {
-  readonly request: ProviderRequest;
+/** What clients may have of a provider's versions, newest first, and what else there is. */
+export interface Listing {
   readonly versions: readonly Version[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** The same with what it was decided by. */
+export interface AdmittedVersions extends Listing {
+  readonly request: ProviderRequest;
   /** What the origin listed; undefined for a mirror that never asked it. */
   readonly list: VersionList | undefined;
 }

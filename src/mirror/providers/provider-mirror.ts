@@ -3,8 +3,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import type { Version } from "../../address/version.ts";
-import { NothingAdmitted, NotStored } from "../../errors/index.ts";
+import { NotStored } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
@@ -23,6 +22,7 @@ import {
 import { limitVersions, type VersionList } from "../releases/version-list.ts";
 import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
+import { nothingAdmitted } from "../trust/left-out.ts";
 import type {
   ProviderRequest,
   ReleaseRequest,
@@ -32,6 +32,7 @@ import type {
   AdmittedPackage,
   AdmittedRelease,
   AdmittedVersions,
+  Listing,
 } from "./admitted.ts";
 import { DescribedPackages, type Describable } from "./described-packages.ts";
 import {
@@ -92,8 +93,9 @@ export class ProviderMirror {
     if (offline) return this.#listStored(request, deadline);
     const answer = await catalog.listVersions(request);
     const list = answer.value;
-    const versions = await this.#list(request, list, deadline);
-    return { ...answer, value: { request, versions, list } };
+    const listing = await this.#list(request, list, deadline);
+    admission.noteLeftOut(request, listing);
+    return { ...answer, value: { request, list, ...listing } };
   }
 
   /** All platforms that were signed and are offered, by name, and what only its content names, without `zh:`; no archive is waited for. */
@@ -206,7 +208,7 @@ export class ProviderMirror {
     request: ProviderRequest,
     list: VersionList,
     deadline: number,
-  ): Promise<readonly Version[]> {
+  ): Promise<Listing> {
     const learning = this.#learn(request, () => Promise.resolve(list));
     return this.#listing.list(request, list, learning, deadline);
   }
@@ -281,7 +283,8 @@ export class ProviderMirror {
     const kept = await stored.listVersions(provider);
     const known = new Set([...kept, ...(list?.versions.keys() ?? [])]);
     const limited = limitVersions(list, known);
-    const admitted = await this.#list(request, limited, deadline);
+    const listing = await this.#list(request, limited, deadline);
+    const { versions: admitted, leftOut } = listing;
     const found = await Promise.all(
       admitted.map((version) => stored.find({ provider, version })),
     );
@@ -289,9 +292,9 @@ export class ProviderMirror {
     const name = formatProviderAddress(provider);
     if (versions.length === 0)
       throw found.includes("refused")
-        ? new NothingAdmitted(name)
+        ? nothingAdmitted(name, leftOut)
         : new NotStored(name);
-    const value = { request, versions, list };
+    const value = { request, versions, leftOut, list };
     return { value, outcome: "hit", age: 0, originTime: 0 };
   }
 }

@@ -4,13 +4,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
-import {
-  isOriginFailure,
-  NotFound,
-  NothingAdmitted,
-  ProvenderError,
-  TooBusy,
-} from "../../errors/index.ts";
+import { NotFound, ProvenderError } from "../../errors/index.ts";
 import type { VersionList } from "../releases/version-list.ts";
 import {
   limitsKeys,
@@ -18,26 +12,30 @@ import {
   type AdmissionRules,
 } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
-import type { Clock } from "../cache/clock.ts";
 import type { NamespaceTrust } from "../trust/namespace-trust.ts";
-import { keepOldEnough } from "../trust/policy-age.ts";
 import {
-  requestVersion,
+  leaveOutRefused,
+  nothingAdmitted,
+  type LeftOut,
+} from "../trust/left-out.ts";
+import {
+  requestVersions,
   type ProviderRequest,
   type ReleaseRequest,
 } from "../trust/request.ts";
+import type { Listing } from "./admitted.ts";
 import type { FirstContactFailure } from "./first-contact.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { LookUps, type Reason } from "./release-look-ups.ts";
 import type { StoredReleases } from "./stored-releases.ts";
+import { couldNotTell, keepOld } from "./version-ages.ts";
 
 /** Look-ups at once for one listing. */
 const atOnce = 8;
 
 /** What the rules and the keys leave of a list. */
-interface Trusted {
-  readonly versions: readonly Version[];
-  /** The same by the minimum age that the rules ask of them, in milliseconds. */
+interface Trusted extends Listing {
+  /** The versions by the minimum age that the rules ask of them, in milliseconds. */
   readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
   /** False when the origin has nothing, which is not for the rules to answer for. */
   readonly any: boolean;
@@ -52,7 +50,7 @@ interface Remembered {
 
 type Suspicion = "none" | Exclude<Reason, "age">;
 
-type Verdict = "good" | "bad" | "unknown";
+type Verdict = "good" | "unknown" | LeftOut;
 
 interface VersionListingParts {
   readonly catalog: ProviderCatalog;
@@ -83,16 +81,17 @@ export class VersionListing {
     list: VersionList,
     learning: Promise<FirstContactFailure>,
     deadline: number,
-  ): Promise<readonly Version[]> {
+  ): Promise<Listing> {
     const looks = new LookUps(this.#parts.catalog, deadline);
     const trusted = await this.#trusted(request, list, learning, looks);
-    const { any } = trusted;
-    const old = await this.#oldEnough(request, list, trusted, looks);
-    if (old.length > 0 || list.versions.size === 0) return old;
+    const { admission } = this.#parts;
+    const listing = await keepOld(admission, request, { list, looks }, trusted);
+    const { versions, leftOut } = listing;
+    if (versions.length > 0 || list.versions.size === 0) return listing;
     const name = formatProviderAddress(request.provider);
-    if (!any) throw new NotFound(name);
+    if (!trusted.any) throw new NotFound(name);
     // An empty list would send clients on to their next installation method.
-    throw looks.failure ?? new NothingAdmitted(name);
+    throw looks.failure ?? nothingAdmitted(name, leftOut);
   }
 
   /** Less those that the rules deny or whose key is not acceptable; remembered while nothing changes. */
@@ -108,23 +107,20 @@ export class VersionListing {
     if (remembered?.rules === rules && remembered.trust.deref() === trust)
       return remembered.trusted;
     const present = await this.#present(provider, list);
-    const allowed = takesKeys(rules, provider)
-      ? present.flatMap((version) => requestVersion(request, version) ?? [])
-      : [];
-    const verdicts = await this.#judgeAll(
-      request,
-      list,
-      allowed,
-      learning,
-      looks,
-    );
-    const good = allowed.filter(
-      ({ address: { version } }) =>
-        (verdicts.get(version) ?? "good") === "good",
-    );
-    const versions = good.map(({ address }) => address.version);
-    const byMinimumAge = groupByAge(good);
-    const trusted = { versions, byMinimumAge, any: present.length > 0 };
+    const { allowed, denied } = requestVersions(request, present);
+    const verdicts = takesKeys(rules, provider)
+      ? await this.#judgeAll(request, list, allowed, learning, looks)
+      : new Map(allowed.map(refuseUnlooked));
+    const verdictOf = ({ address: { version } }: ReleaseRequest): Verdict =>
+      verdicts.get(version) ?? "good";
+    const good = allowed.filter((one) => verdictOf(one) === "good");
+    const held = allowed.flatMap((one) => leftOutBy(one, verdictOf(one)));
+    const trusted = {
+      versions: good.map(({ address }) => address.version),
+      leftOut: [...denied, ...held],
+      byMinimumAge: groupByAge(good),
+      any: present.length > 0,
+    };
     const isComplete =
       looks.failure === undefined &&
       ![...verdicts.values()].includes("unknown");
@@ -190,55 +186,28 @@ export class VersionListing {
       return "good";
     } catch (error) {
       if (!(error instanceof ProvenderError)) throw error;
-      if (!couldNotTell(error)) return "bad";
+      if (!couldNotTell(error))
+        return leaveOutRefused(request.address.version, error);
       looks.failure = error;
       return undecided;
     }
   }
+}
 
-  /** Release lines are walked apart for each minimum age, because what is older than an old one may have to be older still. */
-  async #oldEnough(
-    request: ProviderRequest,
-    list: VersionList,
-    { versions, byMinimumAge }: Trusted,
-    looks: LookUps,
-  ): Promise<readonly Version[]> {
-    // The very same list, whose document is kept.
-    if (byMinimumAge.keys().every((age) => age === 0)) return versions;
-    const old = new Set<Version>();
-    for (const [minimumAge, group] of byMinimumAge) {
-      const kept =
-        minimumAge === 0
-          ? group
-          : await keepOldEnough(
-              longListed(list, group, minimumAge, request.origin.clock),
-              (version) => this.#isOldEnough(request, version, list, looks),
-            );
-      for (const version of kept) old.add(version);
-    }
-    return versions.filter((version) => old.has(version));
-  }
+function refuseUnlooked({
+  address: { version },
+}: ReleaseRequest): [Version, Verdict] {
+  return [version, leaveOutRefused(version, undefined)];
+}
 
-  async #isOldEnough(
-    request: ProviderRequest,
-    version: Version,
-    list: VersionList,
-    looks: LookUps,
-  ): Promise<boolean> {
-    const { admission } = this.#parts;
-    const one = requestVersion(request, version);
-    if (one === undefined) return false;
-    try {
-      const release = await looks.look(one, "age");
-      if (release === undefined) return false;
-      await admission.admitKey(one, release, list, looks.untaught);
-      return admission.decideAge(one, release, list).old;
-    } catch (error) {
-      if (!(error instanceof ProvenderError)) throw error;
-      if (couldNotTell(error)) looks.failure = error;
-      return false;
-    }
-  }
+function leftOutBy(
+  { address: { version } }: ReleaseRequest,
+  verdict: Verdict,
+): readonly LeftOut[] {
+  if (verdict === "good") return [];
+  return [
+    verdict === "unknown" ? leaveOutRefused(version, undefined) : verdict,
+  ];
 }
 
 function groupByAge(
@@ -251,20 +220,6 @@ function groupByAge(
     else group.push(address.version);
   }
   return groups;
-}
-
-/** What the mirror itself saw appear too lately needs no look-up. */
-function longListed(
-  list: VersionList,
-  versions: readonly Version[],
-  minimumAge: number,
-  clock: Clock,
-): readonly Version[] {
-  const latest = clock.now().getTime() - minimumAge;
-  return versions.filter((version) => {
-    const appeared = list.versions.get(version)?.appeared;
-    return appeared === undefined || appeared.getTime() <= latest;
-  });
 }
 
 function findSuspicion(
@@ -286,8 +241,4 @@ function listHeld(
   const held = [...seen.quarantined, ...seen.fallen];
   const own = held.filter((entry) => entry.type === type);
   return new Set(own.map(({ version }) => version));
-}
-
-function couldNotTell(error: ProvenderError): boolean {
-  return isOriginFailure(error) || error instanceof TooBusy;
 }

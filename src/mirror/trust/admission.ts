@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import {
@@ -14,6 +15,12 @@ import {
 } from "./admission-rules.ts";
 import { noteAcceptedKey, noteLesson, noteRefusedKey } from "./key-notes.ts";
 import { contentOf } from "./key-question.ts";
+import {
+  countLeftOut,
+  formatCounts,
+  formatLeftOut,
+  type LeftOut,
+} from "./left-out.ts";
 import type { TrustLedger } from "./ledger.ts";
 import { findFall } from "./namespace-trust.ts";
 import type { Notebook } from "./notebook.ts";
@@ -21,10 +28,20 @@ import { decideByAge, type AgeDecision } from "./policy-age.ts";
 import { fallenError } from "./release-history.ts";
 import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
 
+/** Clients may ask for any provider, so memory is bounded. */
+const providersInMemory = 1_000;
+
+interface Listed {
+  readonly leftOut: readonly LeftOut[];
+}
+
 /** What clients may have of what was verified; asked at the last moment on every path. */
 export class Admission {
   readonly #ledger: TrustLedger;
   readonly #notebook: Notebook;
+  readonly #toldLeftOut = new LRUCache<string, string>({
+    max: providersInMemory,
+  });
   #rules: AdmissionRules;
 
   constructor(ledger: TrustLedger, notebook: Notebook, rules: AdmissionRules) {
@@ -59,6 +76,25 @@ export class Admission {
     const decision = admitVersion(served.rules, address);
     const request = await this.open(address.provider, served);
     return { ...request, address, decision };
+  }
+
+  /** Writes down what an index does not have, once for each change of it. */
+  noteLeftOut({ provider }: ProviderRequest, { leftOut }: Listed): void {
+    const counts = countLeftOut(leftOut);
+    const name = formatProviderAddress(provider);
+    const told = counts && [formatCounts(counts), ...formatLeftOut(leftOut)];
+    const detail = told?.join("; ");
+    if (this.#toldLeftOut.get(name) === detail) return;
+    this.#toldLeftOut.set(name, detail);
+    if (detail === undefined) return;
+    const verdict = "refused";
+    const entry = {
+      event: "left-out",
+      verdict,
+      provider: name,
+      detail,
+    } as const;
+    void this.#notebook.audit.record(entry, { durable: false });
   }
 
   /** Key and age. Throws KeyRefused and TooYoung; a refusal is on disk by then. For `untaught` see admitKey. */

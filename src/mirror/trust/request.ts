@@ -4,6 +4,7 @@ import type { ReleaseOrigin } from "../releases/fetch.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { AdmissionRules } from "./admission-rules.ts";
 import type { LedgerEntry } from "./ledger-entry.ts";
+import type { LeftOut } from "./left-out.ts";
 import { decideByRules, type PolicyDecision } from "./policy.ts";
 
 /** Where a provider comes from, and the rules of the moment in which it was asked for. */
@@ -25,13 +26,30 @@ export interface ReleaseRequest extends ProviderRequest {
   readonly decision: PolicyDecision;
 }
 
+/** The versions that the rules allow, and those that they deny. */
+export function requestVersions(
+  request: ProviderRequest,
+  versions: readonly Version[],
+): {
+  readonly allowed: readonly ReleaseRequest[];
+  readonly denied: readonly LeftOut[];
+} {
+  const { provider, rules } = request;
+  const allowed: ReleaseRequest[] = [];
+  const denied: LeftOut[] = [];
+  for (const version of versions) {
+    const decision = decideByRules(rules.policy, provider, version);
+    if (decision.action === "deny")
+      denied.push({ version, kind: "denied", cause: decision.rule });
+    else allowed.push({ ...request, address: { provider, version }, decision });
+  }
+  return { allowed, denied };
+}
+
 /** Undefined for a version that the rules deny. */
 export function requestVersion(
   request: ProviderRequest,
   version: Version,
 ): ReleaseRequest | undefined {
-  const { provider, rules } = request;
-  const decision = decideByRules(rules.policy, provider, version);
-  if (decision.action === "deny") return undefined;
-  return { ...request, address: { provider, version }, decision };
+  return requestVersions(request, [version]).allowed[0];
 }

@@ -1,6 +1,7 @@
 import type {
   ErrorCode,
   KeyRefused,
+  NothingAdmitted,
   OriginNotServed,
   PolicyDenied,
   ProvenderError,
@@ -52,7 +53,8 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
     `Denied by ${rule} of this mirror`,
   "too-young": ({ rule, availableAt }: TooYoung) =>
     `Held back by ${rule} of this mirror ${availableAt === undefined ? "because its age is not known" : `until ${availableAt.toISOString()}`}`,
-  "nothing-admitted": "Every version is denied or held back by this mirror",
+  "nothing-admitted": ({ counts }: NothingAdmitted) =>
+    `This mirror leaves out every version (${counts})`,
   "checksums-malformed": "Refused, its SHA256SUMS is malformed",
   "archive-not-signed": "Refused, its SHA256SUMS does not name this archive",
   "checksum-conflict": "Refused, its content differs from what was seen first",

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import type { Answer, Outcome } from "../../mirror/cache/answer.ts";
+import type { LeftOutCounts } from "../../mirror/trust/left-out.ts";
 import type { Asker } from "../../telemetry/asker.ts";
 import type { Client } from "./client-address.ts";
 
@@ -12,6 +13,8 @@ export interface RequestNote {
   outcome: Outcome | ErrorOutcome | "none";
   /** Why the request was not answered as asked. */
   error?: unknown;
+  /** Versions that the answer does not have because of the rules or the keys. */
+  leftOut?: LeftOutCounts | undefined;
   /** Milliseconds spent asking the origin. */
   originTime: number;
 }

@@ -14,6 +14,7 @@ import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
 import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
+import { countLeftOut } from "../../mirror/trust/left-out.ts";
 import {
   archiveTag,
   confirmArchive,
@@ -58,8 +59,10 @@ export class NetworkMirrorProtocol {
 
   async index(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.listVersions(readProvider(ctx));
+    const { versions, leftOut } = answer.value;
     noteAnswer(ctx.state, answer);
-    sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
+    ctx.state.note.leftOut = countLeftOut(leftOut);
+    sendDocument(ctx, renderIndexOnce(versions), answer);
   }
 
   async version(ctx: RoutedContext): Promise<void> {

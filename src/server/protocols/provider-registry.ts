@@ -12,6 +12,7 @@ import {
   describePublished,
   publishedProof,
 } from "../../mirror/providers/published-package.ts";
+import { countLeftOut } from "../../mirror/trust/left-out.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { Authentication } from "../access/authentication.ts";
@@ -51,11 +52,12 @@ export class ProviderRegistryProtocol {
     const provider = readProvider(ctx);
     const answer = await this.#mirror.listVersions(provider);
     noteAnswer(ctx.state, answer);
-    const { request, versions, list } = answer.value;
+    const { request, versions, list, leftOut } = answer.value;
+    ctx.state.note.leftOut = countLeftOut(leftOut);
     // What could not be served must not be listed.
     if (request.origin.registry.source !== "registry")
       throw new NothingToVerify(formatProviderAddress(provider), "signature");
-    const document = renderVersionsOnce(versions, provider, list);
+    const document = renderVersionsOnce(versions, provider, list, leftOut);
     sendDocument(ctx, document, answer);
   }
 

@@ -11,16 +11,19 @@ import type {
   SizedPackage,
 } from "../../mirror/providers/published-package.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
+import { formatLeftOut, type LeftOut } from "../../mirror/trust/left-out.ts";
 import type { VersionList } from "../../mirror/releases/version-list.ts";
 
 /**
- * `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. Versions share their
+ * `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. Clients print the
+ * warnings, which begin with what the mirror leaves out. Versions share their
  * lists of platforms, each of which is put in words once: with some thousand versions they would hold up everybody.
  */
 export function renderVersions(
   versions: readonly Version[],
   { namespace, type }: ProviderAddress,
   list: VersionList | undefined,
+  leftOut: readonly LeftOut[],
 ): string {
   const written = new Map<readonly Platform[], string>();
   const write = (platforms: readonly Platform[]) => {
@@ -34,7 +37,8 @@ export function renderVersions(
     return `{${named}${platforms === undefined ? "" : write(platforms)}}`;
   });
   const id = JSON.stringify(`${namespace}/${type}`);
-  const warnings = JSON.stringify(list?.warnings ?? []);
+  const own = formatLeftOut(leftOut);
+  const warnings = JSON.stringify([...own, ...(list?.warnings ?? [])]);
   return `{"id":${id},"versions":[${entries.join()}],"warnings":${warnings}}`;
 }
 

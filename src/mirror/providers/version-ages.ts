@@ -1,0 +1,101 @@
+import type { Version } from "../../address/version.ts";
+import {
+  isOriginFailure,
+  ProvenderError,
+  TooBusy,
+} from "../../errors/index.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { VersionList } from "../releases/version-list.ts";
+import type { Admission } from "../trust/admission.ts";
+import {
+  leaveOutRefused,
+  leaveOutYoung,
+  type LeftOut,
+} from "../trust/left-out.ts";
+import { keepOldEnough } from "../trust/policy-age.ts";
+import { requestVersion, type ProviderRequest } from "../trust/request.ts";
+import type { Listing } from "./admitted.ts";
+import type { LookUps } from "./release-look-ups.ts";
+
+/** What is looked at, and how. */
+interface Looking {
+  readonly list: VersionList;
+  readonly looks: LookUps;
+}
+
+/** What may be listed once it is old enough, by the minimum age in milliseconds. */
+interface Ageing extends Listing {
+  readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
+}
+
+/**
+ * What is old enough. Release lines are walked apart for each minimum age, because
+ * what is older than an old one may have to be older still.
+ */
+export async function keepOld(
+  admission: Admission,
+  request: ProviderRequest,
+  looking: Looking,
+  ageing: Ageing,
+): Promise<Listing> {
+  const { versions, leftOut, byMinimumAge } = ageing;
+  // The very same list, whose document is kept.
+  if (byMinimumAge.keys().every((age) => age === 0)) return ageing;
+  const young = new Map<Version, LeftOut>();
+  for (const [minimumAge, group] of byMinimumAge) {
+    if (minimumAge === 0) continue;
+    noteAppeared(request.origin.clock, looking.list, group, minimumAge, young);
+    const rest = group.filter((version) => !young.has(version));
+    await keepOldEnough(rest, async (version) => {
+      const youth = await findYouth(admission, request, version, looking);
+      if (youth !== undefined) young.set(version, youth);
+      return youth === undefined;
+    });
+  }
+  const left = versions.flatMap((version) => young.get(version) ?? []);
+  const old = versions.filter((version) => !young.has(version));
+  return { versions: old, leftOut: [...leftOut, ...left] };
+}
+
+/** What the mirror itself saw appear too lately needs no look-up. */
+function noteAppeared(
+  clock: Clock,
+  list: VersionList,
+  versions: readonly Version[],
+  minimumAge: number,
+  young: Map<Version, LeftOut>,
+): void {
+  const now = clock.now().getTime();
+  for (const version of versions) {
+    const appeared = list.versions.get(version)?.appeared?.getTime();
+    if (appeared === undefined || appeared + minimumAge <= now) continue;
+    const availableAt = new Date(appeared + minimumAge);
+    young.set(version, leaveOutYoung(version, availableAt));
+  }
+}
+
+/** Undefined for a version that is old enough and acceptable. */
+async function findYouth(
+  admission: Admission,
+  request: ProviderRequest,
+  version: Version,
+  { list, looks }: Looking,
+): Promise<LeftOut | undefined> {
+  const one = requestVersion(request, version);
+  if (one === undefined) return leaveOutRefused(version, undefined);
+  try {
+    const release = await looks.look(one, "age");
+    if (release === undefined) return leaveOutRefused(version, undefined);
+    await admission.admitKey(one, release, list, looks.untaught);
+    const age = admission.decideAge(one, release, list);
+    return age.old ? undefined : leaveOutYoung(version, age.availableAt);
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    if (couldNotTell(error)) looks.failure = error;
+    return leaveOutRefused(version, error);
+  }
+}
+
+export function couldNotTell(error: ProvenderError): boolean {
+  return isOriginFailure(error) || error instanceof TooBusy;
+}

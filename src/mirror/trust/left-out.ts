@@ -1,0 +1,98 @@
+import type { Version } from "../../address/version.ts";
+import {
+  KeyRefused,
+  NothingAdmitted,
+  SignatureRefused,
+  type ProvenderError,
+} from "../../errors/index.ts";
+
+/** A version that the origin offers and that clients are not told of. */
+export interface LeftOut {
+  readonly version: Version;
+  readonly kind: "denied" | "young" | "held";
+  /** In words of this program, such as the rule, the time until which, or the key because of which. */
+  readonly cause: string;
+}
+
+/** How many of each kind; undefined for none at all. */
+export type LeftOutCounts = Readonly<Partial<Record<LeftOut["kind"], number>>>;
+
+const kinds = {
+  young: "too young",
+  held: "held back",
+  denied: "denied",
+} as const satisfies Record<LeftOut["kind"], string>;
+
+/** Versions of one kind that a sentence names. */
+const mostNamed = 5;
+
+export function leaveOutYoung(
+  version: Version,
+  availableAt: Date | undefined,
+): LeftOut {
+  const cause =
+    availableAt === undefined
+      ? "its age is not known"
+      : `until ${availableAt.toISOString()}`;
+  return { version, kind: "young", cause };
+}
+
+export function leaveOutRefused(
+  version: Version,
+  error: ProvenderError | undefined,
+): LeftOut {
+  return { version, kind: "held", cause: nameCause(error) };
+}
+
+function nameCause(error: ProvenderError | undefined): string {
+  if (error === undefined) return "it was not looked at yet";
+  if (error instanceof KeyRefused)
+    return `${error.reason} signing key ${error.fingerprint}`;
+  return error instanceof SignatureRefused
+    ? "its signature is refused"
+    : error.code;
+}
+
+export function countLeftOut(
+  versions: readonly LeftOut[],
+): LeftOutCounts | undefined {
+  if (versions.length === 0) return undefined;
+  const groups = Map.groupBy(versions, ({ kind }) => kind);
+  return Object.fromEntries(
+    Array.from(groups, ([kind, own]) => [kind, own.length]),
+  );
+}
+
+/** `2 denied, 1 held back`. */
+export function formatCounts(counts: LeftOutCounts): string {
+  return Object.entries(kinds)
+    .flatMap(([kind, words]) => {
+      const count = counts[kind as LeftOut["kind"]];
+      return count === undefined ? [] : [`${count} ${words}`];
+    })
+    .join(", ");
+}
+
+/** For a provider or module of which every version is left out. */
+export function nothingAdmitted(
+  name: string,
+  versions: readonly LeftOut[],
+): NothingAdmitted {
+  const counts = formatCounts(countLeftOut(versions) ?? {});
+  return new NothingAdmitted(name, counts, formatLeftOut(versions));
+}
+
+/** A line for each kind: what clients are told beside the versions that they get. */
+export function formatLeftOut(versions: readonly LeftOut[]): readonly string[] {
+  const groups = Map.groupBy(versions, ({ kind }) => kind);
+  return Object.entries(kinds).flatMap(([kind, words]) => {
+    const own = groups.get(kind as LeftOut["kind"]);
+    if (own === undefined) return [];
+    const named = own
+      .slice(0, mostNamed)
+      .map(({ version, cause }) => `${version} (${cause})`);
+    const more = own.length - named.length;
+    const rest = more > 0 ? ` and ${more} more` : "";
+    return [`This mirror leaves out, ${words}: ${named.join(", ")}${rest}`];
+  });
+}
