@@ -52,12 +52,12 @@ export function tryLock(path: string): ProcessLock | undefined {
   return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
 }
 
-/** Until the lock is there, which others hold for moments only; `subject` is what for. Throws TooBusy. */
+/** Tries once at least and until `end`, of `performance.now()`: others hold the lock for moments only, for `subject`. Throws TooBusy. */
 export async function waitForLock<T>(
   tryIt: () => T | undefined,
   subject: string,
+  end = performance.now() + patience,
 ): Promise<T> {
-  const end = performance.now() + patience;
   for (;;) {
     const lock = tryIt();
     if (lock !== undefined) return lock;

@@ -7,6 +7,9 @@ import { tryLock, waitForLock } from "../process-lock.ts";
 /** Records of one stripe are changed one after the other. Each takes a descriptor, and few files are written at once. */
 const stripes = 16;
 
+/** Milliseconds that a change waits for its turn and for other processes: a client waits 10 s in all. */
+const patience = 6_000;
+
 /** Lets one change of a record go on at a time, among all processes that work on the store. */
 export class ChangeLocks {
   readonly #layout: StoreLayout;
@@ -21,8 +24,9 @@ export class ChangeLocks {
     const stripe = stripeOf(key);
     const turn = this.#turns.get(stripe) ?? pLimit(1);
     this.#turns.set(stripe, turn);
+    const end = performance.now() + patience;
     return turn(async () => {
-      const lock = await this.#wait(stripe);
+      const lock = await this.#wait(stripe, end);
       try {
         return await work();
       } finally {
@@ -31,10 +35,10 @@ export class ChangeLocks {
     });
   }
 
-  #wait(stripe: string): Promise<{ release(): void }> {
+  #wait(stripe: string, end: number): Promise<{ release(): void }> {
     const path = join(this.#layout.locks, `records-${stripe}.lock`);
     const subject = "processes that change one record";
-    return waitForLock(() => tryLock(path), subject);
+    return waitForLock(() => tryLock(path), subject, end);
   }
 }
 

@@ -130,3 +130,32 @@ describe("a process that is killed in the middle of a change", () => {
     },
   );
 });
+
+it(
+  "a process that stands still in a change holds up none of many others for longer than a client waits",
+  { timeout: 60_000 },
+  async () => {
+    const layout = await makeLayout();
+    const worker = startWorker(
+      layout,
+      `await records.change(${JSON.stringify(shared)}, asItIs, (before) => {
+        process.getBuiltinModule("node:fs").writeSync(1, "in the change");
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      });`,
+    );
+    await once(worker.stdout ?? worker, "data");
+    const records = new DiskRecords(layout);
+    const note = () =>
+      records.change(shared, asItIs, () => ({ notes: ["written"] }));
+    const started = performance.now();
+    const refused = await Promise.allSettled(Array.from({ length: 8 }, note));
+    expect(performance.now() - started).toBeLessThan(20_000);
+    for (const one of refused)
+      expect(one).toMatchObject({ reason: { code: "too-busy" } });
+    const dead = once(worker, "exit");
+    worker.kill("SIGKILL");
+    await dead;
+    await note();
+    expect(await records.read(shared, asItIs)).toEqual({ notes: ["written"] });
+  },
+);
