@@ -1,9 +1,11 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   isOriginFailure,
+  OriginAddressRefused,
   OriginAnswerUnusable,
   OriginRejectsCredentials,
   OriginStatus,
+  OriginUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
@@ -173,10 +175,12 @@ export async function openPackage(
   return open(found.downloadUrl);
 }
 
-/** Signed URLs expire, and hosts answer for that with a status or a page. */
+/** Signed URLs expire, and hosts answer for that with a status or a page; hosts leave, too, or were named wrongly. */
 function mayHaveMoved(error: unknown): boolean {
   return (
     error instanceof OriginStatus ||
+    error instanceof OriginUnreachable ||
+    error instanceof OriginAddressRefused ||
     error instanceof OriginRejectsCredentials ||
     error instanceof OriginAnswerUnusable
   );
