@@ -77,7 +77,15 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "upkeep",
   ],
   server: ["http", "tls", "access", "protocols", "web", ""],
-  commands: ["inputs", "progress", "packages", "lock", "held", "operate"],
+  commands: [
+    "inputs",
+    "progress",
+    "packages",
+    "lock",
+    "held",
+    "doctor",
+    "operate",
+  ],
 };
 
 /** Folders of `storeys` that stand side by side and never import one another. */

@@ -20,7 +20,7 @@ export interface IssuedCertificate {
 export interface Authority {
   readonly caPem: string;
   /** A server certificate for DNS names and IP addresses. */
-  issue(names: readonly string[]): Promise<IssuedCertificate>;
+  issue(names: readonly string[], notAfter?: Date): Promise<IssuedCertificate>;
 }
 
 export async function createAuthority(): Promise<Authority> {
@@ -38,7 +38,8 @@ export async function createAuthority(): Promise<Authority> {
   });
   return {
     caPem: certificate.toString("pem"),
-    issue: (names) => issue(certificate.subject, keys.privateKey, names),
+    issue: (names, notAfter = validity.notAfter) =>
+      issue(certificate.subject, keys.privateKey, names, notAfter),
   };
 }
 
@@ -46,10 +47,12 @@ async function issue(
   issuer: string,
   signingKey: webcrypto.CryptoKey,
   names: readonly string[],
+  notAfter: Date,
 ): Promise<IssuedCertificate> {
   const keys = await createKeys();
   const certificate = await x509.X509CertificateGenerator.create({
     ...validity,
+    notAfter,
     issuer,
     subject: "CN=Test Server",
     publicKey: keys.publicKey,

@@ -2,6 +2,7 @@ import { Option, type Command } from "commander";
 import { withConfig } from "../flags.ts";
 import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
+import type { DoctorFlags } from "./doctor.ts";
 import type { TrustFlags } from "./trust.ts";
 
 /** Runs the mirror, decides what it trusts, and tells what it did. */
@@ -12,6 +13,7 @@ export function addOperation(program: Command): void {
   addToken(program);
   addAuthority(program);
   addAudit(program);
+  addDoctor(program);
 }
 
 function addServe(program: Command): void {
@@ -124,5 +126,16 @@ function addAudit(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: AuditFlags) =>
       (await import("./audit.ts")).audit(spec, flags),
+    );
+}
+
+function addDoctor(program: Command): void {
+  withConfig(program.command("doctor"))
+    .description("say what is wrong here, and what to do about it")
+    .option("--mirror <url>", "look as its clients on this machine do")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--json", "print one JSON document")
+    .action(async (flags: DoctorFlags) =>
+      (await import("./doctor.ts")).doctor(flags),
     );
 }

@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
 import type { ModuleReading } from "../../commands/inputs/module-tree.ts";
 import { ModulePackages } from "../../commands/packages/module-packages.ts";
 import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
 import { lockFromStore } from "../../commands/lock/from-store.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
-import { loadConfiguration, loadHostToken } from "../../config/load.ts";
+import { loadConfiguration } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { wireMirror, wireNamedHost } from "../../wiring/command.ts";
 import { wireHashing } from "../../wiring/threads.ts";
+import { nameMirror } from "../mirror-access.ts";
 import { platformsOf, untilStopped } from "../options.ts";
 
 export interface LockFlags {
@@ -45,10 +45,9 @@ export async function lock(
     }
     return;
   }
-  const base = parseMirrorUrl(mirror);
-  const authority = ca === undefined ? undefined : readAuthority(ca);
-  const token = loadHostToken(base);
-  const http = wireNamedHost(configuration, base, { ca: authority, token });
+  const named = nameMirror("--mirror", mirror, ca);
+  const { base } = named;
+  const http = wireNamedHost(configuration, base, named);
   const hashing = wireHashing(configuration);
   try {
     const source = lockFromMirror({ http, hashing }, base, signal);
@@ -65,28 +64,3 @@ const unread: ModuleReading = {
   open: () =>
     Promise.resolve({ because: '"--mirror" is asked for providers only' }),
 };
-
-/** The mirror's own URL, or the one that its clients have in `network_mirror`. */
-function parseMirrorUrl(text: string): URL {
-  const url = URL.parse(text);
-  if (url?.protocol !== "https:")
-    throw new ConfigurationInvalid(
-      "--mirror",
-      `${JSON.stringify(text)} is not a URL that starts with https://.`,
-    );
-  const path = url.pathname === "/" ? "providers/" : "";
-  return new URL(`${url.pathname.replace(/\/?$/, "/")}${path}`, url);
-}
-
-function readAuthority(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new ConfigurationInvalid(
-      "--ca",
-      `${path} cannot be read (${code}).`,
-      { cause: error },
-    );
-  }
-}

@@ -1,0 +1,57 @@
+import { inTime } from "../../concurrency/in-time.ts";
+
+/** What one look came to: a sentence on what is, and one on what to do where it is wrong. */
+export interface Check {
+  /** Such as "disk"; what is wrong has the same name at each time. */
+  readonly check: string;
+  readonly state: "ok" | "warn" | "fail";
+  readonly found: string;
+  readonly cure: string | null;
+}
+
+/** Checks that belong together; nothing of them waits after the signal. */
+export type Examination = (signal: AbortSignal) => Promise<readonly Check[]>;
+
+export function good(check: string, found: string): Check {
+  return { check, state: "ok", found, cure: null };
+}
+
+export function fail(check: string, found: string, cure: string): Check {
+  return { check, state: "fail", found, cure };
+}
+
+export function warn(check: string, found: string, cure: string): Check {
+  return { check, state: "warn", found, cure };
+}
+
+/** The errors of this program say after their last colon what to do. */
+export function failBy(check: string, { message }: Error): Check {
+  const at = message.lastIndexOf(": ");
+  if (at < 0) return fail(check, message, "Look at what is named there.");
+  const cure = message.slice(at + 2);
+  const sentence = cure.charAt(0).toUpperCase() + cure.slice(1);
+  return fail(check, `${message.slice(0, at)}.`, sentence);
+}
+
+/** Milliseconds for all checks of a kind together. */
+const patience = 10_000;
+/** Within which what is under way ends by itself. */
+const deadline = 9_000;
+
+/** Each kind in its own time; their checks in the order of the kinds. */
+export async function examineAll(
+  kinds: Readonly<Record<string, Examination>>,
+): Promise<readonly Check[]> {
+  const found = await Promise.all(
+    Object.entries(kinds).map(([name, examine]) =>
+      inTime(examine(AbortSignal.timeout(deadline)), patience, () => [
+        fail(
+          name,
+          `Looking took longer than ${patience / 1000} s.`,
+          "Look at the machine, its disk and its network, and try again.",
+        ),
+      ]),
+    ),
+  );
+  return found.flat();
+}

@@ -1,0 +1,104 @@
+import { MirrorWantsToken } from "../../errors/index.ts";
+import { judgeExpiry } from "./certificate.ts";
+import { fail, failBy, good, warn, type Check } from "./check.ts";
+import { examineClock } from "./clock.ts";
+import { explainFailure } from "./connection.ts";
+import {
+  askMirror,
+  speaksHttp2,
+  type MirrorAccess,
+  type MirrorAnswer,
+} from "./mirror-answer.ts";
+
+/** What only provender refuses, and without asking anybody. */
+const probe = "provender.invalid/doctor/doctor/doctor";
+
+/** A mirror as clients on this machine find it. */
+export async function examineMirror(
+  access: MirrorAccess,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const { base, proxy } = access;
+  try {
+    const answer = await askMirror(access, probe, signal);
+    const place = judgePlace(access, answer);
+    const { date, at, certificateExpires } = answer;
+    const told = { host: base.host, date, at };
+    return [
+      ...judgeCertificate(certificateExpires, at),
+      ...place,
+      ...examineClock([told]),
+      ...(place.every(({ state }) => state === "ok")
+        ? [
+            await judgeReadiness(access, signal),
+            await judgePhrases(access, answer, signal),
+          ]
+        : []),
+    ];
+  } catch (error) {
+    return [explainFailure(base, error, proxy.https)];
+  }
+}
+
+function judgeCertificate(
+  expires: Date | undefined,
+  now: Date,
+): readonly Check[] {
+  return expires === undefined ? [] : [judgeExpiry(expires, now)];
+}
+
+function judgePlace(
+  { base, token }: MirrorAccess,
+  { code, document }: MirrorAnswer,
+): readonly Check[] {
+  const path = good("path", `${base.href} is a mirror of provender.`);
+  if (code === "token-needed")
+    return [path, failBy("token", new MirrorWantsToken(base))];
+  if (code === "token-refused") return [path, refuseToken(base, document)];
+  if (code === "malformed-address")
+    return token === undefined
+      ? [path]
+      : [path, good("token", "The token is taken.")];
+  const found = `What answers at ${base.href} is not provender's network mirror.`;
+  const cure = `Give the URL that the mirror prints at its start, which ends in /providers/, and look at what is in front of it.`;
+  return [fail("path", found, cure)];
+}
+
+function refuseToken(base: URL, document: unknown): Check {
+  const { errors } = document as { readonly errors?: readonly unknown[] };
+  const { cure } = failBy("token", new MirrorWantsToken(base));
+  return fail("token", String(errors?.[0]), cure ?? "");
+}
+
+async function judgeReadiness(
+  access: MirrorAccess,
+  signal: AbortSignal,
+): Promise<Check> {
+  const { code, document } = await askMirror(access, "../readyz", signal);
+  if (code === undefined) return good("ready", "The mirror is ready.");
+  const { errors } = document as { readonly errors?: readonly unknown[] };
+  const advice = `Run "provender doctor" on the mirror's machine.`;
+  return fail("ready", String(errors?.[0]), advice);
+}
+
+/** Clients print the reason phrase, which HTTP/2 has not and which proxies may replace. */
+async function judgePhrases(
+  access: MirrorAccess,
+  { phrase }: MirrorAnswer,
+  signal: AbortSignal,
+): Promise<Check> {
+  const cure = `Let what is in front of the mirror speak HTTP/1.1 with clients and pass the reason on; until then "provender explain" says why something is refused.`;
+  if (await speaksHttp2(access, signal))
+    return warn(
+      "reason-phrases",
+      "Clients speak HTTP/2 with what is in front of the mirror, so that they print no reasons of refusals.",
+      cure,
+    );
+  return phrase === "Bad Request" || phrase === ""
+    ? warn(
+        "reason-phrases",
+        "What is in front of the mirror drops the reasons of refusals, so that clients print none.",
+        cure,
+      )
+    : good("reason-phrases", "The reasons of refusals reach clients.");
+}

@@ -1,0 +1,77 @@
+import {
+  OriginStatus,
+  OriginUnreachable,
+  ProvenderError,
+} from "../../errors/index.ts";
+import type { OriginAnswer } from "../../origin/http/http-client.ts";
+import { fail, failBy, good, type Check } from "./check.ts";
+import { examineClock, type ToldTime } from "./clock.ts";
+
+/** An origin and how it is asked, with its own CA, token and proxy. */
+export interface ExaminedOrigin {
+  readonly hostname: string;
+  /** Its service discovery document, or the base of its network mirror. */
+  readonly url: URL;
+  readonly isNetworkMirror: boolean;
+  readonly ask: (url: URL, signal: AbortSignal) => Promise<OriginAnswer>;
+}
+
+/** Whether each can be asked and has providers, and what the clocks say. */
+export async function examineOrigins(
+  origins: readonly ExaminedOrigin[],
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const told: ToldTime[] = [];
+  const checks = await Promise.all(
+    origins.map(async (origin) => {
+      try {
+        const answer = await origin.ask(origin.url, signal);
+        const { hostname: host } = origin;
+        told.push({ host, date: answer.headers.date, at: new Date() });
+        return judgeAnswer(origin, answer);
+      } catch (error) {
+        if (!(error instanceof ProvenderError)) throw error;
+        return judgeFailure(origin, error);
+      }
+    }),
+  );
+  return [...checks, ...examineClock(told)];
+}
+
+function judgeAnswer(
+  { hostname, url, isNetworkMirror }: ExaminedOrigin,
+  { bytes }: OriginAnswer,
+): Check {
+  if (isNetworkMirror || hasProviders(bytes))
+    return good("origin", `${hostname} can be asked.`);
+  return fail(
+    "discovery",
+    `${url.href} names no providers.v1, so that ${hostname} has no providers.`,
+    `Correct the origin's "url", or ask who runs ${hostname}.`,
+  );
+}
+
+function hasProviders(bytes: Uint8Array): boolean {
+  try {
+    const document: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    const { "providers.v1": service } = document as Record<string, unknown>;
+    return typeof service === "string" && service !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** A network mirror has nothing at its base, so any status shows that it is there. */
+function judgeFailure(
+  { hostname, isNetworkMirror }: ExaminedOrigin,
+  error: ProvenderError,
+): Check {
+  if (!(error instanceof OriginStatus)) {
+    const isProxy =
+      error instanceof OriginUnreachable && error.message.includes("the proxy");
+    return failBy(isProxy ? "proxy" : "origin", error);
+  }
+  return isNetworkMirror
+    ? good("origin", `${hostname} can be asked.`)
+    : failBy("discovery", error);
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { loadHostToken } from "../config/load.ts";
+import { ConfigurationInvalid } from "../errors/index.ts";
+
+/** A running mirror that a command asks. */
+interface NamedMirror {
+  /** The base of its network mirror protocol. */
+  readonly base: URL;
+  /** PEM certificates to trust, beside the machine's. */
+  readonly ca: string | undefined;
+  /** What clients have for its host in the environment. */
+  readonly token: string | undefined;
+}
+
+/** What the option called `option` names, and `--ca`. Throws ConfigurationInvalid. */
+export function nameMirror(
+  option: string,
+  url: string,
+  ca: string | undefined,
+): NamedMirror {
+  const base = parseMirrorUrl(option, url);
+  const authority = ca === undefined ? undefined : readAuthority(ca);
+  return { base, ca: authority, token: loadHostToken(base) };
+}
+
+/** The mirror's own URL, or the one that its clients have in `network_mirror`. */
+function parseMirrorUrl(option: string, text: string): URL {
+  const url = URL.parse(text);
+  if (url?.protocol !== "https:")
+    throw new ConfigurationInvalid(
+      option,
+      `${JSON.stringify(text)} is not a URL that starts with https://.`,
+    );
+  const path = url.pathname === "/" ? "providers/" : "";
+  return new URL(`${url.pathname.replace(/\/?$/, "/")}${path}`, url);
+}
+
+function readAuthority(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const { code = "unknown" } = error as NodeJS.ErrnoException;
+    throw new ConfigurationInvalid(
+      "--ca",
+      `${path} cannot be read (${code}).`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { examineCertificate } from "../../commands/doctor/certificate.ts";
+import {
+  examineAll,
+  fail,
+  good,
+  type Check,
+  type Examination,
+} from "../../commands/doctor/check.ts";
+import { examineClientPrograms } from "../../commands/doctor/client-programs.ts";
+import { tellChecks } from "../../commands/doctor/doctor.ts";
+import { examineMirror } from "../../commands/doctor/mirror.ts";
+import { examineOrigins } from "../../commands/doctor/origins.ts";
+import { examineProxy } from "../../commands/doctor/proxy.ts";
+import { examineStorage } from "../../commands/doctor/storage.ts";
+import { examineTokens } from "../../commands/doctor/tokens.ts";
+import { loadConfiguration, type Configuration } from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import { trustedCertificates } from "../../origin/http/dispatchers.ts";
+import { loadCertificateFiles } from "../../server/tls/certificate.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { wireExaminedOrigins } from "../../wiring/commands/doctor.ts";
+import { wireRules } from "../../wiring/rules.ts";
+import { nameMirror } from "../mirror-access.ts";
+
+export interface DoctorFlags {
+  readonly config?: string;
+  readonly mirror?: string;
+  readonly ca?: string;
+  readonly json?: boolean;
+}
+
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const { config, mirror, ca, json = false } = flags;
+  if (mirror === undefined && ca !== undefined)
+    throw new ConfigurationInvalid("--ca", "it is for --mirror only.");
+  const checks =
+    mirror === undefined
+      ? await examineServer(config)
+      : await examineClient(loadConfiguration({ file: config }), mirror, ca);
+  const stdout = (text: string) => void process.stdout.write(text);
+  process.exitCode = tellChecks(checks, { json }, stdout);
+}
+
+function examineClient(
+  { proxy, searchPath }: Configuration,
+  mirror: string,
+  ca: string | undefined,
+): Promise<readonly Check[]> {
+  const named = nameMirror("--mirror", mirror, ca);
+  const access = { ...named, ca: trustedCertificates(named.ca), proxy };
+  return examineAll({
+    mirror: (signal) => examineMirror(access, signal),
+    "client-version": (signal) => examineClientPrograms(searchPath, signal),
+  });
+}
+
+async function examineServer(
+  file: string | undefined,
+): Promise<readonly Check[]> {
+  try {
+    const configuration = loadConfiguration({ file });
+    wireRules(configuration);
+    const source = configuration.source ?? "What is built in";
+    const checks = await examineAll(listKinds(configuration));
+    return [good("configuration", `${source} can be used.`), ...checks];
+  } catch (error) {
+    if (!(error instanceof ConfigurationInvalid)) throw error;
+    const cure = `Correct it until "provender config check" finds it good.`;
+    return [fail("configuration", error.message, cure)];
+  }
+}
+
+/** The storage comes first: root acts as its owner from then on, as the daemon does. */
+function listKinds(
+  configuration: Configuration,
+): Readonly<Record<string, Examination>> {
+  const { storage, listen, auth } = configuration;
+  const now = new Date();
+  return {
+    storage: () =>
+      examineStorage(layOutStore(storage.directory), storage.minFree),
+    certificate: async () =>
+      listen.tls.kind === "files"
+        ? examineCertificate(loadOf(listen.tls, now), listen.names, now)
+        : [],
+    tokens: () => Promise.resolve(examineTokens(auth.tokens, now)),
+    origin: (signal) => examineNetwork(configuration, signal),
+  };
+}
+
+function loadOf(files: Parameters<typeof loadCertificateFiles>[0], now: Date) {
+  return () => loadCertificateFiles(files, now);
+}
+
+/** What cannot be asked for the proxy alone is not called wrong for itself, too. */
+async function examineNetwork(
+  configuration: Configuration,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  if (configuration.offline)
+    return [
+      good("origin", "No origin is asked, because this mirror is offline."),
+    ];
+  const { https } = configuration.proxy;
+  const proxy = https === undefined ? [] : [await examineProxy(https, signal)];
+  if (proxy.some(({ state }) => state === "fail")) return proxy;
+  const wired = wireExaminedOrigins(configuration);
+  try {
+    return [...proxy, ...(await examineOrigins(wired.origins, signal))];
+  } finally {
+    await wired.close();
+  }
+}

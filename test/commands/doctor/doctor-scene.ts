@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import { stringify } from "yaml";
+import { issueToken } from "../../client-token.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import type { Fault } from "../../fakes/faults.ts";
+import { startProxy } from "../../fakes/proxy.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import {
+  startReverseProxy,
+  type ReverseProxyOptions,
+} from "../../fakes/reverse-proxy.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand, type CommandRun } from "../../running-command.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { expectDocument } from "../documents.ts";
+
+export const ci = issueToken("ci");
+
+export interface Diagnosis {
+  /** What is wrong, by name. */
+  readonly faults: readonly string[];
+  readonly run: CommandRun;
+}
+
+export type Env = Readonly<Record<string, string>>;
+
+/** `provender doctor`, where by default no client is on PATH. */
+async function diagnose(
+  args: readonly string[],
+  env: Env = {},
+): Promise<Diagnosis> {
+  const started = performance.now();
+  const PATH = env.PATH ?? scratch("no-programs");
+  const run = await runCommand(["doctor", "--json", ...args], {
+    env: { ...env, PATH },
+  });
+  expect(performance.now() - started).toBeLessThan(20_000);
+  const { ok, checks } = expectDocument("doctor", run.stdout) as {
+    ok: boolean;
+    checks: readonly {
+      check: string;
+      state: string;
+      found: string;
+      cure: string | null;
+    }[];
+  };
+  for (const { state, found, cure } of checks) {
+    expect(found).toMatch(/[.?]$/);
+    if (state !== "ok") expect(cure).toMatch(/\.$/);
+  }
+  expect(run.status).toBe(ok ? 0 : 1);
+  expect(run.stdout + run.stderr).not.toContain(ci.token);
+  const wrong = checks.filter(({ state }) => state !== "ok");
+  return { faults: wrong.map(({ check }) => check), run };
+}
+
+/** A file with this in it. */
+export function keep(name: string, text: string, mode = 0o600): string {
+  const file = join(scratch("kept"), name);
+  writeFileSync(file, text, { mode });
+  return file;
+}
+
+/** A folder with a program that prints this. */
+export function programFolder(name: string, text: string): string {
+  const script = `#!/bin/sh\necho '${text}'\n`;
+  return dirname(keep(name, script, 0o755));
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export const yesterday = () => new Date(Date.now() - 24 * 3_600_000);
+export const lateDate = () =>
+  new Date(Date.now() - 2 * 3_600_000).toUTCString();
+export const nothingThere = async () => `http://127.0.0.1:${await freePort()}`;
+
+export async function withProxy(
+  refuse: string | undefined,
+  look: (env: Env) => Promise<Diagnosis>,
+): Promise<Diagnosis> {
+  const proxy = await startProxy(refuse === undefined ? {} : { refuse });
+  try {
+    return await look({ HTTPS_PROXY: proxy.url });
+  } finally {
+    await proxy.stop();
+  }
+}
+
+/** A mirror that wants tokens, and its origin, as doctor finds them. */
+export class DoctorScene {
+  readonly authority: Authority;
+  readonly registry: Registry;
+  readonly mirror: RunningMirror;
+
+  private constructor(
+    authority: Authority,
+    registry: Registry,
+    mirror: RunningMirror,
+  ) {
+    this.authority = authority;
+    this.registry = registry;
+    this.mirror = mirror;
+  }
+
+  static async start(): Promise<DoctorScene> {
+    const authority = await createAuthority();
+    const registry = await startRegistry({ authority });
+    const auth = { tokens: [ci.configured] };
+    const config = { ...originsOf(authority, registry), auth };
+    const mirror = await startMirror({ config });
+    return new DoctorScene(authority, registry, mirror);
+  }
+
+  async stop(): Promise<void> {
+    await this.mirror.stop();
+    await this.registry.stop();
+  }
+
+  /** The configuration of the origin, with these settings. */
+  origins(settings: Readonly<Record<string, unknown>> = {}) {
+    return originsOf(this.authority, this.registry, settings);
+  }
+
+  /** As the daemon's machine is looked at, with this beside a good configuration. */
+  server(
+    config: Readonly<Record<string, unknown>> = {},
+    env?: Env,
+  ): Promise<Diagnosis> {
+    const file = join(scratch("config"), "provender.yaml");
+    const storage = { directory: scratch("store") };
+    const good = { storage, ...this.origins(), ...config };
+    writeFileSync(file, stringify(good));
+    chmodSync(dirname(file), 0o755);
+    return diagnose(["--config", file], env);
+  }
+
+  /** As a client looks at the this.mirror, by default with its CA and token. */
+  client(
+    url: string = this.mirror.url,
+    { ca = this.mirror.caFile, token = ci.token, ...env }: Env = {},
+  ): Promise<Diagnosis> {
+    const { host } = new URL(url);
+    const variable = `TF_TOKEN_${host.replaceAll(".", "_")}`;
+    const given = token === "" ? {} : { [variable]: token };
+    return diagnose(["--mirror", url, "--ca", ca], { ...given, ...env });
+  }
+
+  /** The mirror with something in front of it. */
+  async through(
+    options: ReverseProxyOptions,
+    {
+      names = ["127.0.0.1"],
+      end,
+    }: { names?: readonly string[]; end?: Date } = {},
+  ): Promise<Diagnosis> {
+    const target = {
+      url: this.mirror.url,
+      ca: readFileSync(this.mirror.caFile, "utf8"),
+    };
+    const issued = await this.authority.issue(names, end);
+    const proxy = await startReverseProxy(issued, target, options);
+    const ca = keep("ca.pem", this.authority.caPem);
+    const url = `https://127.0.0.1:${proxy.port}/`;
+    try {
+      return await this.client(url, { ca });
+    } finally {
+      await proxy.stop();
+    }
+  }
+
+  /** The origin answers so while it is looked at. */
+  async whileOrigin(fault: Fault): Promise<Diagnosis> {
+    this.registry.script("discovery", fault);
+    try {
+      return await this.server();
+    } finally {
+      this.registry.heal();
+    }
+  }
+
+  async certificateFiles(names: readonly string[], end?: Date) {
+    const { certificate, key } = await this.authority.issue(names, end);
+    return {
+      certificate: keep("tls.crt", certificate),
+      key: keep("tls.key", key),
+    };
+  }
+}

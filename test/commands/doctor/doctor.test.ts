@@ -1,0 +1,204 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { issueToken } from "../../client-token.ts";
+import * as faults from "../../fakes/faults.ts";
+import { runCommand } from "../../running-command.ts";
+import { scratch, startMirror } from "../../running-mirror.ts";
+import { canBeOthers, source, user } from "../../scenes/other-user.ts";
+import { mountSmallDisk } from "../../small-disk.ts";
+import {
+  ci,
+  DoctorScene,
+  freePort,
+  lateDate,
+  nothingThere,
+  withProxy,
+  yesterday,
+  type Diagnosis,
+} from "./doctor-scene.ts";
+
+const old = issueToken("old", new Date("2020-01-01"));
+
+let scene: DoctorScene;
+
+beforeAll(async () => {
+  scene = await DoctorScene.start();
+});
+afterAll(() => scene.stop());
+
+/** By what is wrong: how it is built and looked at, and the name of the fault. */
+const brokenServers: Readonly<
+  Record<string, readonly [() => Promise<Diagnosis>, string]>
+> = {
+  "an unknown key": [() => scene.server({ lisen: {} }), "configuration"],
+  "a token file that is not there": [
+    () => scene.server(scene.origins({ token: { file: "/nowhere/token" } })),
+    "configuration",
+  ],
+  "a disk without the room that is to stay free": [
+    () => {
+      const storage = { directory: scratch("store"), minFree: "1000TiB" };
+      return scene.server({ storage });
+    },
+    "disk",
+  ],
+  "an expired certificate": [
+    async () => {
+      const tls = await scene.certificateFiles(["127.0.0.1"], yesterday());
+      return scene.server({ listen: { tls } });
+    },
+    "certificate",
+  ],
+  "a key that everybody can read": [
+    async () => {
+      const tls = await scene.certificateFiles(["127.0.0.1"]);
+      chmodSync(tls.key, 0o644);
+      return scene.server({ listen: { tls } });
+    },
+    "certificate",
+  ],
+  "a name that is not in the certificate": [
+    async () => {
+      const tls = await scene.certificateFiles(["mirror.example.com"]);
+      const names = ["mirror.example.com", "tf.example.com"];
+      return scene.server({ listen: { tls, names } });
+    },
+    "certificate-name",
+  ],
+  "tokens that have expired": [
+    () => scene.server({ auth: { tokens: [ci.configured, old.configured] } }),
+    "tokens",
+  ],
+  "an origin that is not there": [
+    async () => {
+      const url = `https://127.0.0.1:${await freePort()}/`;
+      return scene.server(scene.origins({ url }));
+    },
+    "origin",
+  ],
+  "an origin of a CA that nobody knows": [
+    () =>
+      scene.server({
+        origins: { "registry.terraform.io": { url: scene.registry.url } },
+      }),
+    "origin",
+  ],
+  "discovery without providers.v1": [
+    () =>
+      scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
+    "discovery",
+  ],
+  "an origin that answers with a page": [
+    () => scene.whileOrigin(faults.html),
+    "discovery",
+  ],
+  "an origin without discovery": [
+    () => scene.whileOrigin(faults.status(404)),
+    "discovery",
+  ],
+  "a clock that is off": [
+    () =>
+      scene.whileOrigin((reply, request) =>
+        faults.header("Date", lateDate())(reply, request),
+      ),
+    "clock",
+  ],
+  "a proxy that lets nobody through": [
+    () => withProxy("403 Forbidden", (env) => scene.server({}, env)),
+    "proxy",
+  ],
+  "a proxy that is not there": [
+    async () => scene.server({}, { HTTPS_PROXY: await nothingThere() }),
+    "proxy",
+  ],
+};
+
+describe("provender doctor", () => {
+  it("finds no fault where all is well, makes nothing, and says so in a table", async () => {
+    const tls = await scene.certificateFiles([
+      "mirror.example.com",
+      "127.0.0.1",
+    ]);
+    const names = ["mirror.example.com"];
+    const config = {
+      listen: { tls, names },
+      auth: { tokens: [ci.configured] },
+    };
+    const { faults: wrong, run } = await scene.server(config);
+    expect([wrong, run.stderr]).toEqual([[], ""]);
+    const args = ["doctor", "--config", scene.mirror.configFile];
+    const { status, stdout } = await runCommand(args);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^ok {4}configuration +\S+ can be used\.$/m);
+    expect(stdout).toMatch(/^\d+ checks: 0 failed, 0 warnings\.$/m);
+  });
+
+  it.each(Object.entries(brokenServers))(
+    "names %s",
+    async (_, [look, fault]) => {
+      const { faults: wrong, run } = await look();
+      expect([wrong, run.stderr]).toEqual([[fault], ""]);
+    },
+  );
+});
+
+/** A store with its folders, of one user alone. */
+async function makeStore(): Promise<string> {
+  const made = await startMirror({ user });
+  await made.stop();
+  return made.directory;
+}
+
+describe.runIf(canBeOthers)("provender doctor of a store", () => {
+  it("finds no fault as root in what is another user's", async () => {
+    const storage = { directory: await makeStore() };
+    expect((await scene.server({ storage })).faults).toEqual([]);
+  });
+
+  it("names a directory that its owner cannot write", async () => {
+    const directory = await makeStore();
+    chmodSync(join(directory, "staging"), 0o500);
+    const { faults: wrong } = await scene.server({ storage: { directory } });
+    expect(wrong).toEqual(["storage"]);
+  });
+
+  it("names a folder that somebody else made in it", async () => {
+    const directory = await makeStore();
+    chownSync(join(directory, "blobs", "v1", "sha256"), 0, 0);
+    const { faults: wrong } = await scene.server({ storage: { directory } });
+    expect(wrong).toEqual(["storage"]);
+  });
+
+  it("names a directory that is another user's", () => {
+    const storage = { directory: scratch("of-root") };
+    const file = join(scratch("config"), "provender.yaml");
+    const config = { offline: true, storage };
+    writeFileSync(file, stringify(config));
+    for (const path of [storage.directory, dirname(file)])
+      chmodSync(path, 0o755);
+    const as = ["--reuid", `${user}`, "--regid", `${user}`, "--clear-groups"];
+    const doctor = [process.execPath, source, "doctor", "--config", file];
+    const { status, stdout } = spawnSync("setpriv", [...as, ...doctor]);
+    expect(status).toBe(1);
+    expect(String(stdout)).toMatch(/^fail +storage /m);
+    expect(String(stdout)).toContain("1 failed, 0 warnings");
+  });
+});
+
+describe.each([
+  ["few bytes", "size=1m", "1GiB"],
+  ["no more files", "size=1m,nr_inodes=1", "1KiB"],
+])("provender doctor of a disk with %s left", (_, options, minFree) => {
+  const disk = mountSmallDisk(options);
+  if (disk === undefined)
+    console.log("SKIPPED: nobody may mount a file system of his own here");
+  afterAll(() => disk?.unmount());
+
+  it.runIf(disk !== undefined)("names the disk", async () => {
+    const storage = { directory: disk?.directory, minFree };
+    expect((await scene.server({ storage })).faults).toEqual(["disk"]);
+  });
+});

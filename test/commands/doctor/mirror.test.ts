@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startMirror } from "../../running-mirror.ts";
+import {
+  DoctorScene,
+  freePort,
+  keep,
+  lateDate,
+  nothingThere,
+  programFolder,
+  withProxy,
+  yesterday,
+  type Diagnosis,
+} from "./doctor-scene.ts";
+
+let scene: DoctorScene;
+
+beforeAll(async () => {
+  scene = await DoctorScene.start();
+});
+afterAll(() => scene.stop());
+
+/** By what is wrong: how it is built and looked at, and the name of the fault. */
+const brokenClients: Readonly<
+  Record<string, readonly [() => Promise<Diagnosis>, string]>
+> = {
+  "another CA": [
+    () =>
+      scene.client(scene.mirror.url, {
+        ca: keep("ca.pem", scene.authority.caPem),
+      }),
+    "certificate-authority",
+  ],
+  "an expired certificate": [
+    () => scene.through({}, { end: yesterday() }),
+    "certificate-dates",
+  ],
+  "a certificate that is about to expire": [
+    () => scene.through({}, { end: new Date(Date.now() + 3_600_000) }),
+    "certificate",
+  ],
+  "a name that is not in the certificate": [
+    () => scene.through({}, { names: ["other.example.com"] }),
+    "certificate-name",
+  ],
+  "a wrong token": [
+    () => scene.client(scene.mirror.url, { token: "not-this-one" }),
+    "token",
+  ],
+  "no token": [() => scene.client(scene.mirror.url, { token: "" }), "token"],
+  "a wrong path": [() => scene.client(`${scene.mirror.url}provider/`), "path"],
+  "the path of another protocol": [
+    () => scene.client(`${scene.mirror.url}v1/providers/`),
+    "path",
+  ],
+  "another server": [
+    () =>
+      scene.client(scene.registry.url, {
+        ca: keep("ca.pem", scene.authority.caPem),
+      }),
+    "path",
+  ],
+  "a proxy that lets nobody through": [
+    () =>
+      withProxy("403 Forbidden", (env) => scene.client(scene.mirror.url, env)),
+    "proxy",
+  ],
+  "a proxy that is not there": [
+    async () =>
+      scene.client(scene.mirror.url, { HTTPS_PROXY: await nothingThere() }),
+    "proxy",
+  ],
+  "a clock that is off": [
+    () => scene.through({ headers: { date: lateDate() } }),
+    "clock",
+  ],
+  "a closed port": [
+    async () => scene.client(`https://127.0.0.1:${await freePort()}/`),
+    "port",
+  ],
+  "a name without an address": [
+    () => scene.client("https://nowhere.invalid/"),
+    "dns",
+  ],
+  "a mirror without TLS": [
+    async () => {
+      const plain = await startMirror({
+        config: { listen: { port: 0, tls: "off" } },
+      });
+      const url = plain.url.replace("http:", "https:");
+      return scene.client(url).finally(() => plain.stop());
+    },
+    "tls",
+  ],
+  "HTTP/2 in front, which has no reason phrases": [
+    () => scene.through({ http2: true }),
+    "reason-phrases",
+  ],
+  "a proxy in front that writes phrases of its own": [
+    () => scene.through({ dropsPhrases: true }),
+    "reason-phrases",
+  ],
+  "a Terraform that knows no mirrors": [
+    () => {
+      const PATH = programFolder("terraform", "Terraform v0.12.31");
+      return scene.client(scene.mirror.url, { PATH });
+    },
+    "client-version",
+  ],
+  "an OpenTofu that says nothing": [
+    () => scene.client(scene.mirror.url, { PATH: programFolder("tofu", "") }),
+    "client-version",
+  ],
+};
+
+describe("provender doctor --mirror", () => {
+  it("finds no fault in a mirror that can be used, nor in clients that can use it", async () => {
+    const version = JSON.stringify({ terraform_version: "1.11.0" }, null, 2);
+    const PATH = programFolder("terraform", version);
+    const { faults: wrong, run } = await scene.client(scene.mirror.url, {
+      PATH,
+    });
+    expect([wrong, run.stderr]).toEqual([[], ""]);
+    const whole = await scene.client(`${scene.mirror.url}providers/`);
+    expect(whole.faults).toEqual([]);
+    const through = await scene.through({});
+    expect(through.faults).toEqual([]);
+    const proxied = await withProxy(undefined, (env) =>
+      scene.client(scene.mirror.url, env),
+    );
+    expect(proxied.faults).toEqual([]);
+  });
+
+  it.each(Object.entries(brokenClients))(
+    "names %s",
+    async (_, [look, fault]) => {
+      const { faults: wrong, run } = await look();
+      expect([wrong, run.stderr]).toEqual([[fault], ""]);
+    },
+  );
+
+  it("waits for nobody longer than ten seconds", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const url = `https://127.0.0.1:${port}/`;
+    const origins = scene.origins({ url });
+    const [client, server] = await Promise.all([
+      scene.client(url),
+      scene.server(origins),
+    ]);
+    silent.close();
+    expect(client.faults).toEqual(["answer"]);
+    expect(server.faults).toEqual(["origin"]);
+  });
+});
