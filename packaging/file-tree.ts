@@ -70,6 +70,11 @@ export async function makePackageTree(
     "config.example.yaml",
   ])
     await write(`${documents}/${name}`, await read(name));
+  for (const name of ["alerts.yaml", "dashboard.json"])
+    await write(
+      `${documents}/monitoring/${name}`,
+      await read(`packaging/monitoring/${name}`),
+    );
   await write("usr/share/man/man1/provender.1.gz", pack(makeManual()));
   await write(
     "usr/share/bash-completion/completions/provender",

@@ -7,6 +7,7 @@ import { FrontPage } from "../server/web/front-page.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/refusal-audit.ts";
 import { WarmDocuments } from "../server/warm-documents.ts";
 import { Readiness } from "../server/web/operations.ts";
@@ -45,6 +46,15 @@ export function wireProtocols(
   const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
+  const findOpen = watchOpenMatters(core.ledger);
+  metrics.watch({
+    heldBack: async () => {
+      const { matters } = await findOpen();
+      const counts = { key: 0, content: 0, fall: 0 };
+      for (const { because } of matters) counts[because]++;
+      return counts;
+    },
+  });
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
   const app = makeApp({

@@ -19,7 +19,9 @@ import {
   type Registry,
 } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
+import { has } from "../packaging/release.ts";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { testRules } from "../scenes/alert-rules.ts";
 import { awaitHit, awaitLine } from "../scenes/log-lines.ts";
 import { removeBlobs } from "../scenes/module-scene.ts";
 import {
@@ -235,7 +237,23 @@ async function countAll(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(await Promise.all(counts));
 }
 
+async function scrape(): Promise<readonly (readonly [string, string])[]> {
+  const text = (await mirror.get("/metrics")).body.toString();
+  const series = /^(provender_(?:alarms|audit)_\S+) (\d+)$/gm;
+  return [...text.matchAll(series)].map(([, name = "", value = ""]) => [
+    name,
+    value,
+  ]);
+}
+
+const canTestRules = await has("promtool", "that a rule sees each alarm");
+let atFirst: Readonly<Record<string, string>> = {};
+
 describe("an alarm through a running daemon", () => {
+  beforeAll(async () => {
+    atFirst = Object.fromEntries(await scrape());
+  });
+
   it.each(alarmKinds)(
     "is counted from 0 to 1, told in the log, and written down: %s",
     async (kind) => {
@@ -254,4 +272,19 @@ describe("an alarm through a running daemon", () => {
         );
     },
   );
+
+  it.skipIf(!canTestRules)("is seen by one of the alert rules", async () => {
+    const scraped = (await scrape()).map(([name, value]) => [
+      name,
+      `${atFirst[name]}+0x3 ${value}+0x2`,
+    ]);
+    const firing = alarmKinds.map((kind) => [`kind="${kind}"`, 1]);
+    await testRules([
+      {
+        series: Object.fromEntries(scraped) as Record<string, string>,
+        at: "20m",
+        firing: Object.fromEntries(firing) as Record<string, number>,
+      },
+    ]);
+  });
 });

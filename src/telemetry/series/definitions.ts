@@ -183,6 +183,12 @@ export const definitions = {
     help: "When an alarm of a kind was last raised, in seconds since 1970; 0 before.",
     labels: { kind: alarmKinds },
   },
+  heldBack: {
+    type: "gauge",
+    name: "provender_releases_held_back",
+    help: "Releases that wait for an operator's decision: for their key, for other content than was seen first, or for a signature that fell.",
+    labels: { because: ["key", "content", "fall"] },
+  },
   auditFailures: {
     type: "counter",
     name: "provender_audit_failures_total",

@@ -8,8 +8,11 @@ import {
   type MetricName,
 } from "./definitions.ts";
 
-/** Asked at each exposition; what is undefined is NaN. */
-export type Reader = () => number | undefined | Promise<number | undefined>;
+/** A number, or one for each value of the metric's only label; what is undefined is NaN. */
+type Reading = number | undefined | Readonly<Record<string, number>>;
+
+/** Asked at each exposition. */
+export type Reader = () => Reading | Promise<Reading>;
 
 /** Every metric of `definitions`, with the series that are there before anything happens. */
 export class Series {
@@ -72,6 +75,11 @@ export class Series {
     const read = this.#readers.get(name);
     if (read === undefined) return;
     const value = (await read()) ?? NaN;
+    if (typeof value === "object") {
+      for (const [labelled, one] of Object.entries(value))
+        this.#gauges.get(name)?.labels(labelled).set(one);
+      return;
+    }
     this.#gauges.get(name)?.set(value);
     const counter = this.#counters.get(name);
     counter?.reset();

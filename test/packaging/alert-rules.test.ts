@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { definitions } from "../../src/telemetry/series/definitions.ts";
+import { readFileSync } from "node:fs";
+import { alertNames, rulesFile, testRules } from "../scenes/alert-rules.ts";
+import { has, run } from "./release.ts";
+
+const canTest = await has("promtool", "the alert rules");
+
+const rises = "0+0x24 1+0x12";
+const at = "125m";
+const job = 'job="provender",instance="a"';
+const alarm = (kind: string) => `provender_alarms_total{kind="${kind}",${job}}`;
+const requests = (outcome: string) =>
+  `provender_requests_total{outcome="${outcome}",status="200",${job}}`;
+const asked = (result: string) =>
+  `provender_origin_requests_total{origin="o",result="${result}",${job}}`;
+const bucket = (le: string) =>
+  `provender_request_seconds_bucket{kind="index",outcome="hit",le="${le}",${job}}`;
+/** Of a moment, in seconds since the beginning of the test. */
+const inDays = (days: number) => `${7_500 + days * 86_400}+0x36`;
+const steady = (name: string, value: number) => ({
+  [`${name}{${job}}`]: `${value}+0x36`,
+});
+
+type Scrapes = Readonly<Record<string, string>>;
+
+/** By rule: what makes it fire, and what does not. */
+const cases: Readonly<
+  Record<string, { readonly fires: Scrapes; readonly quiet: Scrapes }>
+> = {
+  ProvenderDown: { fires: steady("up", 0), quiet: steady("up", 1) },
+  ProvenderTampering: alarms("archive-tampered", "key-new"),
+  ProvenderSigningKey: alarms("key-refused", "release-replaced"),
+  ProvenderOriginInconsistent: alarms("versions-vanished", "key-new"),
+  ProvenderStoreDamaged: alarms("record-unreadable", "audit-lost"),
+  ProvenderAuditLost: {
+    fires: { [`provender_audit_failures_total{${job}}`]: rises },
+    quiet: { [alarm("archive-damaged")]: rises },
+  },
+  ProvenderUnexpectedError: alarms("unexpected-error", "audit-lost"),
+  ProvenderHeldBack: {
+    fires: {
+      [`provender_releases_held_back{because="key",${job}}`]: "1+0x300",
+    },
+    quiet: {
+      [`provender_releases_held_back{because="key",${job}}`]: "0+0x300",
+    },
+  },
+  ProvenderOriginFailing: {
+    fires: { [asked("timeout")]: "0+6x36", [asked("ok")]: "0+1x36" },
+    quiet: { [asked("timeout")]: "0+1x36", [asked("not-found")]: "0+6x36" },
+  },
+  ProvenderStaleAnswers: {
+    fires: { [`provender_stale_answers_total{${job}}`]: "0+1x36" },
+    quiet: { [`provender_stale_answers_total{${job}}`]: "5+0x36" },
+  },
+  ProvenderFailing: {
+    fires: { [requests("failed")]: "0+1x36", [requests("hit")]: "0+9x36" },
+    quiet: { [requests("refused")]: "0+9x36", [requests("hit")]: "0+9x36" },
+  },
+  ProvenderSlow: {
+    fires: {
+      [bucket("0.5")]: "0+1x36",
+      [bucket("1")]: "0+9x36",
+      [bucket("+Inf")]: "0+9x36",
+    },
+    quiet: { [bucket("0.01")]: "0+9x36", [bucket("+Inf")]: "0+9x36" },
+  },
+  ProvenderDownloadsWait: {
+    fires: steady("provender_fills_waiting", 1),
+    quiet: steady("provender_fills_waiting", 0),
+  },
+  ProvenderStoreFull: {
+    fires: { [`provender_archives_total{outcome="passed",${job}}`]: rises },
+    quiet: { [`provender_archives_total{outcome="evicted",${job}}`]: rises },
+  },
+  ProvenderReloadFailed: {
+    fires: steady("provender_config_last_reload_successful", 0),
+    quiet: steady("provender_config_last_reload_successful", 1),
+  },
+  ...expires("ProvenderCertificateExpires", "certificate"),
+  ...expires("ProvenderTokenExpires", "token"),
+  ProvenderDescriptors: {
+    fires: {
+      ...steady("process_open_fds", 90),
+      ...steady("process_max_fds", 100),
+    },
+    quiet: {
+      ...steady("process_open_fds", 70),
+      ...steady("process_max_fds", 100),
+    },
+  },
+};
+
+function alarms(one: string, other: string) {
+  return { fires: { [alarm(one)]: rises }, quiet: { [alarm(other)]: rises } };
+}
+
+function expires(rule: string, what: string) {
+  const name = `provender_${what}_expiry_timestamp_seconds`;
+  const series = (values: string) => ({ [`${name}{${job}}`]: values });
+  const never = {
+    [`${name}{instance="never",${job.replace(',instance="a"', "")}}`]:
+      "NaN+0x36",
+  };
+  return {
+    [rule]: {
+      fires: series(inDays(13)),
+      quiet: { ...series(inDays(16)), ...never },
+    },
+  };
+}
+
+it("have a case for every rule", () => {
+  expect(Object.keys(cases)).toEqual(alertNames);
+});
+
+it("speak of metrics that there are", () => {
+  const names = new Set<string>(
+    Object.values(definitions).map(({ name }) => name),
+  );
+  const text = readFileSync(rulesFile, "utf8");
+  const spoken = text.match(/\b(?:provender|process|nodejs)_\w+/g) ?? [];
+  for (const name of spoken)
+    expect(names).toContain(name.replace(/_(?:bucket|count|sum)$/, ""));
+});
+
+describe.skipIf(!canTest)("the alert rules", () => {
+  it("are good for Prometheus", async () => {
+    await run("promtool", ["check", "rules", rulesFile]);
+  });
+
+  it("fire each for its own reason, and not for another", async () => {
+    const tests = alertNames.flatMap((rule) => {
+      const { fires = {}, quiet = {} } = cases[rule] ?? {};
+      const when = rule === "ProvenderHeldBack" ? "1450m" : at;
+      const named = `alertname="${rule}"`;
+      return [
+        { series: fires, at: when, firing: { [named]: 1 } },
+        { series: quiet, at: when, firing: { [named]: 0 } },
+      ];
+    });
+    await testRules(tests);
+  });
+});
