@@ -10,7 +10,6 @@ import {
   isSameRelease,
   isUnmet,
   knownKeys,
-  namespaceKeys,
   type OfferedContent,
   type Seen,
 } from "./namespace-trust.ts";
@@ -93,9 +92,7 @@ export async function noteLesson(
   const key = keyAfter(before);
   if (key !== undefined) await auditKey(notebook, provider, key);
   const isUnsignedAmongSigned = fingerprint === undefined && hasKeys(known);
-  const isNewToNamespace =
-    key?.scope === "provider" && !namespaceKeys(known).has(key.fingerprint);
-  if (isUnsignedAmongSigned || isNewToNamespace)
+  if (isUnsignedAmongSigned || key?.scope === "provider")
     raiseNewKey(alarms, provider, {
       version,
       fingerprint: fingerprint ?? "none",
