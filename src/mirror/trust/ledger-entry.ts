@@ -54,6 +54,7 @@ export class LedgerEntry {
   readonly #namespace: Namespace;
   readonly #now: () => number;
   #known: Known | undefined;
+  #renewal: Promise<void> | undefined;
   #changes = 0;
 
   /** `now` is monotonic, in milliseconds. */
@@ -84,7 +85,10 @@ export class LedgerEntry {
   /** Sees to it that `trust` is at most half a second old. Throws RecordUnreadable. */
   async renew(): Promise<NamespaceTrust> {
     const isOld = () => this.#now() >= (this.#known?.until ?? -Infinity);
-    if (this.#known === undefined || isOld()) await this.#load();
+    if (this.#known === undefined || isOld())
+      await (this.#renewal ??= this.#load().finally(() => {
+        this.#renewal = undefined;
+      }));
     return this.trust;
   }
 
@@ -150,13 +154,13 @@ export class LedgerEntry {
   async #load(): Promise<void> {
     for (;;) {
       const changes = this.#changes;
+      const until = this.#now() + lookAgainAfter;
       // In this order, since the note of decisions is written after them.
       const seen = await this.#readSeen();
       const decisions = await this.#readDecisions(seen);
       // What was read before a note of this process has not got it.
       if (changes !== this.#changes) continue;
       const trust = { seen: seen ?? nothingSeen, decisions };
-      const until = this.#now() + lookAgainAfter;
       this.#know(trust, seen !== undefined, until);
       return;
     }

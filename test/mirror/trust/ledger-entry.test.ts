@@ -1,64 +1,23 @@
-import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { RecordUnreadable } from "../../../src/errors/index.ts";
 import {
   noDecisions,
   nothingSeen,
-  type Seen,
 } from "../../../src/mirror/trust/namespace-trust.ts";
-import { LedgerEntry } from "../../../src/mirror/trust/ledger-entry.ts";
-import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
-import { recordPaths } from "../../../src/store/layout.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
-import { makeLayout } from "../../store/stores.ts";
-import { address as thing } from "../../scenes/believed-releases.ts";
 import { key, lesson, trustOf } from "../../scenes/key-questions.ts";
-
-const { hostname, namespace } = thing.provider;
-const acme = { hostname, namespace };
-const seenKey = ["trust", "seen", hostname, namespace];
-const decisionsKey = ["trust", "decisions", hostname, namespace];
-const releaseKey = [
-  ...["providers", hostname, namespace],
-  ...["thing", "releases", "1.0.0"],
-];
-const asItIs = (body: unknown) => body;
-const withLesson = (fingerprint: string) => (seen: Seen) => ({
-  ...seen,
-  lessons: [...seen.lessons, lesson(fingerprint)],
-});
-const revokeK = () => ({
-  keys: [
-    {
-      fingerprint: "K",
-      decision: "revoked" as const,
-      type: null,
-      at: "2026-01-01T00:00:00.000Z",
-    },
-  ],
-  releases: [],
-});
-
-async function prepare() {
-  const layout = await makeLayout();
-  const records = new DiskRecords(layout);
-  let time = 0;
-  const open = () => new LedgerEntry(records, acme, () => time);
-  return {
-    records,
-    open,
-    entry: open(),
-    pass: (milliseconds: number) => (time += milliseconds),
-    lose: (key: readonly string[]) => {
-      for (const path of recordPaths(layout, key))
-        rmSync(path, { force: true });
-    },
-  };
-}
+import {
+  asItIs,
+  decisionsKey,
+  prepareLedger,
+  releaseKey,
+  revokeK,
+  seenKey,
+  withLesson,
+} from "../../scenes/ledger-scene.ts";
 
 describe("what is known of a namespace", () => {
   it("is nothing at first, and asking writes nothing", async () => {
-    const { entry, records } = await prepare();
+    const { entry, records } = await prepareLedger();
     expect(() => entry.trust).toThrow("renew was not awaited");
     expect(await entry.renew()).toEqual({
       seen: nothingSeen,
@@ -68,7 +27,7 @@ describe("what is known of a namespace", () => {
   });
 
   it("has at once what this process notes, and on the disk", async () => {
-    const { entry, open } = await prepare();
+    const { entry, open } = await prepareLedger();
     await entry.renew();
     expect(await entry.noteSeen(withLesson("K"))).toEqual(nothingSeen);
     expect(entry.trust.seen.lessons).toEqual([lesson("K")]);
@@ -78,7 +37,7 @@ describe("what is known of a namespace", () => {
   });
 
   it("has what others noted, and loses none of it", async () => {
-    const { entry, open } = await prepare();
+    const { entry, open } = await prepareLedger();
     const other = open();
     await Promise.all([entry.renew(), other.renew()]);
     await other.noteSeen(withLesson("K"));
@@ -91,7 +50,7 @@ describe("what is known of a namespace", () => {
     [499, false],
     [500, true],
   ])("of other processes is looked at after %i ms: %s", async (after, sees) => {
-    const { entry, open, pass } = await prepare();
+    const { entry, open, pass } = await prepareLedger();
     await entry.renew();
     const known = entry.trust;
     await open().noteSeen(withLesson("K"));
@@ -102,7 +61,7 @@ describe("what is known of a namespace", () => {
   });
 
   it("is looked at as soon as before though this process noted something", async () => {
-    const { entry, open, pass } = await prepare();
+    const { entry, open, pass } = await prepareLedger();
     await entry.renew();
     pass(499);
     await entry.noteSeen((seen) => seen);
@@ -113,7 +72,7 @@ describe("what is known of a namespace", () => {
   });
 
   it("is the same object while nothing changes", async () => {
-    const { entry, pass } = await prepare();
+    const { entry, pass } = await prepareLedger();
     await entry.noteSeen(withLesson("K"));
     const { trust } = entry;
     pass(1_000);
@@ -122,8 +81,29 @@ describe("what is known of a namespace", () => {
     expect(entry.trust).toBe(trust);
   });
 
+  it("keeps what it noted when a look at the disk began before", async () => {
+    const { entry, pass, holdReads } = await prepareLedger();
+    await entry.noteSeen(withLesson("K"));
+    pass(1_000);
+    const release = holdReads();
+    const renewal = entry.renew();
+    await entry.noteSeen(withLesson("L"));
+    release();
+    await renewal;
+    expect(entry.trust.seen.lessons).toEqual([lesson("K"), lesson("L")]);
+  });
+
+  it("is read once for all who ask at once", async () => {
+    const { entry, pass, reads } = await prepareLedger();
+    await entry.renew();
+    reads.length = 0;
+    pass(500);
+    await Promise.all(Array.from({ length: 32 }, () => entry.renew()));
+    expect(reads).toEqual([seenKey, decisionsKey]);
+  });
+
   it("weighs more the more it is", async () => {
-    const { entry } = await prepare();
+    const { entry } = await prepareLedger();
     expect(entry.weight).toBe(1_000);
     const { seen } = trustOf({
       keys: [key("K", "provider")],
@@ -138,7 +118,7 @@ describe("what is known of a namespace", () => {
 
 describe("what operators decided", () => {
   it("is known at once, and that something was decided is noted", async () => {
-    const { entry, open } = await prepare();
+    const { entry, open } = await prepareLedger();
     await entry.decide(revokeK);
     expect(entry.trust).toEqual({
       seen: { ...nothingSeen, hasDecisions: true },
@@ -148,7 +128,7 @@ describe("what operators decided", () => {
   });
 
   it("builds on what was decided before", async () => {
-    const { entry, open } = await prepare();
+    const { entry, open } = await prepareLedger();
     await entry.decide(revokeK);
     const given: unknown[] = [];
     await open().decide((decisions) => {
@@ -159,7 +139,7 @@ describe("what operators decided", () => {
   });
 
   it("stays when something is seen later", async () => {
-    const { entry } = await prepare();
+    const { entry } = await prepareLedger();
     await entry.decide(revokeK);
     await entry.noteSeen(withLesson("K"));
     expect(entry.trust.decisions).toEqual(revokeK());
@@ -169,13 +149,13 @@ describe("what operators decided", () => {
 
 describe("a record that is gone is unknown, never absent:", () => {
   const recorded = async (body: object) => {
-    const scene = await prepare();
+    const scene = await prepareLedger();
     await scene.records.create(releaseKey, body, asItIs);
     return scene;
   };
 
   it("decisions, once some were made", async () => {
-    const { entry, open, lose } = await prepare();
+    const { entry, open, lose } = await prepareLedger();
     await entry.decide(revokeK);
     lose(decisionsKey);
     await expect(open().renew()).rejects.toThrow(RecordUnreadable);
@@ -197,7 +177,7 @@ describe("a record that is gone is unknown, never absent:", () => {
   });
 
   it("keys that go while a process works with them", async () => {
-    const { entry, lose, records } = await prepare();
+    const { entry, lose, records } = await prepareLedger();
     await entry.noteSeen(withLesson("K"));
     lose(seenKey);
     await expect(entry.noteSeen(withLesson("L"))).rejects.toThrow(
@@ -215,7 +195,7 @@ describe("a record that is gone is unknown, never absent:", () => {
   );
 
   it("and a record of keys that was begun is there, be it of nothing", async () => {
-    const { entry, open, records } = await prepare();
+    const { entry, open, records } = await prepareLedger();
     await entry.begin();
     await records.create(releaseKey, { hasLedger: true }, asItIs);
     expect((await open().renew()).seen).toEqual(nothingSeen);
@@ -224,64 +204,10 @@ describe("a record that is gone is unknown, never absent:", () => {
   });
 
   it("and what was noted stays when a namespace is begun again", async () => {
-    const { entry, open } = await prepare();
+    const { entry, open } = await prepareLedger();
     await entry.noteSeen(withLesson("K"));
     const other = open();
     await other.begin();
     expect(other.trust.seen.lessons).toEqual([lesson("K")]);
-  });
-});
-
-describe("the ledger", () => {
-  it("has one entry for all requests of a namespace, and another for another one", async () => {
-    const { records } = await prepare();
-    const ledger = new TrustLedger(records);
-    const [one, same, others] = await Promise.all([
-      ledger.open(acme),
-      ledger.open({ ...acme }),
-      ledger.open({ ...acme, namespace: "other" }),
-    ]);
-    expect(one).toBe(same);
-    expect(others).not.toBe(one);
-    await one.noteSeen(withLesson("K"));
-    expect((await ledger.read(acme)).seen.lessons).toHaveLength(1);
-    expect(await ledger.open(acme)).toBe(one);
-    expect((await ledger.read({ ...acme, namespace: "other" })).seen).toEqual(
-      nothingSeen,
-    );
-  });
-
-  it("begins and decides for its namespace alone", async () => {
-    const { records } = await prepare();
-    const ledger = new TrustLedger(records);
-    await ledger.begin(acme);
-    await ledger.decide(acme, revokeK);
-    expect(await records.read(seenKey, asItIs)).toMatchObject({
-      hasDecisions: true,
-    });
-    expect((await ledger.read(acme)).decisions).toEqual(revokeK());
-  });
-
-  it("lists every namespace of which something is known, sorted", async () => {
-    const { records } = await prepare();
-    const ledger = new TrustLedger(records);
-    expect(await ledger.list()).toEqual([]);
-    const two = { ...acme, namespace: "zeta" };
-    const decided = { ...acme, namespace: "beta" };
-    await ledger.begin(two);
-    await ledger.begin(acme);
-    await ledger.decide(decided, revokeK);
-    expect(await ledger.list()).toEqual([acme, decided, two]);
-  });
-
-  it("looks again after half a second, on the clock that it was given", async () => {
-    const { records, open } = await prepare();
-    let time = 0;
-    const ledger = new TrustLedger(records, () => time);
-    await ledger.read(acme);
-    await open().noteSeen(withLesson("K"));
-    expect((await ledger.read(acme)).seen.lessons).toHaveLength(0);
-    time = 500;
-    expect((await ledger.read(acme)).seen.lessons).toHaveLength(1);
   });
 });
