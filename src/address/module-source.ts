@@ -115,8 +115,8 @@ function splitSubdirectory(text: string): [string, string] {
   return [text.slice(0, at) + text.slice(stop), text.slice(at + 2, stop)];
 }
 
-/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. */
-function parseSubdirectory(text: string): string {
+/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. Throws ModuleSourceRefused. */
+export function parseSubdirectory(text: string): string {
   const parts = text.split("/").filter((part) => part !== "" && part !== ".");
   if (
     !parts.every((part) => /^[\w.*+@=,~-]+$/.test(part)) ||

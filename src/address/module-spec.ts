@@ -43,7 +43,8 @@ export function parseModuleCall(
   }
 }
 
-function parseModuleAddress(
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`; throws MalformedAddress. */
+export function parseModuleAddress(
   text: string,
   defaultHostname: string,
 ): ModuleAddress {

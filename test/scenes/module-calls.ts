@@ -7,6 +7,14 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch } from "../running-mirror.ts";
 
+/** Every provider that the modules require together, with its newest allowed version. */
+export const requiredTogether = [
+  "cog 3.1.0",
+  "gadget 3.1.0",
+  "wheel 3.1.0",
+  "widget 1.5.0",
+].map((one) => `registry.terraform.io/acme/${one}`);
+
 /** Modules of two registries that call one another, and the providers that they require. */
 export interface ModuleCallsScene {
   readonly authority: Authority;
@@ -17,12 +25,13 @@ export interface ModuleCallsScene {
   stop(): Promise<void>;
 }
 
+export const providerHost = "registry.terraform.io";
 export const moduleHost = "modules.example.com";
 export const otherHost = "others.example.com:8443";
 
 /** A file that requires `acme/TYPE`. */
 export function requiring(type: string, constraint: string): string {
-  return `terraform {\n  required_providers {\n    ${type} = { source = "registry.terraform.io/acme/${type}", version = "${constraint}" }\n  }\n}\n`;
+  return `terraform {\n  required_providers {\n    ${type} = { source = "${providerHost}/acme/${type}", version = "${constraint}" }\n  }\n}\n`;
 }
 
 /** A file that calls a module. */
@@ -33,7 +42,7 @@ export function calling(source: string, version?: string): string {
 
 /**
  * `acme/network/aws` calls its own `modules/rules`, which calls `//deep/inner` of `acme/subnet/aws`, which calls `acme/base/aws` of the
- * other registry; each requires a provider, and the last one git.
+ * other registry; each requires a provider.
  */
 export async function makeModuleCalls(): Promise<ModuleCallsScene> {
   const authority = await createAuthority();
@@ -88,24 +97,21 @@ async function publish(
     ],
   ]);
   const base = await tarGz([
+    ["main.tf", requiring("widget", "< 2.0.0") + calling("./cog")],
     [
-      "main.tf",
-      `${requiring("widget", "< 2.0.0")}${calling("git::https://user:secret@git.example.com/acme/plain.git?ref=v1")}`,
-    ],
-    [
-      "cog.tf.json",
+      "cog/main.tf.json",
       JSON.stringify({
         terraform: {
-          required_providers: {
-            cog: { source: "registry.terraform.io/acme/cog" },
-          },
+          required_providers: { cog: { source: `${providerHost}/acme/cog` } },
         },
       }),
     ],
   ]);
   for (const version of ["1.0.0", "1.1.0"]) {
     const url = modules.serve(`/network-${version}.tar.gz`, network);
-    modules.publish("acme/network/aws", version, `${url}//*?archive=tar.gz`);
+    const folder = version === "1.0.0" ? "*" : "network-1";
+    const location = `${url}//${folder}?archive=tar.gz`;
+    modules.publish("acme/network/aws", version, location);
   }
   modules.publish(
     "acme/subnet/aws",

@@ -5,14 +5,17 @@ import {
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
 import { writeBundle } from "../../mirror/bundles/export-bundle.ts";
+import { writeModules } from "../../mirror/bundles/export-modules.ts";
 import { planBundle } from "../../mirror/bundles/export-plan.ts";
 import {
   measureExported,
+  type ExportedModule,
   type ExportedPackage,
   type ExportParts,
 } from "../../mirror/bundles/export-packages.ts";
 import { writeTree } from "../../mirror/bundles/export-tree.ts";
-import { ModulePackages } from "./module-packages.ts";
+import { formatNotCarried, ModulePackages } from "./module-packages.ts";
+import type { NotCarried } from "../inputs/module-tree.ts";
 import { selectPackages } from "./package-selection.ts";
 import type { SelectionInput } from "./request.ts";
 import {
@@ -49,15 +52,18 @@ export async function runExport(
   const { store, signal } = parts;
   const known =
     since === undefined ? undefined : await readBundled(since, limits);
-  const { ready, problems } = await gather(input, parts);
+  const { ready, modules, notCarried, problems } = await gather(input, parts);
   const left = [...problems];
-  if (to !== undefined)
-    for (const { subject, error } of await writeTree(to, store, ready, signal))
+  if (to !== undefined) {
+    const failed = await writeTree(to, store, ready, signal);
+    failed.push(...(await writeModules(to, store, modules, signal)));
+    for (const { subject, error } of failed)
       left.push(`${subject}: ${error.message}`);
+  }
   // Nothing takes the place of an earlier bundle when nothing could be had.
-  const isEmpty = ready.length === 0 && left.length > 0;
+  const isEmpty = ready.length + modules.length === 0 && left.length > 0;
   if (bundle !== undefined && !isEmpty) {
-    const plan = planBundle(ready, known);
+    const plan = planBundle(ready, modules, known);
     const size = await writeBundle(bundle, plan, store.blobs, {
       most: limits.manifest,
       signal,
@@ -67,7 +73,9 @@ export async function runExport(
       `${bundle} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,
     );
   }
+  notCarried.map(formatNotCarried).forEach(stderr);
   for (const problem of left) stderr(`${problem}\n`);
+  if (modules.length > 0) stderr(`${modules.length} modules exported.\n`);
   stderr(`${ready.length} packages exported, ${left.length} failed.\n`);
   return left.length === 0 ? 0 : 1;
 }
@@ -86,6 +94,8 @@ async function gather(
   parts: PrefetchParts & { readonly store: ExportParts },
 ): Promise<{
   readonly ready: readonly ExportedPackage[];
+  readonly modules: readonly ExportedModule[];
+  readonly notCarried: readonly NotCarried[];
   readonly problems: readonly string[];
 }> {
   const { progress, signal, store } = parts;
@@ -95,7 +105,7 @@ async function gather(
       store.providers,
       new ModulePackages(parts.mirror, signal),
     );
-    const { packages, problems } = selection;
+    const { packages, modules, notCarried, problems } = selection;
     progress.expect(packages.length);
     const gathered = await pLimit(atOnce).map(packages, async (wanted) =>
       describe(await prefetchPackage(wanted, parts), store),
@@ -104,6 +114,8 @@ async function gather(
     const failed = gathered.filter((one) => typeof one === "string");
     return {
       ready: gathered.filter((one) => typeof one === "object"),
+      modules,
+      notCarried,
       problems: [...problems.map(({ message }) => message), ...failed],
     };
   } finally {

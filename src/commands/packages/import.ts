@@ -6,7 +6,6 @@ import {
   importBundle,
   type ImportParts,
 } from "../../mirror/bundles/import-bundle.ts";
-import { formatRelease } from "../../mirror/releases/release.ts";
 
 interface ImportOptions {
   readonly file: string;
@@ -30,15 +29,13 @@ export async function runImport(
     for await (const one of importBundle(parts, bundle, signal)) {
       if ("refused" in one) {
         done.refused++;
-        stderr(
-          `provender: ${formatRelease(one.address)}: ${one.refused.message}\n`,
-        );
+        stderr(`provender: ${one.name}: ${one.refused.message}\n`);
         continue;
       }
       done.releases++;
       done.added += one.added.length;
       done.present += one.present;
-      stderr(`${formatRelease(one.address)}: ${describe(one)}\n`);
+      stderr(`${one.name}: ${describe(one)}\n`);
       for (const sha256 of one.added) await parts.hashes.wait(sha256);
     }
   } catch (error) {

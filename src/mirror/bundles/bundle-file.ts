@@ -206,12 +206,12 @@ function placeMembers(
 
 function expectLimits(
   path: string,
-  { proofs, archives }: BundleManifest,
+  { proofs, archives, moduleArchives }: BundleManifest,
   limits: BundleLimits,
 ): void {
   const isLarge =
     proofs.some(({ size }) => size > limits.proof) ||
-    archives.some(({ size }) => size > limits.archive);
+    [...archives, ...moduleArchives].some(({ size }) => size > limits.archive);
   if (isLarge) throw new BundleRefused(path, "a member is over the limits");
 }
 

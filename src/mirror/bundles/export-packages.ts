@@ -1,6 +1,7 @@
 import { ExportFailed, type ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { AdmittedPackage } from "../providers/admitted.ts";
+import type { BundledModule } from "./manifest.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
 
 /** Where exports come from: the mirror for what may be had, the store for its bytes. */
@@ -11,6 +12,12 @@ export interface ExportParts {
 
 /** A package that clients may have and that is stored. */
 export interface ExportedPackage extends AdmittedPackage {
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** A module that clients may have and that is stored. */
+export interface ExportedModule extends BundledModule {
   /** Bytes. */
   readonly size: number;
 }

@@ -7,7 +7,7 @@ import {
   type BundleManifest,
 } from "./manifest.ts";
 import { formatProof } from "./proof.ts";
-import type { ExportedPackage } from "./export-packages.ts";
+import type { ExportedModule, ExportedPackage } from "./export-packages.ts";
 import { formatRelease } from "../releases/release.ts";
 
 interface Proof {
@@ -27,14 +27,16 @@ export interface BundlePlan {
  */
 export function planBundle(
   packages: readonly ExportedPackage[],
+  modules: readonly ExportedModule[],
   since: BundleManifest | undefined,
 ): BundlePlan {
-  const listed = new Set(
-    since?.releases.flatMap(({ proof, archives }) => [
+  const listed = new Set([
+    ...(since?.releases ?? []).flatMap(({ proof, archives }) => [
       proof,
       ...archives.values(),
     ]),
-  );
+    ...(since?.modules ?? []).map(({ archive }) => archive.sha256),
+  ]);
   const releases = [
     ...Map.groupBy(packages, ({ request }) =>
       formatRelease(request.address),
@@ -47,7 +49,12 @@ export function planBundle(
   }));
   const archives = releases.flatMap((release) => release.carried);
   const entries = releases.map(({ entry }) => entry);
-  const text = formatManifest({ releases: entries, proofs, archives });
+  const moduleArchives = modules
+    .map(({ archive, size }) => ({ sha256: archive.sha256, size }))
+    .filter(({ sha256 }) => !listed.has(sha256));
+  const text = formatManifest({
+    ...{ releases: entries, modules, proofs, archives, moduleArchives },
+  });
   return {
     manifest: parseManifest(text),
     proofs: new Map(

@@ -40,7 +40,7 @@ export async function writeTree(
   parts: ExportParts,
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
-): Promise<readonly FailedExport[]> {
+): Promise<FailedExport[]> {
   const failed: FailedExport[] = [];
   const providers = Map.groupBy(packages, ({ request }) =>
     formatProviderAddress(request.provider),
@@ -71,7 +71,7 @@ async function writeProvider(
   );
   for (const one of packages) {
     signal.throwIfAborted();
-    await placeArchive(folder, parts, one);
+    await placeArchive(folder, parts, one.found);
   }
   for (const [version, group] of releases)
     await joinVersion(folder, version, await describe(parts, group));
@@ -79,10 +79,10 @@ async function writeProvider(
 }
 
 /** What is there with the right content stays as it is. */
-async function placeArchive(
+export async function placeArchive(
   folder: string,
-  { blobs }: ExportParts,
-  { found: { filename, sha256 } }: ExportedPackage,
+  { blobs }: Pick<ExportParts, "blobs">,
+  { filename, sha256 }: { readonly filename: string; readonly sha256: Sha256 },
 ): Promise<void> {
   if (await isThere(folder, blobs, filename, sha256)) return;
   await placeFile(folder, filename, async (path) => {

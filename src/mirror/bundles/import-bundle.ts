@@ -14,6 +14,13 @@ import {
   type JudgingParts,
   type StoredRelease,
 } from "./import-judgement.ts";
+import {
+  importModule,
+  judgeModule,
+  type ModuleImportParts,
+} from "./import-modules.ts";
+import type { BundledModule } from "./manifest.ts";
+import { formatModuleRelease } from "../modules/release.ts";
 import { noteFirstKeys } from "./import-trust.ts";
 import { refuseForRoom, type Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
@@ -27,25 +34,29 @@ import {
 import type { Notebook } from "../trust/notebook.ts";
 import { standingOf, type ReleaseHistory } from "../trust/release-history.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
-import { type Release, type ReleaseAddress } from "../releases/release.ts";
+import {
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+} from "../releases/release.ts";
 
-export interface ImportParts extends JudgingParts {
+export interface ImportParts extends JudgingParts, ModuleImportParts {
   readonly retention: { readonly reserve: Reserve };
   readonly history: ReleaseHistory;
   readonly notebook: Notebook;
   readonly hashes: PackageHashes;
 }
 
-/** What became of one release of a bundle. */
+/** What became of one release of a bundle, of a provider or of a module; `name` has its version. */
 type ImportedRelease =
   | {
-      readonly address: ReleaseAddress;
+      readonly name: string;
       /** Archives that were not stored before. */
       readonly added: readonly Sha256[];
       /** Archives that were stored already. */
       readonly present: number;
     }
-  | { readonly address: ReleaseAddress; readonly refused: ProvenderError };
+  | { readonly name: string; readonly refused: ProvenderError };
 
 /**
  * Takes what a bundle carries into the store. The whole file is read and judged
@@ -61,47 +72,67 @@ export async function* importBundle(
 ): AsyncGenerator<ImportedRelease> {
   await verifyBundle(parts, bundle, signal);
   const judged: JudgedRelease[] = [];
-  for (const entry of bundle.manifest.releases) {
+  const modules: BundledModule[] = [];
+  const { manifest } = bundle;
+  yield* judgeEach(manifest.releases, judged, nameOf, (entry) => {
     signal.throwIfAborted();
-    const { address } = entry;
-    const verdict = await orRefused(address, () =>
-      judgeRelease(parts, bundle, entry),
-    );
-    if ("refused" in verdict) yield verdict;
-    else judged.push(verdict);
-  }
-  const held = holdPresent(parts, judged);
+    return judgeRelease(parts, bundle, entry);
+  });
+  yield* judgeEach(manifest.modules, modules, nameOfModule, (entry) =>
+    judgeModule(parts, bundle, entry),
+  );
+  const digests = new Set([
+    ...judged.flatMap(({ packages }) => packages.map(({ sha256 }) => sha256)),
+    ...modules.map(({ archive }) => archive.sha256),
+  ]);
+  // What the bundle speaks of does not leave for what it brings.
+  const held = [...digests].map((sha256) => parts.blobs.usage.begin(sha256));
   try {
-    await expectRoom(parts, bundle, judged);
+    await expectRoom(parts, bundle, digests);
     await noteFirstKeys(parts.notebook, judged);
     for (const release of judged)
-      yield await orRefused(release.request.address, () =>
+      yield await orRefused(nameOf(release.request), () =>
         importRelease(parts, bundle, release, signal),
+      );
+    for (const module of modules)
+      yield await orRefused(nameOfModule(module), () =>
+        importModule(parts, bundle, module, signal),
       );
   } finally {
     for (const letGo of held) letGo();
   }
 }
 
-/** What the bundle speaks of does not leave for what it brings. */
-function holdPresent(
-  { blobs }: ImportParts,
-  judged: readonly JudgedRelease[],
-): readonly (() => void)[] {
-  const packages = judged.flatMap((release) => release.packages);
-  const digests = new Set(packages.map(({ sha256 }) => sha256));
-  return [...digests].map((sha256) => blobs.usage.begin(sha256));
+function nameOf({ address }: { readonly address: ReleaseAddress }): string {
+  return formatRelease(address);
+}
+
+function nameOfModule({ address }: BundledModule): string {
+  return formatModuleRelease(address);
+}
+
+/** Yields what is refused, and appends the rest to `judged`. */
+async function* judgeEach<E, T extends object>(
+  entries: readonly E[],
+  judged: T[],
+  nameOf: (entry: E) => string,
+  judge: (entry: E) => Promise<T>,
+): AsyncGenerator<ImportedRelease> {
+  for (const entry of entries) {
+    const verdict = await orRefused(nameOf(entry), () => judge(entry));
+    if ("refused" in verdict) yield verdict;
+    else judged.push(verdict);
+  }
 }
 
 /** Throws StoreFull unless all that is to be written can be stored at once, whatever leaves for it. */
 async function expectRoom(
   { blobs, retention }: ImportParts,
   bundle: BundleFile,
-  judged: readonly JudgedRelease[],
+  digests: ReadonlySet<Sha256>,
 ): Promise<void> {
-  const packages = judged.flatMap((release) => release.packages);
   const missing = new Map<Sha256, number>();
-  for (const { sha256 } of packages) {
+  for (const sha256 of digests) {
     const size = bundle.sizeOf(sha256) ?? 0;
     if ((await blobs.size(sha256)) !== size) missing.set(sha256, size);
   }
@@ -120,9 +151,9 @@ async function verifyBundle(
   signal: AbortSignal,
 ): Promise<void> {
   await bundle.verifyFrame();
-  const { proofs, archives } = bundle.manifest;
+  const { proofs, archives, moduleArchives } = bundle.manifest;
   for (const { sha256 } of proofs) await bundle.verifyContent(sha256);
-  for (const { sha256, size } of archives) {
+  for (const { sha256, size } of [...archives, ...moduleArchives]) {
     signal.throwIfAborted();
     if ((await blobs.size(sha256)) !== size) await bundle.verifyContent(sha256);
   }
@@ -130,14 +161,14 @@ async function verifyBundle(
 
 /** A refusal is about one release; anything else ends the import. */
 async function orRefused<T extends object>(
-  address: ReleaseAddress,
+  name: string,
   act: () => Promise<T>,
 ): Promise<T | (ImportedRelease & { readonly refused: ProvenderError })> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    return { address, refused: error };
+    return { name, refused: error };
   }
 }
 
@@ -165,7 +196,8 @@ async function importRelease(
     await storeArchive(parts, bundle, sha256, signal);
     added.push(sha256);
   }
-  const imported = { address, added, present: packages.length - added.length };
+  const present = packages.length - added.length;
+  const imported = { name: formatRelease(address), added, present };
   // A daemon may have learnt of the release meanwhile.
   const stored = await judgeStored(releases, address, before);
   const continuity = await continueKnown(parts, judged, stored);

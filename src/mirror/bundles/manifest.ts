@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import { formatModuleAddress } from "../../address/module-address.ts";
+import { parseSubdirectory } from "../../address/module-source.ts";
+import { parseModuleAddress } from "../../address/module-spec.ts";
 import {
   formatPlatform,
   parsePlatform,
@@ -9,8 +12,17 @@ import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../address/provider-address.ts";
-import { compareVersions, parseVersion } from "../../address/version.ts";
+import {
+  compareVersions,
+  parseVersion,
+  type Version,
+} from "../../address/version.ts";
 import type { TarMember } from "../../verification/archives/tar-header.ts";
+import {
+  formatModuleRelease,
+  type ModuleArchive,
+  type ModuleReleaseAddress,
+} from "../modules/release.ts";
 import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 
 /** Proof or archive by the SHA-256 of its bytes. */
@@ -31,11 +43,19 @@ export interface BundledRelease {
   readonly archives: ReadonlyMap<string, Sha256>;
 }
 
+/** A version of a module, as it was seen first. */
+export interface BundledModule {
+  readonly address: ModuleReleaseAddress;
+  readonly archive: ModuleArchive;
+}
+
 /** The first member of a bundle. What it lists and does not carry, the receiver is expected to have. */
 export interface BundleManifest {
   readonly releases: readonly BundledRelease[];
+  readonly modules: readonly BundledModule[];
   readonly proofs: readonly BundleContent[];
   readonly archives: readonly BundleContent[];
+  readonly moduleArchives: readonly BundleContent[];
 }
 
 export const manifestName = "manifest.json";
@@ -46,6 +66,20 @@ const sha256 = z.string().transform(parseSha256);
 const contents = z.array(
   z.strictObject({ sha256, size: z.int().nonnegative() }),
 );
+const text = z.string();
+const bundledModule = z
+  .strictObject({
+    module: text.transform((name) => parseModuleAddress(name, "")),
+    version: text.transform(parseVersion),
+    sha256,
+    format: z.enum(["tar.gz", "tar.bz2", "tar.xz", "zip"]),
+    subdirectory: text.transform(parseSubdirectory),
+    commit: text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/).optional(),
+  })
+  .transform(({ module, version, commit, ...archive }): BundledModule => ({
+    address: { module, version },
+    archive: { ...archive, commit },
+  }));
 const shape = z.strictObject({
   format: z.literal(format),
   releases: z.array(
@@ -57,15 +91,22 @@ const shape = z.strictObject({
       archives: z.record(z.string().regex(/^[a-z0-9]+_[a-z0-9]+$/), sha256),
     }),
   ),
+  modules: z.array(bundledModule).nonempty().optional(),
   proofs: contents,
   archives: contents,
+  moduleArchives: contents.optional(),
 });
 
 /** One text for one content: everything is sorted, and nothing is twice. */
 export function formatManifest(manifest: BundleManifest): string {
   const releases = unique(manifest.releases, ({ address }) =>
     formatRelease(address),
-  ).toSorted(byAddress);
+  ).toSorted(byRelease(({ provider }) => formatProviderAddress(provider)));
+  const modules = unique(manifest.modules, ({ address }) =>
+    formatModuleRelease(address),
+  ).toSorted(byRelease(({ module }) => formatModuleAddress(module)));
+  // A bundle without modules is one that earlier versions read.
+  const hasModules = modules.length > 0;
   const document = {
     format,
     releases: releases.map((release) => ({
@@ -77,15 +118,31 @@ export function formatManifest(manifest: BundleManifest): string {
         [...release.archives].toSorted(([a], [b]) => (a < b ? -1 : 1)),
       ),
     })),
+    ...(hasModules && { modules: modules.map(describeModule) }),
     proofs: sortContents(manifest.proofs),
     archives: sortContents(manifest.archives),
+    ...(hasModules && {
+      moduleArchives: sortContents(manifest.moduleArchives),
+    }),
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
+function describeModule({ address, archive }: BundledModule) {
+  return {
+    module: formatModuleAddress(address.module),
+    version: address.version,
+    sha256: archive.sha256,
+    format: archive.format,
+    subdirectory: archive.subdirectory,
+    ...(archive.commit !== undefined && { commit: archive.commit }),
+  };
+}
+
 /** Throws for what is not exactly the text that `formatManifest` makes of some manifest. */
 export function parseManifest(text: string): BundleManifest {
-  const { releases, proofs, archives } = shape.parse(JSON.parse(text));
+  const document = shape.parse(JSON.parse(text));
+  const { releases, modules = [], proofs, archives } = document;
   const manifest = {
     releases: releases.map(({ provider, version, ...rest }) => ({
       address: { provider, version },
@@ -93,8 +150,10 @@ export function parseManifest(text: string): BundleManifest {
       platforms: rest.platforms,
       archives: new Map(Object.entries(rest.archives)),
     })),
+    modules,
     proofs,
     archives,
+    moduleArchives: document.moduleArchives ?? [],
   };
   if (formatManifest(manifest) !== text)
     throw new RangeError("its manifest is not in its canonical form");
@@ -106,25 +165,31 @@ export function parseManifest(text: string): BundleManifest {
 export function listMembers({
   proofs,
   archives,
+  moduleArchives,
 }: BundleManifest): readonly (TarMember & BundleContent)[] {
   return [
     ...proofs.map((one) => ({ ...one, name: `proofs/${one.sha256}.json` })),
     ...archives.map((one) => ({ ...one, name: `archives/${one.sha256}.zip` })),
+    ...moduleArchives.map((one) => ({ ...one, name: `modules/${one.sha256}` })),
   ];
 }
 
 /** A bundle carries nothing that no release speaks of, and nothing as two things. */
-function expectListed({ releases, proofs, archives }: BundleManifest): void {
-  const carried = [...proofs, ...archives].map((one) => one.sha256);
+function expectListed(manifest: BundleManifest): void {
+  const { releases, modules, proofs, archives, moduleArchives } = manifest;
+  const contents = [...proofs, ...archives, ...moduleArchives];
+  const carried = contents.map((one) => one.sha256);
   if (new Set(carried).size < carried.length)
     throw new RangeError("it carries something twice");
   const spoken = {
     proofs: new Set(releases.map(({ proof }) => proof)),
     archives: new Set(releases.flatMap((one) => [...one.archives.values()])),
+    modules: new Set(modules.map(({ archive }) => archive.sha256)),
   };
   const isListed =
     proofs.every((one) => spoken.proofs.has(one.sha256)) &&
-    archives.every((one) => spoken.archives.has(one.sha256));
+    archives.every((one) => spoken.archives.has(one.sha256)) &&
+    moduleArchives.every((one) => spoken.modules.has(one.sha256));
   if (!isListed)
     throw new RangeError("it carries what none of its releases speaks of");
 }
@@ -135,15 +200,15 @@ function sortContents(all: readonly BundleContent[]): readonly BundleContent[] {
     .toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
 }
 
-function byAddress(a: BundledRelease, b: BundledRelease): number {
-  const [first, second] = [a, b].map(({ address }) =>
-    formatProviderAddress(address.provider),
-  );
-  return first === second
-    ? compareVersions(a.address.version, b.address.version)
-    : (first ?? "") < (second ?? "")
-      ? -1
-      : 1;
+/** By name, and by version where that is the same. */
+function byRelease<
+  T extends { readonly address: { readonly version: Version } },
+>(nameOf: (address: T["address"]) => string) {
+  return (a: T, b: T): number => {
+    const [first, second] = [nameOf(a.address), nameOf(b.address)];
+    if (first !== second) return first < second ? -1 : 1;
+    return compareVersions(a.address.version, b.address.version);
+  };
 }
 
 function unique<T>(all: readonly T[], keyOf: (one: T) => string): readonly T[] {

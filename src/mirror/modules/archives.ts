@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
 import {
@@ -19,6 +20,7 @@ import type { ModuleArchiveRecords } from "./records.ts";
 import type { ModuleReplacements } from "./replacements.ts";
 import {
   formatModuleRelease,
+  isArchive,
   type ForeignRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
@@ -90,7 +92,7 @@ export class ModuleArchives {
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
     const { blobs, records } = this.#parts;
     const archive = await records.read(address);
-    if (archive === undefined || "foreign" in archive) return archive;
+    if (!isArchive(archive)) return archive;
     const size = await blobs.size(archive.sha256);
     return size === undefined ? undefined : archive;
   }
@@ -117,9 +119,21 @@ export class ModuleArchives {
     getter: string,
   ): Promise<void> {
     const first = await this.#parts.records.read(address);
-    if (first === undefined || "foreign" in first) return;
+    if (!isArchive(first)) return;
     const expected = `SHA-256 ${first.sha256}`;
     const got = `a place of which only clients can fetch it (${getter})`;
+    await this.#refuse(address, expected, got);
+  }
+
+  /** Of an archive that nobody fetches from the registry. Throws ModuleReplaced, with the alarm, where another was seen first. */
+  async expectSame(
+    address: ModuleReleaseAddress,
+    archive: ModuleArchive,
+  ): Promise<void> {
+    const first = await this.#parts.records.read(address);
+    if (!isArchive(first)) return;
+    if (isDeepStrictEqual(first, archive)) return;
+    const [expected = "", got = ""] = [first, archive].map(describe);
     await this.#refuse(address, expected, got);
   }
 
@@ -216,7 +230,7 @@ export class ModuleArchives {
     first: ModuleArchive | ForeignRelease | undefined,
     archive: ModuleArchive,
   ): Promise<ModuleArchive> {
-    if (first === undefined || "foreign" in first) return archive;
+    if (!isArchive(first)) return archive;
     const [expected = "", got = ""] =
       first.commit === undefined || archive.commit === undefined
         ? [`SHA-256 ${first.sha256}`, `SHA-256 ${archive.sha256}`]
@@ -240,6 +254,12 @@ export class ModuleArchives {
 interface Fill {
   readonly askers: Set<AbortSignal>;
   readonly result: Promise<ModuleArchive | ForeignRelease>;
+}
+
+function describe(archive: ModuleArchive): string {
+  const { sha256, format, subdirectory, commit } = archive;
+  const from = commit === undefined ? "" : ` of commit ${commit}`;
+  return `SHA-256 ${sha256} (${format}, folder "${subdirectory}")${from}`;
 }
 
 /** Throws StoreFull, ChecksumConflict and OriginAnswerUnusable. */

@@ -21,6 +21,7 @@ import type { ModuleArchiveRecords } from "./records.ts";
 import type { ModuleReplacements } from "./replacements.ts";
 import {
   formatModuleRelease,
+  isArchive,
   type ForeignRelease,
   type ModuleArchive,
   type ModuleRelease,
@@ -98,9 +99,17 @@ export class ModuleMirror {
   async findLocation(
     address: ModuleReleaseAddress,
   ): Promise<Answer<ModuleLocation>> {
-    await this.#admit(address);
+    await this.admit(address);
+    const found = await this.#parts.archives.find(address);
+    // What was imported has no location, and needs none.
+    if (this.#parts.offline) {
+      if (isArchive(found)) return asHit({ kind: "archive", ...found });
+      throw new NotStored(formatModuleRelease(address));
+    }
     const answer = await this.#findRelease(address);
-    const value = await this.#locate(address, answer.value);
+    const value = isArchive(found)
+      ? ({ kind: "archive", ...found } as const)
+      : await this.#locate(address, answer.value, found);
     return { ...answer, value };
   }
 
@@ -124,7 +133,7 @@ export class ModuleMirror {
     address: ModuleReleaseAddress,
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
-    await this.#admit(address);
+    await this.admit(address);
     const found = await this.#parts.archives.find(address);
     if (found !== undefined) return found;
     if (this.#parts.offline) throw new NotStored(formatModuleRelease(address));
@@ -139,12 +148,9 @@ export class ModuleMirror {
   async #locate(
     address: ModuleReleaseAddress,
     release: ModuleRelease,
+    found: ForeignRelease | undefined,
   ): Promise<ModuleLocation> {
-    const { archives, offline } = this.#parts;
-    const found = await archives.find(address);
-    if (found !== undefined && !("foreign" in found))
-      return { kind: "archive", ...found };
-    if (offline) throw new NotStored(formatModuleRelease(address));
+    const { archives } = this.#parts;
     const source = sourceOf(release);
     if (source.kind === "foreign") {
       await archives.expectForeign(address, source.getter);
@@ -249,7 +255,7 @@ export class ModuleMirror {
         admission.isAdmitted({ module, version }, list),
       ),
     );
-    return { value, outcome: "hit", age: 0, originTime: 0 };
+    return asHit(value);
   }
 
   async #listStoredVersions(
@@ -260,13 +266,11 @@ export class ModuleMirror {
     const found = await Promise.all(
       versions.map((version) => archives.find({ module, version })),
     );
-    return versions.filter((_, index) => {
-      const archive = found[index];
-      return archive !== undefined && !("foreign" in archive);
-    });
+    return versions.filter((_, index) => isArchive(found[index]));
   }
 
-  async #admit(address: ModuleReleaseAddress): Promise<void> {
+  /** Throws OriginNotServed, PolicyDenied and TooYoung. */
+  async admit(address: ModuleReleaseAddress): Promise<void> {
     const { admission, versions } = this.#parts;
     this.#originOf(address.module);
     admission.admitModule(address.module);
@@ -280,6 +284,10 @@ export class ModuleMirror {
     admission.admitElsewhere(module);
     throw new OriginNotServed(module.hostname, fallThrough);
   }
+}
+
+function asHit<T>(value: T): Answer<T> {
+  return { value, outcome: "hit", age: 0, originTime: 0 };
 }
 
 /** A module that was known and is gone has no versions any more; one that was never known is absent. */

@@ -38,6 +38,12 @@ export interface ForeignRelease {
   readonly foreign: string;
 }
 
+export function isArchive(
+  found: ModuleArchive | ForeignRelease | undefined,
+): found is ModuleArchive {
+  return found !== undefined && !("foreign" in found);
+}
+
 export function formatModuleRelease({
   module,
   version,

@@ -6,6 +6,7 @@ import {
   makeModuleCalls,
   moduleHost,
   otherHost,
+  requiredTogether,
   requiring,
   type ModuleCallsScene,
 } from "../../scenes/module-calls.ts";
@@ -61,24 +62,18 @@ function all(outcome: string): readonly string[] {
   ];
 }
 
-const required = [
-  "cog 3.1.0",
-  "gadget 3.1.0",
-  "wheel 3.1.0",
-  "widget 1.5.0",
-].map((one) => `registry.terraform.io/acme/${one}`);
-
 describe("prefetch of modules", () => {
   it("follows the calls of a directory to the end, with all that they require together, and asks nothing twice", async () => {
     const directory = makeDirectory({
       "main.tf": calling("./own"),
+      "plain.tf": `module "plain" {\n  source = "git::https://user:secret@git.example.com/acme/plain.git?ref=v1"\n}\n`,
       "own/main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
     });
     const first = await prefetch(["--directory", directory]);
     expect(first).toMatchObject({
       status: 0,
       modules: all("fetched"),
-      packages: required,
+      packages: requiredTogether,
       notCarried: [{ source: "git::https://git.example.com/acme/plain.git" }],
     });
     expect(first.stderr).toContain("git.example.com/acme/plain.git");
@@ -98,7 +93,7 @@ describe("prefetch of modules", () => {
       modules: all("fetched").map((one) =>
         one.replace("network/aws 1.1.0", "network/aws 1.0.0"),
       ),
-      packages: required,
+      packages: requiredTogether,
     });
   });
 
@@ -189,13 +184,15 @@ describe("lock", () => {
     const storage = makeStorage(scene.config);
     const directory = makeDirectory({
       "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
+      "plain.tf": 'module "plain" {\n  source = "github.com/acme/plain"\n}\n',
     });
     const { status, stderr } = await runCommand([
       ...["lock", "--config", storage.configFile],
       ...["--platform", "linux_amd64", directory],
     ]);
     expect(status).toBe(0);
-    for (const one of required) expect(stderr).toContain(`added to ${one}`);
+    for (const one of requiredTogether)
+      expect(stderr).toContain(`added to ${one}`);
     expect(stderr).toContain("is not seen: it is no module of a registry");
   });
 });

@@ -37,20 +37,20 @@ export function connectedSite(
   options: SiteOptions = {},
 ): Site {
   const origins = originsOf(authority, registry, options.origin);
-  return makeSite({ ...options, config: { ...origins, ...options.config } });
+  return siteOf({ ...options, config: { ...origins, ...options.config } });
 }
 
 /** A site without a network: its origin is an address where nothing answers. */
 export function offlineSite(options: SiteOptions = {}): Site {
   const origin = { url: "https://127.0.0.1:1/", ...options.origin };
   const origins = { "registry.terraform.io": origin };
-  return makeSite({
+  return siteOf({
     ...options,
     config: { offline: true, origins, ...options.config },
   });
 }
 
-function makeSite({ config = {}, ...options }: SiteOptions): Site {
+export function siteOf({ config = {}, ...options }: SiteOptions): Site {
   const directory = options.directory ?? scratch("site");
   const configFile = join(scratch("config"), "provender.yaml");
   writeFileSync(configFile, stringify({ storage: { directory }, ...config }));
@@ -99,8 +99,20 @@ export interface ManifestDocument {
     platforms: string[];
     archives: Record<string, string>;
   }[];
+  /** Only where the bundle has modules, as `moduleArchives`. */
+  modules?: ManifestModule[];
   proofs: { sha256: string; size: number }[];
   archives: { sha256: string; size: number }[];
+  moduleArchives?: { sha256: string; size: number }[];
+}
+
+export interface ManifestModule {
+  module: string;
+  version: string;
+  sha256: string;
+  format: string;
+  subdirectory: string;
+  commit?: string;
 }
 
 export function takeApart(bundle: Buffer): BundleParts {

@@ -1,0 +1,51 @@
+import { formatModuleAddress } from "../../address/module-address.ts";
+import { ExportFailed, ProvenderError } from "../../errors/index.ts";
+import { formatModuleRelease } from "../modules/release.ts";
+import { makeFolders, placeDocument, readDocument } from "./export-folder.ts";
+import type {
+  ExportedModule,
+  ExportParts,
+  FailedExport,
+} from "./export-packages.ts";
+import { placeArchive } from "./export-tree.ts";
+
+/**
+ * Writes modules below `modules/` of a tree, each as VERSION.FORMAT with what was seen first of it in VERSION.json. A tree that has
+ * another content of a version keeps it.
+ */
+export async function writeModules(
+  directory: string,
+  parts: Pick<ExportParts, "blobs">,
+  modules: readonly ExportedModule[],
+  signal: AbortSignal,
+): Promise<readonly FailedExport[]> {
+  const failed: FailedExport[] = [];
+  for (const one of modules)
+    try {
+      signal.throwIfAborted();
+      await writeModule(directory, parts, one);
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      failed.push({ subject: formatModuleRelease(one.address), error });
+    }
+  return failed;
+}
+
+async function writeModule(
+  directory: string,
+  parts: Pick<ExportParts, "blobs">,
+  { address: { module, version }, archive }: ExportedModule,
+): Promise<void> {
+  const name = formatModuleAddress(module).split("/");
+  const folder = await makeFolders(directory, ["modules", ...name]);
+  const text = `${JSON.stringify(archive, null, 2)}\n`;
+  const there = await readDocument(folder, `${version}.json`);
+  if (there !== undefined && there !== text)
+    throw new ExportFailed(
+      `${folder}/${version}.json`,
+      `it is there and speaks of other content than SHA-256 ${archive.sha256}`,
+    );
+  const filename = `${version}.${archive.format}`;
+  await placeArchive(folder, parts, { filename, sha256: archive.sha256 });
+  await placeDocument(folder, `${version}.json`, text);
+}

@@ -1,0 +1,80 @@
+import type { Sha256 } from "../../address/hash.ts";
+import { BundleIncomplete } from "../../errors/index.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { ModuleArchives } from "../modules/archives.ts";
+import type { ModuleMirror } from "../modules/module-mirror.ts";
+import { formatModuleRelease, isArchive } from "../modules/release.ts";
+import type { BundleFile } from "./bundle-file.ts";
+import type { BundledModule } from "./manifest.ts";
+
+export interface ModuleImportParts {
+  readonly modules: ModuleMirror;
+  readonly moduleArchives: ModuleArchives;
+  readonly blobs: BlobStore;
+}
+
+interface ImportedModule {
+  readonly name: string;
+  /** Archives that were not stored before. */
+  readonly added: readonly Sha256[];
+  readonly present: number;
+}
+
+/**
+ * Decides on one module as if an origin had offered it now: rules, and what was seen of it first. Throws PolicyDenied, TooYoung,
+ * OriginNotServed, ModuleReplaced and BundleIncomplete.
+ */
+export async function judgeModule(
+  { modules, moduleArchives, blobs }: ModuleImportParts,
+  bundle: BundleFile,
+  one: BundledModule,
+): Promise<BundledModule> {
+  const { address, archive } = one;
+  await modules.admit(address);
+  await moduleArchives.expectSame(address, archive);
+  const { sha256 } = archive;
+  if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
+    throw new BundleIncomplete(formatModuleRelease(address));
+  return one;
+}
+
+/**
+ * Takes a module into the store as if it came from its registry: looked through, and the first that is seen of it from now on. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
+ */
+export async function importModule(
+  parts: ModuleImportParts,
+  bundle: BundleFile,
+  one: BundledModule,
+  signal: AbortSignal,
+): Promise<ImportedModule> {
+  const { address, archive } = one;
+  const { sha256, commit, format, subdirectory } = archive;
+  await judgeModule(parts, bundle, one);
+  const name = formatModuleRelease(address);
+  if (isArchive(await parts.moduleArchives.find(address)))
+    return { name, added: [], present: 1 };
+  const body = bundle.carries(sha256)
+    ? bundle.read(sha256)
+    : readStored(parts.blobs, one);
+  const close = () => Promise.resolve();
+  const opened = { body, size: bundle.sizeOf(sha256), commit, close };
+  const start = {
+    ...{ hostname: address.module.hostname, host: "the bundle" },
+    ...{ format, subdirectory },
+    checksum: { algorithm: "sha256", digest: sha256 } as const,
+    open: () => Promise.resolve(opened),
+  };
+  await parts.moduleArchives.fetch(address, start, signal);
+  return { name, added: [sha256], present: 0 };
+}
+
+/** Another module has the same archive. */
+async function* readStored(
+  blobs: BlobStore,
+  { address, archive }: BundledModule,
+): AsyncGenerator<Uint8Array> {
+  const blob = await blobs.open(archive.sha256);
+  if (blob === undefined)
+    throw new BundleIncomplete(formatModuleRelease(address));
+  yield* blob.handle.createReadStream() as AsyncIterable<Uint8Array>;
+}
