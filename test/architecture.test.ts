@@ -12,6 +12,7 @@ const apart = new Set([".", "acceptance", "fakes", "packaging", "property"]);
 const layers: Readonly<Record<string, number>> = {
   errors: 0,
   concurrency: 0,
+  network: 0,
   telemetry: 1,
   address: 2,
   origin: 3,

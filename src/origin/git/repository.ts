@@ -8,7 +8,7 @@ import {
   OriginUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
-import { trustedCertificates } from "../http/dispatchers.ts";
+import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { approachByHttps, approachBySsh } from "./approach.ts";
 import {
   GitFailed,

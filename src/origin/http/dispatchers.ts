@@ -1,9 +1,6 @@
-import {
-  createSecureContext,
-  getCACertificates,
-  type SecureContext,
-} from "node:tls";
+import type { SecureContext } from "node:tls";
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
+import { makeTrust } from "../../network/trusted-certificates.ts";
 import { guardedLookup } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 
@@ -22,10 +19,7 @@ export function makeDispatchers(
   settings: OriginSettings,
   limits: OriginLimits,
 ): Dispatchers {
-  // Made once: to read a few hundred certificates for each connection would hold up everybody.
-  const trust = createSecureContext({
-    ca: [...trustedCertificates(settings.ca)],
-  });
+  const trust = makeTrust(settings.ca);
   const configured = makeDispatcher(settings, limits, trust, {});
   const guarded = settings.allowPrivateAddresses
     ? configured
@@ -63,15 +57,4 @@ function makeDispatcher(
     httpsProxy: proxy.https.href,
     noProxy: proxy.no ?? "",
   });
-}
-
-/** Node's own list, the machine's list and the extra file, so that a corporate CA works wherever it was installed. */
-export function trustedCertificates(
-  extra: string | undefined,
-): readonly string[] {
-  const machine = (["default", "system"] as const).flatMap((list) =>
-    getCACertificates(list),
-  );
-  const own = extra === undefined ? [] : [extra];
-  return [...new Set([...machine, ...own])];
 }

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { getCACertificates } from "node:tls";
 import { Agent, request, type Dispatcher } from "undici";
 import { BucketRefuses, BucketUnreachable } from "../../errors/index.ts";
+import { makeTrust } from "../../network/trusted-certificates.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
 import { makeCredentials } from "./credentials.ts";
 import { findElement } from "./listing-document.ts";
@@ -49,7 +49,7 @@ export class BucketConnection {
       connections: 64,
       connect: {
         timeout: limits.connect,
-        ca: trustedCertificates(settings.ca),
+        secureContext: makeTrust(settings.ca),
       },
     });
   }
@@ -122,7 +122,7 @@ export class BucketConnection {
     return new BucketRefuses(this.#bucket, action, { status, reason });
   }
 
-  async readText({ body }: BucketAnswer): Promise<string> {
+  async readText({ body }: Pick<BucketAnswer, "body">): Promise<string> {
     const pieces: Uint8Array[] = [];
     let size = 0;
     for await (const piece of body as AsyncIterable<Uint8Array>) {
@@ -151,11 +151,6 @@ function readableOf(
   return content instanceof Uint8Array ? content : Readable.from(content);
 }
 
-function trustedCertificates(extra: string | undefined): string[] {
-  const machine = getCACertificates("default");
-  return extra === undefined ? machine : [...machine, extra];
-}
-
 /** The service says that another try may succeed. */
 function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
@@ -166,8 +161,8 @@ function roundSkew(milliseconds: number): number {
   return Math.abs(milliseconds) < 2_000 ? 0 : milliseconds;
 }
 
-export /** A header that was sent once, or nothing. */
-function headerOf(answer: BucketAnswer, name: string): string {
+/** A header that was sent once, or nothing. */
+export function headerOf(answer: BucketAnswer, name: string): string {
   const value = answer.headers[name];
   return typeof value === "string" ? value : "";
 }

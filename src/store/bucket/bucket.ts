@@ -53,6 +53,11 @@ export class Bucket {
     return this.#find({ method: "GET", key, sha256: emptySha256 });
   }
 
+  /** A small object whole. */
+  async readText({ body }: BucketObject): Promise<string> {
+    return this.connection.readText({ body });
+  }
+
   /** Undefined when there is no such object. */
   async head(key: string): Promise<Omit<BucketObject, "body"> | undefined> {
     const found = await this.#find({
@@ -144,7 +149,10 @@ export class Bucket {
   async #find(asked: BucketRequest): Promise<BucketObject | undefined> {
     const answer = await this.connection.send(asked, { isRepeatable: true });
     if (answer.statusCode === 404) {
-      await answer.body.dump();
+      const text = await this.connection.readText(answer);
+      // A bucket that is gone, or somebody in between, says nothing about the object.
+      if (asked.method === "GET" && !text.includes("<Code>NoSuchKey</Code>"))
+        throw this.connection.refusal("read an object", 404, text.slice(0, 80));
       return undefined;
     }
     await this.connection.expect(answer, "read an object", 200);
