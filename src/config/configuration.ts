@@ -61,6 +61,28 @@ interface StorageConfiguration {
   /** undefined is unlimited. */
   readonly maxSize: number | undefined;
   readonly minFree: number;
+  /** The bucket that replicas share; undefined where the directory is all there is. */
+  readonly s3: S3Configuration | undefined;
+}
+
+export interface S3Configuration {
+  /** The service's own address, without the bucket; ends in a slash. */
+  readonly endpoint: URL;
+  readonly bucket: string;
+  readonly region: string;
+  /** In front of every key; empty, or with a slash at its end. */
+  readonly prefix: string;
+  readonly addressing: "path" | "virtual-host";
+  /** PEM certificates, each of them parseable, read from `caFile`. */
+  readonly ca: string | undefined;
+  readonly caFile: string | undefined;
+  /** undefined: those of the environment, a web identity or the instance. */
+  readonly keys:
+    | {
+        readonly accessKeyId: string;
+        readonly secretAccessKey: OriginToken;
+      }
+    | undefined;
 }
 
 export interface OriginConfiguration {

@@ -6,6 +6,7 @@ import type {
   Configuration,
   OidcConfiguration,
   OriginConfiguration,
+  S3Configuration,
   TlsConfiguration,
 } from "./configuration.ts";
 import { formatLimit, limitTable } from "./limits.ts";
@@ -42,8 +43,9 @@ export function listChangedKeys(
 }
 
 /** What the YAML names by its place alone; compared and never shown. */
-function secretsOf({ origins }: Configuration) {
+function secretsOf({ origins, storage: { s3 } }: Configuration) {
   return {
+    "the bucket's files": [s3?.ca, s3?.keys?.secretAccessKey.secret],
     "origins' files": Array.from(origins.values(), ({ ca, token }) => [
       ca,
       token?.secret,
@@ -79,6 +81,7 @@ function plainConfiguration(from: Configuration) {
           ? "unlimited"
           : plain(formatSize(storage.maxSize)),
       minFree: plain(formatSize(storage.minFree)),
+      s3: storage.s3 ? plainS3(storage.s3) : null,
     },
     origins: Object.fromEntries(
       Array.from(from.origins, ([name, origin]) => [name, plainOrigin(origin)]),
@@ -96,6 +99,19 @@ function plainConfiguration(from: Configuration) {
     auth: plainAuth(from.auth),
     limits: plainLimits(from.limits),
     log: from.log,
+  };
+}
+
+function plainS3({ endpoint, keys, caFile, ...rest }: S3Configuration) {
+  const { bucket, region, prefix, addressing } = rest;
+  const place = { endpoint: endpoint.href, bucket, region, prefix, addressing };
+  return {
+    ...place,
+    ...(caFile !== undefined && { ca: caFile }),
+    ...(keys && {
+      accessKeyId: keys.accessKeyId,
+      secretAccessKey: plainToken(keys.secretAccessKey.source),
+    }),
   };
 }
 

@@ -58,7 +58,7 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
     url: optional(httpsUrl),
     networkMirror: optional(httpsUrl),
     ca: optional(certificateFile(path)),
-    token: optional(tokenSchema(path, env)),
+    token: optional(secretSchema(path, env)),
     signatures: withDefault(
       choice("required", "when-published", "off"),
       "required",
@@ -78,7 +78,11 @@ const secretInPlace = leaf(
   describeKind,
 );
 
-function tokenSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
+/** A secret by the place where it is. */
+export function secretSchema(
+  path: z.ZodType<string>,
+  env: Surroundings["env"],
+) {
   const written = z.strictObject({
     env: optional(variableName),
     file: optional(path),

@@ -158,16 +158,27 @@ export const moment = leaf(
 );
 
 /** An https URL that ends in a slash. */
-export const httpsUrl = leaf(
+export const httpsUrl = url(
   "an https URL such as https://registry.example.com/ without user, query or fragment",
-  (href) => {
+  ["https:"],
+);
+
+/** Also one without TLS, on networks that the operator trusts. */
+export const serviceUrl = url(
+  "an https or http URL such as https://s3.eu-central-1.amazonaws.com/ without user, query or fragment",
+  ["https:", "http:"],
+);
+
+function url(expected: string, protocols: readonly string[]): z.ZodType<URL> {
+  const parse = (href: string) => {
     const url = new URL(href);
     const extras = url.username + url.password + url.search + url.hash;
-    if (url.protocol !== "https:" || extras !== "")
+    if (!protocols.includes(url.protocol) || extras !== "")
       throw new RangeError("Not acceptable.");
     if (!url.pathname.endsWith("/")) url.pathname += "/";
     return url;
-  },
-  (value) =>
+  };
+  return leaf(expected, parse, (value) =>
     /[@?#]/.test(String(value)) ? describeKind(value) : describe(value),
-);
+  );
+}

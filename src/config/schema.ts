@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { TlsConfiguration } from "./configuration.ts";
-import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
+import type { Surroundings } from "./environment.ts";
 import {
   choice,
   leaf,
@@ -33,14 +33,13 @@ import {
   providerPattern,
   rulePattern,
   scope,
-  size,
-  sizeOrUnlimited,
   text,
   tlsMode,
   tokenDigest,
   versionConstraint,
 } from "./scalars.ts";
-import { parseDuration, parseSize } from "../address/units.ts";
+import { storageSchema } from "./storage.ts";
+import { parseDuration } from "../address/units.ts";
 
 /** Every key of the YAML, in the order of config.example.yaml, with its default; relative paths start from `folder`. */
 export function configurationSchema(folder: string, from: Surroundings) {
@@ -50,11 +49,7 @@ export function configurationSchema(folder: string, from: Surroundings) {
   return section({
     listen: listenSchema(path),
     publicUrl: optional(httpsUrl),
-    storage: section({
-      directory: withDefault(path, defaultStorageDirectory(from)),
-      maxSize: withDefault(sizeOrUnlimited, undefined),
-      minFree: withDefault(size, parseSize("1GiB")),
-    }),
+    storage: storageSchema(path, from),
     origins: originsSchema(path, from.env),
     discovery: section({ origin: optional(hostname) }),
     freshness: section({
@@ -75,7 +70,13 @@ export function configurationSchema(folder: string, from: Surroundings) {
       ),
       format: withDefault(choice("json", "pretty"), "json"),
     }),
-  }).superRefine(({ discovery, origins }, context) => {
+  }).superRefine(({ discovery, origins, listen, storage }, context) => {
+    if (storage.s3 !== undefined && listen.tls.kind === "self-signed") {
+      const message =
+        'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own';
+      const path = ["listen", "tls"];
+      context.addIssue({ code: "custom", path, message });
+    }
     const { origin } = discovery;
     if (origin === undefined || origins.has(origin)) return;
     const message = `is "${origin}": expected one of "origins"`;

@@ -26,3 +26,23 @@ export class BucketRefuses extends ProvenderError {
     this.status = answered.status;
   }
 }
+
+/** The bucket has no store, or another one than this replica worked on. */
+export class BucketForeign extends ProvenderError {
+  readonly code = "bucket-foreign";
+  constructor(bucket: string, problem: string, cure: string) {
+    super(
+      `The bucket ${bucket} is not the one of this mirror (${problem}): ${cure}.`,
+    );
+  }
+}
+
+/** The service does not keep to what replicas rely on, so that two of them could both be first. */
+export class BucketUnproven extends ProvenderError {
+  readonly code = "bucket-unproven";
+  constructor(bucket: string, broken: readonly string[]) {
+    super(
+      `The bucket ${bucket} cannot be shared by replicas (${broken.join("; ")}): use an object store with atomic conditional writes, or a directory alone without "storage.s3".`,
+    );
+  }
+}

@@ -33,6 +33,8 @@ export interface StoreLayout {
   readonly auditKey: string;
   /** What archive URLs are signed with. */
   readonly archiveUrlKeys: string;
+  /** Which store the bucket had that this replica works on. */
+  readonly bucketIdentity: string;
   readonly tls: {
     readonly directory: string;
     readonly authority: string;
@@ -67,6 +69,7 @@ export function layOutStore(directory: string): StoreLayout {
     },
     auditKey: join(directory, "auth", "v1", "audit-key.pem"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
+    bucketIdentity: join(directory, "bucket.v1.json"),
     tls: {
       directory: tls,
       authority: join(tls, "ca.pem"),

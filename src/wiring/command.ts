@@ -18,7 +18,7 @@ import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
 import { wireKept, type Kept } from "./kept.ts";
 import type { LogToRead } from "../telemetry/audit/verify-log.ts";
-import { wireRecords } from "./records.ts";
+import { wireRecords } from "./store/records.ts";
 import { wireRules } from "./rules.ts";
 import { wireAuditGuards, wireTelemetry, type Telemetry } from "./telemetry.ts";
 

@@ -21,7 +21,7 @@ import { type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { signaturePolicyOf } from "./origins.ts";
-import { wireRecords } from "./records.ts";
+import { wireRecords } from "./store/records.ts";
 import { wireJudge } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
 

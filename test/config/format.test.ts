@@ -49,9 +49,27 @@ it("writes where secrets come from, and never the secrets", () => {
 });
 
 it("writes rules, pins, tokens and bounds in the form in which they are read", () => {
-  const schema = configurationSchema("/", { env: {}, cwd: "/", home: "/" });
+  const schema = configurationSchema("/", {
+    env: { SECRET: "s3cret" },
+    cwd: "/",
+    home: "/",
+  });
   const full = {
-    storage: { directory: "/data", maxSize: "200GiB", minFree: 1500 },
+    listen: { tls: "off" },
+    storage: {
+      directory: "/data",
+      maxSize: "200GiB",
+      minFree: 1500,
+      s3: {
+        endpoint: "http://127.0.0.1:9000/",
+        bucket: "abc",
+        region: "eu",
+        prefix: "p/q/",
+        addressing: "virtual-host",
+        accessKeyId: "id",
+        secretAccessKey: { env: "SECRET" },
+      },
+    },
     platforms: ["linux_amd64"],
     policy: {
       rules: [

@@ -7,13 +7,14 @@ import {
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
+import { describeBucket } from "../../wiring/store/bucket.ts";
 
 export interface CheckFlags {
   readonly config?: string;
   readonly explain?: string;
 }
 
-/** Reads every file that the configuration names, too. Throws ConfigurationInvalid. */
+/** Reads every file that the configuration names, and asks its bucket, too. Throws ConfigurationInvalid and what is wrong with the bucket. */
 export async function checkConfiguration({
   config,
   explain,
@@ -21,8 +22,9 @@ export async function checkConfiguration({
   const configuration = loadConfiguration({ file: config });
   const { policy } = wireRules(configuration);
   const certificate = await describeCertificate(configuration);
+  const bucket = await describeBucket(configuration);
   const { source } = configuration;
-  print(`${source ?? "The built-in defaults"}: good\n${certificate}`);
+  print(`${source ?? "The built-in defaults"}: good\n${certificate}${bucket}`);
   if (explain !== undefined) print(formatExplanation(policy, explain));
 }
 

@@ -10,6 +10,9 @@ interface BucketProof {
   readonly broken: readonly string[];
 }
 
+/** What proofs write is below this, and goes. */
+export const proofFolder = "proof/";
+
 const rounds = 4;
 const writers = 8;
 /** Bytes; services keep small bodies otherwise than large ones. */
@@ -21,7 +24,7 @@ const sizes = [32, 512 * 1024] as const;
  * Throws BucketUnreachable and BucketRefuses.
  */
 export async function proveBucket(bucket: Bucket): Promise<BucketProof> {
-  const folder = `proof/${crypto.randomUUID()}`;
+  const folder = `${proofFolder}${crypto.randomUUID()}`;
   try {
     const etagForm = await findEtagForm(bucket, `${folder}/form`);
     const broken = [

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
-import type { StoreLayout } from "../store/layout.ts";
-import { DiskRecords } from "../store/records/disk-records.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { StoreLayout } from "../../store/layout.ts";
+import { DiskRecords } from "../../store/records/disk-records.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Telemetry } from "../telemetry.ts";
 
 /** Milliseconds for which nothing more is said of a file. */
 const quiet = 60_000;

@@ -1,10 +1,21 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BucketRefuses, BucketUnreachable } from "../../../src/errors/index.ts";
+import {
+  BucketForeign,
+  BucketRefuses,
+  BucketUnreachable,
+} from "../../../src/errors/index.ts";
 import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
 import type { BucketSettings } from "../../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { proveBucket } from "../../../src/store/bucket/bucket-proof.ts";
 import { MultipartUpload } from "../../../src/store/bucket/multipart-upload.ts";
+import { identifyBucket } from "../../../src/store/bucket/bucket-identity.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import { runCommand } from "../../running-command.ts";
+import { scratch } from "../../running-mirror.ts";
+import { makeLayout } from "../stores.ts";
 import { effort } from "../../effort.ts";
 import {
   bucketLimits,
@@ -23,9 +34,12 @@ async function readText(key: string): Promise<string | undefined> {
   return found?.body.text();
 }
 
-async function listKeys(prefix: string): Promise<readonly string[]> {
+async function listKeys(
+  prefix: string,
+  of = bucket,
+): Promise<readonly string[]> {
   const keys: string[] = [];
-  for await (const { key } of bucket.list(prefix)) keys.push(key);
+  for await (const { key } of of.list(prefix)) keys.push(key);
   return keys;
 }
 
@@ -110,6 +124,7 @@ describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
     for (const one of wrong) {
       const other = new Bucket(one, bucketLimits);
       await expect(other.put("x", bodyOf("x"))).rejects.toThrow(BucketRefuses);
+      await expect(other.get("x")).rejects.toThrow(BucketRefuses);
       await other.close();
     }
   });
@@ -119,6 +134,99 @@ describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
       expect((await proveBucket(bucket)).broken).toEqual([]);
     expect(await listKeys("proof/")).toEqual([]);
   }, 600_000);
+
+  it("has one store for all replicas that begin at once, which their directories remember", async () => {
+    const own = new Bucket(await ceph.makeBucket(), bucketLimits);
+    const layouts = await Promise.all([1, 2, 3].map(makeLayout));
+    const found = await Promise.all(
+      layouts.map((layout) => identifyBucket(own, layout)),
+    );
+    expect(new Set(found.map(({ store }) => store)).size).toBe(1);
+    const [first] = layouts;
+    if (first === undefined) throw new Error("none");
+    const later = await identifyBucket(own, first);
+    expect(later.store).toBe(found[0]?.store);
+    const hasty = new Bucket(
+      { ...settings, endpoint: new URL("http://127.0.0.1:9/") },
+      bucketLimits,
+    );
+    expect(await identifyBucket(hasty, first)).toEqual(later);
+    await expect(identifyBucket(hasty, await makeLayout())).rejects.toThrow(
+      BucketUnreachable,
+    );
+    for (const key of await listKeys("", own)) await own.delete(key);
+    await expect(identifyBucket(own, first)).rejects.toThrow(
+      /expected the store .*, found none/,
+    );
+    expect(await listKeys("", own)).toEqual([]);
+    await own.close();
+    await hasty.close();
+  });
+
+  it.each<[string, (one: Bucket) => Promise<unknown>]>([
+    ["objects of somebody else", (one) => one.put("x", bodyOf("x"))],
+    ["another marker", (one) => one.put("store.json", bodyOf("{}"))],
+  ])("is refused with %s, and left as it is", async (_, plant) => {
+    const own = new Bucket(await ceph.makeBucket(), bucketLimits);
+    await plant(own);
+    const before = await listKeys("", own);
+    const layout = await makeLayout();
+    await expect(identifyBucket(own, layout)).rejects.toThrow(BucketForeign);
+    expect(await listKeys("", own)).toEqual(before);
+    await own.close();
+  });
+
+  it("is refused for a directory that has records of its own", async () => {
+    const layout = await makeLayout();
+    const own = new Bucket(await ceph.makeBucket(), bucketLimits);
+    await new DiskRecords(layout).create(["trust", "x"], {}, () => ({}));
+    await expect(identifyBucket(own, layout)).rejects.toThrow(/trust\/x/);
+    await own.close();
+  });
+
+  it.each<[string, (text: string) => string, number, RegExp]>([
+    ["good", (text) => text, 0, /good for replicas, is empty/],
+    [
+      "of wrong keys",
+      (text) => text.replace("provender-secret", "wrong"),
+      1,
+      /refuses to .* \(403/,
+    ],
+    [
+      "not answering",
+      (text) => text.replace(/127\.0\.0\.1:\d+/, "127.0.0.1:9"),
+      1,
+      /does not answer/,
+    ],
+    [
+      "of N authorities",
+      (text) => text.replace("tls: off", ""),
+      2,
+      /listen.tls/,
+    ],
+  ])(
+    "is told by config check when it is %s",
+    async (_, spoil, status, said) => {
+      const { endpoint, bucket: name } = await ceph.makeBucket();
+      const folder = scratch("configured");
+      const secret = join(folder, "secret");
+      const file = join(folder, "provender.yaml");
+      const text = `listen: { tls: off }
+storage:
+  directory: ${folder}/store
+  s3: { endpoint: "${endpoint.href}", bucket: ${name}, accessKeyId: provender, secretAccessKey: { file: secret } }
+# provender-secret`;
+      const spoilt = spoil(text);
+      const [, key = ""] = /# (.*)/.exec(spoilt) ?? [];
+      writeFileSync(secret, key, { mode: 0o600 });
+      writeFileSync(file, spoilt);
+      const run = await runCommand(["config", "check", "--config", file]);
+      expect([run.status, run.stdout + run.stderr]).toEqual([
+        status,
+        expect.stringMatching(said),
+      ]);
+    },
+  );
 
   it("says that a gateway does not answer, when it hangs and when it is gone, and goes on when it is back", async () => {
     const limits = { ...bucketLimits, firstByte: 300 };

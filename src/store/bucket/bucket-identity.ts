@@ -1,0 +1,166 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import {
+  BucketForeign,
+  BucketUnproven,
+  BucketUnreachable,
+} from "../../errors/index.ts";
+import { writeDurably } from "../durable-file.ts";
+import { classifyFileFailure } from "../file-failure.ts";
+import { stagingPath, type StoreLayout } from "../layout.ts";
+import { listRecords } from "../records/listing.ts";
+import { bodyOf } from "./bucket-connection.ts";
+import { proofFolder, proveBucket } from "./bucket-proof.ts";
+import type { Bucket } from "./bucket.ts";
+
+const marker = "store.json";
+/** Milliseconds for which a proof is believed. */
+const proofLasts = 30 * 24 * 60 * 60 * 1000;
+
+const shape = z.object({
+  /** Of the one store in the bucket, whatever the bucket is called. */
+  store: z.uuid(),
+  etagForm: z.enum(["quoted", "unquoted"]),
+  provenAt: z.iso.datetime(),
+});
+
+/** Which store a bucket has, and what its service was seen to keep to. */
+export type BucketIdentity = Readonly<z.infer<typeof shape>>;
+
+/**
+ * The store in the bucket, which is begun in an empty one, and which the
+ * directory of this replica remembers: while the bucket does not answer, what is
+ * remembered counts. Throws BucketForeign, BucketUnproven, BucketRefuses, and
+ * BucketUnreachable where nothing is remembered.
+ */
+export async function identifyBucket(
+  bucket: Bucket,
+  layout: StoreLayout,
+): Promise<BucketIdentity> {
+  const known = await readKnown(layout);
+  try {
+    const found = await checkBucket(bucket, layout);
+    const isProven =
+      found !== undefined &&
+      Date.now() - Date.parse(found.provenAt) < proofLasts;
+    const now = isProven ? found : await mark(bucket, found);
+    await writeKnown(layout, now);
+    return now;
+  } catch (error) {
+    if (error instanceof BucketUnreachable && known !== undefined) return known;
+    throw error;
+  }
+}
+
+/** The store in the bucket; undefined where one can be begun. Throws BucketForeign, BucketRefuses and BucketUnreachable. */
+export async function checkBucket(
+  bucket: Bucket,
+  layout: StoreLayout,
+): Promise<BucketIdentity | undefined> {
+  const known = await readKnown(layout);
+  const found = await readMarker(bucket);
+  if (known !== undefined && found?.store !== known.store)
+    throw new BucketForeign(
+      bucket.name,
+      `expected the store ${known.store}, found ${found?.store ?? "none"}`,
+      `restore the bucket or correct "storage.s3"; to give up what this replica saw there, empty "storage.directory"`,
+    );
+  if (known === undefined) await expectNothingOwn(bucket, layout);
+  return found ?? (await expectEmpty(bucket));
+}
+
+/** Throws BucketUnproven. */
+export async function expectProof(
+  bucket: Bucket,
+): Promise<BucketIdentity["etagForm"]> {
+  const { etagForm, broken } = await proveBucket(bucket);
+  if (broken.length > 0) throw new BucketUnproven(bucket.name, broken);
+  return etagForm;
+}
+
+/** Begins the store, or renews the proof of the one that is there. */
+async function mark(
+  bucket: Bucket,
+  before: BucketIdentity | undefined,
+): Promise<BucketIdentity> {
+  const etagForm = await expectProof(bucket);
+  const provenAt = new Date().toISOString();
+  const store = before?.store ?? crypto.randomUUID();
+  const identity = { store, etagForm, provenAt };
+  const body = bodyOf(JSON.stringify(identity));
+  if (before !== undefined) await bucket.put(marker, body);
+  else await bucket.putIf(marker, body, { kind: "absent" });
+  const kept = await readMarker(bucket);
+  if (kept === undefined)
+    throw new BucketForeign(
+      bucket.name,
+      "what was just written is not there",
+      "look at the object store",
+    );
+  return kept;
+}
+
+async function readMarker(bucket: Bucket): Promise<BucketIdentity | undefined> {
+  const object = await bucket.get(marker);
+  if (object === undefined) return undefined;
+  const text = await bucket.readText(object);
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    throw new BucketForeign(
+      bucket.name,
+      `its ${marker} is not one of provender`,
+      `set another "storage.s3.bucket" or "storage.s3.prefix"`,
+    );
+  }
+}
+
+/** Undefined when it is; another replica may begin the store meanwhile. */
+async function expectEmpty(
+  bucket: Bucket,
+): Promise<BucketIdentity | undefined> {
+  for await (const { key } of bucket.list("")) {
+    if (key.startsWith(proofFolder)) continue;
+    const begun = await readMarker(bucket);
+    if (begun !== undefined) return begun;
+    throw new BucketForeign(
+      bucket.name,
+      `it has objects such as ${key}, and no ${marker}`,
+      `restore ${marker}, or set a "storage.s3.prefix" below which there is nothing`,
+    );
+  }
+  return undefined;
+}
+
+/** What a directory saw on its own would be seen anew in the bucket. */
+async function expectNothingOwn(
+  bucket: Bucket,
+  layout: StoreLayout,
+): Promise<void> {
+  for await (const key of listRecords(layout))
+    throw new BucketForeign(
+      bucket.name,
+      `${layout.directory} has records of its own, such as ${key.join("/")}`,
+      `set an empty "storage.directory"`,
+    );
+}
+
+async function readKnown({
+  bucketIdentity,
+}: StoreLayout): Promise<BucketIdentity | undefined> {
+  try {
+    return shape.parse(JSON.parse(await readFile(bucketIdentity, "utf8")));
+  } catch (error) {
+    if (classifyFileFailure(error) === "missing") return undefined;
+    throw error;
+  }
+}
+
+async function writeKnown(
+  layout: StoreLayout,
+  identity: BucketIdentity,
+): Promise<void> {
+  const staged = stagingPath(layout, "bucket");
+  const text = `${JSON.stringify(identity)}\n`;
+  await writeDurably(staged, layout.bucketIdentity, text);
+}
