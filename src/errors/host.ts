@@ -98,10 +98,17 @@ export class RecordUnreadable extends ProvenderError {
   readonly problem: string;
   /** What an operator does about it. */
   readonly cure: string;
-  constructor(file: string, problem: string, options?: ErrorOptions) {
-    const cure = `look at the disk and at the file's owner and mode, then restore it from a backup`;
+  constructor(
+    file: string,
+    problem: string,
+    {
+      place = "storage directory",
+      cure = `look at the disk and at the file's owner and mode, then restore it from a backup`,
+      ...options
+    }: ErrorOptions & { readonly place?: string; readonly cure?: string } = {},
+  ) {
     super(
-      `The record ${file} in the storage directory cannot be believed (${problem}): what depends on it is refused until the mirror's operator cures it: ${cure}.`,
+      `The record ${file} in the ${place} cannot be believed (${problem}): what depends on it is refused until the mirror's operator cures it: ${cure}.`,
       options,
     );
     this.file = file;

@@ -9,6 +9,9 @@ import {
   OriginTimedOut,
   OriginUnreachable,
 } from "./origin.ts";
+import { BucketForeign, BucketRefuses, BucketUnreachable } from "./bucket.ts";
+import { RecordUnreadable } from "./host.ts";
+import { ProvenderError } from "./provender-error.ts";
 import { SignatureUndecided } from "./verification.ts";
 
 export * from "./provender-error.ts";
@@ -29,6 +32,15 @@ export function isAbsence(error: unknown): error is NotFound | NotStored {
   return error instanceof NotFound || error instanceof NotStored;
 }
 
+/** True when the bucket could not be asked, or would not do it: that says nothing about what is in it. */
+export function isBucketFailure(error: unknown): error is BucketUnreachable {
+  return (
+    error instanceof BucketUnreachable ||
+    error instanceof BucketRefuses ||
+    error instanceof BucketForeign
+  );
+}
+
 /** True when the origin failed, or a signature could not be decided on in time: neither says whether the thing exists or can be believed. */
 export function isOriginFailure(error: unknown): boolean {
   return (
@@ -41,5 +53,15 @@ export function isOriginFailure(error: unknown): boolean {
     error instanceof OriginAnswerUnusable ||
     error instanceof OriginAddressRefused ||
     error instanceof SignatureUndecided
+  );
+}
+
+/** True for a decision against a thing: who decided could ask, and had what it takes to decide. */
+export function isJudgement(error: unknown): error is ProvenderError {
+  return (
+    error instanceof ProvenderError &&
+    !(error instanceof RecordUnreadable) &&
+    !isOriginFailure(error) &&
+    !isBucketFailure(error)
   );
 }

@@ -65,7 +65,7 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
     answerDiscovery(ctx, parts.findServices),
   );
   router.get("/", (ctx) => frontPage.answer(ctx));
-  router.get("/healthz", answerHealth);
+  router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));
   return router;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { StoreUnusable } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
-import { stagingPath, type StoreLayout } from "./layout.ts";
+import { stagingPath, type RecordKey, type StoreLayout } from "./layout.ts";
 import { readOwnFile } from "./own-file.ts";
 
 /** A secret of 32 bytes in base64url, and when it was made. */
@@ -19,26 +19,51 @@ type StoredKey = z.infer<typeof storedKey>;
 /** Milliseconds for which a key signs. */
 const signingTime = 30 * 24 * 60 * 60 * 1000;
 
+/** Milliseconds until all replicas know a key of the bucket, and it may sign. */
+const spreading = 60_000;
+
+const sharedKey: RecordKey = ["auth", "archive-url-keys"];
+
+/** Records that all replicas have. */
+interface SharedRecords {
+  change<T>(
+    key: RecordKey,
+    readBody: (body: unknown) => T,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void>;
+}
+
 /**
  * The secrets of signed archive URLs. The newest one signs; the one before it
  * is kept until it is replaced in turn, so that what it signed lives out.
+ * Replicas have them from their bucket, and in the file for when that fails.
  */
 export class ArchiveUrlKeys {
   readonly #layout: StoreLayout;
+  readonly #shared: SharedRecords | undefined;
   #keys: readonly StoredKey[];
   #secrets: readonly Buffer[];
 
-  private constructor(layout: StoreLayout, keys: readonly StoredKey[]) {
+  private constructor(
+    layout: StoreLayout,
+    keys: readonly StoredKey[],
+    shared: SharedRecords | undefined,
+  ) {
     this.#layout = layout;
     this.#keys = keys;
     this.#secrets = keys.map(secretOf);
+    this.#shared = shared;
   }
 
   /** Reads the keys, or makes the first one. Throws StoreUnusable, also when others can read the file. */
-  static async open(layout: StoreLayout, now: Date): Promise<ArchiveUrlKeys> {
+  static async open(
+    layout: StoreLayout,
+    now: Date,
+    shared?: SharedRecords,
+  ): Promise<ArchiveUrlKeys> {
     try {
-      const keys = new ArchiveUrlKeys(layout, await readKeys(layout));
-      if (keys.#keys.length === 0) await keys.#add(now);
+      const keys = new ArchiveUrlKeys(layout, await readKeys(layout), shared);
+      if (keys.#keys.length === 0) await keys.renew(now, Infinity);
       return keys;
     } catch (error) {
       const { archiveUrlKeys } = layout;
@@ -47,29 +72,58 @@ export class ArchiveUrlKeys {
     }
   }
 
-  /** Newest first; never empty. */
+  /** The one that signs comes first; never empty. */
   get secrets(): readonly Buffer[] {
     return this.#secrets;
   }
 
-  /** Makes a new key when the newest one has signed for 30 days, and longer than what it signed may live (`life` ms). */
+  /** Takes the keys of the bucket, and makes a new one when the newest has signed for 30 days, and longer than what it signed may live (`life` ms). */
   async renew(now: Date, life: number): Promise<void> {
-    const [newest] = this.#keys;
-    const madeAt = newest === undefined ? 0 : Date.parse(newest.madeAt);
-    if (now.getTime() - madeAt >= Math.max(signingTime, life))
-      await this.#add(now);
+    const keys = await this.#change((keys) => renewed(keys, now, life));
+    if (JSON.stringify(keys) !== JSON.stringify(this.#keys)) {
+      const { archiveUrlKeys } = this.#layout;
+      const staged = stagingPath(this.#layout, "key");
+      const text = `${JSON.stringify({ keys })}\n`;
+      await writeDurably(staged, archiveUrlKeys, text);
+    }
+    this.#keys = keys;
+    this.#secrets = this.#inOrder(now).map(secretOf);
   }
 
-  async #add(now: Date): Promise<void> {
-    const secret = randomBytes(32).toString("base64url");
-    const made = { madeAt: now.toISOString(), secret };
-    const keys = [made, ...this.#keys.slice(0, 1)];
-    const { archiveUrlKeys } = this.#layout;
-    const staged = stagingPath(this.#layout, "key");
-    await writeDurably(staged, archiveUrlKeys, `${JSON.stringify({ keys })}\n`);
-    this.#keys = keys;
-    this.#secrets = keys.map(secretOf);
+  async #change(
+    change: (keys: readonly StoredKey[]) => readonly StoredKey[],
+  ): Promise<readonly StoredKey[]> {
+    if (this.#shared === undefined) return change(this.#keys);
+    let kept = this.#keys;
+    const read = (body: unknown) => keyFile.parse(body);
+    await this.#shared.change(sharedKey, read, (before) => {
+      kept = change(before?.keys ?? []);
+      return kept === before?.keys ? before : { keys: kept };
+    });
+    return kept;
   }
+
+  #inOrder(now: Date): readonly StoredKey[] {
+    const [newest, before] = this.#keys;
+    const isYoung =
+      now.getTime() - Date.parse(newest?.madeAt ?? "") < spreading;
+    return this.#shared && isYoung && newest && before
+      ? [before, newest]
+      : this.#keys;
+  }
+}
+
+/** The same list while no new key is due. */
+function renewed(
+  keys: readonly StoredKey[],
+  now: Date,
+  life: number,
+): readonly StoredKey[] {
+  const [newest] = keys;
+  const madeAt = newest === undefined ? -Infinity : Date.parse(newest.madeAt);
+  if (now.getTime() - madeAt < Math.max(signingTime, life)) return keys;
+  const secret = randomBytes(32).toString("base64url");
+  return [{ madeAt: now.toISOString(), secret }, ...keys.slice(0, 1)];
 }
 
 function secretOf({ secret }: StoredKey): Buffer {

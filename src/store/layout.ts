@@ -35,6 +35,8 @@ export interface StoreLayout {
   readonly archiveUrlKeys: string;
   /** Which store the bucket had that this replica works on. */
   readonly bucketIdentity: string;
+  /** The names of archives that are to be brought into the bucket. */
+  readonly outbox: string;
   readonly tls: {
     readonly directory: string;
     readonly authority: string;
@@ -70,6 +72,7 @@ export function layOutStore(directory: string): StoreLayout {
     auditKey: join(directory, "auth", "v1", "audit-key.pem"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     bucketIdentity: join(directory, "bucket.v1.json"),
+    outbox: join(directory, "outbox", "v1"),
     tls: {
       directory: tls,
       authority: join(tls, "ca.pem"),
@@ -127,6 +130,21 @@ export function parseRecordObject(name: string): RecordKey | undefined {
   return name.startsWith(recordRoot) && name.endsWith(recordSuffix)
     ? name.slice(recordRoot.length, -recordSuffix.length).split("/")
     : undefined;
+}
+
+/** What the names of archives start with in a bucket. */
+export const blobObjects = "blobs/v1/sha256/";
+
+/** Where an archive is kept in a bucket. */
+export function blobObject(sha256: Sha256): string {
+  return `${blobObjects}${sha256.slice(0, 2)}/${sha256}`;
+}
+
+/** Undefined for the name of something else. */
+export function parseBlobObject(name: string): Sha256 | undefined {
+  const sha256 = name.slice(-64) as Sha256;
+  const isName = /^[0-9a-f]{64}$/.test(sha256) && blobObject(sha256) === name;
+  return isName ? sha256 : undefined;
 }
 
 function checkParts(key: RecordKey): void {

@@ -8,11 +8,14 @@ import type { Services } from "../server/protocols/service-discovery.ts";
 import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { Replica } from "./store/replica.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { wireOpenId, type WiredOpenId } from "./openid.ts";
 
 /** Milliseconds between looks at the age of the keys. */
 const keyRenewal = 60 * 60 * 1000;
+/** Milliseconds between looks at what other replicas did, half of what a new key waits before it signs. */
+const sharedKeyRenewal = 30_000;
 
 /** Who may ask, from the configuration now and from a later one by `replace`. */
 export interface WiredAuthentication {
@@ -26,10 +29,11 @@ export async function wireAuthentication(
   configuration: Configuration,
   layout: StoreLayout,
   { logger, metrics }: Telemetry,
+  replica?: Replica,
 ): Promise<WiredAuthentication> {
   let { archiveUrls, tokens } = configuration.auth;
   metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
-  const keys = await wireKeys(layout, logger, () => archiveUrls);
+  const keys = await wireKeys(layout, logger, () => archiveUrls, replica);
   let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {
     keys: keys.keys,
@@ -73,8 +77,9 @@ async function wireKeys(
   layout: StoreLayout,
   logger: Logger,
   lifeOf: () => number,
+  replica: Replica | undefined,
 ): Promise<{ readonly keys: ArchiveUrlKeys; close(): void }> {
-  const keys = await ArchiveUrlKeys.open(layout, new Date());
+  const keys = await ArchiveUrlKeys.open(layout, new Date(), replica?.secrets);
   const renew = () =>
     keys
       .renew(new Date(), lifeOf())
@@ -85,7 +90,8 @@ async function wireKeys(
         ),
       );
   await renew();
-  const renewal = setInterval(() => void renew(), keyRenewal).unref();
+  const interval = replica === undefined ? keyRenewal : sharedKeyRenewal;
+  const renewal = setInterval(() => void renew(), interval).unref();
   return { keys, close: () => clearInterval(renewal) };
 }
 

@@ -18,6 +18,7 @@ import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
 import { wireKept, type Kept } from "./kept.ts";
 import type { LogToRead } from "../telemetry/audit/verify-log.ts";
+import { openReplica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
 import { wireRules } from "./rules.ts";
 import { wireAuditGuards, wireTelemetry, type Telemetry } from "./telemetry.ts";
@@ -29,7 +30,9 @@ export async function wireMirror(configuration: Configuration): Promise<Core> {
   const rules = wireRules(configuration);
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
-  const mirror = wireCore(configuration, rules, layout, telemetry);
+  const replica = await openReplica(configuration, layout, telemetry);
+  const parts = { replica };
+  const mirror = wireCore(configuration, rules, layout, telemetry, parts);
   return { ...mirror, close: () => closeAll(mirror, telemetry) };
 }
 
@@ -37,14 +40,16 @@ export async function wireMirror(configuration: Configuration): Promise<Core> {
 export async function wireStored(configuration: Configuration): Promise<Kept> {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
-  const kept = wireKept(configuration, layout, telemetry);
+  const replica = await openReplica(configuration, layout, telemetry);
+  const kept = wireKept(configuration, layout, telemetry, { replica });
   return { ...kept, close: () => closeAll(kept, telemetry) };
 }
 
 async function closeAll(
-  parts: { close(): Promise<void> },
+  parts: Pick<Kept, "close" | "nearest">,
   { alarms, audit }: Telemetry,
 ): Promise<void> {
+  await parts.nearest?.outbox.drain();
   await parts.close();
   alarms.close();
   await audit.close();
@@ -64,7 +69,8 @@ export async function wireLedger(configuration: Configuration): Promise<{
 }> {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
-  const records = wireRecords(layout, telemetry);
+  const replica = await openReplica(configuration, layout, telemetry);
+  const records = wireRecords(layout, telemetry, replica);
   return { ledger: new TrustLedger(records), audit: telemetry.audit, records };
 }
 

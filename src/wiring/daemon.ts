@@ -13,9 +13,11 @@ import {
 } from "../store/storage-directory.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { wireClientLimits } from "./client-limits.ts";
+import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { wireCore } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
+import { openReplica } from "./store/replica.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 /**
@@ -36,8 +38,8 @@ export async function wireDaemon(
   const beat = watchLock(lock, layout, telemetry);
   telemetry.metrics.showBuild(version);
   const { alarms, audit } = telemetry;
-  const access = await wireAuthentication(configuration, layout, telemetry);
-  const core = wireCore(configuration, rules, layout, telemetry);
+  const wired = await wireShared(configuration, rules, layout, telemetry);
+  const { core, access } = wired;
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
   const clients = wireClientLimits(configuration, telemetry);
@@ -71,6 +73,25 @@ export async function wireDaemon(
       lock.release();
     },
   });
+}
+
+/** What replicas share with one another, where there is a bucket. */
+async function wireShared(
+  configuration: Configuration,
+  rules: AdmissionRules,
+  layout: StoreLayout,
+  telemetry: Telemetry,
+) {
+  const replica = await openReplica(configuration, layout, telemetry);
+  const access = await wireAuthentication(
+    configuration,
+    layout,
+    telemetry,
+    replica,
+  );
+  const core = wireCore(configuration, rules, layout, telemetry, { replica });
+  await core.nearest?.outbox.start();
+  return { core, access };
 }
 
 /** What changed and does not count before the next start. */

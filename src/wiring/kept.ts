@@ -21,6 +21,8 @@ import { type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { signaturePolicyOf } from "./origins.ts";
+import { wireNearest, type Nearest } from "./store/nearest.ts";
+import type { Replica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
 import { wireJudge } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -39,6 +41,9 @@ export interface Kept {
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly blobs: BlobStore;
   readonly retention: Retention;
+  /** The bucket, before any origin. */
+  readonly nearest: Nearest | undefined;
+  readonly replica: Replica | undefined;
   /** Counts what this process changes of what answers are made of. */
   readonly countChanges: () => number;
   close(): Promise<void>;
@@ -48,6 +53,7 @@ export interface Kept {
 export interface KeptParts {
   readonly clock?: Clock;
   readonly records?: RecordStore;
+  readonly replica?: Replica | undefined;
 }
 
 export function wireKept(
@@ -59,7 +65,8 @@ export function wireKept(
   let changes = 0;
   const {
     clock = systemClock,
-    records = wireRecords(layout, telemetry, () => changes++),
+    replica,
+    records = wireRecords(layout, telemetry, replica, () => changes++),
   } = parts;
   const signatures = wireSignatures(configuration);
   const judge = wireJudge(signatures);
@@ -76,22 +83,18 @@ export function wireKept(
     new VersionRecords(records, providerVersionNaming),
   );
   const kept = { records, versions, releases };
-  const { blobs, retention } = wireStore(
-    configuration,
-    layout,
-    kept,
-    telemetry,
-  );
+  const store = wireStore(configuration, layout, kept, telemetry);
+  const { blobs } = store;
+  const nearest = replica && wireNearest(replica, layout, blobs, telemetry);
   const close = async () => {
+    await nearest?.outbox.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
+    await replica?.close();
   };
   return {
     ...kept,
-    clock,
-    judge,
-    ledger,
-    blobs,
-    retention,
+    ...store,
+    ...{ clock, judge, ledger, nearest, replica },
     countChanges: () => changes,
     close,
   };
@@ -135,7 +138,7 @@ function wireStore(
 
 /** Makes the cache for one kind of metadata. */
 export function wireCaches(
-  { limits, freshness, offline }: Configuration,
+  { limits, freshness, offline, storage }: Configuration,
   { logger, metrics }: Telemetry,
   clock: Clock,
 ) {
@@ -149,7 +152,7 @@ export function wireCaches(
   return <K, V extends object>(records: MetadataRecords<K, V>) => {
     const cache = new MetadataCache(
       records,
-      { ...limits, ...freshness },
+      { ...limits, ...freshness, shared: storage.s3 !== undefined },
       clock,
       offline,
       onUnwritten,

@@ -42,7 +42,10 @@ export function wireProtocols(
   const { logger, audit, alarms, metrics } = telemetry;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
-  const readiness = new Readiness(() => blobs.probe());
+  const readiness = new Readiness(
+    () => blobs.probe(),
+    () => core.replica?.watch.problem,
+  );
   const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);

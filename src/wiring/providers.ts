@@ -135,25 +135,32 @@ function wireClaim(
 
 function wireArchives(
   { limits }: Configuration,
-  { blobs, retention }: Kept,
+  { blobs, retention, nearest }: Kept,
   hashes: PackageHashes,
   { logger, metrics, alarms }: Telemetry,
 ): ArchiveCache {
   const events = {
     onVerified: (sha256: Sha256, stored: Promise<void>) =>
       hashes.schedule(sha256, stored),
-    onFailed: (archive: string, error: unknown) => {
+    onFailed: (archive: string, error: unknown, host: string | undefined) => {
       if (error instanceof StoreFull) metrics.countArchive("passed");
       if (error instanceof ArchiveDigestWrong) {
         const { expected, got } = error;
-        alarms.raise("archive-tampered", { archive, expected, got });
+        alarms.raise("archive-tampered", { archive, host, expected, got });
       }
       const { message } = error as Error;
-      logger.warn({ archive, error: message }, "an archive was not stored");
+      logger.warn(
+        { archive, host, error: message },
+        "an archive was not stored",
+      );
     },
   };
-  const cache = new ArchiveCache(blobs, limits, events, (size, written) =>
-    retention.reserve(size, written),
+  const cache = new ArchiveCache(
+    blobs,
+    limits,
+    events,
+    (size, written) => retention.reserve(size, written),
+    nearest,
   );
   metrics.watchWaiters(() => cache.load.readers);
   metrics.watch({

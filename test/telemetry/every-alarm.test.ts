@@ -99,8 +99,11 @@ interface Case {
   readonly written?: AuditLine;
 }
 
-/** One for each kind: a kind without a case is an error of types. */
-const cases: Readonly<Record<AlarmKind, Case>> = {
+type KindWithoutBucket = Exclude<AlarmKind, "bucket-failing">;
+const kinds = alarmKinds.filter((kind) => kind !== "bucket-failing");
+
+/** One for each kind of a mirror without a bucket: a kind without a case is an error of types. */
+const cases: Readonly<Record<KindWithoutBucket, Case>> = {
   "release-replaced": {
     happens: async () => {
       await contact("release-replaced");
@@ -254,7 +257,7 @@ describe("an alarm through a running daemon", () => {
     atFirst = Object.fromEntries(await scrape());
   });
 
-  it.each(alarmKinds)(
+  it.each(kinds)(
     "is counted from 0 to 1, told in the log, and written down: %s",
     async (kind) => {
       const { happens, written } = cases[kind];

@@ -1,7 +1,9 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import {
+  ArchiveDigestWrong,
   NotReady,
+  OriginAnswerUnusable,
   ProvenderError,
   StoreFull,
   TooBusy,
@@ -35,11 +37,24 @@ export interface ArchiveStart {
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
 }
 
+/** Where archives are looked for before their origin is asked. */
+export interface NearestOrigin {
+  /** Undefined for what it has not got, or cannot give now. */
+  open(sha256: TrustedSha256): Promise<OriginArchive | undefined>;
+  /** What it gave was another archive. */
+  distrust(sha256: TrustedSha256): void;
+}
+
 /** What the cache tells the wiring; never waited for. */
 interface ArchiveEvents {
   /** Verified and about to be in the store when `stored` resolves. */
   readonly onVerified: (sha256: TrustedSha256, stored: Promise<void>) => void;
-  readonly onFailed: (name: string, error: unknown) => void;
+  /** `host` is who gave it, as far as that was known. */
+  readonly onFailed: (
+    name: string,
+    error: unknown,
+    host: string | undefined,
+  ) => void;
 }
 
 export interface ArchiveLimits extends ShareLimits {
@@ -58,6 +73,7 @@ export class ArchiveCache {
   readonly #limits: ArchiveLimits;
   readonly #events: ArchiveEvents;
   readonly #reserve: Reserve | undefined;
+  readonly #nearest: NearestOrigin | undefined;
   readonly #downloads = new Map<TrustedSha256, ArchiveDownload>();
   readonly #share: FairShare;
   readonly #closing = new AbortController();
@@ -72,9 +88,11 @@ export class ArchiveCache {
     limits: ArchiveLimits,
     events: ArchiveEvents,
     reserve?: Reserve,
+    nearest?: NearestOrigin,
   ) {
     this.#blobs = blobs;
     this.#reserve = reserve;
+    this.#nearest = nearest;
     this.#limits = limits;
     this.#events = events;
     this.#share = new FairShare(limits);
@@ -148,13 +166,14 @@ export class ArchiveCache {
       namespace: start.namespace,
       isWanted: () => download.isFollowed,
     };
+    const from: { host?: string } = {};
     try {
       using turn = await this.#share.take(sharer, this.#closing.signal);
-      await this.#receive(download, start, turn);
+      await this.#receive(download, start, turn, from);
     } catch (error) {
       this.#leave(download);
       await download.giveUp(error);
-      this.#events.onFailed(start.name, error);
+      this.#events.onFailed(start.name, error, from.host);
     }
   }
 
@@ -162,22 +181,31 @@ export class ArchiveCache {
     download: ArchiveDownload,
     start: ArchiveStart,
     turn: Turn,
+    from: { host?: string },
   ): Promise<void> {
     const { sha256, stored } = download;
     // Who asks for it from now on must not follow what is given up.
     turn.signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });
-    const opening = start.open(turn.signal).then((archive) => {
-      turn.noteHost(archive.url.host);
+    const near = await this.#nearest?.open(sha256);
+    const opening = (
+      near === undefined ? start.open(turn.signal) : Promise.resolve(near)
+    ).then((archive) => {
+      from.host = archive.url.host;
+      turn.noteHost(from.host);
       return archive;
     });
-    await download.run(opening, this.#blobs, {
+    const running = download.run(opening, this.#blobs, {
       verified: () => this.#events.onVerified(sha256, stored),
       leave: () => this.#leave(download),
       proceed: () => turn.proceed(),
       expectUnstored: () => this.#expectUnstored(),
       ...(this.#reserve && { reserve: this.#reserve }),
+    });
+    await running.catch((error: unknown) => {
+      if (near !== undefined && isWrong(error)) this.#nearest?.distrust(sha256);
+      throw error;
     });
   }
 
@@ -258,4 +286,10 @@ export class ArchiveCache {
       received: blob.size,
     };
   }
+}
+
+function isWrong(error: unknown): boolean {
+  return (
+    error instanceof ArchiveDigestWrong || error instanceof OriginAnswerUnusable
+  );
 }

@@ -2,6 +2,8 @@ import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import {
+  isBucketFailure,
+  isJudgement,
   isOriginFailure,
   NotFound,
   NotStored,
@@ -41,6 +43,8 @@ interface MetadataLimits {
   readonly notFound: number;
   readonly answer: number;
   readonly waiters: number;
+  /** Other replicas may have asked the origin meanwhile: their records are looked at before it is. */
+  readonly shared?: boolean;
 }
 
 interface Remembered<V> extends Kept<V> {
@@ -198,17 +202,17 @@ export class MetadataCache<K, V extends object> {
     key: string,
     subject: K,
   ): Promise<{ known?: Remembered<V> | undefined; refused?: ProvenderError }> {
+    const held = this.#memory.get(key);
     try {
-      const held = this.#memory.get(key);
       const stamp = this.#offline
         ? await this.#records.stamp(subject)
         : undefined;
-      if (held !== undefined && held.stamp === stamp) return { known: held };
+      const isCurrent = this.#limits.shared !== true && held?.stamp === stamp;
+      if (held !== undefined && isCurrent) return { known: held };
       return { known: await this.#load(key, subject, stamp) };
     } catch (error) {
-      const isJudged =
-        error instanceof ProvenderError && !(error instanceof RecordUnreadable);
-      if (!isJudged || isOriginFailure(error)) throw error;
+      if (held !== undefined && isBucketFailure(error)) return { known: held };
+      if (!isJudgement(error)) throw error;
       return { refused: error };
     }
   }

@@ -5,11 +5,21 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 /** What `/readyz` and the service manager are told. */
 export class Readiness {
   readonly #probe: () => Promise<void>;
+  readonly #findProblem: () => string | undefined;
   #state: "starting" | "serving" | "stopping" = "starting";
 
-  /** `probe` throws unless the store can be read and written now. */
-  constructor(probe: () => Promise<void>) {
+  /** `probe` throws unless the store can be read and written now; `findProblem` says why much, but not all, is served. */
+  constructor(
+    probe: () => Promise<void>,
+    findProblem: () => string | undefined = () => undefined,
+  ) {
     this.#probe = probe;
+    this.#findProblem = findProblem;
+  }
+
+  /** Why not all is served that could be; undefined while all is well. */
+  get problem(): string | undefined {
+    return this.#findProblem();
   }
 
   become(state: "serving" | "stopping"): void {
@@ -28,8 +38,8 @@ export class Readiness {
 }
 
 /** `/healthz`: the process answers. */
-export function answerHealth(ctx: Context): void {
-  answerStatus(ctx, "ok");
+export function answerHealth(ctx: Context, { problem }: Readiness): void {
+  answerStatus(ctx, "ok", problem);
 }
 
 /** `/readyz`: requests can be served now. */
@@ -38,7 +48,7 @@ export async function answerReadiness(
   readiness: Readiness,
 ): Promise<void> {
   await readiness.check();
-  answerStatus(ctx, "ready");
+  answerStatus(ctx, "ready", readiness.problem);
 }
 
 /** `/metrics`, in the text format of Prometheus. */
@@ -53,9 +63,13 @@ export async function answerMetrics(
   ctx.res.setHeader("Content-Type", type);
 }
 
-function answerStatus(ctx: Context, status: string): void {
+function answerStatus(
+  ctx: Context,
+  status: string,
+  degraded: string | undefined,
+): void {
   ctx.status = 200;
   ctx.set("Cache-Control", "no-store");
-  ctx.body = JSON.stringify({ status });
+  ctx.body = JSON.stringify({ status, degraded });
   ctx.res.setHeader("Content-Type", "application/json");
 }

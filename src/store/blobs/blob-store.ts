@@ -49,7 +49,7 @@ interface BlobEvents {
   /** It was dropped, because it is not what its name says or cannot be read. */
   readonly onDamaged: (sha256: Sha256, problem: string) => void;
   /** One more is in the store, of so many bytes. */
-  readonly onStored: (size: number) => void;
+  readonly onStored: (size: number, sha256: Sha256) => void;
 }
 
 /** Archives named by their SHA-256; `commit` is the only way in, and `verify` finds out what the disk did to them since. */
@@ -157,7 +157,7 @@ export class BlobStore {
     });
     await this.#verified.remember({ sha256, handle });
     if (before === undefined)
-      for (const one of this.#listeners) one.onStored?.(spool.written);
+      for (const one of this.#listeners) one.onStored?.(spool.written, sha256);
   }
 
   /**

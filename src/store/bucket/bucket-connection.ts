@@ -2,7 +2,11 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request, type Dispatcher } from "undici";
-import { BucketRefuses, BucketUnreachable } from "../../errors/index.ts";
+import {
+  BucketRefuses,
+  BucketUnreachable,
+  type ProvenderError,
+} from "../../errors/index.ts";
 import { makeTrust } from "../../network/trusted-certificates.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
 import { makeCredentials } from "./credentials.ts";
@@ -30,6 +34,8 @@ interface Sending {
   readonly body?: BucketBody;
   /** False for what would do another thing when it is done twice. */
   readonly isRepeatable: boolean;
+  /** Goes out also while the bucket is suspended, to find out whether it is back. */
+  readonly isProbe?: boolean;
 }
 
 /** Signed requests to one bucket, with limits in time, repeated where that changes nothing. */
@@ -38,6 +44,8 @@ export class BucketConnection {
   readonly #signer: RequestSigner;
   readonly #agent: Agent;
   #skew = 0;
+  #suspension: ProvenderError | undefined;
+  #refusal: string | undefined;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
     this.#bucket = settings.bucket;
@@ -59,17 +67,28 @@ export class BucketConnection {
     return this.#skew;
   }
 
+  /** Why it is of no use now, or takes no writes; undefined while all is well. */
+  get problem(): string | undefined {
+    return this.#suspension?.message ?? this.#refusal;
+  }
+
+  /** Until it is called without a reason, everybody but a probe gets this error at once. */
+  suspend(reason: ProvenderError | undefined): void {
+    this.#suspension = reason;
+  }
+
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 
-  /** The answer, whatever its status. Throws BucketUnreachable. */
+  /** The answer, whatever its status. Throws BucketUnreachable, and why it is suspended. */
   async send(
     asked: BucketRequest,
-    { body, isRepeatable }: Sending,
+    { body, isRepeatable, isProbe = false }: Sending,
   ): Promise<BucketAnswer> {
     for (let attempt = 1; ; attempt++) {
-      const isLast = attempt === tries || !isRepeatable;
+      if (this.#suspension !== undefined && !isProbe) throw this.#suspension;
+      const isLast = attempt === tries || !isRepeatable || isProbe;
       try {
         const answer = await this.#sendOnce(asked, body);
         if (isLast || !isTransient(answer.statusCode)) return answer;
@@ -96,9 +115,18 @@ export class BucketConnection {
       dispatcher: this.#agent,
       body: body === undefined ? null : readableOf(body.open()),
     });
+    if (asked.method === "PUT") this.#noteWrite(answer);
     const date = Date.parse(String(answer.headers.date));
     if (!Number.isNaN(date)) this.#skew = roundSkew(date - Date.now());
     return answer;
+  }
+
+  /** Remembers whether the bucket takes writes. */
+  #noteWrite({ statusCode }: BucketAnswer): void {
+    const isLost = statusCode === 409 || statusCode === 412;
+    if (statusCode < 400 || isLost) this.#refusal = undefined;
+    else
+      this.#refusal = `The bucket ${this.#bucket} takes no writes (${statusCode}).`;
   }
 
   /** Returns when the status is expected, with the body unread. Throws BucketUnreachable and BucketRefuses. */

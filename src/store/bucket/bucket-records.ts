@@ -28,6 +28,14 @@ type Found =
   | { readonly kind: "good"; readonly sealed: Sealed; readonly etag: string }
   | { readonly kind: "bad"; readonly problem: string; readonly etag: string };
 
+/** What this replica saw of records before, which outlives it. */
+export interface SeenRecords {
+  /** The newest that was seen; undefined when none was. */
+  recall(key: RecordKey): Promise<Sealed | undefined>;
+  /** Keeps the newest of both. */
+  remember(key: RecordKey, sealed: Sealed): Promise<void>;
+}
+
 /** Nothing that can be believed is left of a record, and whoever asked is refused. */
 type OnUnreadable = (error: RecordUnreadable) => void;
 
@@ -40,11 +48,18 @@ export class BucketRecords implements RecordStore {
   readonly #bucket: Bucket;
   readonly #form: EtagForm;
   readonly #onUnreadable: OnUnreadable;
+  readonly #seen: SeenRecords | undefined;
 
-  constructor(bucket: Bucket, form: EtagForm, onUnreadable: OnUnreadable) {
+  constructor(
+    bucket: Bucket,
+    form: EtagForm,
+    onUnreadable: OnUnreadable,
+    seen?: SeenRecords,
+  ) {
     this.#bucket = bucket;
     this.#form = form;
     this.#onUnreadable = onUnreadable;
+    this.#seen = seen;
   }
 
   async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
@@ -155,7 +170,32 @@ export class BucketRecords implements RecordStore {
     return keys;
   }
 
+  /** An older record than this replica saw is none to believe. */
   async #find(key: RecordKey): Promise<Found> {
+    const seen = await this.#seen?.recall(key);
+    const found = await this.#look(key);
+    if (seen === undefined) {
+      if (found.kind === "good") await this.#seen?.remember(key, found.sealed);
+      return found;
+    }
+    if (found.kind === "absent")
+      return { kind: "bad", problem: "it is gone, and was seen", etag: "" };
+    if (found.kind === "bad") return found;
+    const { revision, body } = found.sealed;
+    const { etag } = found;
+    if (revision < seen.revision) {
+      const problem = `it was set back: revision ${seen.revision} of it was seen, and this is ${revision}`;
+      return { kind: "bad", problem, etag };
+    }
+    if (revision === seen.revision && body !== seen.body) {
+      const problem = `its revision ${revision} was seen with another content`;
+      return { kind: "bad", problem, etag };
+    }
+    if (revision > seen.revision) await this.#seen?.remember(key, found.sealed);
+    return found;
+  }
+
+  async #look(key: RecordKey): Promise<Found> {
     const object = await this.#bucket.get(recordObject(key));
     if (object === undefined) return { kind: "absent" };
     const { etag, size, body } = object;
@@ -188,8 +228,11 @@ export class BucketRecords implements RecordStore {
   }
 
   #refuse(key: RecordKey, problem: string, cause?: unknown): never {
-    const object = `${this.#bucket.name}/${recordObject(key)}`;
-    const error = new RecordUnreadable(object, problem, { cause });
+    const place = `bucket ${this.#bucket.name}`;
+    const cure =
+      "look at the object store and who writes to it, then restore the object from a backup";
+    const options = { cause, place, cure };
+    const error = new RecordUnreadable(recordObject(key), problem, options);
     this.#onUnreadable(error);
     throw error;
   }
@@ -204,8 +247,12 @@ export class BucketRecords implements RecordStore {
     const body = bodyOf(seal(key, sealed));
     const mark = crypto.randomUUID();
     const outcome = await this.#bucket.putIf(object, body, condition, mark);
-    if (outcome.kind !== "unknown") return outcome.kind === "written";
-    return (await this.#bucket.head(object))?.mark === mark;
+    const isOurs =
+      outcome.kind === "unknown"
+        ? (await this.#bucket.head(object))?.mark === mark
+        : outcome.kind === "written";
+    if (isOurs) await this.#seen?.remember(key, sealed);
+    return isOurs;
   }
 
   #conditionOf(found: Found): Condition {

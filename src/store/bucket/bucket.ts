@@ -49,8 +49,8 @@ export class Bucket {
   }
 
   /** Undefined when there is no such object. */
-  async get(key: string): Promise<BucketObject | undefined> {
-    return this.#find({ method: "GET", key, sha256: emptySha256 });
+  async get(key: string, isProbe = false): Promise<BucketObject | undefined> {
+    return this.#find({ method: "GET", key, sha256: emptySha256 }, isProbe);
   }
 
   /** A small object whole. */
@@ -146,8 +146,12 @@ export class Bucket {
     return headerOf(answer, "etag");
   }
 
-  async #find(asked: BucketRequest): Promise<BucketObject | undefined> {
-    const answer = await this.connection.send(asked, { isRepeatable: true });
+  async #find(
+    asked: BucketRequest,
+    isProbe = false,
+  ): Promise<BucketObject | undefined> {
+    const sending = { isRepeatable: true, isProbe };
+    const answer = await this.connection.send(asked, sending);
     if (answer.statusCode === 404) {
       const text = await this.connection.readText(answer);
       // A bucket that is gone, or somebody in between, says nothing about the object.

@@ -166,6 +166,16 @@ export const definitions = {
     name: "provender_store_free_bytes",
     help: "Bytes that the disk of the store has left.",
   },
+  bucketUp: {
+    type: "gauge",
+    name: "provender_bucket_up",
+    help: "With a bucket: 1 while it answers and takes writes, else 0.",
+  },
+  bucketOutbox: {
+    type: "gauge",
+    name: "provender_bucket_outbox",
+    help: "With a bucket: archives that wait to be brought there.",
+  },
   healedRecords: {
     type: "counter",
     name: "provender_records_healed_total",

@@ -9,6 +9,7 @@ export const alarmKinds = [
   "archive-tampered",
   "archive-damaged",
   "record-unreadable",
+  "bucket-failing",
   "audit-lost",
   "module-replaced",
   "unexpected-error",

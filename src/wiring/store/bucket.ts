@@ -1,6 +1,9 @@
 import type { Configuration, S3Configuration } from "../../config/load.ts";
 import { Bucket } from "../../store/bucket/bucket.ts";
-import { checkBucket, expectProof } from "../../store/bucket/bucket-identity.ts";
+import {
+  checkBucket,
+  expectProof,
+} from "../../store/bucket/bucket-identity.ts";
 import { layOutStore } from "../../store/layout.ts";
 
 /** Milliseconds: metadata of clients waits for the bucket, and they give it 10 s. */

@@ -2,16 +2,22 @@ import { LRUCache } from "lru-cache";
 import type { StoreLayout } from "../../store/layout.ts";
 import { DiskRecords } from "../../store/records/disk-records.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import { BucketRecords } from "../../store/bucket/bucket-records.ts";
+import { RecordMemory } from "../../store/bucket/record-memory.ts";
+import { ReplicaRecords } from "../../store/bucket/replica-records.ts";
+import type { RecordUnreadable } from "../../errors/index.ts";
+import type { Replica } from "./replica.ts";
 import type { Telemetry } from "../telemetry.ts";
 
 /** Milliseconds for which nothing more is said of a file. */
 const quiet = 60_000;
 
-/** The records of a storage directory; what is wrong with one is said once a minute, however many ask for it. */
+/** The records of a storage directory, or of the bucket that it is a replica of; what is wrong with one is said once a minute, however many ask for it. */
 export function wireRecords(
   layout: StoreLayout,
   { logger, alarms, metrics }: Telemetry,
-  onChanged?: () => void,
+  replica: Replica | undefined,
+  onChanged: () => void = () => undefined,
 ): RecordStore {
   const told = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
   const tell = (about: string, say: () => void) => {
@@ -19,12 +25,13 @@ export function wireRecords(
     told.set(about, true);
     say();
   };
-  return new DiskRecords(layout, {
-    ...(onChanged && { onChanged }),
-    onUnreadable: ({ file, problem, cure }) =>
-      tell(file, () =>
-        alarms.raise("record-unreadable", { file, problem, cure }),
-      ),
+  const onUnreadable = ({ file, problem, cure }: RecordUnreadable) =>
+    tell(file, () =>
+      alarms.raise("record-unreadable", { file, problem, cure }),
+    );
+  const local = new DiskRecords(layout, {
+    onChanged,
+    onUnreadable,
     onDamaged: (file, problem, healed) => {
       if (healed) metrics.countHealedRecord();
       const text = healed
@@ -37,4 +44,11 @@ export function wireRecords(
         logger.warn({ file, problem }, "a damaged record is passed over"),
       ),
   });
+  if (replica === undefined) return local;
+  const { bucket, identity, watch } = replica;
+  const seen = new RecordMemory(layout);
+  const { etagForm } = identity;
+  const shared = new BucketRecords(bucket, etagForm, onUnreadable, seen);
+  replica.listen(onChanged);
+  return new ReplicaRecords({ shared, seen, local, watch, onChanged });
 }

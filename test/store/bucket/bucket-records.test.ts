@@ -1,9 +1,28 @@
+import { writeFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RecordUnreadable } from "../../../src/errors/index.ts";
+import {
+  BucketUnreachable,
+  RecordUnreadable,
+} from "../../../src/errors/index.ts";
 import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
+import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
+import { RecordMemory } from "../../../src/store/bucket/record-memory.ts";
+import { ReplicaRecords } from "../../../src/store/bucket/replica-records.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import { seal } from "../../../src/store/records/seal.ts";
+import { scratch } from "../../running-mirror.ts";
+import { itIsABlobStore } from "../blobs/blob-compliance.ts";
+import { makeLayout } from "../stores.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
-import { recordObject, type RecordKey } from "../../../src/store/layout.ts";
+import {
+  recordObject,
+  type RecordKey,
+  type StoreLayout,
+} from "../../../src/store/layout.ts";
 import {
   bucketLimits,
   canRunCeph,
@@ -22,6 +41,15 @@ async function openBucket(): Promise<Bucket> {
   return bucket;
 }
 
+function makeReplica(bucket: Bucket, layout: StoreLayout): ReplicaRecords {
+  const seen = new RecordMemory(layout);
+  const shared = new BucketRecords(bucket, form, () => undefined, seen);
+  const local = new DiskRecords(layout);
+  const watch = { epoch: NaN, bump: () => Promise.resolve() };
+  const onChanged = () => undefined;
+  return new ReplicaRecords({ shared, seen, local, watch, onChanged });
+}
+
 /** Ceph before its release 20 wants ETags without quotes. */
 const form = "unquoted";
 
@@ -38,6 +66,102 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
   itIsARecordStore(async () => {
     const bucket = await openBucket();
     return { open: () => new BucketRecords(bucket, form, () => undefined) };
+  });
+
+  itIsABlobStore(async () => {
+    const bucket = await openBucket();
+    const folder = scratch("bytes");
+    const open = () => new BucketBlobs(bucket);
+    return {
+      async create(sha256, bytes) {
+        const file = join(folder, crypto.randomUUID());
+        writeFileSync(file, bytes);
+        await using handle = await openFile(file);
+        await open().put(sha256, handle, bytes.length);
+      },
+      async read(sha256) {
+        const found = await open().open(sha256);
+        return found && buffer(found.body);
+      },
+      size: (sha256) => open().size(sha256),
+      remove: (sha256) => open().delete(sha256),
+      async list() {
+        const found = [];
+        for await (const { sha256 } of open().list()) found.push(sha256);
+        return found;
+      },
+    };
+  });
+
+  describe("with what a replica saw of them", () => {
+    itIsARecordStore(async () => {
+      const bucket = await openBucket();
+      const layout = await makeLayout();
+      return { open: () => makeReplica(bucket, layout) };
+    });
+
+    const key: RecordKey = ["trust", "seen", "a.example", "acme"];
+
+    it.each<
+      [string, (bucket: Bucket, old: string) => Promise<unknown>, RegExp]
+    >([
+      [
+        "set back",
+        (bucket, old) => bucket.put(recordObject(key), bodyOf(old)),
+        /set back: revision 2 of it was seen, and this is 1/,
+      ],
+      [
+        "gone",
+        (bucket) => bucket.delete(recordObject(key)),
+        /it is gone, and was seen/,
+      ],
+      [
+        "of the same revision and another content",
+        (bucket) => {
+          const body = JSON.stringify({ n: 666 });
+          const forged = seal(key, { revision: 2, body });
+          return bucket.put(recordObject(key), bodyOf(forged));
+        },
+        /seen with another content/,
+      ],
+    ])("are unknown, never absent, when they are %s", async (_, lie, said) => {
+      const bucket = await openBucket();
+      const layout = await makeLayout();
+      const records = makeReplica(bucket, layout);
+      await records.create(key, { n: 1 }, asItIs);
+      const first = await bucket.get(recordObject(key));
+      const old = (await first?.body.text()) ?? "";
+      await records.change(key, asItIs, () => ({ n: 2 }));
+      await lie(bucket, old);
+      // Another process of this replica, as after a restart.
+      const later = makeReplica(bucket, layout);
+      await expect(later.read(key, asItIs)).rejects.toThrow(said);
+      await expect(later.change(key, asItIs, () => ({ n: 3 }))).rejects.toThrow(
+        said,
+      );
+      const stranger = makeReplica(bucket, await makeLayout());
+      const elsewhere = stranger.create(["trust", "x"], { n: 1 }, asItIs);
+      expect(await elsewhere).toEqual({ n: 1 });
+    });
+
+    it("count while the bucket fails, absence too, and nothing else does", async () => {
+      const bucket = await openBucket();
+      const records = makeReplica(bucket, await makeLayout());
+      await records.create(key, { n: 1 }, asItIs);
+      const none: RecordKey = ["trust", "decisions", "a.example", "acme"];
+      expect(await records.read(none, asItIs)).toBeUndefined();
+      bucket.connection.suspend(new BucketUnreachable(bucket.name, "a test"));
+      expect(await records.read(key, asItIs)).toEqual({ n: 1 });
+      expect(await records.read(none, asItIs)).toBeUndefined();
+      for (const asked of [
+        () => records.read(["trust", "seen", "a.example", "new"], asItIs),
+        () => records.create(["providers", "new"], {}, asItIs),
+        () => records.change(key, asItIs, () => ({ n: 2 })),
+      ])
+        await expect(asked()).rejects.toThrow(BucketUnreachable);
+      bucket.connection.suspend(undefined);
+      expect(await records.read(key, asItIs)).toEqual({ n: 1 });
+    });
   });
 
   it.each([

@@ -1,0 +1,130 @@
+import { z } from "zod";
+import {
+  BucketForeign,
+  BucketUnreachable,
+  ProvenderError,
+} from "../../errors/index.ts";
+import { bodyOf } from "./bucket-connection.ts";
+import type { Bucket } from "./bucket.ts";
+
+/** Milliseconds between two looks. */
+const interval = 1_000;
+const object = "epoch.json";
+
+const shape = z.object({ store: z.string(), at: z.string() });
+
+interface WatchEvents {
+  /** Some replica changed what is trusted. */
+  readonly onEpoch: () => void;
+  /** Why the bucket is of no use or takes no writes; undefined when it is well again. */
+  readonly onProblem: (problem: string | undefined) => void;
+}
+
+/**
+ * Looks once a second whether some replica decided anything, and with that
+ * whether the bucket answers and still has our store. While it does not, nobody
+ * else is kept waiting for it.
+ */
+export class BucketWatch {
+  readonly #bucket: Bucket;
+  readonly #store: string;
+  readonly #events: WatchEvents;
+  #at: string | undefined;
+  #epoch = 0;
+  #problem: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(bucket: Bucket, store: string, events: WatchEvents) {
+    this.#bucket = bucket;
+    this.#store = store;
+    this.#events = events;
+  }
+
+  /** Another number once some replica changed what is trusted. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Why the bucket is of no use or takes no writes. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** Resolves after the first look. */
+  async start(): Promise<void> {
+    await this.look();
+    this.#timer = setInterval(() => void this.look(), interval).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  /** Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  /** Has every replica look anew at what is trusted. Throws what the bucket throws: call it again then. */
+  async bump(): Promise<void> {
+    await this.#bucket.put(object, this.#body());
+  }
+
+  /** There is an epoch from the beginning, so that its absence tells of a loss. Throws what the bucket throws. */
+  async begin(): Promise<void> {
+    await this.#bucket.putIf(object, this.#body(), { kind: "absent" });
+  }
+
+  async #look(): Promise<void> {
+    const { connection } = this.#bucket;
+    try {
+      const at = await this.#read();
+      connection.suspend(undefined);
+      if (at !== this.#at) {
+        this.#at = at;
+        this.#epoch++;
+        this.#events.onEpoch();
+      }
+    } catch (error) {
+      connection.suspend(this.#asFailure(error));
+    }
+    const { problem } = connection;
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#events.onProblem(problem);
+  }
+
+  async #read(): Promise<string> {
+    const found = await this.#bucket.get(object, true);
+    const text = found && (await this.#bucket.readText(found));
+    const said = shape.safeParse(parse(text ?? ""));
+    if (said.data?.store === this.#store) return said.data.at;
+    throw new BucketForeign(
+      this.#bucket.name,
+      `its ${object} ${found ? "is of another store" : "is gone"}`,
+      "restore the bucket from a backup; what this replica saw of it is served until then",
+    );
+  }
+
+  #asFailure(error: unknown): ProvenderError {
+    if (error instanceof ProvenderError) return error;
+    const { message } = error as Error;
+    return new BucketUnreachable(this.#bucket.name, message, { cause: error });
+  }
+
+  #body() {
+    const at = crypto.randomUUID();
+    return bodyOf(JSON.stringify({ store: this.#store, at }));
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,161 @@
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Sha256 } from "../../address/hash.ts";
+import { isBucketFailure } from "../../errors/index.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
+import type { StoreLayout } from "../layout.ts";
+import type { BucketBlobs } from "./bucket-blobs.ts";
+
+/** Archives that may wait; more would keep a full disk from making room. */
+const most = 10_000;
+/** Archives that are sent at once. */
+const atOnce = 2;
+/** Milliseconds until a bucket that failed is tried again. */
+const pause = 2_000;
+
+interface OutboxEvents {
+  /** It will not come into the bucket by this replica. */
+  readonly onDropped: (sha256: Sha256, reason: string) => void;
+}
+
+interface Waiting {
+  /** Resolves when the disk has a note of it, or takes none. */
+  readonly noted: Promise<unknown>;
+  readonly endUse: () => void;
+}
+
+/**
+ * Archives of this replica that are to come into the bucket: each has a file in
+ * the outbox until it is there, so that a replica that was killed goes on. While
+ * they wait they do not leave the disk.
+ */
+export class Outbox {
+  readonly #folder: string;
+  readonly #blobs: BlobStore;
+  readonly #shared: BucketBlobs;
+  readonly #events: OutboxEvents;
+  readonly #waiting = new Map<Sha256, Waiting>();
+  readonly #sending = new Map<Sha256, Promise<void>>();
+  readonly #wrong = new Set<Sha256>();
+  #pause: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(
+    { outbox }: StoreLayout,
+    blobs: BlobStore,
+    shared: BucketBlobs,
+    events: OutboxEvents,
+  ) {
+    this.#folder = outbox;
+    this.#blobs = blobs;
+    this.#shared = shared;
+    this.#events = events;
+  }
+
+  /** Archives that wait or are being sent. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Goes on with what an earlier process left. */
+  async start(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#folder))
+      if (/^[0-9a-f]{64}$/.test(name)) this.#wait(name as Sha256);
+    this.#send();
+  }
+
+  /** Never throws. */
+  add(sha256: Sha256): void {
+    if (this.#waiting.size >= most)
+      this.#events.onDropped(sha256, `${most} others wait already`);
+    else this.#wait(sha256, writeFile(join(this.#folder, sha256), ""));
+    this.#send();
+  }
+
+  /** What the bucket has of it is another archive: nobody takes it from there until it was replaced. */
+  distrust(sha256: Sha256): void {
+    this.#wrong.add(sha256);
+  }
+
+  isDistrusted(sha256: Sha256): boolean {
+    return this.#wrong.has(sha256);
+  }
+
+  /** Resolves when all are in the bucket, or when it failed and they wait. */
+  async drain(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.race(this.#sending.values());
+  }
+
+  /** What waits is sent by the next process. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#pause);
+    await this.drain();
+    for (const { endUse } of this.#waiting.values()) endUse();
+  }
+
+  #wait(sha256: Sha256, noting: Promise<void> = Promise.resolve()): void {
+    const noted = noting.catch(() => undefined);
+    if (this.#waiting.has(sha256)) return;
+    const endUse = this.#blobs.usage.begin(sha256);
+    this.#waiting.set(sha256, { noted, endUse });
+  }
+
+  #send(): void {
+    for (const sha256 of this.#waiting.keys()) {
+      const isFull = this.#sending.size >= atOnce;
+      if (isFull || this.#isClosed || this.#pause !== undefined) return;
+      if (this.#sending.has(sha256)) continue;
+      const sending = this.#sendOne(sha256).finally(() => {
+        this.#sending.delete(sha256);
+        this.#send();
+      });
+      this.#sending.set(sha256, sending);
+    }
+  }
+
+  /** Never rejects. */
+  async #sendOne(sha256: Sha256): Promise<void> {
+    try {
+      await this.#upload(sha256);
+      this.#wrong.delete(sha256);
+    } catch (error) {
+      if (isBucketFailure(error)) {
+        this.#tryLater();
+        return;
+      }
+      this.#events.onDropped(sha256, (error as Error).message);
+    }
+    await this.#forget(sha256);
+  }
+
+  async #upload(sha256: Sha256): Promise<void> {
+    const blob = await this.#blobs.open(sha256);
+    if (blob === undefined) return;
+    await using handle = blob.handle;
+    const isThere =
+      !this.#wrong.has(sha256) &&
+      (await this.#shared.size(sha256)) === blob.size;
+    if (isThere) return;
+    await this.#blobs.verify(blob);
+    await this.#shared.put(sha256, handle, blob.size);
+  }
+
+  async #forget(sha256: Sha256): Promise<void> {
+    const waiting = this.#waiting.get(sha256);
+    await waiting?.noted;
+    await rm(join(this.#folder, sha256), { force: true }).catch(
+      () => undefined,
+    );
+    this.#waiting.delete(sha256);
+    waiting?.endUse();
+  }
+
+  #tryLater(): void {
+    this.#pause ??= setTimeout(() => {
+      this.#pause = undefined;
+      this.#send();
+    }, pause).unref();
+  }
+}

@@ -1,0 +1,55 @@
+import { LRUCache } from "lru-cache";
+import { recordPaths, type RecordKey, type StoreLayout } from "../layout.ts";
+import { ChangeLocks } from "../records/change-locks.ts";
+import { readCopies, settle } from "../records/record-copies.ts";
+import { replaceRecordFile } from "../records/record-file.ts";
+import type { Sealed } from "../records/seal.ts";
+import type { SeenRecords } from "./bucket-records.ts";
+
+/** Records that a disk would not take, and that are remembered all the same. */
+const mostUnwritten = 1_000;
+
+/** The newest of each record that a replica saw in the bucket, in its own directory, where an older one never takes its place. */
+export class RecordMemory implements SeenRecords {
+  readonly #layout: StoreLayout;
+  readonly #locks: ChangeLocks;
+  readonly #unwritten = new LRUCache<string, Sealed>({ max: mostUnwritten });
+
+  constructor(layout: StoreLayout) {
+    this.#layout = layout;
+    this.#locks = new ChangeLocks(layout);
+  }
+
+  async recall(key: RecordKey): Promise<Sealed | undefined> {
+    return newerOf(this.#unwritten.get(key.join("/")), await this.#read(key));
+  }
+
+  async remember(key: RecordKey, sealed: Sealed): Promise<void> {
+    const name = key.join("/");
+    const newest = newerOf(this.#unwritten.get(name), sealed) ?? sealed;
+    try {
+      await this.#locks.hold(key, async () => {
+        if (newerOf(await this.#read(key), newest) !== newest) return;
+        for (const path of recordPaths(this.#layout, key))
+          await replaceRecordFile(this.#layout, key, path, newest);
+      });
+      this.#unwritten.delete(name);
+    } catch {
+      this.#unwritten.set(name, newest);
+    }
+  }
+
+  async #read(key: RecordKey): Promise<Sealed | undefined> {
+    const paths = recordPaths(this.#layout, key);
+    const found = settle(await readCopies(key, paths));
+    return found.kind === "good" ? found.sealed : undefined;
+  }
+}
+
+/** The first one where both are as new. */
+function newerOf(
+  one: Sealed | undefined,
+  other: Sealed | undefined,
+): Sealed | undefined {
+  return (one?.revision ?? -1) >= (other?.revision ?? -1) ? one : other;
+}

@@ -1,0 +1,186 @@
+import { LRUCache } from "lru-cache";
+import { isBucketFailure } from "../../errors/index.ts";
+import { isRebuildable, type RecordKey } from "../layout.ts";
+import type {
+  ReadBody,
+  RecordInspection,
+  RecordStore,
+} from "../records/record-store.ts";
+import type { BucketRecords, SeenRecords } from "./bucket-records.ts";
+
+interface ReplicaParts {
+  readonly shared: BucketRecords;
+  readonly seen: SeenRecords;
+  /** Of the replica's own directory: the files that `seen` keeps, and what can be made again. */
+  readonly local: RecordStore;
+  readonly watch: { readonly epoch: number; bump(): Promise<void> };
+  /** This process wrote a record, or was about to. */
+  readonly onChanged: () => void;
+}
+
+interface Confirmed {
+  readonly epoch: number;
+  readonly isAbsent: boolean;
+}
+
+/** Records of trust whose last look is remembered. */
+const mostConfirmed = 20_000;
+
+/**
+ * Records of which the bucket is the truth and the directory of this replica has
+ * what it saw of them. What was seen or decided is written in the bucket or not
+ * at all. While the bucket fails, what was seen of it counts, also that there was
+ * nothing; whatever else it may have is unknown, and asking for it throws.
+ * What can be made again is of this replica alone.
+ */
+export class ReplicaRecords implements RecordStore {
+  readonly #parts: ReplicaParts;
+  readonly #confirmed = new LRUCache<string, Confirmed>({ max: mostConfirmed });
+
+  constructor(parts: ReplicaParts) {
+    this.#parts = parts;
+  }
+
+  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+    const { local, shared, watch } = this.#parts;
+    if (isRebuildable(key)) return local.read(key, readBody);
+    const { epoch } = watch;
+    const last = this.#confirmed.get(key.join("/"));
+    if (isTrust(key) && last?.epoch === epoch) {
+      const recalled = await this.#recall(key, readBody);
+      if (recalled !== undefined || last.isAbsent) return recalled;
+    }
+    try {
+      const read = await shared.read(key, readBody);
+      this.#confirm(key, { epoch, isAbsent: read === undefined });
+      return read;
+    } catch (error) {
+      if (!isBucketFailure(error)) throw error;
+      const recalled = await this.#recall(key, readBody);
+      if (recalled === undefined && last?.isAbsent !== true) throw error;
+      return recalled;
+    }
+  }
+
+  async create<T>(
+    key: RecordKey,
+    body: unknown,
+    readBody: ReadBody<T>,
+  ): Promise<T> {
+    const { local, shared } = this.#parts;
+    if (isRebuildable(key)) return local.create(key, body, readBody);
+    return this.#changing(key, () => shared.create(key, body, readBody));
+  }
+
+  async change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    const { local, shared, watch } = this.#parts;
+    if (isRebuildable(key)) return local.change(key, readBody, change);
+    let isChanged = false as boolean;
+    await this.#changing(key, () =>
+      shared.change(key, readBody, (before) => {
+        const after = change(before);
+        isChanged = after !== before;
+        return after;
+      }),
+    );
+    // A decision that is made again may be one that was not told.
+    if (isTrust(key) && (isChanged || isDecision(key))) await watch.bump();
+  }
+
+  async write(key: RecordKey, body: unknown): Promise<void> {
+    await this.#parts.local.write(key, body);
+  }
+
+  refuse(key: RecordKey, problem: string): never {
+    this.#parts.shared.refuse(key, problem);
+  }
+
+  async remove(key: RecordKey): Promise<void> {
+    const { local, shared } = this.#parts;
+    if (!isRebuildable(key))
+      await this.#changing(key, () => shared.remove(key));
+    await local.remove(key);
+  }
+
+  stamp(key: RecordKey): Promise<string | undefined> {
+    return this.#ask(key, (records) => records.stamp(key));
+  }
+
+  /** Of what this replica has. */
+  inspect(
+    key: RecordKey,
+    options: { readonly repair: boolean },
+  ): Promise<RecordInspection> {
+    return this.#parts.local.inspect(key, options);
+  }
+
+  listAll(): AsyncIterable<RecordKey> {
+    return this.#parts.local.listAll();
+  }
+
+  measure(): Promise<number> {
+    return this.#parts.local.measure();
+  }
+
+  sizeOf(key: RecordKey): Promise<number> {
+    return this.#parts.local.sizeOf(key);
+  }
+
+  list(prefix: RecordKey): Promise<readonly string[]> {
+    return this.#ask(prefix, (records) => records.list(prefix));
+  }
+
+  folders(prefix: RecordKey): Promise<readonly string[]> {
+    return this.#ask(prefix, (records) => records.folders(prefix));
+  }
+
+  /** The bucket, or while it fails what was seen of it. */
+  async #ask<T>(
+    key: RecordKey,
+    ask: (records: RecordStore) => Promise<T>,
+  ): Promise<T> {
+    const { local, shared } = this.#parts;
+    if (isRebuildable(key)) return ask(local);
+    try {
+      return await ask(shared);
+    } catch (error) {
+      if (!isBucketFailure(error)) throw error;
+      return ask(local);
+    }
+  }
+
+  async #recall<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+  ): Promise<T | undefined> {
+    const sealed = await this.#parts.seen.recall(key);
+    return sealed && readBody(JSON.parse(sealed.body));
+  }
+
+  #confirm(key: RecordKey, confirmed: Confirmed): void {
+    this.#confirmed.set(key.join("/"), confirmed);
+  }
+
+  async #changing<T>(key: RecordKey, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      const last = this.#confirmed.get(key.join("/"));
+      // What is there now is asked for again.
+      if (last !== undefined) this.#confirm(key, { ...last, epoch: NaN });
+      this.#parts.onChanged();
+    }
+  }
+}
+
+function isTrust([room]: RecordKey): boolean {
+  return room === "trust";
+}
+
+function isDecision([, kind]: RecordKey): boolean {
+  return kind === "decisions";
+}

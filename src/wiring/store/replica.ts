@@ -1,0 +1,73 @@
+import type { Configuration } from "../../config/load.ts";
+import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
+import {
+  identifyBucket,
+  type BucketIdentity,
+} from "../../store/bucket/bucket-identity.ts";
+import { BucketRecords } from "../../store/bucket/bucket-records.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
+import type { Bucket } from "../../store/bucket/bucket.ts";
+import type { StoreLayout } from "../../store/layout.ts";
+import type { Telemetry } from "../telemetry.ts";
+import { wireBucket } from "./bucket.ts";
+
+/** This process as one of many on a bucket. */
+export interface Replica {
+  readonly bucket: Bucket;
+  readonly identity: BucketIdentity;
+  readonly blobs: BucketBlobs;
+  /** Of the service. */
+  readonly url: URL;
+  readonly watch: BucketWatch;
+  /** Records that have no copy among those of this replica. */
+  readonly secrets: RecordStore;
+  /** Calls `listener` whenever some replica changed what is trusted. */
+  listen(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+/** Undefined without a bucket. Throws what is wrong with it; one that does not answer and was known before is waited for. */
+export async function openReplica(
+  { storage: { s3 } }: Configuration,
+  layout: StoreLayout,
+  { logger, alarms }: Pick<Telemetry, "logger" | "alarms">,
+): Promise<Replica | undefined> {
+  if (s3 === undefined) return undefined;
+  const bucket = wireBucket(s3);
+  const listeners: (() => void)[] = [];
+  const identity = await identifyBucket(bucket, layout).catch(
+    async (error: unknown) => {
+      await bucket.close();
+      throw error;
+    },
+  );
+  if (s3.endpoint.protocol === "http:")
+    logger.warn(
+      "storage.s3.endpoint is http: whoever is on the way can read and change what replicas tell each other",
+    );
+  const watch = new BucketWatch(bucket, identity.store, {
+    onEpoch: () => {
+      for (const listener of listeners) listener();
+    },
+    onProblem: (problem) => {
+      if (problem === undefined) logger.info("the bucket is well again");
+      else alarms.raise("bucket-failing", { problem });
+    },
+  });
+  await watch.begin().catch(() => undefined);
+  await watch.start();
+  return {
+    bucket,
+    identity,
+    blobs: new BucketBlobs(bucket),
+    url: s3.endpoint,
+    watch,
+    secrets: new BucketRecords(bucket, identity.etagForm, () => undefined),
+    listen: (listener) => listeners.push(listener),
+    close: async () => {
+      await watch.close();
+      await bucket.close();
+    },
+  };
+}
