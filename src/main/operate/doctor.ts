@@ -15,7 +15,7 @@ import { examineStorage } from "../../commands/doctor/storage.ts";
 import { examineTokens } from "../../commands/doctor/tokens.ts";
 import { loadConfiguration, type Configuration } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
-import { trustedCertificates } from "../../origin/http/dispatchers.ts";
+import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { wireExaminedOrigins } from "../../wiring/commands/doctor.ts";

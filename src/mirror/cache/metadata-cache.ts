@@ -1,13 +1,13 @@
 import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
+import type { ProvenderError } from "../../errors/index.ts";
 import {
   isBucketFailure,
   isJudgement,
   isOriginFailure,
   NotFound,
   NotStored,
-  ProvenderError,
   RecordUnreadable,
   TooBusy,
 } from "../../errors/index.ts";
@@ -203,10 +203,9 @@ export class MetadataCache<K, V extends object> {
     subject: K,
   ): Promise<{ known?: Remembered<V> | undefined; refused?: ProvenderError }> {
     const held = this.#memory.get(key);
+    const stampOf = () => this.#records.stamp(subject);
     try {
-      const stamp = this.#offline
-        ? await this.#records.stamp(subject)
-        : undefined;
+      const stamp = this.#offline ? await stampOf() : undefined;
       const isCurrent = this.#limits.shared !== true && held?.stamp === stamp;
       if (held !== undefined && isCurrent) return { known: held };
       return { known: await this.#load(key, subject, stamp) };

@@ -166,10 +166,10 @@ export const definitions = {
     name: "provender_store_free_bytes",
     help: "Bytes that the disk of the store has left.",
   },
-  bucketUp: {
+  bucketDegraded: {
     type: "gauge",
-    name: "provender_bucket_up",
-    help: "With a bucket: 1 while it answers and takes writes, else 0.",
+    name: "provender_bucket_degraded",
+    help: "With a bucket: 1 while it does not answer or takes no writes, else 0.",
   },
   bucketOutbox: {
     type: "gauge",

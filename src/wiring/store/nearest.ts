@@ -26,7 +26,7 @@ export function wireNearest(
   });
   blobs.listen({ onStored: (_, sha256) => outbox.add(sha256) });
   metrics.watch({
-    bucketUp: () => (watch.problem === undefined ? 1 : 0),
+    bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
     bucketOutbox: () => outbox.size,
   });
   const open = async (sha256: Sha256) => {
