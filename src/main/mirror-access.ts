@@ -23,6 +23,18 @@ export function nameMirror(
   return { base, ca: authority, token: loadHostToken(base) };
 }
 
+/** Throws ConfigurationInvalid for a CA of nothing. */
+export function refuseLoneAuthority({
+  mirror,
+  ca,
+}: {
+  readonly mirror?: string;
+  readonly ca?: string;
+}): void {
+  if (mirror === undefined && ca !== undefined)
+    throw new ConfigurationInvalid("--ca", "it is for --mirror only.");
+}
+
 /** The mirror's own URL, or the one that its clients have in `network_mirror`. */
 function parseMirrorUrl(option: string, text: string): URL {
   const url = URL.parse(text);

@@ -36,6 +36,8 @@ interface DaemonParts {
   readonly metrics: Metrics;
   /** Reads the configuration again and applies what can change while serving; returns the changed keys that wait for a restart. Throws what is wrong with it. */
   readonly reload: () => readonly string[];
+  /** Leaves word of where it listens, for commands; never rejects. */
+  readonly leaveWord: (url: string) => Promise<void>;
   /** Releases everything below the faces. */
   readonly close: () => Promise<void>;
 }
@@ -167,6 +169,7 @@ export class Daemon {
       needsToken: this.#parts.needsToken,
     });
     this.#parts.frontPage.announce(clients);
+    await this.#parts.leaveWord(url);
     this.#serve(url);
     return { url, clients };
   }

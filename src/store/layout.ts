@@ -15,6 +15,8 @@ export interface StoreLayout {
   readonly locks: string;
   readonly staging: string;
   readonly lock: string;
+  /** What the daemon says of itself. */
+  readonly daemon: string;
   /** The journal of when each archive was last used. */
   readonly lastUse: string;
   /** The current audit logs, of requests and of decisions; older ones lie beside them. */
@@ -56,6 +58,7 @@ export function layOutStore(directory: string): StoreLayout {
     locks: join(directory, "locks"),
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
+    daemon: join(directory, "daemon.v1.json"),
     lastUse: join(directory, "last-use.v1.log"),
     audit: {
       requests: join(directory, "audit", "audit.jsonl"),

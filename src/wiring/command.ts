@@ -98,7 +98,7 @@ async function openLayout(configuration: Configuration): Promise<StoreLayout> {
 }
 
 /** As the owner of the store, before anything in it is touched. */
-function findLayout({ storage }: Configuration): StoreLayout {
+export function findLayout({ storage }: Configuration): StoreLayout {
   const layout = layOutStore(storage.directory);
   const other = findServedElsewhere(layout, listServiceDirectories());
   if (other !== undefined)

@@ -5,6 +5,7 @@ import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
 import { StoreInUse } from "../errors/index.ts";
+import { removeDaemonNote, writeDaemonNote } from "../store/daemon-note.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
   lockStorageDirectory,
@@ -37,7 +38,6 @@ export async function wireDaemon(
   const telemetry = wireTelemetry(configuration, layout);
   const beat = watchLock(lock, layout, telemetry);
   telemetry.metrics.showBuild(version);
-  const { alarms, audit } = telemetry;
   const wired = await wireShared(configuration, rules, layout, telemetry);
   const { core, access } = wired;
   // Takes 0.2 s the first time, which no client should wait for.
@@ -63,13 +63,15 @@ export async function wireDaemon(
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },
+    leaveWord: (url) => leaveWord(layout, url, telemetry),
     close: async () => {
       await access.close();
       await core.close();
       protocols.refusals.close();
-      alarms.close();
-      await audit.close();
+      telemetry.alarms.close();
+      await telemetry.audit.close();
       clearInterval(beat);
+      await removeDaemonNote(layout);
       lock.release();
     },
   });
@@ -92,6 +94,17 @@ async function wireShared(
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
   return { core, access };
+}
+
+async function leaveWord(
+  layout: StoreLayout,
+  url: string,
+  { logger }: Telemetry,
+): Promise<void> {
+  const { pid } = process;
+  await writeDaemonNote(layout, { pid, url }).catch((error: unknown) =>
+    logger.warn({ err: error }, "commands will not find this daemon"),
+  );
 }
 
 /** What changed and does not count before the next start. */

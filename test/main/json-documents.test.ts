@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   prefetch: ["--platform", "linux_amd64", "known/thing", "known/nothing"],
   list: [],
   purge: ["known/thing"],
+  status: [],
   doctor: [],
   "trust list": [],
   verify: [],

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import { get as getPlain, type IncomingMessage } from "node:http";
 import { Agent, get } from "node:https";
 import { text } from "node:stream/consumers";
 import { isIP } from "node:net";
 import { connect, TLSSocket } from "node:tls";
+import { z } from "zod";
 
 /** How clients reach a mirror. */
 export interface MirrorAccess {
@@ -11,6 +12,8 @@ export interface MirrorAccess {
   readonly base: URL;
   /** PEM certificates that are trusted. */
   readonly ca: readonly string[];
+  /** They are the mirror's own, so that its name does not matter. */
+  readonly isPinned?: boolean;
   readonly token: string | undefined;
   /** As HTTPS_PROXY and NO_PROXY have it. */
   readonly proxy: {
@@ -23,6 +26,9 @@ export interface MirrorAccess {
 export interface MirrorAnswer {
   /** Of an error of this program's. */
   readonly code: string | undefined;
+  /** The sentences of such an error. */
+  readonly errors: readonly string[];
+  readonly body: string;
   /** What stands there, when it is JSON. */
   readonly document: unknown;
   /** What the status is called. */
@@ -32,28 +38,43 @@ export interface MirrorAnswer {
   readonly certificateExpires: Date | undefined;
 }
 
+const error = z.object({ code: z.string(), errors: z.array(z.string()) });
+
+/** A certificate that is trusted itself, whatever is above it. */
+const pinned = {
+  allowPartialTrustChain: true,
+  checkServerIdentity: () => undefined,
+};
+
 /** Throws what the connection fails with. */
 export async function askMirror(
-  { base, ca, token, proxy }: MirrorAccess,
+  { base, ca, isPinned = false, token, proxy }: MirrorAccess,
   path: string,
   signal: AbortSignal,
 ): Promise<MirrorAnswer> {
   const agent = new Agent({
     ca: [...ca],
     proxyEnv: { HTTPS_PROXY: proxy.https?.href, NO_PROXY: proxy.no },
+    ...(isPinned && pinned),
   });
   const headers = {
     accept: "application/json",
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
   };
-  const request = get(new URL(path, base), { agent, headers, signal });
+  const url = new URL(path, base);
+  const request =
+    url.protocol === "http:"
+      ? getPlain(url, { headers, signal })
+      : get(url, { agent, headers, signal });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   const at = new Date();
   const certificateExpires = findExpiry(response);
-  const document = parse(await text(response));
+  const body = await text(response);
+  const document = parse(body);
   agent.destroy();
   return {
-    code: codeOf(document),
+    ...readError(document),
+    body,
     document,
     phrase: response.statusMessage ?? "",
     date: response.headers.date,
@@ -99,7 +120,8 @@ function parse(body: string): unknown {
   }
 }
 
-function codeOf(document: unknown): string | undefined {
-  const { code } = (document ?? {}) as { readonly code?: unknown };
-  return typeof code === "string" ? code : undefined;
+/** The body of this program's errors (docs/contract.md). */
+function readError(document: unknown): Pick<MirrorAnswer, "code" | "errors"> {
+  const parsed = error.safeParse(document);
+  return parsed.success ? parsed.data : { code: undefined, errors: [] };
 }

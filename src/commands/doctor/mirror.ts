@@ -49,12 +49,12 @@ function judgeCertificate(
 
 function judgePlace(
   { base, token }: MirrorAccess,
-  { code, document }: MirrorAnswer,
+  { code, errors }: MirrorAnswer,
 ): readonly Check[] {
   const path = good("path", `${base.href} is a mirror of provender.`);
   if (code === "token-needed")
     return [path, failBy("token", new MirrorWantsToken(base))];
-  if (code === "token-refused") return [path, refuseToken(base, document)];
+  if (code === "token-refused") return [path, refuseToken(base, errors)];
   if (code === "malformed-address")
     return token === undefined
       ? [path]
@@ -64,21 +64,19 @@ function judgePlace(
   return [fail("path", found, cure)];
 }
 
-function refuseToken(base: URL, document: unknown): Check {
-  const { errors } = document as { readonly errors?: readonly unknown[] };
+function refuseToken(base: URL, errors: readonly string[]): Check {
   const { cure } = failBy("token", new MirrorWantsToken(base));
-  return fail("token", String(errors?.[0]), cure ?? "");
+  return fail("token", errors.join(" "), cure ?? "");
 }
 
 async function judgeReadiness(
   access: MirrorAccess,
   signal: AbortSignal,
 ): Promise<Check> {
-  const { code, document } = await askMirror(access, "../readyz", signal);
+  const { code, errors } = await askMirror(access, "../readyz", signal);
   if (code === undefined) return good("ready", "The mirror is ready.");
-  const { errors } = document as { readonly errors?: readonly unknown[] };
   const advice = `Run "provender doctor" on the mirror's machine.`;
-  return fail("ready", String(errors?.[0]), advice);
+  return fail("ready", errors.join(" "), advice);
 }
 
 /** Clients print the reason phrase, which HTTP/2 has not and which proxies may replace. */

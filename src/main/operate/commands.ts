@@ -3,6 +3,7 @@ import { withConfig } from "../flags.ts";
 import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
 import type { DoctorFlags } from "./doctor.ts";
+import type { StatusFlags } from "./status.ts";
 import type { TrustFlags } from "./trust.ts";
 
 /** Runs the mirror, decides what it trusts, and tells what it did. */
@@ -13,6 +14,7 @@ export function addOperation(program: Command): void {
   addToken(program);
   addAuthority(program);
   addAudit(program);
+  addStatus(program);
   addDoctor(program);
 }
 
@@ -126,6 +128,17 @@ function addAudit(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: AuditFlags) =>
       (await import("./audit.ts")).audit(spec, flags),
+    );
+}
+
+function addStatus(program: Command): void {
+  withConfig(program.command("status"))
+    .description("say what runs, what it holds, and what it has met")
+    .option("--mirror <url>", "a mirror elsewhere")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--json", "print one JSON document")
+    .action(async (flags: StatusFlags) =>
+      (await import("./status.ts")).status(flags),
     );
 }
 

@@ -20,7 +20,7 @@ import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { wireExaminedOrigins } from "../../wiring/commands/doctor.ts";
 import { wireRules } from "../../wiring/rules.ts";
-import { nameMirror } from "../mirror-access.ts";
+import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
 
 export interface DoctorFlags {
   readonly config?: string;
@@ -31,8 +31,7 @@ export interface DoctorFlags {
 
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const { config, mirror, ca, json = false } = flags;
-  if (mirror === undefined && ca !== undefined)
-    throw new ConfigurationInvalid("--ca", "it is for --mirror only.");
+  refuseLoneAuthority(flags);
   const checks =
     mirror === undefined
       ? await examineServer(config)

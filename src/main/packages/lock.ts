@@ -4,10 +4,9 @@ import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
 import { lockFromStore } from "../../commands/lock/from-store.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
 import { wireMirror, wireNamedHost } from "../../wiring/command.ts";
 import { wireHashing } from "../../wiring/threads.ts";
-import { nameMirror } from "../mirror-access.ts";
+import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
 import { platformsOf, untilStopped } from "../options.ts";
 
 export interface LockFlags {
@@ -23,8 +22,7 @@ export async function lock(
   flags: LockFlags,
 ): Promise<void> {
   const { mirror, ca, check = false } = flags;
-  if (mirror === undefined && ca !== undefined)
-    throw new ConfigurationInvalid("--ca", "it is for --mirror only.");
+  refuseLoneAuthority(flags);
   const configuration = loadConfiguration({ file: flags.config });
   const options: LockOptions = {
     directories: directories.length > 0 ? directories : ["."],

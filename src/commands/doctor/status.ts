@@ -1,0 +1,184 @@
+import { formatAmount } from "../progress/figures.ts";
+import { formatDocument } from "../progress/json-document.ts";
+import { formatTable } from "../progress/table.ts";
+import { explainFailure } from "./connection.ts";
+import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
+import { askMirror, type MirrorAccess } from "./mirror-answer.ts";
+
+/** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
+export interface StatusSubject {
+  readonly access: MirrorAccess | undefined;
+  readonly pid: number | undefined;
+  readonly directory: string | undefined;
+  readonly policyMode: string | undefined;
+}
+
+type Figures = ReturnType<typeof readFigures>;
+
+/** As `status --json` shows it. */
+interface Status {
+  readonly running: boolean;
+  readonly ready: boolean;
+  /** Why it is not running, not ready, or tells no figures. */
+  readonly problems: readonly string[];
+  readonly figures: Figures | undefined;
+}
+
+/** `provender status`: returns the exit status, 1 when the mirror does not run or is not ready. */
+export async function runStatus(
+  subject: StatusSubject,
+  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+  stdout: (text: string) => void,
+): Promise<number> {
+  const status = await findStatus(subject, signal);
+  stdout(json ? formatJson(subject, status) : formatText(subject, status));
+  return status.ready ? 0 : 1;
+}
+
+async function findStatus(
+  { access, directory }: StatusSubject,
+  signal: AbortSignal,
+): Promise<Status> {
+  const absent = { running: false, ready: false, figures: undefined };
+  if (access === undefined) {
+    const problem = `No daemon works on ${directory ?? "the store"}: start it with "provender serve" or its service.`;
+    return { ...absent, problems: [problem] };
+  }
+  try {
+    const readiness = await askMirror(access, "../readyz", signal);
+    const metrics = await askMirror(access, "../metrics", signal);
+    const isTold = metrics.code === undefined && metrics.document === undefined;
+    return {
+      running: true,
+      ready: readiness.code === undefined && readiness.document !== undefined,
+      problems: [...readiness.errors, ...metrics.errors],
+      figures: isTold ? readFigures(metrics.body) : undefined,
+    };
+  } catch (error) {
+    const { found, cure } = explainFailure(
+      access.base,
+      error,
+      access.proxy.https,
+    );
+    return { ...absent, problems: [`${found} ${cure ?? ""}`] };
+  }
+}
+
+function readFigures(exposition: string) {
+  const samples = parseExposition(exposition);
+  const build = samples.find(({ name }) => name === "provender_build_info");
+  const started = valueOf(samples, "provender_start_time_seconds");
+  const figure = (name: string) =>
+    valueOf(samples, `provender_${name}`) ?? null;
+  const by = (name: string, key: string) =>
+    valuesBy(samples, `provender_${name}`, key);
+  const successes = by("origin_last_success_timestamp_seconds", "origin");
+  const lastAlarms = by("alarm_last_timestamp_seconds", "kind");
+  const requests = samples.filter(
+    ({ name }) => name === "provender_origin_requests_total",
+  );
+  return {
+    release: build?.labels.version ?? null,
+    startedAt: started === undefined ? null : momentOf(started),
+    store: {
+      archives: figure("store_archives"),
+      bytes: figure("store_bytes"),
+      recordBytes: figure("store_record_bytes"),
+      freeBytes: figure("store_free_bytes"),
+    },
+    origins: [...successes].map(([origin, last]) => ({
+      origin,
+      lastSuccess: momentOf(last),
+      requests: Object.fromEntries(
+        requests
+          .filter(({ labels }) => labels.origin === origin)
+          .map(({ labels, value }) => [labels.result ?? "", value]),
+      ),
+    })),
+    suspendedHosts: figure("origin_hosts_suspended"),
+    alarms: [...by("alarms_total", "kind")]
+      .filter(([, count]) => count > 0)
+      .map(([kind, count]) => ({
+        kind,
+        count,
+        last: momentOf(lastAlarms.get(kind) ?? 0),
+      })),
+  };
+}
+
+/** null for what did not happen yet. */
+function momentOf(seconds: number): string | null {
+  return seconds === 0 ? null : new Date(seconds * 1000).toISOString();
+}
+
+function formatJson(subject: StatusSubject, status: Status): string {
+  const { access, pid = null, directory = null } = subject;
+  const { figures, running, ready, problems } = status;
+  const url = access === undefined ? null : new URL("..", access.base).href;
+  const { policyMode = null } = subject;
+  const place = { url, pid, directory, policyMode };
+  const unknown = {
+    ...{ release: null, startedAt: null, store: null },
+    ...{ origins: [], suspendedHosts: null, alarms: [] },
+  };
+  const told = figures ?? unknown;
+  return formatDocument({ running, ready, problems, ...place, ...told });
+}
+
+function formatText(subject: StatusSubject, status: Status): string {
+  const { access, pid, directory, policyMode } = subject;
+  const { figures, running, ready, problems } = status;
+  const state = ready
+    ? "ready"
+    : running
+      ? "running, not ready"
+      : "not running";
+  const store = figures?.store;
+  const size = `${store?.archives ?? "?"} archives (${amount(store?.bytes)}), records ${amount(store?.recordBytes)}, ${amount(store?.freeBytes)} free`;
+  const rows = [
+    ["state", state],
+    ["address", access === undefined ? "" : new URL("..", access.base).href],
+    ["process", pid === undefined ? "" : String(pid)],
+    ["release", figures?.release ?? ""],
+    ["since", figures?.startedAt ?? ""],
+    ["directory", directory ?? ""],
+    ["policy", policyMode ?? ""],
+    ["store", figures === undefined ? "" : size],
+  ].filter(([, value]) => value !== "");
+  return [
+    formatTable(rows),
+    ...problems.map((problem) => `${problem}\n`),
+    figures === undefined ? "" : formatFigures(figures),
+  ].join("");
+}
+
+function formatFigures({ origins, suspendedHosts, alarms }: Figures): string {
+  const asked = origins.map(({ origin, lastSuccess, requests }) => [
+    origin,
+    lastSuccess ?? "-",
+    Object.entries(requests)
+      .filter(([, count]) => count > 0)
+      .map(([result, count]) => `${count} ${result}`)
+      .join(", "),
+  ]);
+  const raised = alarms.map(({ kind, count, last }) => [
+    kind,
+    String(count),
+    last ?? "-",
+  ]);
+  const suspended = suspendedHosts ?? 0;
+  const sections = [
+    [["ORIGIN", "LAST SUCCESS", "REQUESTS"], ...asked],
+    [["ALARM", "COUNT", "LAST"], ...raised],
+  ].filter((rows) => rows.length > 1);
+  const spared =
+    suspended > 0
+      ? `${suspended} hosts of origins are spared now because they fail or asked for it.\n`
+      : "";
+  const quiet = raised.length === 0 ? "No alarm since the start.\n" : "";
+  return sections.map(formatTable).join("") + spared + quiet;
+}
+
+function amount(bytes: number | null | undefined): string {
+  return typeof bytes === "number" ? formatAmount(bytes) : "?";
+}

@@ -1,0 +1,43 @@
+import { runStatus, type StatusSubject } from "../../commands/doctor/status.ts";
+import { loadConfiguration, type Configuration } from "../../config/load.ts";
+import { trustedCertificates } from "../../network/trusted-certificates.ts";
+import { findDaemon } from "../../wiring/commands/status.ts";
+import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
+
+export interface StatusFlags {
+  readonly config?: string;
+  readonly mirror?: string;
+  readonly ca?: string;
+  readonly json?: boolean;
+}
+
+/** Milliseconds for everything. */
+const patience = 10_000;
+
+export async function status(flags: StatusFlags): Promise<void> {
+  refuseLoneAuthority(flags);
+  const { config, json = false } = flags;
+  const configuration = loadConfiguration({ file: config });
+  const subject =
+    flags.mirror === undefined
+      ? await findDaemon(configuration)
+      : nameElsewhere(configuration, flags.mirror, flags.ca);
+  const stdout = (text: string) => void process.stdout.write(text);
+  const signal = AbortSignal.timeout(patience);
+  process.exitCode = await runStatus(subject, { json, signal }, stdout);
+}
+
+function nameElsewhere(
+  { proxy }: Configuration,
+  mirror: string,
+  authority: string | undefined,
+): StatusSubject {
+  const named = nameMirror("--mirror", mirror, authority);
+  const ca = trustedCertificates(named.ca);
+  return {
+    access: { ...named, ca, proxy },
+    pid: undefined,
+    directory: undefined,
+    policyMode: undefined,
+  };
+}

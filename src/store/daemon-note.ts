@@ -1,0 +1,41 @@
+import { rm } from "node:fs/promises";
+import { z } from "zod";
+import { writeDurably } from "./durable-file.ts";
+import { stagingPath, type StoreLayout } from "./layout.ts";
+import { readOwnFile } from "./own-file.ts";
+import { isLockHeld } from "./process-lock.ts";
+
+/** What a daemon leaves for commands on its machine. */
+interface DaemonNote {
+  readonly pid: number;
+  /** Where it listens. */
+  readonly url: string;
+}
+
+const shape = z.object({ pid: z.int(), url: z.url() });
+
+export async function writeDaemonNote(
+  layout: StoreLayout,
+  note: DaemonNote,
+): Promise<void> {
+  const staged = stagingPath(layout, "daemon");
+  await writeDurably(staged, layout.daemon, `${JSON.stringify(note)}\n`);
+}
+
+export async function removeDaemonNote({ daemon }: StoreLayout): Promise<void> {
+  await rm(daemon, { force: true });
+}
+
+/** Undefined when no daemon works on the store, whatever a killed one left. */
+export async function readDaemonNote({
+  daemon,
+  lock,
+}: StoreLayout): Promise<DaemonNote | undefined> {
+  const isTold = process.platform === "linux";
+  if (isTold && !isLockHeld(lock)) return undefined;
+  try {
+    return shape.parse(JSON.parse((await readOwnFile(daemon)) ?? ""));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import { readFile } from "node:fs/promises";
+import type { StatusSubject } from "../../commands/doctor/status.ts";
+import { loadHostToken, type Configuration } from "../../config/load.ts";
+import { readDaemonNote } from "../../store/daemon-note.ts";
+import type { StoreLayout } from "../../store/layout.ts";
+import { findLayout } from "../command.ts";
+
+/** The daemon of this machine's store, by what it left there. */
+export async function findDaemon(
+  configuration: Configuration,
+): Promise<StatusSubject> {
+  const layout = findLayout(configuration);
+  const note = await readDaemonNote(layout);
+  const { directory } = layout;
+  const here = { directory, policyMode: undefined };
+  if (note === undefined) return { ...here, access: undefined, pid: undefined };
+  const base = new URL("providers/", note.url);
+  const access = {
+    base,
+    ca: await readOwnCertificates(configuration, layout),
+    isPinned: true,
+    token: loadHostToken(base),
+    proxy: { https: undefined, no: undefined },
+  };
+  return { ...here, access, pid: note.pid };
+}
+
+/** What the daemon presents, or what signed it; nothing where it cannot be read or TLS is off. */
+async function readOwnCertificates(
+  { listen: { tls } }: Configuration,
+  layout: StoreLayout,
+): Promise<readonly string[]> {
+  const file = tls.kind === "files" ? tls.certificate : layout.tls.authority;
+  const read = await readFile(file, "utf8").catch(() => undefined);
+  return read === undefined ? [] : [read];
+}

@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../running-command.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { bearer } from "../../client-token.ts";
+import { eventually } from "../../scenes/provider-requests.ts";
+import { expectDocument } from "../documents.ts";
+import { ci, DoctorScene, keep } from "./doctor-scene.ts";
+
+let scene: DoctorScene;
+
+beforeAll(async () => {
+  scene = await DoctorScene.start();
+  const release = await scene.registry.publish({ version: "1.0.0" });
+  await ask(`widget/${release.archive("linux_amd64").filename}`);
+});
+afterAll(() => scene.stop());
+
+const ask = (path: string) =>
+  scene.mirror.get(
+    `/providers/registry.terraform.io/acme/${path}`,
+    bearer(ci.token),
+  );
+
+interface Status {
+  readonly running: boolean;
+  readonly ready: boolean;
+  readonly problems: readonly string[];
+  readonly url: string | null;
+  readonly pid: number | null;
+  readonly store: { readonly archives: number } | null;
+  readonly alarms: readonly { readonly kind: string }[];
+}
+
+async function statusOf(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = tokenFor(scene.mirror),
+) {
+  const run = await runCommand(["status", "--json", ...args], { env });
+  const status = expectDocument("status", run.stdout) as Status;
+  expect(run.status).toBe(status.ready ? 0 : 1);
+  return status;
+}
+
+/** In the environment, as clients have it. */
+const tokenFor = ({ url }: RunningMirror) => ({
+  [`TF_TOKEN_${new URL(url).host.replaceAll(".", "_")}`]: ci.token,
+});
+
+const here = ({ configFile }: RunningMirror) => ["--config", configFile];
+
+/** A daemon with this configuration, while it is looked at. */
+async function whileRunning(
+  config: Readonly<Record<string, unknown>>,
+  look: (own: RunningMirror) => Promise<void>,
+): Promise<void> {
+  const own = await startMirror({ config });
+  try {
+    await look(own);
+  } finally {
+    await own.stop();
+  }
+}
+
+describe("provender status", () => {
+  it("says what runs on this machine, what it holds and how its origin answers", async () => {
+    const { mirror } = scene;
+    const status = await eventually(
+      () => statusOf(here(mirror)),
+      ({ store }) => store?.archives === 1,
+    );
+    expect(status).toMatchObject({
+      ...{ running: true, ready: true, problems: [] },
+      url: mirror.url,
+      pid: mirror.process.pid,
+      directory: mirror.directory,
+      suspendedHosts: 0,
+      origins: [{ origin: "registry.terraform.io", requests: { failed: 0 } }],
+      alarms: [],
+    });
+    const { stdout } = await runCommand(["status", ...here(mirror)], {
+      env: tokenFor(mirror),
+    });
+    expect(stdout).toMatch(/^ +state +ready$/m);
+    expect(stdout).toMatch(/^ +store +1 archives \(/m);
+    expect(stdout).toMatch(/registry\.terraform\.io +\d{4}-.*Z +\d+ ok$/m);
+    expect(stdout).toMatch(/^No alarm since the start\.$/m);
+  });
+
+  it("says of a mirror elsewhere what it tells", async () => {
+    const { url, caFile } = scene.mirror;
+    const status = await statusOf(["--mirror", url, "--ca", caFile]);
+    expect(status).toMatchObject({ ready: true, url, pid: null });
+    expect(status.store?.archives).toBe(1);
+    const strange = await statusOf(["--mirror", url]);
+    expect(strange).toMatchObject({ running: false, store: null });
+    expect(strange.problems[0]).toContain(
+      "CA that this machine does not trust",
+    );
+  });
+
+  it("names the alarms that were raised", async () => {
+    const release = await scene.registry.publish({
+      ...{ type: "gadget", version: "1.0.0" },
+    });
+    await ask("gadget/1.0.0.json");
+    const archive = release.archive("linux_amd64");
+    scene.registry.script("archive", (reply) => ({
+      ...reply,
+      body: Buffer.alloc(archive.bytes.length),
+    }));
+    await ask(`gadget/${archive.filename}`);
+    scene.registry.heal();
+    const { alarms } = await statusOf(here(scene.mirror));
+    expect(alarms).toMatchObject([{ kind: "archive-tampered" }]);
+  });
+
+  it("says that nothing runs, also after a daemon was killed", async () => {
+    await whileRunning({}, async (own) => {
+      expect(await statusOf(here(own))).toMatchObject({ ready: true });
+      await own.kill();
+      const status = await statusOf(here(own));
+      expect(status).toMatchObject({ running: false, url: null, pid: null });
+      expect(status.problems[0]).toContain(`works on ${own.directory}`);
+    });
+  });
+
+  it.each(["off", "a certificate for other names"])(
+    "finds a daemon whose TLS is %s",
+    async (kind) => {
+      const issued = await scene.authority.issue(["mirror.example.com"]);
+      const files = {
+        certificate: keep("tls.crt", issued.certificate),
+        key: keep("tls.key", issued.key),
+      };
+      const tls = kind === "off" ? kind : files;
+      const caFile = keep("ca.pem", scene.authority.caPem);
+      const own = await startMirror({
+        config: { listen: { port: 0, tls } },
+        caFile,
+      });
+      const status = await statusOf(here(own)).finally(() => own.stop());
+      expect(status).toMatchObject({ ready: true, url: own.url });
+    },
+  );
+
+  it("says why it has no figures where they want a token, and takes the token of the environment", async () => {
+    const auth = { tokens: [ci.configured], metrics: "token" };
+    await whileRunning({ auth }, async (own) => {
+      const status = await statusOf(here(own));
+      expect(status).toMatchObject({ ready: true, store: null });
+      expect(status.problems[0]).toContain("wants a token");
+      const known = await statusOf(here(own), tokenFor(own));
+      expect(known).toMatchObject({ ready: true, problems: [] });
+      expect(known.store).not.toBeNull();
+    });
+  });
+});
