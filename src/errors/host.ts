@@ -10,6 +10,33 @@ export class StoreInUse extends ProvenderError {
   }
 }
 
+/** A newer program wrote the store, and what it means is not known here. */
+export class StoreTooNew extends ProvenderError {
+  readonly code = "store-too-new";
+  readonly found: number;
+  readonly known: number;
+  constructor(directory: string, found: number, known: number) {
+    super(
+      `The storage directory ${directory} is of version ${found}, and this provender knows stores up to version ${known}: run the provender that wrote it or a newer one, or set another "storage.directory".`,
+    );
+    this.found = found;
+    this.known = known;
+  }
+}
+
+/** The file that says of which version a store is says something else. */
+export class StoreVersionUnreadable extends ProvenderError {
+  readonly code = "store-version-unreadable";
+  readonly file: string;
+  constructor(file: string, known: number, options?: ErrorOptions) {
+    super(
+      `${file} does not say of which version the store is: restore it from a backup, or write {"version":${known}} into it if no newer provender worked on the store.`,
+      options,
+    );
+    this.file = file;
+  }
+}
+
 /** The storage directory cannot be created, read or written. */
 export class StoreUnusable extends ProvenderError {
   readonly code = "store-unusable";

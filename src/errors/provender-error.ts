@@ -38,6 +38,8 @@ export type ErrorCode =
   | "archive-digest"
   | "too-busy"
   | "store-in-use"
+  | "store-too-new"
+  | "store-version-unreadable"
   | "store-unusable"
   | "store-owned-by-another"
   | "store-full"

@@ -6,6 +6,8 @@ import {
   NothingAsked,
   ProvenderError,
   StoreOwnedByAnother,
+  StoreTooNew,
+  StoreVersionUnreadable,
 } from "../errors/index.ts";
 import { addOperation } from "./operate/commands.ts";
 import { addPackages } from "./packages/commands.ts";
@@ -58,7 +60,9 @@ function isMisuse(error: unknown): boolean {
     error instanceof ConfigurationInvalid ||
     error instanceof MalformedAddress ||
     error instanceof NothingAsked ||
-    error instanceof StoreOwnedByAnother
+    error instanceof StoreOwnedByAnother ||
+    error instanceof StoreTooNew ||
+    error instanceof StoreVersionUnreadable
   );
 }
 

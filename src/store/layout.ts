@@ -17,6 +17,8 @@ export interface StoreLayout {
   readonly lock: string;
   /** What the daemon says of itself. */
   readonly daemon: string;
+  /** Says of which version the store is. */
+  readonly version: string;
   /** The journal of when each archive was last used. */
   readonly lastUse: string;
   /** The current audit logs, of requests and of decisions; older ones lie beside them. */
@@ -59,6 +61,7 @@ export function layOutStore(directory: string): StoreLayout {
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
     daemon: join(directory, "daemon.v1.json"),
+    version: join(directory, "store.json"),
     lastUse: join(directory, "last-use.v1.log"),
     audit: {
       requests: join(directory, "audit", "audit.jsonl"),

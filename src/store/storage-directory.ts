@@ -1,25 +1,36 @@
 import { mkdirSync } from "node:fs";
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { StoreInUse, StoreUnusable } from "../errors/index.ts";
+import { ProvenderError, StoreInUse, StoreUnusable } from "../errors/index.ts";
 import { layOutStore, type StoreLayout } from "./layout.ts";
 import { isLockHeld, tryLock, type ProcessLock } from "./process-lock.ts";
+import { checkStoreVersion, markStoreVersion } from "./store-version.ts";
 
-/** Makes the folders of a store; throws StoreUnusable when they cannot be made or written. */
+/**
+ * Makes the folders of a store. Throws StoreUnusable when they cannot be made or
+ * written, and StoreTooNew or StoreVersionUnreadable before anything is touched.
+ */
 export async function prepareStorageDirectory(
   layout: StoreLayout,
 ): Promise<void> {
   try {
-    const { blobs, records, recordCopies, locks, staging, audit } = layout;
-    const kept = [blobs, records, recordCopies, locks];
-    for (const folder of [...kept, staging, dirname(audit.requests)]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    }
+    await checkStoreVersion(layout);
+    await makeFolders(layout);
+    await markStoreVersion(layout);
   } catch (error) {
+    if (error instanceof ProvenderError) throw error;
     throw new StoreUnusable(layout.directory, reasonOf(error), {
       cause: error,
     });
+  }
+}
+
+async function makeFolders(layout: StoreLayout): Promise<void> {
+  const { blobs, records, recordCopies, locks, staging, audit } = layout;
+  const kept = [blobs, records, recordCopies, locks];
+  for (const folder of [...kept, staging, dirname(audit.requests)]) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   }
 }
 

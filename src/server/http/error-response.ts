@@ -71,6 +71,8 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
   "release-conflict": 500,
   "export-failed": 500,
   "store-in-use": 500,
+  "store-too-new": 500,
+  "store-version-unreadable": 500,
   "store-unusable": 500,
   "store-owned-by-another": 500,
   configuration: 500,

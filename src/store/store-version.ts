@@ -1,0 +1,63 @@
+import { readdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { StoreTooNew, StoreVersionUnreadable } from "../errors/index.ts";
+import { writeDurably } from "./durable-file.ts";
+import { classifyFileFailure } from "./file-failure.ts";
+import { stagingPath, type StoreLayout } from "./layout.ts";
+
+/** Of what this program writes. It grows when an older program would misunderstand what lies in a store, or overlook it. */
+const storeVersion = 1;
+
+const shape = z.object({ version: z.int().positive() });
+
+/**
+ * Refuses a store that a newer program wrote, before anything in it is touched.
+ * Stores of before there were versions say nothing and are of the first one.
+ * Throws StoreTooNew and StoreVersionUnreadable.
+ */
+export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
+  const told = await readVersion(layout);
+  const newest = Math.max(told ?? 0, ...(await listRecordVersions(layout)));
+  if (newest > storeVersion)
+    throw new StoreTooNew(layout.directory, newest, storeVersion);
+}
+
+/** Says which version a store is of, once. A full disk leaves that to the next start, and what is there is served. */
+export async function markStoreVersion(layout: StoreLayout): Promise<void> {
+  if ((await readVersion(layout)) === storeVersion) return;
+  const text = `${JSON.stringify({ version: storeVersion })}\n`;
+  await writeDurably(
+    stagingPath(layout, "version"),
+    layout.version,
+    text,
+  ).catch(() => undefined);
+}
+
+/** Undefined where nothing is said. */
+async function readVersion({
+  version,
+}: StoreLayout): Promise<number | undefined> {
+  const text = await readFile(version, "utf8").catch(unlessAbsent);
+  if (text === undefined) return undefined;
+  try {
+    return shape.parse(JSON.parse(text)).version;
+  } catch (error) {
+    throw new StoreVersionUnreadable(version, storeVersion, { cause: error });
+  }
+}
+
+/** What the folders of records are named after, so that a backup of them alone tells it, too. */
+async function listRecordVersions({
+  records,
+}: StoreLayout): Promise<readonly number[]> {
+  const names = await readdir(dirname(records)).catch(unlessAbsent);
+  return (names ?? []).flatMap((name) => {
+    const [, digits] = /^v([1-9][0-9]{0,5})$/.exec(name) ?? [];
+    return digits === undefined ? [] : [Number(digits)];
+  });
+}
+
+function unlessAbsent(error: unknown): undefined {
+  if (classifyFileFailure(error) !== "missing") throw error;
+}
