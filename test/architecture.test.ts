@@ -67,16 +67,10 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "",
   ],
   store: ["", "records", "blobs", "bucket"],
-  mirror: [
-    "cache",
-    "releases",
-    "trust",
-    "providers",
-    "modules/packing",
-    "modules",
-    "bundles",
-    "upkeep",
-  ],
+  mirror:
+    "cache releases trust providers modules/packing modules bundles upkeep why".split(
+      " ",
+    ),
   server: ["http", "tls", "access", "protocols", "web", ""],
   commands: [
     "inputs",

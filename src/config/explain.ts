@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describeKind } from "./leaf.ts";
-import { findNearest } from "./nearest.ts";
+import { findNearest } from "../errors/nearest.ts";
 import type { Path, Problem, YamlDocument } from "./yaml-document.ts";
 
 type Issue = z.core.$ZodIssue;

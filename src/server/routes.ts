@@ -9,7 +9,9 @@ import {
   answerDiscovery,
   type Services,
 } from "./protocols/service-discovery.ts";
+import { answerWhy } from "./web/why-page.ts";
 import type { WarmDocuments } from "./warm-documents.ts";
+import type { Explanations } from "../mirror/why/explanations.ts";
 import type { FrontPage } from "./web/front-page.ts";
 import {
   answerHealth,
@@ -24,6 +26,7 @@ export interface RoutedParts {
   readonly modules: ModuleRegistryProtocol;
   readonly warm: WarmDocuments;
   readonly frontPage: FrontPage;
+  readonly explanations: Explanations;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
   /** What this host offers now; never rejects. */
@@ -32,6 +35,12 @@ export interface RoutedParts {
 
 const mirrored = "/providers/:hostname/:namespace/:type";
 const published = "/v1/providers/:hostname/:namespace/:type";
+/** Of providers and, of four parts and a version, modules. */
+const explained = [
+  "/why/:hostname/:namespace/:type",
+  "/why/:hostname/:namespace/:type/:version",
+  "/why/:hostname/:namespace/:name/:system/:version",
+];
 const module = "/v1/modules/:hostname/:namespace/:name/:system";
 
 /** Every URL of docs/contract.md; of two rows that match, the first answers. GET stands for HEAD, too. */
@@ -65,6 +74,7 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
     answerDiscovery(ctx, parts.findServices),
   );
   router.get("/", (ctx) => frontPage.answer(ctx));
+  router.get(explained, (ctx) => answerWhy(ctx, parts.explanations));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));
   router.get("/metrics", (ctx) => answerMetrics(ctx, metrics));

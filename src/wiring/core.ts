@@ -2,6 +2,7 @@ import { type Configuration } from "../config/load.ts";
 import type { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
+import { Explanations } from "../mirror/why/explanations.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
@@ -14,6 +15,7 @@ import type { Telemetry } from "./telemetry.ts";
 export interface Core extends Providers {
   readonly platforms: PlatformArchives;
   readonly modules: ModuleMirror;
+  readonly explanations: Explanations;
   readonly moduleArchives: ModuleArchives;
   readonly moduleLimits: ArchiveLimits;
 }
@@ -38,9 +40,14 @@ export function wireCore(
     await stopFetching();
     await core.close();
   };
+  const hostnames = [...configuration.origins.keys()];
   return {
     ...core,
     ...{ platforms, modules: mirror, moduleArchives, stopFetching, close },
+    explanations: new Explanations({
+      ...{ ...core, modules: mirror, hostnames },
+      health: core.clients.health,
+    }),
     moduleLimits: moduleLimits(configuration.limits),
   };
 }

@@ -111,6 +111,7 @@ function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
 export interface OriginClients {
   readonly own: ReadonlyMap<Hostname, HttpClient>;
   readonly makeStranger: (origin: OriginConfiguration) => HttpClient;
+  readonly health: OriginHealth;
   close(): Promise<void>;
 }
 
@@ -138,7 +139,7 @@ export function wireClients(
     await Promise.all(made.map((client) => client.close()));
   };
   const makeStranger = (origin: OriginConfiguration) => make(origin, undefined);
-  return { own: new Map(own), makeStranger, close };
+  return { own: new Map(own), makeStranger, health, close };
 }
 
 export function settingsOf(

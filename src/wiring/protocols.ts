@@ -39,6 +39,7 @@ export function wireProtocols(
 ): Protocols {
   const { limits } = configuration;
   const { blobs, providers, modules, platforms, stored } = core;
+  const { explanations } = core;
   const { logger, audit, alarms, metrics } = telemetry;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
@@ -49,19 +50,10 @@ export function wireProtocols(
   const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
-  const findOpen = watchOpenMatters(core.ledger);
-  metrics.watch({
-    heldBack: async () => {
-      const { matters } = await findOpen();
-      const counts = { key: 0, content: 0, fall: 0 };
-      for (const { because } of matters) counts[because]++;
-      return counts;
-    },
-  });
-  metrics.expectCodes("refusals", answeredCodes.refusals);
-  metrics.expectCodes("failures", answeredCodes.failures);
+  watchAnswers(core, metrics);
   const app = makeApp({
     frontPage,
+    explanations,
     authentication,
     clients,
     metadataCaps,
@@ -80,6 +72,21 @@ export function wireProtocols(
     longestUrl: limits.url,
   });
   return { app, frontPage, readiness, refusals };
+}
+
+/** What there is to count before it happens, and what waits for a decision. */
+function watchAnswers({ ledger }: Core, metrics: Telemetry["metrics"]): void {
+  const findOpen = watchOpenMatters(ledger);
+  metrics.watch({
+    heldBack: async () => {
+      const { matters } = await findOpen();
+      const counts = { key: 0, content: 0, fall: 0 };
+      for (const { because } of matters) counts[because]++;
+      return counts;
+    },
+  });
+  metrics.expectCodes("refusals", answeredCodes.refusals);
+  metrics.expectCodes("failures", answeredCodes.failures);
 }
 
 function wireWarmDocuments(

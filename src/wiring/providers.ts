@@ -14,6 +14,7 @@ import { StoredReleases } from "../mirror/providers/stored-releases.ts";
 import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
+import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
@@ -35,6 +36,7 @@ export interface Providers extends Kept {
   readonly history: ReleaseHistory;
   readonly catalog: ProviderCatalog;
   readonly stored: StoredReleases;
+  readonly tampered: TamperedArchives;
   readonly providers: ProviderMirror;
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
   stopFetching(): Promise<void>;
@@ -54,7 +56,9 @@ export function wireProviders(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  const archives = wireArchives(configuration, kept, hashes, telemetry);
+  const tampered = new TamperedArchives();
+  const seen = { hashes, tampered };
+  const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
   const reserve: Reserve = (size, written) => retention.reserve(size, written);
   const { limits } = configuration;
@@ -83,7 +87,7 @@ export function wireProviders(
   return {
     ...kept,
     ...{ archives, clients, hashes, notebook, admission, history },
-    ...{ catalog, stored, providers, stopFetching, close },
+    ...{ catalog, stored, tampered, providers, stopFetching, close },
   };
 }
 
@@ -135,17 +139,20 @@ function wireClaim(
 
 function wireArchives(
   { limits }: Configuration,
-  { blobs, retention, nearest }: Kept,
-  hashes: PackageHashes,
+  { blobs, clock, retention, nearest }: Kept,
+  { hashes, tampered }: Pick<Providers, "hashes" | "tampered">,
   { logger, metrics, alarms }: Telemetry,
 ): ArchiveCache {
   const events = {
-    onVerified: (sha256: Sha256, stored: Promise<void>) =>
-      hashes.schedule(sha256, stored),
+    onVerified: (sha256: Sha256, stored: Promise<void>) => {
+      tampered.forget(sha256);
+      hashes.schedule(sha256, stored);
+    },
     onFailed: (archive: string, error: unknown, host: string | undefined) => {
       if (error instanceof StoreFull) metrics.countArchive("passed");
       if (error instanceof ArchiveDigestWrong) {
         const { expected, got } = error;
+        tampered.note(error, clock.now());
         alarms.raise("archive-tampered", { archive, host, expected, got });
       }
       const { message } = error as Error;

@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   purge: ["known/thing"],
   status: [],
   doctor: [],
+  explain: ["known/thing"],
   "trust list": [],
   verify: [],
   prune: [],

@@ -3,6 +3,7 @@ import { withConfig } from "../flags.ts";
 import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
 import type { DoctorFlags } from "./doctor.ts";
+import type { ExplainFlags } from "./explain.ts";
 import type { StatusFlags } from "./status.ts";
 import type { TrustFlags } from "./trust.ts";
 
@@ -16,6 +17,7 @@ export function addOperation(program: Command): void {
   addAudit(program);
   addStatus(program);
   addDoctor(program);
+  addExplain(program);
 }
 
 function addServe(program: Command): void {
@@ -150,5 +152,20 @@ function addDoctor(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (flags: DoctorFlags) =>
       (await import("./doctor.ts")).doctor(flags),
+    );
+}
+
+function addExplain(program: Command): void {
+  withConfig(program.command("explain"))
+    .description("say why clients get what they get, status 1 when not all")
+    .argument(
+      "<spec>",
+      "[HOSTNAME/]NAMESPACE/TYPE[@VERSION], or HOSTNAME/NAMESPACE/NAME/SYSTEM[@VERSION] of a module",
+    )
+    .option("--mirror <url>", "ask a running mirror, not the local store")
+    .option("--ca <file>", "PEM certificates to trust for --mirror")
+    .option("--json", "print one JSON document")
+    .action(async (spec: string, flags: ExplainFlags) =>
+      (await import("./explain.ts")).explain(spec, flags),
     );
 }

@@ -22,6 +22,7 @@ export class Breaker {
   #failures = 0;
   #openings = 0;
   #until: number | undefined;
+  #since: number | undefined;
   #probing = false;
 
   constructor(times: BreakerTimes) {
@@ -30,6 +31,11 @@ export class Breaker {
 
   get isOpen(): boolean {
     return this.#until !== undefined;
+  }
+
+  /** When the first of the failures in a row was, or the first pause; undefined while all is well. */
+  get failingSince(): number | undefined {
+    return this.#since;
   }
 
   /** Milliseconds until a request may pass; 0 when one may now. */
@@ -59,6 +65,7 @@ export class Breaker {
     this.#failures = 0;
     this.#openings = 0;
     this.#until = undefined;
+    this.#since = undefined;
     this.#probing = false;
     return wasOpen;
   }
@@ -73,6 +80,7 @@ export class Breaker {
     probe: Probe | undefined,
     subject?: string,
   ): number | undefined {
+    this.#since ??= now;
     if (this.isOpen)
       return probe === this.#openings ? this.#open(now, 0) : undefined;
     this.#failures++;
@@ -92,6 +100,7 @@ export class Breaker {
     const ms = Math.max(least, asked);
     this.#openings++;
     this.#until = now + ms;
+    this.#since ??= now;
     this.#probing = false;
     return ms;
   }

@@ -83,6 +83,12 @@ export class HostHealth {
     return this.#whole.breaker.isOpen || own?.breaker.isOpen === true;
   }
 
+  /** Milliseconds for which every answer of it was a failure; undefined while all is well. */
+  get failingFor(): number | undefined {
+    const { failingSince } = this.#whole.breaker;
+    return failingSince === undefined ? undefined : this.#now() - failingSince;
+  }
+
   /** Throws OriginBusy or OriginSuspended while the host, or this subject on it, is not to be asked. */
   admit(subject: string | undefined): Passage {
     const own = subject === undefined ? undefined : this.#subjects.get(subject);

@@ -29,6 +29,11 @@ export class OriginHealth {
     return this.#hosts.get(hostAndPort(url))?.isSuspended(subject) ?? false;
   }
 
+  /** Milliseconds for which every answer of the host was a failure; undefined while all is well. */
+  failingFor(url: URL): number | undefined {
+    return this.#hosts.get(hostAndPort(url))?.failingFor;
+  }
+
   /** How many hosts are suspended. */
   get suspended(): number {
     return [...this.#hosts.values()].filter((host) => host.isSuspended())

@@ -70,10 +70,10 @@ export function charge(
   if (!held && outcome !== "joined") allowance.left--;
 }
 
-/** Documents of the protocols, which lead to archives and to nothing else. */
+/** Documents of the protocols, and what asks like them. */
 export function isMetadata(path: string): boolean {
   const isArchive = /\.zip$|\/archive\.[^/]+$/.test(path);
-  return /^\/(?:providers|v1)\//.test(path) && !isArchive;
+  return /^\/(?:providers|v1|why)\//.test(path) && !isArchive;
 }
 
 /** Charges each request for metadata to its client. */

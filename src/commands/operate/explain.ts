@@ -1,0 +1,69 @@
+import { z } from "zod";
+import {
+  MirrorWantsToken,
+  OriginAnswerUnusable,
+  OriginRejectsCredentials,
+  type ErrorCode,
+} from "../../errors/index.ts";
+import { formatQuestion, type WhyQuestion } from "../../mirror/why/question.ts";
+import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
+import type { HttpClient } from "../../origin/http/http-client.ts";
+
+/** Who answers: this store's own mirror, or one that runs elsewhere. */
+type Explain = (question: WhyQuestion) => Promise<Why>;
+
+const answer = z.object({
+  version: z.literal(1),
+  subject: z.string(),
+  verdict: z.enum(["served", "refused", "absent", "failing"]),
+  code: z.custom<ErrorCode>((code) => typeof code === "string").nullable(),
+  reasons: z.array(z.string()).max(1_000),
+});
+
+/** A running mirror at `base`, its root. Throws MirrorWantsToken and what the asking throws. */
+export function explainFrom(
+  http: HttpClient,
+  base: URL,
+  signal: AbortSignal,
+): Explain {
+  return async (question) => {
+    const url = new URL(`why/${formatQuestion(question)}`, base);
+    const reading = { read: readWhy, place: undefined };
+    const asked = http.readJson(url, signal, reading);
+    const { value } = await asked.catch((error: unknown) => {
+      throw error instanceof OriginRejectsCredentials
+        ? new MirrorWantsToken(base, { cause: error })
+        : error;
+    });
+    return value;
+  };
+}
+
+function readWhy(url: URL, value: unknown): Why {
+  const parsed = answer.safeParse(value);
+  if (!parsed.success)
+    throw new OriginAnswerUnusable(url.href, "it is no answer to why", {
+      cause: parsed.error,
+    });
+  const { subject, verdict, code, reasons } = parsed.data;
+  return { subject, verdict, code: code ?? undefined, reasons };
+}
+
+/** Says why clients get what they get; resolves with the exit status: 0 when they are served. */
+export async function runExplain(
+  explain: Explain,
+  question: WhyQuestion,
+  json: boolean,
+  print: (text: string) => void,
+): Promise<number> {
+  const why = await explain(question);
+  print(json ? `${JSON.stringify(renderWhy(why), null, 2)}\n` : formatWhy(why));
+  return why.verdict === "served" ? 0 : 1;
+}
+
+/** What a terminal could take for a command is left out. */
+function formatWhy({ subject, verdict, code, reasons }: Why): string {
+  const named = code === undefined ? "" : ` (${code})`;
+  const lines = [`${subject}: ${titles[verdict]}${named}.`, ...reasons];
+  return lines.map((line) => `${line.replaceAll(/\p{C}/gu, "")}\n`).join("- ");
+}

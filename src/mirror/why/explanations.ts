@@ -1,0 +1,183 @@
+import type { Hostname } from "../../address/hostname.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import {
+  isAbsence,
+  NothingAdmitted,
+  OriginNotServed,
+} from "../../errors/index.ts";
+import type { ModuleMirror } from "../modules/module-mirror.ts";
+import type { OriginHealth } from "../../origin/health/origin-health.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { ProviderCatalog } from "../providers/provider-catalog.ts";
+import type { ProviderMirror } from "../providers/provider-mirror.ts";
+import type { StoredReleases } from "../providers/stored-releases.ts";
+import type { TamperedArchives } from "../releases/tampered-archives.ts";
+import type { Admission } from "../trust/admission.ts";
+import type { TrustLedger } from "../trust/ledger.ts";
+import { formatLeftOut } from "../trust/left-out.ts";
+import { explainPolicy } from "../trust/policy-explanation.ts";
+import {
+  nearestProvider,
+  tellAge,
+  tellNearest,
+  tellReplaced,
+  tellSigner,
+  tellTampered,
+} from "./facts.ts";
+import { formatQuestion, type WhyQuestion } from "./question.ts";
+import { explainError, type Why } from "./why.ts";
+
+interface ExplanationParts {
+  readonly providers: ProviderMirror;
+  readonly modules: ModuleMirror;
+  readonly admission: Admission;
+  readonly ledger: TrustLedger;
+  readonly catalog: Pick<ProviderCatalog, "peekVersions">;
+  readonly stored: Pick<StoredReleases, "listProviders" | "listVersions">;
+  readonly tampered: TamperedArchives;
+  readonly health: Pick<OriginHealth, "failingFor">;
+  readonly clock: Clock;
+  /** What the configuration serves. */
+  readonly hostnames: readonly Hostname[];
+}
+
+type ProviderQuestion = WhyQuestion & { readonly provider: ProviderAddress };
+type ModuleQuestion = Exclude<WhyQuestion, ProviderQuestion>;
+
+/** Providers among which a similar name is looked for. */
+const mostCompared = 2_000;
+
+/** The one answer to "why": what a client that asks now is answered, by the way that its question takes, with what is known beside it. */
+export class Explanations {
+  readonly #parts: ExplanationParts;
+
+  constructor(parts: ExplanationParts) {
+    this.#parts = parts;
+  }
+
+  async explain(question: WhyQuestion): Promise<Why> {
+    const subject = formatQuestion(question, " ");
+    const isProvider = "provider" in question;
+    const served = isProvider
+      ? this.#explainServed(subject, question)
+      : this.#explainModule(subject, question);
+    const why = await served.catch(async (error: unknown) => {
+      const refused = explainError(subject, error);
+      const more = await this.#tellMore(question, error);
+      return { ...refused, reasons: [...refused.reasons, ...more] };
+    });
+    if (!isProvider) return why;
+    const known = await this.#tellKnown(question);
+    return { ...why, reasons: [...why.reasons, ...known] };
+  }
+
+  async #explainServed(
+    subject: string,
+    { provider, version }: ProviderQuestion,
+  ): Promise<Why> {
+    const { providers, tampered } = this.#parts;
+    if (version === undefined) {
+      const answer = await providers.listVersions(provider);
+      const { versions, leftOut } = answer.value;
+      const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
+      const left = formatLeftOut(leftOut).map((line) => `${line}.`);
+      return serve(subject, [count, ...left, ...tellAge(answer)]);
+    }
+    const answer = await providers.findRelease({ provider, version });
+    const { release } = answer.value;
+    const wrong = tellTampered(release, tampered);
+    const facts = [tellSigner(release), ...tellAge(answer)];
+    if (wrong.length === 0) return serve(subject, facts);
+    const reasons = [...wrong, ...facts];
+    return { subject, verdict: "refused", code: "archive-digest", reasons };
+  }
+
+  async #explainModule(
+    subject: string,
+    { module, version }: ModuleQuestion,
+  ): Promise<Why> {
+    const { modules } = this.#parts;
+    if (version === undefined) {
+      const answer = await modules.listVersions(module);
+      const { length, 0: newest = "none" } = answer.value;
+      const count = `Clients get ${length} of its versions, the newest is ${newest}.`;
+      return serve(subject, [count, ...tellAge(answer)]);
+    }
+    const answer = await modules.findLocation({ module, version });
+    const how =
+      answer.value.kind === "archive"
+        ? "The mirror keeps its archive."
+        : "It is passed through: the mirror cannot fetch from where its registry leads, so clients are sent there.";
+    return serve(subject, [how, ...tellAge(answer)]);
+  }
+
+  /** What helps beside the refusal. */
+  async #tellMore(
+    question: WhyQuestion,
+    error: unknown,
+  ): Promise<readonly string[]> {
+    const { hostnames } = this.#parts;
+    if (error instanceof NothingAdmitted)
+      return error.reasons.map((line) => `${line}.`);
+    if (error instanceof OriginNotServed) {
+      const served = `It serves ${hostnames.join(", ")}.`;
+      return [served, ...tellNearest(error.hostname, hostnames)];
+    }
+    if (isAbsence(error))
+      return "provider" in question ? this.#tellMeant(question) : [];
+    return this.#tellFailing(error);
+  }
+
+  /** Since when the host that an error names has given nothing but failures. */
+  #tellFailing(error: unknown): readonly string[] {
+    const { health, clock } = this.#parts;
+    const { url } = error as { readonly url?: string };
+    const asked = url === undefined ? null : URL.parse(url);
+    const milliseconds = asked && health.failingFor(asked);
+    if (milliseconds == null) return [];
+    const since = new Date(clock.now().getTime() - milliseconds);
+    return [`Its host has been failing since ${since.toISOString()}.`];
+  }
+
+  async #tellMeant({
+    provider,
+    version,
+  }: ProviderQuestion): Promise<readonly string[]> {
+    const { stored, catalog } = this.#parts;
+    const list = await catalog.peekVersions(provider);
+    const kept = await stored.listVersions(provider);
+    const versions = new Set<Version>([
+      ...(list?.versions.keys() ?? []),
+      ...kept,
+    ]);
+    if (version !== undefined && versions.size > 0)
+      return tellNearest(version, [...versions]);
+    const known = await stored.listProviders(mostCompared);
+    const others = known.map((one) => one.provider);
+    return nearestProvider(provider, others);
+  }
+
+  /** What was seen of the provider, and what the rules say of it. */
+  async #tellKnown({
+    provider,
+    version,
+  }: ProviderQuestion): Promise<readonly string[]> {
+    const { ledger, admission } = this.#parts;
+    // What cannot be read is why it is refused.
+    const trust = await ledger.read(provider).catch(() => undefined);
+    const { sentences } = explainPolicy(
+      admission.rules.policy,
+      provider,
+      version,
+    );
+    return [
+      ...(trust === undefined ? [] : tellReplaced(trust, provider, version)),
+      ...sentences.filter((one) => !one.endsWith("is about other providers.")),
+    ];
+  }
+}
+
+function serve(subject: string, reasons: readonly string[]): Why {
+  return { subject, verdict: "served", code: undefined, reasons };
+}

@@ -1,0 +1,80 @@
+import { findNearest } from "../../errors/nearest.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import type { Answer } from "../cache/answer.ts";
+import type { Release } from "../releases/release.ts";
+import type { TamperedArchives } from "../releases/tampered-archives.ts";
+import type { NamespaceTrust } from "../trust/namespace-trust.ts";
+
+/** Entries of one sort that a page names. */
+const mostTold = 20;
+
+/** What is told of a list or release beside the answer that clients get. */
+export function tellAge({ outcome, age }: Answer<unknown>): readonly string[] {
+  if (outcome !== "stale") return [];
+  const seconds = Math.round(age / 1000);
+  return [
+    `The origin registry is failing; this is what it said ${seconds} s ago.`,
+  ];
+}
+
+export function tellSigner({ checksums }: Release): string {
+  const { signedBy } = checksums;
+  return signedBy === undefined
+    ? "Nobody signed it, which the configuration allows."
+    : `It is signed with the key ${signedBy}.`;
+}
+
+/** Releases that the registry offers with other content than at first. */
+export function tellReplaced(
+  { seen }: NamespaceTrust,
+  { type }: ProviderAddress,
+  version: Version | undefined,
+): readonly string[] {
+  return seen.replaced
+    .filter((one) => one.type === type)
+    .filter((one) => version === undefined || one.version === version)
+    .slice(0, mostTold)
+    .map(
+      (one) =>
+        `${one.version} was re-created by its registry, seen at ${one.since}: clients keep getting the content that was seen first.`,
+    );
+}
+
+/** Archives of a release that came with other bytes than were signed. */
+export function tellTampered(
+  { packages }: Release,
+  tampered: TamperedArchives,
+): readonly string[] {
+  return Array.from(packages.values()).flatMap(({ filename, sha256 }) => {
+    const found = tampered.find(sha256);
+    return found === undefined
+      ? []
+      : [
+          `The origin sent other bytes for ${filename} than were signed, last at ${found.at.toISOString()}: expected SHA-256 ${sha256}, got ${found.got}; nothing of them was kept.`,
+        ];
+  });
+}
+
+/** What could have been meant, of the same kind. */
+export function tellNearest(
+  name: string,
+  known: readonly string[],
+): readonly string[] {
+  const nearest = findNearest(name, known);
+  return nearest === undefined || nearest === name
+    ? []
+    : [`This mirror knows ${nearest}, which has a similar name.`];
+}
+
+/** Without the hostname, which is alike too often. */
+export function nearestProvider(
+  provider: ProviderAddress,
+  known: readonly ProviderAddress[],
+): readonly string[] {
+  const siblings = known
+    .filter(({ hostname }) => hostname === provider.hostname)
+    .map(({ namespace, type }) => `${namespace}/${type}`);
+  const { namespace, type } = provider;
+  return tellNearest(`${namespace}/${type}`, siblings);
+}

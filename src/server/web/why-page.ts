@@ -1,0 +1,32 @@
+import type { Context } from "koa";
+import type { Explanations } from "../../mirror/why/explanations.ts";
+import { parseWhyPath } from "../../mirror/why/question.ts";
+import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
+import { pathOf } from "../http/raw-request.ts";
+import { escapeHtml, sendPage } from "./page.ts";
+
+const prefix = "/why/";
+
+/** `/why/…`: why clients get what they get, for people, and in JSON for who prefers that. Throws MalformedAddress. */
+export async function answerWhy(
+  ctx: Context,
+  explanations: Explanations,
+): Promise<void> {
+  const path = pathOf(ctx.req.url ?? "").slice(prefix.length);
+  const why = await explanations.explain(parseWhyPath(path));
+  ctx.vary("Accept");
+  if (ctx.accepts("html", "json") !== "json") {
+    sendPage(ctx, why.subject, renderReasons(why));
+    return;
+  }
+  ctx.status = 200;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = JSON.stringify(renderWhy(why));
+  ctx.res.setHeader("Content-Type", "application/json");
+}
+
+function renderReasons({ verdict, code, reasons }: Why): string {
+  const named = code === undefined ? "" : ` (<code>${code}</code>)`;
+  const items = reasons.map((reason) => `\n<li>${escapeHtml(reason)}`);
+  return `<p><strong>${titles[verdict]}</strong>${named}.</p>\n<ul>${items.join("")}</ul>`;
+}

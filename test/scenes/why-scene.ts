@@ -1,0 +1,226 @@
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { alteredByte, hang, onlyFor } from "../fakes/faults.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { createSigner, type Signer } from "../fakes/signing.ts";
+import { issueToken } from "../client-token.ts";
+import { originsOf } from "../origins.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { requestsFor, runCommand } from "./provider-requests.ts";
+
+export const host = "registry.terraform.io";
+const moduleHost = "modules.example.com";
+export const tokens = {
+  good: issueToken("canary-of-operators"),
+  expired: issueToken("canary-expired", new Date("2020-01-01T00:00:00Z")),
+};
+
+/** Something that clients do not get as asked, and the code of the answer; none where they get it all the same. */
+export interface WhyCase {
+  readonly title: string;
+  /** As in `/why/…`. */
+  readonly path: string;
+  readonly code?: string;
+  /** What the reasons have. */
+  readonly says: RegExp;
+}
+
+const acme = `${host}/acme`;
+
+/** Each is another cause, through a mirror that asks. */
+export const cases: readonly WhyCase[] = [
+  {
+    title: "denied by a rule",
+    path: `${acme}/denied`,
+    code: "policy-denied",
+    says: /denied by "policy\.rules\[0\]"/,
+  },
+  {
+    title: "a version denied by a rule",
+    path: `${acme}/partly/2.0.0`,
+    code: "policy-denied",
+    says: /denied by "policy\.rules\[1\]"/,
+  },
+  {
+    title: "too young",
+    path: `${acme}/young/1.0.0`,
+    code: "too-young",
+    says: /held back by "policy\.rules\[2\]\.minimumAge" of this mirror until 20\d\d-/,
+  },
+  {
+    title: "every version too young",
+    path: `${acme}/young`,
+    code: "nothing-admitted",
+    says: /leaves out, too young: 1\.0\.0 \(until 20\d\d-/,
+  },
+  {
+    title: "held back because of its key",
+    path: `${acme}/held/1.1.0`,
+    code: "key-refused",
+    says: /signing key [0-9A-F]{40} \(it is not known for this provider\)/,
+  },
+  {
+    title: "a key that was revoked",
+    path: `${host}/left/demo/1.0.0`,
+    code: "key-refused",
+    says: /signing key [0-9A-F]{40} \(an operator of the mirror revoked it\)/,
+  },
+  {
+    title: "re-created",
+    path: `${acme}/recreated/1.0.0`,
+    says: /1\.0\.0 was re-created by its registry, seen at .*: clients keep/,
+  },
+  {
+    title: "tampered",
+    path: `${acme}/tampered/1.0.0`,
+    code: "archive-digest",
+    says: /sent other bytes for terraform-provider-tampered_1\.0\.0_linux_amd64\.zip/,
+  },
+  {
+    title: "an unknown name",
+    path: `${acme}/partli`,
+    code: "not-found",
+    says: /knows acme\/partly, which has a similar name/,
+  },
+  {
+    title: "an unknown version",
+    path: `${acme}/held/1.0.9`,
+    code: "not-found",
+    says: /knows 1\.0\.0, which has a similar name/,
+  },
+  {
+    title: "a hostname that is not served",
+    path: "registry.terraform.oi/acme/partly",
+    code: "origin-not-served",
+    says: /It serves .*knows registry\.terraform\.io, which/s,
+  },
+  {
+    title: "an origin that is down",
+    path: "down.example.com/acme/demo",
+    code: "origin-unreachable",
+    says: /could not be reached .*failing since 20\d\d-/s,
+  },
+  {
+    title: "an origin that is slow",
+    path: "slow.example.com/acme/demo",
+    code: "origin-timeout",
+    says: /did not answer in time .*failing since 20\d\d-/s,
+  },
+  {
+    title: "a module that is passed through",
+    path: `${moduleHost}/acme/far/aws/1.0.0`,
+    says: /passed through/,
+  },
+  {
+    title: "a module denied by a rule",
+    path: `${moduleHost}/acme/denied/aws/1.0.0`,
+    code: "policy-denied",
+    says: /denied by "policy\.rules\[3\]"/,
+  },
+];
+
+/** A mirror in front of origins with everything that goes wrong, and another one that asks nobody and wants a token. */
+export class WhyScene {
+  readonly authority: Authority;
+  readonly registry: Registry;
+  readonly mirror: RunningMirror;
+  readonly guarded: RunningMirror;
+  readonly #others: readonly { stop(): Promise<void> }[];
+
+  private constructor(
+    authority: Authority,
+    registry: Registry,
+    others: readonly { stop(): Promise<void> }[],
+    mirrors: readonly [RunningMirror, RunningMirror],
+  ) {
+    this.authority = authority;
+    this.registry = registry;
+    this.#others = others;
+    [this.mirror, this.guarded] = mirrors;
+  }
+
+  static async start(
+    settings: Readonly<Record<string, unknown>> = {},
+  ): Promise<WhyScene> {
+    const authority = await createAuthority();
+    const registry = await startRegistry({ authority });
+    const modules = await FakeModuleRegistry.start({ authority });
+    modules.publish("acme/far/aws", "1.0.0", "s3::https://s3.test/far.zip");
+    modules.publish("acme/denied/aws", "1.0.0", "s3::https://s3.test/d.zip");
+    const slow = await startRegistry({ authority });
+    slow.script("discovery", hang);
+    const { origins } = originsOf(authority, registry);
+    const [{ ca }] = Object.values(origins) as [{ ca: string }];
+    const policy = { rules };
+    const { good, expired } = tokens;
+    const mirrors = await Promise.all([
+      startMirror({
+        config: {
+          origins: {
+            ...origins,
+            [moduleHost]: { url: modules.url, ca },
+            "slow.example.com": { url: slow.url, ca },
+            "down.example.com": { url: "https://127.0.0.1:1/" },
+          },
+          freshness: { versions: "1ms", notFound: "1ms" },
+          limits: { firstByte: "500ms", json: "500ms", answer: "1s" },
+          policy,
+          ...settings,
+        },
+      }),
+      startMirror({
+        config: {
+          offline: true,
+          origins,
+          auth: { tokens: [good.configured, expired.configured] },
+          ...settings,
+        },
+      }),
+    ]);
+    const scene = new WhyScene(authority, registry, [modules, slow], mirrors);
+    await scene.#prepare();
+    return scene;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.mirror.stop(), this.guarded.stop()]);
+    const origins = [this.registry, ...this.#others];
+    await Promise.all(origins.map((origin) => origin.stop()));
+  }
+
+  async #prepare(): Promise<void> {
+    const [own, other, left] = (await Promise.all(
+      ["own", "other", "left"].map((name) =>
+        createSigner({ name, algorithm: "ed25519" }),
+      ),
+    )) as [Signer, Signer, Signer];
+    const { registry, mirror } = this;
+    const old = new Date("2024-01-01T00:00:00Z");
+    const common = { version: "1.0.0", signer: own, signedAt: old };
+    for (const type of ["denied", "partly", "held", "tampered"])
+      await registry.publish({ ...common, type });
+    await registry.publish({ ...common, type: "partly", version: "2.0.0" });
+    await registry.publish({ ...common, type: "young", signedAt: new Date() });
+    const recreated = await registry.publish({ ...common, type: "recreated" });
+    const foreign = { ...common, namespace: "left", type: "demo" };
+    await registry.publish({ ...foreign, signer: left });
+    for (const type of ["partly", "held", "recreated"])
+      await requestsFor(mirror, type).version("1.0.0");
+    await requestsFor(mirror, "demo", "left").version("1.0.0");
+    const key = ["--key", left.fingerprint, `${host}/left`];
+    await runCommand(mirror, "trust", "revoke", ...key);
+    const next = { ...common, version: "1.1.0", signer: other };
+    await registry.publish({ ...next, type: "held" });
+    await registry.republish(recreated);
+    await requestsFor(mirror, "recreated").version("1.0.0");
+    registry.script("archive", onlyFor(/tampered/, alteredByte()));
+    await requestsFor(mirror, "tampered").archive("1.0.0");
+  }
+}
+
+const rules = [
+  { match: `${acme}/denied`, action: "deny" },
+  { match: `${acme}/partly`, action: "deny", versions: ">= 2.0" },
+  { match: `${acme}/young`, action: "allow", minimumAge: "7d" },
+  { match: `${moduleHost}/acme/denied/aws`, action: "deny" },
+];

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bearer } from "../../client-token.ts";
+import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import { cases, host, tokens, WhyScene } from "../../scenes/why-scene.ts";
+
+interface WhyDocument {
+  readonly version: number;
+  readonly subject: string;
+  readonly verdict: string;
+  readonly code: string | null;
+  readonly reasons: readonly string[];
+}
+
+let scene: WhyScene;
+const asJson = { headers: { Accept: "application/json" } };
+
+beforeAll(async () => {
+  scene = await WhyScene.start();
+}, 60_000);
+
+afterAll(() => scene.stop());
+
+function unescaped(html: string): string {
+  return html.replaceAll("&quot;", '"').replaceAll("&gt;", ">");
+}
+
+/** Times go on. */
+function untimed(text: string): string {
+  return text.replaceAll(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, "THEN");
+}
+
+describe.each(cases)("of $title", ({ path, code, says }) => {
+  it("the page and explain tell the cause", async () => {
+    const answer = await scene.mirror.get(`/why/${path}`, asJson);
+    expect(answer.headers["content-type"]).toBe("application/json");
+    const why = answer.json() as WhyDocument;
+    expect(why.reasons.join("\n")).toMatch(says);
+    expect(why.code).toBe(code ?? null);
+    expect(why.verdict === "served").toBe(code === undefined);
+    const page = await scene.mirror.get(`/why/${path}`);
+    expect(page.headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": expect.stringContaining(
+        "default-src 'none'",
+      ) as string,
+      "cache-control": "no-store",
+    });
+    const text = unescaped(page.body.toString());
+    if (why.verdict !== "failing")
+      for (const reason of why.reasons)
+        expect(untimed(text)).toContain(`<li>${untimed(reason)}`);
+    expect(text).not.toMatch(/canary|\/tmp\/|<script/);
+    const spec = path.replace(/\/(?=\d[^/]*$)/, "@");
+    const { url, caFile } = scene.mirror;
+    const named = ["--mirror", url, "--ca", caFile, "--json"];
+    const run = await runCommand(scene.guarded, "explain", spec, ...named);
+    expect(run.stderr).toBe("");
+    const told = JSON.parse(run.stdout) as WhyDocument;
+    expect([told.subject, told.verdict]).toEqual([why.subject, why.verdict]);
+    // A host that fails on and on is suspended at some time.
+    if (why.verdict !== "failing")
+      expect([told.code, ...told.reasons.map(untimed)]).toEqual([
+        why.code,
+        ...why.reasons.map(untimed),
+      ]);
+    expect(run.status).toBe(code === undefined ? 0 : 1);
+  });
+});
+
+it("explain tells the same from the store beside the daemon", async () => {
+  const { mirror } = scene;
+  const path = `${host}/acme/held/1.1.0`;
+  const run = await runCommand(mirror, "explain", "acme/held@1.1.0");
+  const why = (await mirror.get(`/why/${path}`, asJson)).json() as WhyDocument;
+  expect(run.stdout).toBe(
+    [
+      `${host}/acme/held 1.1.0: This mirror refuses it (key-refused).\n`,
+      ...why.reasons.map((reason) => `${reason}\n`),
+    ].join("- "),
+  );
+  expect(run.status).toBe(1);
+});
+
+describe("with authentication on", () => {
+  const path = `/why/${host}/acme/partly`;
+
+  it.each([
+    ["no token", undefined, "401 token-needed", /^This mirror wants a token/],
+    ["a wrong token", "x", "401 token-refused", /not one that this mirror/],
+    [
+      "an expired token",
+      tokens.expired.token,
+      "401 token-refused",
+      /because it has expired/,
+    ],
+  ])("is told nobody with %s", async (_, token, outcome, reason) => {
+    const answer = await scene.guarded.get(
+      path,
+      token === undefined ? {} : bearer(token),
+    );
+    expect(outcomeOf(answer)).toBe(outcome);
+    expect(answer.reason).toMatch(reason);
+  });
+
+  it("tells with the token that an offline mirror does not hold it", async () => {
+    const { headers } = bearer(tokens.good.token);
+    const answer = await scene.guarded.get(path, {
+      headers: { ...headers, ...asJson.headers },
+    });
+    const why = answer.json() as WhyDocument;
+    expect([why.verdict, why.code]).toEqual(["absent", "not-stored"]);
+    expect(answer.body.toString()).not.toContain("canary");
+  });
+});
+
+it.each(["registry.terraform.io/a", "a/b/c/d/e/1.0.0", `${host}/<b>/c`])(
+  "is no page for what is no address: %s",
+  async (path) => {
+    expect((await scene.mirror.get(`/why/${path}`)).status).toBeGreaterThan(
+      399,
+    );
+  },
+);
