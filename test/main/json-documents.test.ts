@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   prefetch: ["--platform", "linux_amd64", "known/thing", "known/nothing"],
   list: [],
   purge: ["known/thing"],
+  compare: ["known/thing"],
   status: [],
   doctor: [],
   explain: ["known/thing"],
@@ -54,7 +55,12 @@ describe("--json", () => {
     async (words) => {
       const { configFile } = scene.mirror;
       const config = words === "hash" ? [] : ["--config", configFile];
-      const args = [...(commands[words] ?? []), ...config, "--json"];
+      const named = words === "compare" ? ["--with", scene.mirror.url] : [];
+      const trust = words === "compare" ? ["--ca", scene.mirror.caFile] : [];
+      const args = [
+        ...(commands[words] ?? []),
+        ...[...config, ...named, ...trust, "--json"],
+      ];
       const { stdout } = await runCommand([...words.split(" "), ...args]);
       expect(expectDocument(words, stdout)).toMatchObject({ version: 1 });
       expect(stdout).toMatch(/^\{\s*"version":\s*1\b/);

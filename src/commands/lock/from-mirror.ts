@@ -10,6 +10,7 @@ import {
   OriginAnswerUnusable,
   OriginRejectsCredentials,
 } from "../../errors/index.ts";
+import type { HttpClient } from "../../origin/http/http-client.ts";
 import type { JsonReading } from "../../origin/http/json-reading.ts";
 import {
   anObject,
@@ -51,6 +52,24 @@ type VersionDocument = z.infer<typeof document>;
 /** Archives that are read at once. */
 const atOnce = 4;
 
+/** Asks a mirror for what lies at a path below `base`. Throws MirrorWantsToken and what the mirror's failures are. */
+export function readerOf(
+  http: Pick<HttpClient, "readJson">,
+  base: URL,
+  signal: AbortSignal,
+) {
+  return async <T>(path: string, read: JsonReading<T>["read"]): Promise<T> => {
+    const reading = { read, place: undefined };
+    const asked = http.readJson(new URL(path, base), signal, reading);
+    const { value } = await asked.catch((error: unknown) => {
+      throw error instanceof OriginRejectsCredentials
+        ? new MirrorWantsToken(base, { cause: error })
+        : error;
+    });
+    return value;
+  };
+}
+
 /**
  * A running mirror at `base`, the folder of its network mirror protocol. Its `zh:` are believed as clients believe them.
  * An h1 may be what a registry reports and nobody signs, so it is taken from no mirror that did not compute it: the
@@ -61,21 +80,8 @@ export function lockFromMirror(
   base: URL,
   signal: AbortSignal,
 ): LockSource {
-  const { http } = readers;
   const turn = pLimit(atOnce);
-  const ask = async <T>(
-    path: string,
-    read: JsonReading<T>["read"],
-  ): Promise<T> => {
-    const reading = { read, place: undefined };
-    const asked = http.readJson(new URL(path, base), signal, reading);
-    const { value } = await asked.catch((error: unknown) => {
-      throw error instanceof OriginRejectsCredentials
-        ? new MirrorWantsToken(base, { cause: error })
-        : error;
-    });
-    return value;
-  };
+  const ask = readerOf(readers.http, base, signal);
   return {
     listVersions: async (provider) => {
       const path = `${formatProviderAddress(provider)}/index.json`;
@@ -83,7 +89,7 @@ export function lockFromMirror(
       return newestFirst(Object.keys(versions).filter(isVersion));
     },
     findRelease: async (address) => {
-      const path = `${formatProviderAddress(address.provider)}/${address.version}.json`;
+      const path = documentPath(address);
       const from = new URL(path, base);
       const read = (url: string, one: Omit<MirroredArchive, "url">) => {
         const resolved = URL.parse(url, from.href) ?? from;
@@ -95,12 +101,17 @@ export function lockFromMirror(
   };
 }
 
+/** Of VERSION.json, below the base of a network mirror. */
+export function documentPath({ provider, version }: ReleaseAddress): string {
+  return `${formatProviderAddress(provider)}/${version}.json`;
+}
+
 function readIndex(url: URL, value: unknown): z.infer<typeof index> {
   return readShape(url, index, value);
 }
 
 /** Counts first: to look at each of what nobody has would take seconds. */
-function readVersionDocument(url: URL, value: unknown): VersionDocument {
+export function readVersionDocument(url: URL, value: unknown): VersionDocument {
   const counted = readShape(url, countedDocument, value);
   for (const byPlatform of [counted.archives, counted.computed ?? {}]) {
     const { length } = Object.keys(byPlatform);

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { withConfig } from "../flags.ts";
+import type { CompareFlags } from "./compare.ts";
 import type { HeldFlags } from "./held.ts";
 import type { PruneFlags, VerifyFlags } from "./retention.ts";
 
@@ -7,6 +8,7 @@ import type { PruneFlags, VerifyFlags } from "./retention.ts";
 export function addStore(program: Command): void {
   addList(program);
   addPurge(program);
+  addCompare(program);
   addVerify(program);
   addPrune(program);
 }
@@ -32,6 +34,18 @@ function addPurge(program: Command): void {
     .option("--json", "print one JSON document")
     .action(async (spec: string, flags: HeldFlags) =>
       (await import("./held.ts")).purge(spec, flags),
+    );
+}
+
+function addCompare(program: Command): void {
+  withConfig(program.command("compare"))
+    .description("hold what was seen first here against another mirror")
+    .argument("[spec...]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .requiredOption("--with <url>", "the other mirror")
+    .option("--ca <file>", "PEM certificates to trust for it")
+    .option("--json", "print one JSON document")
+    .action(async (specs: string[], flags: CompareFlags) =>
+      (await import("./compare.ts")).compare(specs, flags),
     );
 }
 

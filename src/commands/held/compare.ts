@@ -1,0 +1,182 @@
+import pLimit from "p-limit";
+import { formatArchiveHash } from "../../address/hash.ts";
+import {
+  NotFound,
+  OriginAnswerUnusable,
+  OriginBusy,
+  OriginStatus,
+  OriginTimedOut,
+} from "../../errors/index.ts";
+import type {
+  HeldPackage,
+  HoldingParts,
+} from "../../mirror/upkeep/held-packages.ts";
+import { formatRelease } from "../../mirror/releases/release.ts";
+import type { HttpClient } from "../../origin/http/http-client.ts";
+import { absentOn404 } from "../../origin/registries/provider-registry.ts";
+import {
+  documentPath,
+  readerOf,
+  readVersionDocument,
+} from "../lock/from-mirror.ts";
+import { formatDocument } from "../progress/json-document.ts";
+import { formatTable } from "../progress/table.ts";
+import { findHeld, namePackage } from "./held-packages.ts";
+
+interface CompareParts extends HoldingParts {
+  readonly http: Pick<HttpClient, "readJson">;
+}
+
+interface CompareOptions {
+  /** The base of the other mirror's network mirror protocol. */
+  readonly base: URL;
+  /** Without any everything that is held is compared. */
+  readonly specs: readonly string[];
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What one package came to; `there` is a `zh:`, and `because` why none could be had. */
+interface Compared {
+  readonly held: HeldPackage;
+  readonly there?: string;
+  readonly because?: string;
+  /** The other mirror could not say, other than that it has none. */
+  readonly failed?: boolean;
+}
+
+/** Releases that are asked for at once. */
+const atOnce = 8;
+/** Of what could not be compared, where people read it. */
+const mostNamed = 20;
+
+/**
+ * `provender compare --with URL`: holds the digests that were seen first here against what another mirror tells of the
+ * same packages. Returns the exit status: 1 when some differ, when the other one failed for some, and when nothing could
+ * be compared. Throws what says that the other one cannot be asked at all.
+ */
+export async function runCompare(
+  parts: CompareParts,
+  options: CompareOptions,
+  stdout: (text: string) => void,
+): Promise<number> {
+  const { base, specs, json, signal } = options;
+  const { packages, problems } = await gather(parts, specs);
+  const [problem] = problems;
+  if (problem !== undefined) throw problem;
+  const ask = readerOf(parts.http, base, signal);
+  const releases = [...Map.groupBy(packages, formatRelease).values()];
+  const found = await pLimit(atOnce).map(releases, (release) =>
+    compareRelease(release, ask),
+  );
+  const compared = found.flat();
+  const told = compared.filter(({ because }) => because === undefined);
+  const differing = told.filter(isDifferent);
+  const missing = compared.filter(({ because }) => because !== undefined);
+  const counts = { told: told.length, differing, missing };
+  stdout(json ? formatJson(base, counts) : formatText(base, counts));
+  const isDone = told.length > 0 && !missing.some(({ failed }) => failed);
+  return isDone && differing.length === 0 ? 0 : 1;
+}
+
+async function gather(parts: HoldingParts, specs: readonly string[]) {
+  const asked = specs.length === 0 ? [undefined] : specs;
+  const answers = [];
+  for (const spec of asked) answers.push(await findHeld(parts, spec));
+  const named = new Map(
+    answers
+      .flatMap(({ packages }) => packages)
+      .map((held) => [`${formatRelease(held)} ${held.filename}`, held]),
+  );
+  const problems = answers.flatMap((answer) => answer.problems);
+  return { packages: [...named.values()], problems };
+}
+
+async function compareRelease(
+  release: readonly HeldPackage[],
+  ask: ReturnType<typeof readerOf>,
+): Promise<readonly Compared[]> {
+  const [first] = release;
+  if (first === undefined) return [];
+  try {
+    const { archives } = await absentOn404(formatRelease(first), () =>
+      ask(documentPath(first), readVersionDocument),
+    );
+    return release.map((held) => {
+      const { platform } = namePackage(held);
+      return { held, ...pickHash(held, archives[platform]?.hashes) };
+    });
+  } catch (error) {
+    const { because, failed } = explain(error);
+    return release.map((held) => ({ held, because, failed }));
+  }
+}
+
+/** Its own where the other has that among others. */
+function pickHash(
+  { sha256 }: HeldPackage,
+  hashes: readonly string[] | undefined,
+): Pick<Compared, "there" | "because"> {
+  if (hashes === undefined) return { because: "it has none for the platform" };
+  const all = hashes.filter((hash) => hash.startsWith("zh:"));
+  const own = formatArchiveHash(sha256);
+  const there = all.includes(own) ? own : all[0];
+  return there === undefined ? { because: "it tells no zh: of it" } : { there };
+}
+
+/** Throws what is no word on one release. */
+function explain(error: unknown) {
+  if (error instanceof NotFound)
+    return { because: "it does not have the release", failed: false };
+  const isOfRelease = [
+    ...[OriginStatus, OriginTimedOut, OriginBusy, OriginAnswerUnusable],
+  ].some((kind) => error instanceof kind);
+  if (!isOfRelease) throw error;
+  return { because: (error as Error).message, failed: true };
+}
+
+function isDifferent({ held, there }: Compared): boolean {
+  return there !== formatArchiveHash(held.sha256);
+}
+
+interface Counts {
+  readonly told: number;
+  readonly differing: readonly Compared[];
+  readonly missing: readonly Compared[];
+}
+
+function formatJson(base: URL, { told, differing, missing }: Counts): string {
+  return formatDocument({
+    with: base.href,
+    compared: told,
+    differences: differing.map(({ held, there }) => ({
+      ...namePackage(held),
+      firstSeen: held.firstSeen?.toISOString() ?? null,
+      there: there?.slice("zh:".length),
+    })),
+    uncompared: missing.map(({ held, because, failed = false }) => {
+      const { provider, version, platform } = namePackage(held);
+      return { provider, version, platform, because, failed };
+    }),
+  });
+}
+
+function formatText(base: URL, { told, differing, missing }: Counts): string {
+  const rows = differing.map(({ held, there = "" }) => {
+    const { provider, version, platform, sha256 } = namePackage(held);
+    return [provider, version, platform, `zh:${sha256}`, there];
+  });
+  const head = ["PROVIDER", "VERSION", "PLATFORM", "SEEN FIRST HERE", "THERE"];
+  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
+  const named = missing
+    .slice(0, mostNamed)
+    .map(({ held, because }) => `${held.filename}: ${because}.\n`);
+  const more = missing.length - named.length;
+  const rest = more > 0 ? `and ${more} more that could not be compared.\n` : "";
+  const sum = `${told} packages compared with ${base.href}: ${differing.length} differ; ${missing.length} could not be compared.\n`;
+  const advice =
+    differing.length > 0
+      ? "Ask the publisher which ones are right: one of the two sites was shown other files.\n"
+      : "";
+  return table + named.join("") + rest + sum + advice;
+}
