@@ -6,10 +6,11 @@ import { createSigner, type Signer } from "../fakes/signing.ts";
 import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { awaitHit } from "./log-lines.ts";
 import { requestsFor, runCommand } from "./provider-requests.ts";
 
 export const host = "registry.terraform.io";
-const moduleHost = "modules.example.com";
+export const moduleHost = "modules.example.com";
 export const tokens = {
   good: issueToken("canary-of-operators"),
   expired: issueToken("canary-expired", new Date("2020-01-01T00:00:00Z")),
@@ -96,13 +97,13 @@ export const cases: readonly WhyCase[] = [
   },
   {
     title: "an origin that is down",
-    path: "down.example.com/acme/demo",
+    path: "down1.example.com/acme/demo",
     code: "origin-unreachable",
     says: /could not be reached .*failing since 20\d\d-/s,
   },
   {
     title: "an origin that is slow",
-    path: "slow.example.com/acme/demo",
+    path: "slow1.example.com/acme/demo",
     code: "origin-timeout",
     says: /did not answer in time .*failing since 20\d\d-/s,
   },
@@ -145,10 +146,12 @@ export class WhyScene {
     const authority = await createAuthority();
     const registry = await startRegistry({ authority });
     const modules = await FakeModuleRegistry.start({ authority });
-    modules.publish("acme/far/aws", "1.0.0", "s3::https://s3.test/far.zip");
-    modules.publish("acme/denied/aws", "1.0.0", "s3::https://s3.test/d.zip");
-    const slow = await startRegistry({ authority });
-    slow.script("discovery", hang);
+    modules.publish("acme/far/aws", "1.0.0", "hg::https://hg.example.com/far");
+    modules.publish("acme/denied/aws", "1.0.0", "hg::https://hg.example.com/d");
+    const slow = await Promise.all(
+      rounds.map(() => startRegistry({ authority })),
+    );
+    for (const one of slow) one.script("discovery", hang);
     const { origins } = originsOf(authority, registry);
     const [{ ca }] = Object.values(origins) as [{ ca: string }];
     const policy = { rules };
@@ -159,8 +162,7 @@ export class WhyScene {
           origins: {
             ...origins,
             [moduleHost]: { url: modules.url, ca },
-            "slow.example.com": { url: slow.url, ca },
-            "down.example.com": { url: "https://127.0.0.1:1/" },
+            ...failing(slow, ca),
           },
           freshness: { versions: "1ms", notFound: "1ms" },
           limits: { firstByte: "500ms", json: "500ms", answer: "1s" },
@@ -177,7 +179,12 @@ export class WhyScene {
         },
       }),
     ]);
-    const scene = new WhyScene(authority, registry, [modules, slow], mirrors);
+    const scene = new WhyScene(
+      authority,
+      registry,
+      [modules, ...slow],
+      mirrors,
+    );
     await scene.#prepare();
     return scene;
   }
@@ -206,6 +213,10 @@ export class WhyScene {
     await registry.publish({ ...foreign, signer: left });
     for (const type of ["partly", "held", "recreated"])
       await requestsFor(mirror, type).version("1.0.0");
+    await awaitHit(
+      mirror,
+      `/providers/${acme}/recreated/terraform-provider-recreated_1.0.0_linux_amd64.zip`,
+    );
     await requestsFor(mirror, "demo", "left").version("1.0.0");
     const key = ["--key", left.fingerprint, `${host}/left`];
     await runCommand(mirror, "trust", "revoke", ...key);
@@ -216,6 +227,21 @@ export class WhyScene {
     registry.script("archive", onlyFor(/tampered/, alteredByte()));
     await requestsFor(mirror, "tampered").archive("1.0.0");
   }
+}
+
+/** Hosts that fail are suspended at some time, so that each client has its own. */
+export const rounds = [1, 2, 3, 4] as const;
+
+function failing(slow: readonly Registry[], ca: string) {
+  return Object.fromEntries(
+    slow.flatMap(({ url }, index) => [
+      [`slow${index + 1}.example.com`, { url, ca }],
+      [
+        `down${index + 1}.example.com`,
+        { url: `https://127.0.0.1:${index + 1}/` },
+      ],
+    ]),
+  );
 }
 
 const rules = [

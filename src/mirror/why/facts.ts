@@ -37,7 +37,7 @@ export function tellReplaced(
     .slice(0, mostTold)
     .map(
       (one) =>
-        `${one.version} was re-created by its registry, seen at ${one.since}: clients keep getting the content that was seen first.`,
+        `${one.version} was re-created by its registry, seen at ${one.since}: clients keep getting the content that was seen first, as far as it is stored.`,
     );
 }
 
