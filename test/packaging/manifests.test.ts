@@ -1,14 +1,36 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { imageUser } from "../../packaging/image.ts";
+import { load } from "../config/written.ts";
 import { runCommand } from "../running-command.ts";
 import { has, run } from "./release.ts";
 
-const folder = join(import.meta.dirname, "..", "..", "packaging");
-const base = join(folder, "kustomize", "base");
+const folder = join(import.meta.dirname, "..", "..", "packaging", "kustomize");
+const base = join(folder, "base");
 const canBuild = await has("kustomize", "the manifests for Kubernetes");
+/** Decodes manifests as Kubernetes' own types: kubernetes-schema/, built by .ci/run. */
+const schema = process.env.PROVENDER_KUBERNETES_SCHEMA;
+if (schema === undefined)
+  console.error(
+    "NOT TESTED: the manifests' fields, since PROVENDER_KUBERNETES_SCHEMA names no program that knows them.",
+  );
+
+/** Resolves with what it says of manifests, a line each. */
+async function decode(program: string, manifests: string) {
+  const child = execFile(program);
+  child.stdin?.end(manifests);
+  const [stdout, stderr, [status]] = await Promise.all([
+    child.stdout === null ? "" : text(child.stdout),
+    child.stderr === null ? "" : text(child.stderr),
+    once(child, "exit") as Promise<[number]>,
+  ]);
+  return { status, stdout, stderr };
+}
 
 /** What every manifest for Kubernetes has. */
 interface Manifest {
@@ -37,38 +59,6 @@ function readAll(text: string): readonly Manifest[] {
 }
 
 describe("the manifests", () => {
-  it.each(["compose", join("kustomize", "base")])(
-    "of %s have a configuration that is good",
-    async (name) => {
-      const file = join(folder, name, "config.yaml");
-      const run = await runCommand(["config", "check", "--config", file]);
-      expect(run).toMatchObject({ status: 0, stderr: "" });
-    },
-  );
-
-  it("of compose name their image, its store, its probe and no more rights", () => {
-    const text = readFileSync(join(folder, "compose", "compose.yaml"), "utf8");
-    const [document] = parseAllDocuments(text);
-    expect(document?.errors).toEqual([]);
-    expect(document?.toJS()).toMatchObject({
-      services: {
-        provender: {
-          read_only: true,
-          cap_drop: ["ALL"],
-          volumes: expect.arrayContaining([
-            "store:/var/lib/provender",
-          ]) as unknown,
-          healthcheck: {
-            test: expect.arrayContaining([
-              "/usr/lib/provender/node",
-            ]) as unknown,
-          },
-        },
-      },
-      volumes: { store: {} },
-    });
-  });
-
   it("of Kubernetes name each file, and each has a kind and a name", () => {
     const read = (name: string) => readFileSync(join(base, name), "utf8");
     const [top] = parseAllDocuments(read("kustomization.yaml"));
@@ -116,4 +106,54 @@ describe("the manifests", () => {
       });
     },
   );
+
+  it.runIf(canBuild && schema !== undefined)(
+    "of Kubernetes have no field that their kinds do not have",
+    async () => {
+      for (const name of ["base", "bucket"]) {
+        const { stdout } = await run("kustomize", [
+          "build",
+          join(folder, name),
+        ]);
+        const kinds = readAll(stdout).length;
+        const told = await decode(schema ?? "", stdout);
+        expect(told).toMatchObject({ status: 0, stderr: "" });
+        expect(told.stdout.trim().split("\n")).toHaveLength(kinds);
+        const wrong = stdout.replace("serviceName:", "serviceNam:");
+        expect(await decode(schema ?? "", wrong)).toMatchObject({
+          status: 1,
+          stderr: expect.stringContaining("serviceNam") as unknown,
+        });
+      }
+    },
+  );
+
+  it.skipIf(!canBuild)(
+    "of three replicas take a bucket's keys and a certificate from secrets",
+    async () => {
+      const built = await run("kustomize", ["build", join(folder, "bucket")]);
+      const all = readAll(built.stdout);
+      const set = all.find(({ kind }) => kind === "StatefulSet");
+      expect(set?.spec).toMatchObject({ replicas: 3 });
+      const [container] = set?.spec?.template?.spec.containers ?? [];
+      expect(container).toMatchObject({
+        env: [
+          { name: "AWS_ACCESS_KEY_ID", valueFrom: { secretKeyRef: {} } },
+          { name: "AWS_SECRET_ACCESS_KEY", valueFrom: { secretKeyRef: {} } },
+        ],
+        securityContext: { readOnlyRootFilesystem: true },
+      });
+    },
+  );
+
+  it("have configurations that are good", async () => {
+    const file = join(base, "config.yaml");
+    const run = await runCommand(["config", "check", "--config", file]);
+    expect(run).toMatchObject({ status: 0, stderr: "" });
+    const { listen, storage } = load(
+      readFileSync(join(folder, "bucket", "config.yaml"), "utf8"),
+    );
+    expect(listen.tls).toMatchObject({ key: "/etc/provender-tls/tls.key" });
+    expect(storage.s3?.bucket).toBe("provender-eu");
+  });
 });

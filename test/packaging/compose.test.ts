@@ -1,0 +1,93 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { load } from "../config/written.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { runCommand } from "../running-command.ts";
+import { scratch } from "../running-mirror.ts";
+import { has, run } from "./release.ts";
+
+const folder = join(import.meta.dirname, "..", "..", "packaging", "compose");
+const replicas = join(folder, "replicas");
+const read = (...names: string[]) =>
+  readFileSync(join(folder, ...names), "utf8");
+const canCompose = await has("podman-compose", "the files for compose");
+const canBalance = await has(
+  "haproxy",
+  "the balancer of the files for compose",
+);
+
+/** What podman would be asked to make of a file, without a podman. */
+async function compose(file: string): Promise<string> {
+  const dry = ["--dry-run", "--podman-path", "true", "-f", file];
+  const { stdout, stderr } = await run("podman-compose", [
+    ...dry,
+    "up",
+    "--no-start",
+  ]);
+  return stdout + stderr;
+}
+
+describe("compose of one", () => {
+  it("names its image, its store, its probe and no more rights", () => {
+    const any = expect.anything() as unknown;
+    expect(parse(read("compose.yaml"))).toMatchObject({
+      services: {
+        provender: {
+          read_only: true,
+          cap_drop: ["ALL"],
+          volumes: ["store:/var/lib/provender", any],
+          healthcheck: { test: ["CMD", "/usr/lib/provender/node", "-e", any] },
+        },
+      },
+      volumes: { store: {} },
+    });
+  });
+
+  it("has a configuration that is good", async () => {
+    const file = join(folder, "config.yaml");
+    const checked = await runCommand(["config", "check", "--config", file]);
+    expect(checked).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  it.runIf(canCompose)("is taken by podman-compose", async () => {
+    const asked = await compose(join(folder, "compose.yaml"));
+    expect(asked.match(/ create --name=/g)).toHaveLength(1);
+  });
+});
+
+describe("compose of three replicas", () => {
+  it.runIf(canCompose)("is taken by podman-compose", async () => {
+    const copy = scratch("compose");
+    cpSync(replicas, copy, { recursive: true });
+    writeFileSync(join(copy, "bucket.env"), "AWS_ACCESS_KEY_ID=x\n");
+    const asked = await compose(join(copy, "compose.yaml"));
+    expect(asked.match(/ create --name=\S+_provender_\d/g)).toHaveLength(3);
+    expect(asked.match(/ create --name=\S+_haproxy_1/g)).toHaveLength(1);
+  });
+
+  it("trusts the network that its balancer is in", () => {
+    const { listen, storage } = load(read("replicas", "config.yaml"));
+    const { networks } = parse(read("replicas", "compose.yaml")) as {
+      networks: { replicas: { ipam: { config: { subnet: string }[] } } };
+    };
+    const [{ subnet } = { subnet: "" }] = networks.replicas.ipam.config;
+    expect(read("replicas", "config.yaml")).toContain(`[${subnet}]`);
+    expect(listen.tls).toEqual({ kind: "off" });
+    expect(storage.s3?.bucket).toBe("provender-eu");
+  });
+
+  it.runIf(canBalance)("has a balancer that HAProxy takes", async () => {
+    const copy = scratch("haproxy");
+    const { certificate, key } = await (
+      await createAuthority()
+    ).issue(["localhost"]);
+    const pem = join(copy, "mirror.pem");
+    writeFileSync(pem, `${certificate}\n${key}`);
+    const file = join(copy, "haproxy.cfg");
+    const text = read("replicas", "haproxy.cfg");
+    writeFileSync(file, text.replace("/etc/haproxy/mirror.pem", pem));
+    await run("haproxy", ["-c", "-f", file]);
+  });
+});
