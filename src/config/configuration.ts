@@ -92,6 +92,8 @@ export interface OriginConfiguration {
   /** The operator wrote `url`, so its host and port may be asked even if they are private. */
   readonly urlConfigured: boolean;
   readonly networkMirror: URL | undefined;
+  /** A folder that stands for the registry; then nothing of it is asked over the network. */
+  readonly directory: string | undefined;
   /** PEM certificates, each of them parseable, read from `caFile`. */
   readonly ca: string | undefined;
   readonly caFile: string | undefined;

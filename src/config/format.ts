@@ -122,10 +122,11 @@ function plainTls(tls: TlsConfiguration) {
 }
 
 function plainOrigin(origin: OriginConfiguration) {
-  const { url, networkMirror, caFile, token } = origin;
+  const { url, networkMirror, directory, caFile, token } = origin;
   return {
     ...(origin.urlConfigured && { url: url.href }),
     ...(networkMirror && { networkMirror: networkMirror.href }),
+    ...(directory !== undefined && { directory }),
     ...(caFile !== undefined && { ca: caFile }),
     ...(token && { token: plainToken(token.source) }),
     signatures: origin.signatures,

@@ -57,6 +57,7 @@ function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
     url: optional(httpsUrl),
     networkMirror: optional(httpsUrl),
+    directory: optional(path),
     ca: optional(certificateFile(path)),
     token: optional(secretSchema(path, env)),
     signatures: withDefault(
@@ -106,11 +107,19 @@ function addOrigin(
   const hostname = parseOriginHostname(key);
   if (origins.has(hostname))
     throw new Error(`is ${hostname} once more: leave one of them out`);
+  const { url, networkMirror, ca, token } = written;
+  const asked = Object.entries({ url, networkMirror, ca, token });
+  const [beside] = asked.find(([, value]) => value !== undefined) ?? [];
+  if (written.directory !== undefined && beside !== undefined)
+    throw new Error(
+      `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
+    );
   origins.set(hostname, {
     hostname,
     url: written.url ?? new URL(`https://${hostname}/`),
     urlConfigured: written.url !== undefined,
     networkMirror: written.networkMirror,
+    directory: written.directory,
     ca: written.ca?.text,
     caFile: written.ca?.file,
     token: written.token,

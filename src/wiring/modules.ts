@@ -23,13 +23,15 @@ import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
 import type { Retention } from "../mirror/upkeep/retention.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
+import { FolderModules } from "../origin/folder/folder-modules.ts";
+import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./kept.ts";
-import { settingsOf, type OriginClients } from "./origins.ts";
+import { freshnessOf, settingsOf, type OriginClients } from "./origins.ts";
 import type { Providers } from "./providers.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -193,9 +195,15 @@ function wireModuleOrigins(
             "the module's repository",
           ),
       });
+      const { directory } = origin;
+      const folder =
+        directory === undefined
+          ? undefined
+          : new FolderModules(new OriginFolder(directory, hostname), limits);
       const parts = {
-        registry,
-        sources: new ModuleSources(stranger, git),
+        registry: folder ?? registry,
+        sources: folder ?? new ModuleSources(stranger, git),
+        freshFor: freshnessOf(origin),
         packing,
         clock,
       };

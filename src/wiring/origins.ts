@@ -16,6 +16,8 @@ import {
   type HttpClientEvents,
 } from "../origin/http/http-client.ts";
 import { LargeDocuments } from "../origin/http/large-documents.ts";
+import { FolderProviders } from "../origin/folder/folder-providers.ts";
+import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { OriginHealth } from "../origin/health/origin-health.ts";
 import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
@@ -23,27 +25,66 @@ import type { OriginSettings } from "../origin/guard/origin-settings.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Logger } from "../telemetry/logger.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 export function wireOrigins(
   configuration: Configuration,
   clients: ReadonlyMap<Hostname, HttpClient>,
   judge: SignatureJudge,
-  knowing: { readonly clock: Clock; readonly learnt: LearntDigests },
+  knowing: {
+    readonly clock: Clock;
+    readonly learnt: LearntDigests;
+    readonly logger: Logger;
+  },
 ): ReadonlyMap<Hostname, ReleaseOrigin> {
   return new Map(
     [...clients].flatMap(([hostname, client]) => {
       const origin = configuration.origins.get(hostname);
       if (origin === undefined) return [];
-      const registry = wireProviders(origin, client, configuration, knowing);
+      const registry =
+        origin.directory === undefined
+          ? wireProviders(origin, client, configuration, knowing)
+          : wireFolder(origin, origin.directory, configuration, knowing.logger);
+      const freshFor = freshnessOf(origin);
       const policy = signaturePolicyOf(origin);
       const { clock } = knowing;
       const { reportedHashes } = origin;
       const wired = { registry, policy, judge, clock, reportedHashes };
-      return [[hostname, wired]];
+      return [[hostname, { ...wired, freshFor }]];
     }),
   );
 }
+
+/** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A folder costs nobody anything. */
+export function freshnessOf({
+  directory,
+}: OriginConfiguration): number | undefined {
+  return directory === undefined ? undefined : 1_000;
+}
+
+function wireFolder(
+  { hostname, signatures }: OriginConfiguration,
+  directory: string,
+  { limits }: Configuration,
+  logger: Logger,
+): ProviderOrigin {
+  const told = new Map<string, string>();
+  return new FolderProviders({
+    folder: new OriginFolder(directory, hostname),
+    limits,
+    signed: signatures === "required",
+    onUnfit: (folder, reason) => {
+      if (told.get(folder) === reason) return;
+      if (told.size >= mostTold) told.clear();
+      told.set(folder, reason);
+      logger.warn({ folder, reason }, "a folder is not taken for a release");
+    },
+  });
+}
+
+/** Folders that are remembered to have been told of. */
+const mostTold = 10_000;
 
 function wireProviders(
   { networkMirror, url }: OriginConfiguration,

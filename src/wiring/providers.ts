@@ -67,6 +67,7 @@ export function wireProviders(
   const origins = wireOrigins(configuration, clients.own, judge, {
     clock,
     learnt,
+    logger,
   });
   const notebook = { audit, alarms, clock };
   const admission = new Admission(ledger, notebook, rules);

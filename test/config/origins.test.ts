@@ -205,3 +205,13 @@ describe("discovery.origin", () => {
     );
   });
 });
+
+it.each(["url", "networkMirror"])(
+  "refuses a directory beside %s, which would not be asked",
+  (key) => {
+    const settings = `{ directory: /srv/providers, ${key}: "https://b.example/" }`;
+    expect(refusal(`origins: { a.example: ${settings} }`)).toContain(
+      `has "directory" and "${key}"`,
+    );
+  },
+);

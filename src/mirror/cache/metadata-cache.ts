@@ -33,7 +33,7 @@ export interface MetadataRecords<K, V> {
   weigh(value: V): number;
 }
 
-/** Asks the origin; gets what is known already. */
+/** Asks the origin; gets what is known already, and gives that very value back where nothing is to be written. */
 type FetchValue<V> = (known: V | undefined, signal: AbortSignal) => Promise<V>;
 
 /** Milliseconds each, but for `waiters`. */
@@ -118,7 +118,7 @@ export class MetadataCache<K, V extends object> {
   async get(
     subject: K,
     fetch: FetchValue<V>,
-    { maxAge = Infinity }: { readonly maxAge?: number } = {},
+    { maxAge = Infinity }: { readonly maxAge?: number | undefined } = {},
   ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
@@ -270,14 +270,14 @@ export class MetadataCache<K, V extends object> {
     known: V | undefined,
   ): Promise<V> {
     const ours = { value, confirmedAt: this.#clock.now() };
-    const kept = await this.#records
-      .write(subject, ours, known)
-      .catch((error: unknown) => {
-        // A disk that is full must not turn a good answer into a failure.
-        if (error instanceof RecordUnreadable) throw error;
-        this.#onUnwritten(key, error);
-        return ours;
-      });
+    const written =
+      value === known ? ours : this.#records.write(subject, ours, known);
+    const kept = await Promise.resolve(written).catch((error: unknown) => {
+      // A disk that is full must not turn a good answer into a failure.
+      if (error instanceof RecordUnreadable) throw error;
+      this.#onUnwritten(key, error);
+      return ours;
+    });
     this.#absent.delete(key);
     this.#remember(key, kept, this.#clock.monotonic());
     return kept.value;

@@ -18,9 +18,14 @@ import {
 
 /** One configured origin of modules. */
 export interface ModuleOrigin {
-  readonly registry: ModuleRegistry;
+  readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation">;
   /** Asked without the registry's credentials. */
-  readonly sources: ModuleSources;
+  readonly sources: Pick<
+    ModuleSources,
+    "openArchive" | "findCommit" | "fetchCommit"
+  >;
+  /** Milliseconds for which a list is good, if not as long as others are. */
+  readonly freshFor?: number | undefined;
   readonly packing: PackThreads;
   readonly clock: Clock;
 }

@@ -150,10 +150,9 @@ export class ModuleMirror {
     release: ModuleRelease,
     found: ForeignRelease | undefined,
   ): Promise<ModuleLocation> {
-    const { archives } = this.#parts;
     const source = sourceOf(release);
     if (source.kind === "foreign") {
-      await archives.expectForeign(address, source.getter);
+      await this.#parts.archives.expectForeign(address, source.getter);
       return this.#passThrough(address, release, source.getter);
     }
     if (found !== undefined)
@@ -210,8 +209,8 @@ export class ModuleMirror {
   }
 
   async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
-    const { registry, clock } = this.#originOf(module);
-    return this.#parts.versions.get(module, async (known, signal) => {
+    const { registry, clock, freshFor } = this.#originOf(module);
+    const ask = async (known: VersionList | undefined, signal: AbortSignal) => {
       const versions = await registry
         .listVersions(module, signal)
         .catch((error: unknown) => noneIfGone(known, error));
@@ -227,7 +226,8 @@ export class ModuleMirror {
       if (vanished.length > 0)
         this.#parts.onVanished(module, vanished, list.versions.size);
       return list;
-    });
+    };
+    return this.#parts.versions.get(module, ask, { maxAge: freshFor });
   }
 
   async #keepAvailable(

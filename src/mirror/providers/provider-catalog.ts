@@ -42,6 +42,7 @@ import {
 } from "../releases/release.ts";
 import {
   findVanished,
+  isSameList,
   mergeVersions,
   type VersionList,
 } from "../releases/version-list.ts";
@@ -91,7 +92,7 @@ export class ProviderCatalog {
   /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws NetworkMirrorUnsigned. */
   async listVersions(
     { provider, origin }: ProviderRequest,
-    maxAge = Infinity,
+    maxAge = origin.freshFor,
   ): Promise<Answer<VersionList>> {
     expectSignatures(origin, formatProviderAddress(provider));
     return this.#parts.versions.get(
@@ -140,7 +141,7 @@ export class ProviderCatalog {
 
   async #askVersions(
     provider: ProviderAddress,
-    { registry, clock }: ReleaseOrigin,
+    { registry, clock, freshFor }: ReleaseOrigin,
     known: VersionList | undefined,
     signal: AbortSignal,
   ): Promise<VersionList> {
@@ -150,7 +151,12 @@ export class ProviderCatalog {
     const name = formatProviderAddress(provider);
     const list = mergeVersions(name, known, answer, clock.now());
     this.#noteVanished(provider, known, list);
-    return list;
+    // What is looked at each second is written when it changes.
+    return known !== undefined &&
+      freshFor !== undefined &&
+      isSameList(list, known)
+      ? known
+      : list;
   }
 
   /** What happened to the release is on disk before anybody gets it. */

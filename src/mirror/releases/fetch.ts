@@ -45,6 +45,8 @@ export interface ReleaseOrigin {
   /** Whether clients are told what it reports beside its checksums, which nobody signs. */
   readonly reportedHashes: "publish" | "withhold";
   readonly registry: ProviderOrigin;
+  /** Milliseconds for which a list is good, if not as long as others are. */
+  readonly freshFor?: number | undefined;
   readonly policy: SignaturePolicy;
   readonly judge: SignatureJudge;
   readonly clock: Clock;

@@ -1,5 +1,7 @@
 import type { Configuration, OriginConfiguration } from "../../config/load.ts";
 import type { ExaminedOrigin } from "../../commands/doctor/origins.ts";
+import type { Hostname } from "../../address/hostname.ts";
+import { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
 import { settingsOf } from "../origins.ts";
 
@@ -26,9 +28,11 @@ function wireOrigin(
   { proxy, limits }: Configuration,
   origin: OriginConfiguration,
 ) {
-  const { hostname, networkMirror, url } = origin;
+  const { hostname, networkMirror, directory, url } = origin;
   const settings = settingsOf(origin, origin.token?.secret, proxy);
   const http = new HttpClient(settings, limits);
+  if (directory !== undefined)
+    return { http, examined: examineFolder(hostname, directory, url) };
   const examined: ExaminedOrigin = {
     hostname,
     url: networkMirror ?? new URL("/.well-known/terraform.json", url),
@@ -36,4 +40,18 @@ function wireOrigin(
     ask: (at, signal) => http.fetchAnswer(at, mostBytes, signal),
   };
   return { http, examined };
+}
+
+/** Like a network mirror, a folder has nothing that would name its services. */
+function examineFolder(
+  hostname: Hostname,
+  directory: string,
+  url: URL,
+): ExaminedOrigin {
+  const folder = new OriginFolder(directory, hostname);
+  const ask = async () => {
+    await folder.list([]);
+    return { url, bytes: Buffer.alloc(0), headers: {} };
+  };
+  return { hostname, url, isNetworkMirror: true, ask };
 }

@@ -1,0 +1,87 @@
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
+import type { ArchiveSource } from "../../address/module-source.ts";
+import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { NotFound } from "../../errors/index.ts";
+import type { OriginLimits } from "../guard/origin-settings.ts";
+import type { OriginArchive } from "../http/http-client.ts";
+import { checkCount } from "../registries/answer-shape.ts";
+import type { ModuleRegistry } from "../registries/module-registry.ts";
+import type { ModuleSources } from "../registries/module-sources.ts";
+import type { OriginFolder } from "./origin-folder.ts";
+
+const endings = [".tar.gz", ".zip"];
+
+/** Modules of a folder, each as modules/NAMESPACE/NAME/SYSTEM/VERSION.tar.gz or VERSION.zip. */
+export class FolderModules
+  implements
+    Pick<ModuleRegistry, "listVersions" | "findLocation">,
+    Pick<ModuleSources, "openArchive" | "findCommit" | "fetchCommit">
+{
+  readonly #folder: OriginFolder;
+  readonly #limits: OriginLimits;
+
+  constructor(folder: OriginFolder, limits: OriginLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
+  }
+
+  /** Newest first. Throws NotFound. */
+  async listVersions(address: ModuleAddress): Promise<readonly Version[]> {
+    const { names, parts } = await this.#find(address);
+    const versions = names.map(versionOf).filter((one) => one !== undefined);
+    const url = this.#folder.urlOf(parts);
+    checkCount(url, versions.length, this.#limits.versions, "versions");
+    return newestFirst(new Set(versions));
+  }
+
+  /** Throws NotFound, also where a version is there in two forms: nobody can tell which one is meant. */
+  async findLocation(address: ModuleAddress, version: Version) {
+    const { names, parts } = await this.#find(address);
+    const [name, ...others] = names.filter((one) => versionOf(one) === version);
+    if (name === undefined || others.length > 0)
+      throw new NotFound(`${formatModuleAddress(address)} ${version}`);
+    const base = this.#folder.urlOf([...parts, name]);
+    return { location: base.href, base };
+  }
+
+  async openArchive(
+    { url }: ArchiveSource,
+    module: string,
+    signal: AbortSignal,
+  ): Promise<OriginArchive> {
+    const parts = this.#folder.partsOf(url);
+    const { archive: most } = this.#limits;
+    const archive = await this.#folder.archive(parts, most, signal);
+    if (archive === undefined) throw new NotFound(module);
+    return archive;
+  }
+
+  /** A folder has archives only. */
+  findCommit(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  fetchCommit(): Promise<never> {
+    return Promise.reject(new Error("a folder has no repositories"));
+  }
+
+  /** Like registries, in lower case, and else as the client wrote it. */
+  async #find({ namespace, name, system, spelling }: ModuleAddress) {
+    for (const spelled of new Set([`${namespace}/${name}`, spelling])) {
+      const parts = ["modules", ...spelled.split("/"), system];
+      const entries = await this.#folder.list(parts);
+      if (entries !== undefined)
+        return { parts, names: entries.map((entry) => entry.name) };
+    }
+    throw new NotFound(`${spelling}/${system}`);
+  }
+}
+
+function versionOf(name: string): Version | undefined {
+  const ending = endings.find((one) => name.endsWith(one)) ?? "";
+  const version = name.slice(0, name.length - ending.length);
+  return ending !== "" && isVersion(version) ? version : undefined;
+}

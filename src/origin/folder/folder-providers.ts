@@ -1,0 +1,230 @@
+import pLimit from "p-limit";
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { NotFound } from "../../errors/index.ts";
+import type { OriginLimits } from "../guard/origin-settings.ts";
+import type { OriginArchive } from "../http/http-client.ts";
+import { checkCount } from "../registries/answer-shape.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../registries/provider-origin.ts";
+import type {
+  OriginPackage,
+  OriginVersion,
+  OriginVersions,
+} from "../registries/registry-answers.ts";
+import { SharedLists } from "../registries/shared-lists.ts";
+import type { OriginFolder } from "./origin-folder.ts";
+import { readReleaseFolder, type FolderRelease } from "./release-folder.ts";
+
+interface FolderProvidersParts {
+  readonly folder: OriginFolder;
+  readonly limits: OriginLimits;
+  /** Whether a release without a signature is none. */
+  readonly signed: boolean;
+  /** A folder that looks like a release and is none. */
+  readonly onUnfit: (path: string, reason: string) => void;
+}
+
+/** Folders that are read at once. */
+const atOnce = 8;
+
+/** Providers whose lists are remembered. */
+const mostLists = 1_000;
+
+/**
+ * Providers of a folder: NAMESPACE/TYPE/VERSION/ with what goreleaser makes, NAMESPACE/keys/*.asc with who may sign. What it says is
+ * believed no more than what a registry says.
+ */
+export class FolderProviders implements ProviderOrigin {
+  readonly source = "registry";
+  readonly #parts: FolderProvidersParts;
+  /** What was complete once is not read again for a list. */
+  readonly #complete = new Map<string, ReadonlyMap<Version, OriginVersion>>();
+
+  constructor(parts: FolderProvidersParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws NotFound where there is no folder of the provider. */
+  async listVersions(
+    provider: ProviderAddress,
+    signal: AbortSignal,
+  ): Promise<OriginVersions> {
+    const { folder, limits } = this.#parts;
+    const name = formatProviderAddress(provider);
+    const parts = [provider.namespace, provider.type];
+    const entries = await folder.list(parts);
+    if (entries === undefined) throw new NotFound(name);
+    const url = folder.urlOf(parts);
+    const named = newestFirst(entries.map((one) => one.name).filter(isVersion));
+    checkCount(url, named.length, limits.versions, "versions");
+    const known = this.#complete.get(name);
+    const lists = new SharedLists(url);
+    const unknown = named.filter((version) => known?.has(version) !== true);
+    const read = await pLimit(atOnce).map(unknown, async (version) => {
+      signal.throwIfAborted();
+      return [version, await this.#describe(provider, version, lists)] as const;
+    });
+    const found = new Map([...(known ?? []), ...read]);
+    const versions = named.flatMap((version) => found.get(version) ?? []);
+    this.#remember(name, versions);
+    return { versions, warnings: [] };
+  }
+
+  async findPackage(
+    provider: ProviderAddress,
+    version: Version,
+    platform: Platform,
+  ): Promise<OriginPackage> {
+    const release = await this.#read(provider, version);
+    const found = release?.packages.get(formatPlatform(platform));
+    const name = `${formatProviderAddress(provider)} ${version}`;
+    if (release === undefined) throw new NotFound(name);
+    if (found === undefined)
+      throw new NotFound(`${name} for ${formatPlatform(platform)}`);
+    const { folder } = this.#parts;
+    const urlOf = (file: string) =>
+      folder.urlOf([...placeOf(provider, version), file]);
+    const { checksums, signature, protocols, packages } = release;
+    const signingKeys = await this.#readKeys(provider);
+    return {
+      filename: found.filename,
+      downloadUrl: urlOf(found.filename),
+      shasum: found.sha256,
+      places: new Map(
+        packages
+          .values()
+          .map((one) => [one.sha256, urlOf(one.filename)] as const),
+      ),
+      checksums: {
+        kind: "published",
+        url: urlOf(checksums),
+        signatureUrl: signature === undefined ? undefined : urlOf(signature),
+      },
+      signingKeys,
+      keyLabels: signingKeys.map(() => unlabelled),
+      protocols,
+      reported: new Map(),
+    };
+  }
+
+  async findAnyPackage(
+    provider: ProviderAddress,
+    version: Version,
+  ): Promise<OriginPackage> {
+    const release = await this.#read(provider, version);
+    const [found] = release?.packages.values() ?? [];
+    if (found === undefined)
+      throw new NotFound(`${formatProviderAddress(provider)} ${version}`);
+    return this.findPackage(provider, version, found.platform);
+  }
+
+  async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
+    if (checksums.kind === "reported") throw new Error("a folder has files");
+    const { url, signatureUrl } = checksums;
+    const { limits } = this.#parts;
+    return {
+      source: this.source,
+      document: await this.#readUrl(url, limits.checksums),
+      signature:
+        signatureUrl && (await this.#readUrl(signatureUrl, limits.signature)),
+    };
+  }
+
+  /** Folders name every archive. */
+  openUnnamed(provider: ProviderAddress, version: Version): Promise<never> {
+    const subject = `${formatProviderAddress(provider)} ${version}`;
+    return Promise.reject(new NotFound(subject));
+  }
+
+  async openArchive(
+    { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
+    signal: AbortSignal,
+  ): Promise<OriginArchive> {
+    const { folder, limits } = this.#parts;
+    const parts = folder.partsOf(downloadUrl);
+    const archive = await folder.archive(parts, limits.archive, signal);
+    if (archive === undefined) throw new NotFound(folder.show(parts));
+    return archive;
+  }
+
+  async #describe(
+    provider: ProviderAddress,
+    version: Version,
+    lists: SharedLists,
+  ): Promise<OriginVersion | undefined> {
+    const release = await this.#read(provider, version);
+    if (release === undefined) return undefined;
+    const platforms = [...release.packages.values()].map((one) => one.platform);
+    return {
+      version,
+      protocols: lists.protocols(release.protocols),
+      platforms: lists.platforms(platforms),
+    };
+  }
+
+  /** Undefined for what is no release, which is told. */
+  async #read(
+    provider: ProviderAddress,
+    version: Version,
+  ): Promise<FolderRelease | undefined> {
+    const { folder, onUnfit } = this.#parts;
+    const parts = placeOf(provider, version);
+    const read = await readReleaseFolder(this.#parts, parts, provider, version);
+    if (read === undefined || !("unfit" in read)) return read;
+    onUnfit(folder.show(parts), read.unfit);
+    return undefined;
+  }
+
+  /** In the order of their names. */
+  async #readKeys({ namespace }: ProviderAddress): Promise<readonly string[]> {
+    const { folder, limits } = this.#parts;
+    const entries = (await folder.list([namespace, "keys"])) ?? [];
+    const names = entries.map(({ name }) => name);
+    const files = names.filter((name) => name.endsWith(".asc")).toSorted();
+    const keys = files.map(async (name) => {
+      const bytes = await folder.read([namespace, "keys", name], limits.keys);
+      return Buffer.from(bytes ?? []).toString("utf8");
+    });
+    return Promise.all(keys);
+  }
+
+  async #readUrl(url: URL, most: number): Promise<Uint8Array> {
+    const { folder } = this.#parts;
+    const parts = folder.partsOf(url);
+    const bytes = await folder.read(parts, most);
+    if (bytes === undefined) throw new NotFound(folder.show(parts));
+    return bytes;
+  }
+
+  #remember(name: string, versions: readonly OriginVersion[]): void {
+    this.#complete.delete(name);
+    this.#complete.set(
+      name,
+      new Map(versions.map((one) => [one.version, one])),
+    );
+    const [oldest] = this.#complete.keys();
+    if (this.#complete.size > mostLists && oldest !== undefined)
+      this.#complete.delete(oldest);
+  }
+}
+
+const unlabelled = {
+  id: undefined,
+  trustSignature: undefined,
+  source: undefined,
+  sourceUrl: undefined,
+};
+
+function placeOf(
+  { namespace, type }: ProviderAddress,
+  version: Version,
+): readonly string[] {
+  return [namespace, type, version];
+}
