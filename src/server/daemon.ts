@@ -7,14 +7,14 @@ import {
   formatClientInstructions,
   formatMirrorUrl,
 } from "./web/client-instructions.ts";
-import type { FrontPage } from "./web/front-page.ts";
+import type { SetUpPage } from "./web/set-up-page.ts";
 import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 interface DaemonParts {
   readonly app: Handle;
-  readonly frontPage: FrontPage;
+  readonly setUp: SetUpPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
   readonly connectionCaps: ConnectionCaps;
@@ -168,7 +168,7 @@ export class Daemon {
       hostnames,
       needsToken: this.#parts.needsToken,
     });
-    this.#parts.frontPage.announce(clients);
+    this.#parts.setUp.announce(url, caFile);
     await this.#parts.leaveWord(url);
     this.#serve(url);
     return { url, clients };

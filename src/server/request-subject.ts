@@ -11,7 +11,9 @@ export function requestKind(path: string): RequestKind {
   if (path.startsWith("/v1/modules/")) return "module";
   if (path.startsWith("/.well-known/")) return "discovery";
   if (operations.has(path)) return "operation";
-  return /^\/(?:$|why\/)/.test(path) ? "page" : "other";
+  return /^\/(?:$|ca\.pem$|browse$|alarms$|health$|why\/)/.test(path)
+    ? "page"
+    : "other";
 }
 
 function kindOfMirrored(path: string): RequestKind {

@@ -12,7 +12,7 @@ import {
 import { answerWhy } from "./web/why-page.ts";
 import type { WarmDocuments } from "./warm-documents.ts";
 import type { Explanations } from "../mirror/why/explanations.ts";
-import type { FrontPage } from "./web/front-page.ts";
+import type { SetUpPage } from "./web/set-up-page.ts";
 import {
   answerHealth,
   answerMetrics,
@@ -25,7 +25,7 @@ export interface RoutedParts {
   readonly registry: ProviderRegistryProtocol;
   readonly modules: ModuleRegistryProtocol;
   readonly warm: WarmDocuments;
-  readonly frontPage: FrontPage;
+  readonly setUp: SetUpPage;
   readonly explanations: Explanations;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
@@ -46,7 +46,7 @@ const module = "/v1/modules/:hostname/:namespace/:name/:system";
 /** Every URL of docs/contract.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { providers, registry, modules, warm } = parts;
-  const { frontPage, readiness, metrics } = parts;
+  const { setUp, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
   router.get(`${mirrored}/index.json`, warm.keep, (ctx) =>
@@ -73,7 +73,8 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get("/.well-known/terraform.json", (ctx) =>
     answerDiscovery(ctx, parts.findServices),
   );
-  router.get("/", (ctx) => frontPage.answer(ctx));
+  router.get("/", (ctx) => setUp.answer(ctx));
+  router.get("/ca.pem", (ctx) => setUp.authority(ctx));
   router.get(explained, (ctx) => answerWhy(ctx, parts.explanations));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));

@@ -3,7 +3,7 @@ import { makeApp, type AppParts } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
 import type { Handle } from "../server/http/listener.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
-import { FrontPage } from "../server/web/front-page.ts";
+import { SetUpPage } from "../server/web/set-up-page.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
@@ -17,12 +17,12 @@ import { wireServices } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
-const keptOnPage = 200;
+const keptOnPage = 50;
 
 /** Every URL that the daemon answers. */
 interface Protocols {
   readonly app: Handle;
-  readonly frontPage: FrontPage;
+  readonly setUp: SetUpPage;
   readonly readiness: Readiness;
   readonly refusals: RefusalAudit;
 }
@@ -47,17 +47,22 @@ export function wireProtocols(
     () => blobs.probe(),
     () => core.replica?.watch.problem,
   );
-  const frontPage = new FrontPage(() => stored.listProviders(keptOnPage));
+  const publicAddress = new PublicAddress(configuration.publicUrl, clients);
+  const setUp = new SetUpPage({
+    ...{ publicAddress, authentication },
+    hostnames: [...configuration.origins.keys()],
+    listKept: () => stored.listProviders(keptOnPage),
+  });
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
   watchAnswers(core, metrics);
   const app = makeApp({
-    frontPage,
+    setUp,
     explanations,
     authentication,
     clients,
     metadataCaps,
-    publicAddress: new PublicAddress(configuration.publicUrl, clients),
+    publicAddress,
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),
@@ -71,7 +76,7 @@ export function wireProtocols(
       alarms.raise("unexpected-error", { where, err: error }),
     longestUrl: limits.url,
   });
-  return { app, frontPage, readiness, refusals };
+  return { app, setUp, readiness, refusals };
 }
 
 /** What there is to count before it happens, and what waits for a decision. */

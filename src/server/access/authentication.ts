@@ -39,8 +39,10 @@ interface AuthenticationParts {
   readonly now: () => number;
 }
 
-/** What a client needs before it has a token, and what watches the daemon. */
+/** What a client, and who sets it up, needs before it has a token, and what watches the daemon. */
 const openPaths: ReadonlySet<string> = new Set([
+  "/",
+  "/ca.pem",
   "/healthz",
   "/readyz",
   "/.well-known/terraform.json",

@@ -31,14 +31,14 @@ export class PublicAddress {
   ): string | undefined {
     const name = provider ?? module ?? "";
     const path = version === undefined ? name : `${name}/${version}`;
-    const base = this.#baseOf(request);
+    const base = this.baseOf(request);
     return base === undefined || !names.test(path)
       ? undefined
       : `${base}why/${path}`;
   }
 
   /** As configured, else as the client or a trusted proxy, which adds TLS, says. */
-  #baseOf({ socket, headers }: IncomingMessage): string | undefined {
+  baseOf({ socket, headers }: IncomingMessage): string | undefined {
     if (this.#configured !== undefined) return this.#configured;
     if (headers.host === undefined || !host.test(headers.host))
       return undefined;

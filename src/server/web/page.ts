@@ -1,35 +1,114 @@
+import { createHash } from "node:crypto";
 import type { Context } from "koa";
+import { html, Html } from "./html.ts";
 
-/** A page for people: no script, nothing from elsewhere, never kept. `body` is HTML, whatever is no text of ours escaped. */
-export function sendPage(ctx: Context, title: string, body: string): void {
-  ctx.status = 200;
-  ctx.set(
-    "Content-Security-Policy",
-    "default-src 'none'; style-src 'unsafe-inline'",
-  );
+const style = `
+:root{color-scheme:light dark;--text:#1b1f24;--back:#fff;--soft:#f1f3f5;--line:#ccd2d9;--link:#0b57a4;--bad:#a4161a}
+@media(prefers-color-scheme:dark){:root{--text:#e4e7eb;--back:#14171b;--soft:#20252b;--line:#3c444d;--link:#8cc2ff;--bad:#ff9b9b}}
+*{box-sizing:border-box}
+body{margin:0;color:var(--text);background:var(--back);font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+header,main{max-width:72rem;margin:0 auto;padding:.75rem 1rem}
+header{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem;align-items:baseline;border-bottom:1px solid var(--line)}
+header strong{font-size:1.1rem}
+nav{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
+a{color:var(--link)}
+a[aria-current]{color:var(--text);font-weight:600;text-decoration:none}
+h1{font-size:1.5rem;line-height:1.25}
+h2{font-size:1.15rem;margin-top:2rem}
+pre{background:var(--soft);padding:.75rem 1rem;overflow-x:auto;overflow-wrap:normal;border-radius:.25rem}
+code,pre{font:.875rem/1.45 ui-monospace,monospace}
+.wide{overflow-x:auto}
+table{border-collapse:collapse;width:100%}
+th,td{text-align:left;vertical-align:top;padding:.35rem 1rem .35rem 0;border-bottom:1px solid var(--line)}
+.wide td,.wide th{min-width:6rem}
+.bad{color:var(--bad)}
+dt{font-weight:600}
+dd{margin:0 0 .5rem}
+form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end}
+label{display:block}
+input,button{font:inherit;color:inherit;background:var(--back);border:1px solid var(--text);border-radius:.25rem;padding:.3rem .6rem;max-width:100%}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px}
+`;
+
+const styleElement = new Html(`<style>${style}</style>`);
+const styleHash = createHash("sha256").update(style).digest("base64");
+
+/** Nothing runs, nothing comes from elsewhere, nobody frames it; a search asks this mirror. */
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${styleHash}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const pages = [
+  ["./", "Set up"],
+  ["browse", "Browse"],
+  ["alarms", "Alarms"],
+  ["health", "Health"],
+] as const;
+
+/** A page for people. Links are relative, so that the mirror may be below any path: `up` leads to its root. */
+export function sendPage(
+  ctx: Context,
+  title: string,
+  body: Html,
+  { status = 200, up = "" }: { status?: number; up?: string } = {},
+): void {
+  const links = pages.map(([path, name]) => {
+    const current = name === title && html` aria-current="page"`;
+    return html`<a href="${up}${path}" ${current}>${name}</a>`;
+  });
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title} - provender</title>
+        ${styleElement}
+      </head>
+      <body>
+        <header>
+          <strong>provender</strong>
+          <nav aria-label="Pages">${links}</nav>
+        </header>
+        <main>
+          <h1>${title}</h1>
+          ${body}
+        </main>
+      </body>
+    </html> `;
+  ctx.status = status;
+  ctx.set("Content-Security-Policy", policy);
+  ctx.set("X-Content-Type-Options", "nosniff");
+  ctx.set("Referrer-Policy", "no-referrer");
   ctx.set("Cache-Control", "no-store");
   ctx.type = "text/html; charset=utf-8";
-  ctx.body = renderPage(escapeHtml(title), body);
+  ctx.body = page.text;
 }
 
-function renderPage(title: string, body: string): string {
-  return `<!doctype html>
-<html lang="en">
-<title>${title}</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
-pre{background:#f4f4f4;color:#111;padding:1rem;overflow-x:auto}td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}</style>
-<h1>${title}</h1>
-${body}
-</html>
-`;
-}
-
-export function escapeHtml(text: string): string {
-  const entities: Readonly<Record<string, string>> = {
-    "&": "&amp;",
-    "<": "&lt;",
-    ">": "&gt;",
-    '"': "&quot;",
-  };
-  return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? "");
+/** A table that is scrolled by itself where it is wider than the page. */
+export function table(
+  name: string,
+  heads: readonly string[],
+  rows: readonly (readonly (Html | string | number | undefined)[])[],
+): Html {
+  return html`<div class="wide" role="region" aria-label="${name}" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${heads.map((head) => html`<th scope="col">${head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html` <tr>
+              ${row.map((cell) => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }

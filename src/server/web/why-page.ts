@@ -3,7 +3,8 @@ import type { Explanations } from "../../mirror/why/explanations.ts";
 import { parseWhyPath } from "../../mirror/why/question.ts";
 import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
 import { pathOf } from "../http/raw-request.ts";
-import { escapeHtml, sendPage } from "./page.ts";
+import { html, type Html } from "./html.ts";
+import { sendPage } from "./page.ts";
 
 const prefix = "/why/";
 
@@ -16,7 +17,8 @@ export async function answerWhy(
   const why = await explanations.explain(parseWhyPath(path));
   ctx.vary("Accept");
   if (ctx.accepts("html", "json") !== "json") {
-    sendPage(ctx, why.subject, renderReasons(why));
+    const up = "../".repeat(path.split("/").length);
+    sendPage(ctx, why.subject, renderReasons(why), { up });
     return;
   }
   ctx.status = 200;
@@ -25,8 +27,10 @@ export async function answerWhy(
   ctx.res.setHeader("Content-Type", "application/json");
 }
 
-function renderReasons({ verdict, code, reasons }: Why): string {
-  const named = code === undefined ? "" : ` (<code>${code}</code>)`;
-  const items = reasons.map((reason) => `\n<li>${escapeHtml(reason)}`);
-  return `<p><strong>${titles[verdict]}</strong>${named}.</p>\n<ul>${items.join("")}</ul>`;
+function renderReasons({ verdict, code, reasons }: Why): Html {
+  const named = code === undefined ? undefined : html` (<code>${code}</code>)`;
+  return html`<p><strong>${titles[verdict]}</strong>${named}.</p>
+    <ul>
+      ${reasons.map((reason) => html`<li>${reason}</li>`)}
+    </ul>`;
 }

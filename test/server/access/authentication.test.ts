@@ -35,7 +35,7 @@ afterAll(() => scene.stop());
 
 describe("without a token", () => {
   it.each([
-    "/",
+    "/browse",
     "/metrics",
     "/nothing",
     "/v1/providers/registry.terraform.io/acme/widget/versions",

@@ -1,0 +1,127 @@
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { NoSuchPage } from "../../errors/index.ts";
+import type { Authentication } from "../access/authentication.ts";
+import type { RoutedContext } from "../http/request-context.ts";
+import type { PublicAddress } from "../protocols/public-address.ts";
+import { formatClientInstructions } from "./client-instructions.ts";
+import { html, type Html } from "./html.ts";
+import { sendPage, table } from "./page.ts";
+import { formatSetUps } from "./set-ups.ts";
+
+interface KeptProvider {
+  readonly provider: ProviderAddress;
+  readonly versions: readonly Version[];
+}
+
+interface SetUpParts {
+  readonly publicAddress: PublicAddress;
+  readonly authentication: Pick<Authentication, "isOn">;
+  /** The provider hostnames that are served. */
+  readonly hostnames: readonly string[];
+  readonly listKept: () => Promise<readonly KeptProvider[]>;
+}
+
+/** Versions of a provider that the overview names. */
+const mostVersions = 20;
+
+/** `/` and `/ca.pem`: how clients are set up, for everybody, and what is kept, for who may ask. */
+export class SetUpPage {
+  readonly #parts: SetUpParts;
+  #url = "";
+  #caFile: string | undefined;
+
+  constructor(parts: SetUpParts) {
+    this.#parts = parts;
+  }
+
+  /** Where it listens, and the file of the CA that clients do not know, once that is known. */
+  announce(url: string, caFile: string | undefined): void {
+    this.#url = url;
+    this.#caFile = caFile;
+  }
+
+  async answer(ctx: RoutedContext): Promise<void> {
+    const { authentication, listKept, publicAddress, hostnames } = this.#parts;
+    const needsToken = authentication.isOn;
+    const url = publicAddress.baseOf(ctx.req) ?? this.#url;
+    const authority = await this.#readAuthority();
+    const instructions = { url, caFile: undefined, hostnames, needsToken };
+    const fingerprint =
+      authority && new X509Certificate(authority).fingerprint256;
+    const client = formatClientInstructions(instructions);
+    sendPage(
+      ctx,
+      "Set up",
+      html`<p>
+          This machine mirrors Terraform and OpenTofu providers and modules. It
+          checks the publishers' signatures and keeps what it checked.
+        </p>
+        ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${formatSetUps({ url, client, fingerprint }).map(renderSetUp)}
+        ${needsToken ? undefined : renderKept(await listKept())}`,
+    );
+  }
+
+  /** Throws NoSuchPage where the certificate is not one of the mirror's own. */
+  async authority(ctx: RoutedContext): Promise<void> {
+    const pem = await this.#readAuthority();
+    if (pem === undefined) throw new NoSuchPage();
+    ctx.status = 200;
+    ctx.set("Cache-Control", "no-store");
+    ctx.type = "application/x-pem-file";
+    ctx.body = pem;
+  }
+
+  #readAuthority(): Promise<string> | undefined {
+    return this.#caFile === undefined
+      ? undefined
+      : readFile(this.#caFile, "utf8");
+  }
+}
+
+function renderAuthority(fingerprint: string): Html {
+  return html`<h2>Certificate authority</h2>
+    <p>
+      Clients have to trust <a href="ca.pem">ca.pem</a>. Get its fingerprint
+      from the operator, who sees it with <code>provender ca</code>, and compare
+      it with that of your copy:
+    </p>
+    <pre>${fingerprint}</pre>
+    <p>
+      Set <code>SSL_CERT_FILE</code> to the path of the copy; on macOS and
+      Windows add it to the system's trusted roots.
+    </p> `;
+}
+
+const tokenHint = html`<h2>Token</h2>
+  <p>
+    This mirror needs a token. Its operator makes one with
+    <code>provender token new NAME</code>; where it has an OpenID provider,
+    <code>terraform login</code> and <code>tofu login</code> get one. Put it in
+    the place of <code>YOUR_TOKEN</code>.
+  </p> `;
+
+function renderSetUp({
+  name,
+  hint,
+  text,
+}: ReturnType<typeof formatSetUps>[number]): Html {
+  return html`<h2>${name}</h2>
+    <p>${hint}</p>
+    <pre tabindex="0" aria-label="${name}">${text}</pre> `;
+}
+
+function renderKept(kept: readonly KeptProvider[]): Html {
+  const rows = kept.map(({ provider, versions }) => {
+    const more = versions.length - mostVersions;
+    const named = versions.slice(0, mostVersions).join(", ");
+    const rest = more > 0 ? ` and ${more} more` : "";
+    return [formatProviderAddress(provider), `${named}${rest}`];
+  });
+  return html`<h2>Kept releases</h2>
+    ${kept.length === 0 ? html`<p>None yet.</p>` : table("Kept releases", ["Provider", "Versions"], rows)}
+    <p><a href="browse">Browse all of them</a></p>`;
+}

@@ -1,0 +1,107 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { issueToken } from "../../client-token.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ namespace: "acme", type: "demo", version: "1.2.3" });
+  mirror = await startMirror({ config: originsOf(authority, registry) });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+describe("the page for people", () => {
+  it("shows the block for clients that was printed at the start, and what is kept", async () => {
+    const before = await mirror.get("/");
+    expect(before.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(before.body.toString()).toContain("None yet");
+    expect(before.body.toString()).toContain(
+      `url     = &quot;${mirror.url}providers/&quot;`,
+    );
+    await mirror.get("/providers/registry.terraform.io/acme/demo/1.2.3.json");
+    const after = await mirror.get("/");
+    expect(after.body.toString()).toContain(
+      "<td>registry.terraform.io/acme/demo</td>",
+    );
+  });
+
+  it("runs nothing, shows no path of this machine", async () => {
+    const { body, headers: sent } = await mirror.get("/");
+    const text = body.toString();
+    expect(text).not.toContain(mirror.directory);
+    expect(text).not.toMatch(/<script|<form|(?:src|href)="[/a-z]*:|\son\w+="/);
+    expect(sent).toMatchObject({
+      "content-security-policy": expect.stringMatching(
+        /^default-src 'none'; style-src 'sha256-[^']+';.*frame-ancestors 'none'/,
+      ) as string,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+    });
+  });
+
+  it("gives the authority, whose fingerprint it shows", async () => {
+    const { body, status } = await mirror.get("/ca.pem");
+    expect(status).toBe(200);
+    expect(body.toString()).toBe(readFileSync(mirror.caFile, "utf8"));
+    const { fingerprint256 } = new X509Certificate(body);
+    const page = (await mirror.get("/")).body.toString();
+    expect(page).toContain(fingerprint256);
+  });
+
+  it("is for everybody where tokens are needed, without what is kept", async () => {
+    const { configured } = issueToken("ci");
+    const own = await startMirror({
+      config: { auth: { tokens: [configured] } },
+    });
+    const page = await own.get("/");
+    expect(page.status).toBe(200);
+    expect(page.body.toString()).toContain("YOUR_TOKEN");
+    expect(page.body.toString()).not.toMatch(/Kept releases|ci\b(?!\.)/);
+    expect((await own.get("/ca.pem")).status).toBe(200);
+    for (const path of ["/browse", "/alarms", "/health", "/why/a/b/c"])
+      expect((await own.get(path)).status).toBe(401);
+    await own.stop();
+  });
+
+  it("has no authority where the operator has a certificate, or a proxy does", async () => {
+    const config = { listen: { port: 0, tls: "off" } };
+    const own = await startMirror({ config });
+    expect((await own.get("/ca.pem")).status).toBe(404);
+    const text = (await own.get("/")).body.toString();
+    expect(text).not.toMatch(/SSL_CERT_FILE|ca\.pem/);
+    const headers = { host: 'a"><b>.example.com' };
+    const { body } = await own.get("/", { headers });
+    expect(body.toString()).not.toMatch(/<b>|b&gt;\.example/);
+    await own.stop();
+  });
+
+  it("names the address that the operator gave", async () => {
+    const publicUrl = "https://cache.example.com/tools/";
+    const own = await startMirror({ config: { publicUrl } });
+    const text = (await own.get("/")).body.toString();
+    expect(text).toContain(`${publicUrl}providers/`);
+    expect(text).toContain(`${publicUrl}ca.pem`);
+    await own.stop();
+  });
+
+  it("counts requests for Prometheus", async () => {
+    await mirror.get("/providers/registry.terraform.io/acme/demo/index.json");
+    const { body, headers } = await mirror.get("/metrics");
+    expect(headers["content-type"]).toMatch(/^text\/plain/);
+    expect(body.toString()).toMatch(
+      /provender_requests_total\{outcome="(?:fetched|hit)",status="200"\} [1-9]/,
+    );
+  });
+});
