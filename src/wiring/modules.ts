@@ -44,6 +44,7 @@ type ModuleParts = Telemetry &
     | "blobs"
     | "clients"
     | "clock"
+    | "nearest"
     | "records"
     | "retention"
   >;
@@ -121,10 +122,11 @@ function wireModuleArchives(
   records: ModuleArchiveRecords,
   threads: ModuleArchiveThreads,
   replacements: ModuleReplacements,
-  { blobs, retention, audit, logger }: ModuleParts,
+  { blobs, retention, nearest, audit, logger }: ModuleParts,
 ): ModuleArchives {
   return new ModuleArchives({
     blobs,
+    nearest,
     records,
     limits,
     reserve: (size, written) => retention.reserve(size, written),

@@ -98,7 +98,7 @@ http {
 `;
 }
 
-async function untilListening(
+export async function untilListening(
   port: number,
   nginx: ChildProcess,
 ): Promise<void> {
@@ -112,10 +112,10 @@ async function untilListening(
     if (isOpen) return;
     await pause(20);
   }
-  throw new Error(`nginx ended with ${nginx.exitCode}`);
+  throw new Error(`the proxy ended with ${nginx.exitCode}`);
 }
 
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

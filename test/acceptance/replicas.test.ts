@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { canRunCeph } from "../fakes/ceph.ts";
+import type { Sha256 } from "../../src/address/hash.ts";
+import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
+import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import { Bucket } from "../../src/store/bucket/bucket.ts";
+import { blobObject, recordObject } from "../../src/store/layout.ts";
+import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
 import type { RunningMirror } from "../running-mirror.ts";
 import {
+  countAlarms,
   digestsIn,
   eventually,
   outcomeOf,
@@ -9,7 +15,10 @@ import {
   runCommand,
 } from "../scenes/provider-requests.ts";
 import {
+  countWaiting,
   env,
+  readObject,
+  sha256Of,
   startReplicaScene,
   type ReplicaScene,
 } from "../scenes/replica-scene.ts";
@@ -19,8 +28,8 @@ let scene: ReplicaScene;
 
 type Pair = readonly [RunningMirror, RunningMirror];
 
-async function startPair(): Promise<Pair> {
-  return (await scene.start({ count: 2 })) as unknown as Pair;
+async function startPair(bucket?: BucketSettings): Promise<Pair> {
+  return (await scene.start({ count: 2, bucket })) as unknown as Pair;
 }
 
 describe.runIf(hasCeph)("replicas on one bucket", () => {
@@ -93,4 +102,187 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
       );
     }
   });
+
+  it("begin nothing in a bucket that was wiped under them, and serve what they know", async () => {
+    const settings = await scene.makeBucket();
+    const [one] = await scene.start({ bucket: settings });
+    if (one === undefined) throw new Error("none");
+    const known = requestsFor(one, "wiped");
+    const release = await scene.registry.publish({
+      type: "wiped",
+      version: "1.0.0",
+    });
+    expect((await known.archive("1.0.0")).status).toBe(200);
+    const bucket = new Bucket(settings, bucketLimits);
+    await scene.awaitBrought(settings, release);
+    for await (const { key } of bucket.list("")) await bucket.delete(key);
+    await eventually(
+      async () => (await one.get("/healthz")).body.toString(),
+      (body) => body.includes("epoch.json is gone"),
+    );
+    expect((await known.version("1.0.0")).status).toBe(200);
+    expect((await known.archive("1.0.0")).status).toBe(200);
+    await scene.registry.publish({ type: "unknown", version: "1.0.0" });
+    const unknown = await requestsFor(one, "unknown").version("1.0.0");
+    expect(outcomeOf(unknown)).toBe("503 bucket-foreign");
+    const left = [];
+    for await (const { key } of bucket.list("")) left.push(key);
+    expect(left).toEqual([]);
+    await bucket.close();
+  });
+
+  it("give no client a whole archive that the bucket lies about, and replace it", async () => {
+    const settings = await scene.makeBucket();
+    const [one, other] = await startPair(settings);
+    const release = await scene.registry.publish({
+      type: "lied",
+      version: "1.0.0",
+      size: 300_000,
+    });
+    const { sha256, bytes } = release.archive("linux_amd64");
+    expect((await requestsFor(one, "lied").archive("1.0.0")).status).toBe(200);
+    await scene.awaitBrought(settings, release);
+    const bucket = new Bucket(settings, bucketLimits);
+    const key = blobObject(sha256 as Sha256);
+    await bucket.put(key, bodyOf(Buffer.alloc(bytes.length, 1)));
+    const cut = await requestsFor(other, "lied").archive("1.0.0");
+    expect([cut.status, cut.complete]).toEqual([200, false]);
+    const healed = await eventually(
+      () => requestsFor(other, "lied").archive("1.0.0"),
+      ({ complete }) => complete,
+    );
+    expect(healed.body.equals(bytes)).toBe(true);
+    expect(await countAlarms(other, "archive-tampered")).toBe(1);
+    await eventually(
+      async () => sha256Of(await readObject(bucket, key)),
+      (digest) => digest === sha256,
+    );
+    await bucket.close();
+  });
+
+  it("notice a revocation that was taken back in the bucket", async () => {
+    const settings = await scene.makeBucket();
+    const [one] = await scene.start({ bucket: settings });
+    if (one === undefined) throw new Error("none");
+    const release = await scene.registry.publish({
+      type: "set-back",
+      version: "1.0.0",
+    });
+    const ask = requestsFor(one, "set-back");
+    expect((await ask.version("1.0.0")).status).toBe(200);
+    const bucket = new Bucket(settings, bucketLimits);
+    const decide = (decision: string, fingerprint: string) =>
+      runCommand(
+        { configFile: one.configFile, env },
+        ...["trust", decision, "--key", fingerprint],
+        "registry.terraform.io/acme",
+      );
+    expect(await decide("approve", "A".repeat(40))).toMatchObject({
+      status: 0,
+    });
+    const key = recordObject([
+      "trust",
+      "decisions",
+      "registry.terraform.io",
+      "acme",
+    ]);
+    const before = await readObject(bucket, key);
+    expect(await decide("revoke", release.signer.fingerprint)).toMatchObject({
+      status: 0,
+    });
+    await eventually(
+      async () => outcomeOf(await ask.version("1.0.0")),
+      (outcome) => outcome === "451 key-refused",
+    );
+    await bucket.put(key, bodyOf(before));
+    await one.stop();
+    const [again] = await scene.start({
+      bucket: settings,
+      directory: one.directory,
+    });
+    if (again === undefined) throw new Error("none");
+    const after = requestsFor(again, "set-back");
+    expect(outcomeOf(await after.version("1.0.0"))).toBe(
+      "503 record-unreadable",
+    );
+    expect(await countAlarms(again, "record-unreadable")).toBe(1);
+    await bucket.close();
+  });
+
+  // Last, since Ceph takes half a minute to make buckets again after a crash.
+  it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
+    ["hangs", () => scene.ceph.suspend(), () => scene.ceph.resume()],
+    [
+      "is gone",
+      () => scene.ceph.killGateway(),
+      () => scene.ceph.startGateway(),
+    ],
+  ])(
+    "serve what they know while the bucket %s, refuse what nobody could claim, and bring everything there later",
+    async (what, fail, heal) => {
+      const type = what.replace(" ", "-");
+      const settings = await scene.makeBucket();
+      const [one, other] = await startPair(settings);
+      const known = requestsFor(one, type);
+      const first = await scene.registry.publish({ type, version: "1.0.0" });
+      const late = await scene.registry.publish({
+        type,
+        version: "1.1.0",
+        size: 300_000,
+      });
+      expect((await known.archive("1.0.0")).status).toBe(200);
+      expect((await known.version("1.1.0")).status).toBe(200);
+      await scene.awaitBrought(settings, first);
+      await fail();
+      try {
+        const ask = async () =>
+          [
+            (await known.version("1.0.0")).status,
+            (await known.archive("1.0.0")).status,
+          ].join();
+        expect(await ask()).toBe("200,200");
+        await eventually(
+          async () => (await one.get("/healthz")).body.toString(),
+          (body) => body.includes("does not answer"),
+        );
+        expect((await one.get("/readyz")).status).toBe(200);
+        expect(await ask()).toBe("200,200");
+        const streamed = await known.archive("1.1.0");
+        expect(sha256Of(streamed.body)).toBe(
+          late.archive("linux_amd64").sha256,
+        );
+        await eventually(
+          () => countWaiting(one),
+          (waiting) => waiting === 1,
+        );
+        await scene.registry.publish({ type: `${type}-new`, version: "1.0.0" });
+        const began = performance.now();
+        const refused = await requestsFor(one, `${type}-new`).version("1.0.0");
+        expect(outcomeOf(refused)).toBe("503 bucket-unreachable");
+        expect(refused.headers["retry-after"]).toMatch(/^[1-5]$/);
+        expect(performance.now() - began).toBeLessThan(8_000);
+        expect(await countAlarms(one, "bucket-failing")).toBe(1);
+      } finally {
+        await heal();
+      }
+      await eventually(
+        () => countWaiting(one),
+        (waiting) => waiting === 0,
+        30_000,
+      );
+      const { requests } = scene.registry;
+      const asked = requests.count("archive");
+      const brought = await eventually(
+        () => requestsFor(other, type).archive("1.1.0"),
+        ({ status }) => status === 200,
+      );
+      expect(sha256Of(brought.body)).toBe(late.archive("linux_amd64").sha256);
+      expect(requests.count("archive")).toBe(asked);
+      await eventually(
+        () => requestsFor(one, `${type}-new`).version("1.0.0"),
+        ({ status }) => status === 200,
+      );
+    },
+    120_000,
+  );
 });

@@ -18,7 +18,7 @@ export interface ArchiveOptions extends GetOptions {
 }
 
 export function requestsFor(
-  mirror: RunningMirror,
+  mirror: Pick<RunningMirror, "get">,
   type: string,
   namespace = "acme",
   hostname = "registry.terraform.io",

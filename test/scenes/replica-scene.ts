@@ -1,18 +1,30 @@
+import { createHash } from "node:crypto";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
-import { startCeph, type Ceph } from "../fakes/ceph.ts";
+import { bucketLimits, startCeph, type Ceph } from "../fakes/ceph.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { Bucket } from "../../src/store/bucket/bucket.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import type { Release } from "../fakes/release.ts";
+import type { Sha256 } from "../../src/address/hash.ts";
+import { blobObject } from "../../src/store/layout.ts";
+import { eventually } from "./provider-requests.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+
+export const moduleHost = "modules.example.com";
 
 /** Replicas that are real daemons on one bucket of a real Ceph, and the registry that they mirror. */
 export interface ReplicaScene {
   readonly ceph: Ceph;
   readonly authority: Authority;
   readonly registry: Registry;
+  readonly modules: FakeModuleRegistry;
   /** On a bucket of its own, unless one is given. */
   start(options?: ReplicaOptions): Promise<readonly RunningMirror[]>;
   makeBucket(): Promise<BucketSettings>;
+  /** Resolves when an archive of the release is in the bucket. */
+  awaitBrought(settings: BucketSettings, release: Release): Promise<void>;
   /** Stops the replicas that were started. */
   stopReplicas(): Promise<void>;
   stop(): Promise<void>;
@@ -20,7 +32,7 @@ export interface ReplicaScene {
 
 export interface ReplicaOptions {
   readonly count?: number;
-  readonly bucket?: BucketSettings;
+  readonly bucket?: BucketSettings | undefined;
   readonly directory?: string;
   readonly config?: Readonly<Record<string, unknown>>;
 }
@@ -32,8 +44,11 @@ export const env = { BUCKET_SECRET: "provender-secret" };
 export async function startReplicaScene(): Promise<ReplicaScene> {
   const authority = await createAuthority();
   const registry = await startRegistry({ authority });
+  const modules = await FakeModuleRegistry.start({ authority });
   const ceph = await startCeph();
-  const origins = originsOf(authority, registry);
+  const { origins } = originsOf(authority, registry);
+  const [{ ca }] = Object.values(origins) as [{ ca: string }];
+  const all = { ...origins, [moduleHost]: { url: modules.url, ca } };
   const running: RunningMirror[] = [];
   const start = async ({
     count = 1,
@@ -49,7 +64,7 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
       return startMirror({
         env,
         directory: own,
-        config: { listen, storage, ...origins, ...config },
+        config: { listen, storage, origins: all, ...config },
       });
     };
     const started = await Promise.all(Array.from({ length: count }, startOne));
@@ -63,15 +78,30 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     ceph,
     authority,
     registry,
+    modules,
     start,
+    awaitBrought,
     makeBucket: () => ceph.makeBucket(),
     stopReplicas,
     stop: async () => {
       await stopReplicas();
-      await registry.stop();
+      await Promise.all([registry.stop(), modules.stop()]);
       await ceph.stop();
     },
   };
+}
+
+async function awaitBrought(
+  settings: BucketSettings,
+  release: Release,
+): Promise<void> {
+  const { sha256 } = release.archive("linux_amd64");
+  const bucket = new Bucket(settings, bucketLimits);
+  await eventually(
+    () => bucket.head(blobObject(sha256 as Sha256)),
+    (found) => found !== undefined,
+  );
+  await bucket.close();
 }
 
 function s3Of({ endpoint, bucket, prefix, keys }: BucketSettings) {
@@ -82,4 +112,19 @@ function s3Of({ endpoint, bucket, prefix, keys }: BucketSettings) {
     accessKeyId: keys?.accessKeyId,
     secretAccessKey: { env: "BUCKET_SECRET" },
   };
+}
+
+/** Archives that a replica has yet to bring into the bucket. */
+export async function countWaiting(mirror: RunningMirror): Promise<number> {
+  const text = (await mirror.get("/metrics")).body.toString();
+  return Number(/^provender_bucket_outbox (\d+)$/m.exec(text)?.[1]);
+}
+
+export async function readObject(bucket: Bucket, key: string): Promise<Buffer> {
+  const object = await bucket.get(key);
+  return Buffer.from((await object?.body.bytes()) ?? []);
+}
+
+export function sha256Of(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }

@@ -40,9 +40,9 @@ export interface ArchiveStart {
 /** Where archives are looked for before their origin is asked. */
 export interface NearestOrigin {
   /** Undefined for what it has not got, or cannot give now. */
-  open(sha256: TrustedSha256): Promise<OriginArchive | undefined>;
+  open(sha256: Sha256): Promise<OriginArchive | undefined>;
   /** What it gave was another archive. */
-  distrust(sha256: TrustedSha256): void;
+  distrust(sha256: Sha256): void;
 }
 
 /** What the cache tells the wiring; never waited for. */

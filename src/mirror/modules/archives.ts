@@ -11,11 +11,13 @@ import {
 } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
+import type { NearestOrigin } from "../cache/archive-cache.ts";
 import type { Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer } from "../cache/fair-share.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
+import { NearestArchives } from "./nearest-archives.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
 import type { ModuleReplacements } from "./replacements.ts";
 import {
@@ -57,6 +59,7 @@ interface ModuleArchivesParts {
     readonly waiters: number;
   };
   readonly reserve: Reserve;
+  readonly nearest: NearestOrigin | undefined;
   /** Throws ModuleArchiveRefused. */
   readonly verify: (
     module: string,
@@ -79,11 +82,13 @@ export class ModuleArchives {
   readonly #parts: ModuleArchivesParts;
   readonly #fills = new Map<string, Fill>();
   readonly #share: FairShare;
+  readonly #nearest: NearestArchives;
   readonly #closing = new AbortController();
 
   constructor(parts: ModuleArchivesParts) {
     this.#parts = parts;
     this.#share = new FairShare(parts.limits);
+    this.#nearest = new NearestArchives(parts);
   }
 
   /** What is recorded of a release and, if that is an archive, stored. */
@@ -173,6 +178,8 @@ export class ModuleArchives {
   ): Promise<ModuleArchive | ForeignRelease> {
     using turn = await this.#share.take(sharer, this.#closing.signal);
     turn.signal.throwIfAborted();
+    const brought = await this.#nearest.bring(address);
+    if (brought !== undefined) return brought;
     turn.noteHost(start.host);
     let opened: OpenedModule | undefined;
     try {

@@ -1,0 +1,82 @@
+import { ArchiveDigestWrong } from "../../errors/index.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { Spool } from "../../store/blobs/spool.ts";
+import type { OpenArchive } from "../../verification/archives/open-archive.ts";
+import type { ArchiveFormat } from "../../address/module-archive-name.ts";
+import type { NearestOrigin } from "../cache/archive-cache.ts";
+import type { Reserve } from "../cache/download-steps.ts";
+import { receiveWhole } from "../cache/receive-whole.ts";
+import type { ModuleArchiveRecords } from "./records.ts";
+import {
+  formatModuleRelease,
+  type ModuleArchive,
+  type ModuleReleaseAddress,
+} from "./release.ts";
+
+interface NearestArchivesParts {
+  readonly blobs: BlobStore;
+  readonly records: ModuleArchiveRecords;
+  readonly reserve: Reserve;
+  readonly nearest: NearestOrigin | undefined;
+  readonly verify: (
+    module: string,
+    format: ArchiveFormat,
+    archive: OpenArchive,
+  ) => Promise<void>;
+  readonly onFailed: (module: string, error: unknown) => void;
+}
+
+/** Archives of modules that were seen first elsewhere: they come from there whole, and are looked through as an origin's are. */
+export class NearestArchives {
+  readonly #parts: NearestArchivesParts;
+
+  constructor(parts: NearestArchivesParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined when it has to come from its origin. */
+  async bring(
+    address: ModuleReleaseAddress,
+  ): Promise<ModuleArchive | undefined> {
+    if (this.#parts.nearest === undefined) return undefined;
+    const archive = await this.#parts.records.read(address);
+    if (archive === undefined || "foreign" in archive) return undefined;
+    const isHere = await this.#bring(formatModuleRelease(address), archive);
+    return isHere ? archive : undefined;
+  }
+
+  async #bring(module: string, archive: ModuleArchive): Promise<boolean> {
+    const { nearest, onFailed } = this.#parts;
+    const found = await nearest?.open(archive.sha256);
+    if (found === undefined) return false;
+    const { size, body } = found;
+    try {
+      await receiveWhole(
+        this.#parts,
+        { subject: "the module", size },
+        async (spool, append) => {
+          for await (const piece of body) await append(piece);
+          await this.#keep(module, archive, spool);
+        },
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof ArchiveDigestWrong)
+        nearest?.distrust(archive.sha256);
+      onFailed(module, error);
+      return false;
+    }
+  }
+
+  async #keep(
+    module: string,
+    { sha256, format }: ModuleArchive,
+    spool: Spool,
+  ): Promise<void> {
+    const got = spool.digest();
+    if (got !== sha256) throw new ArchiveDigestWrong(module, sha256, got);
+    const place = { fd: spool.handle.fd, size: spool.written };
+    await this.#parts.verify(module, format, place);
+    await this.#parts.blobs.commit(spool, sha256);
+  }
+}

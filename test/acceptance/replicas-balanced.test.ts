@@ -1,0 +1,156 @@
+import { readFileSync } from "node:fs";
+import { Agent } from "node:https";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bearer, issueToken } from "../client-token.ts";
+import { canRunCeph } from "../fakes/ceph.ts";
+import { tarGz } from "../fakes/module-archive.ts";
+import type { Release } from "../fakes/release.ts";
+import { has } from "../packaging/release.ts";
+import {
+  fetchFrom,
+  scratch,
+  type GetOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { requestsFor } from "../scenes/provider-requests.ts";
+import {
+  moduleHost,
+  sha256Of,
+  startReplicaScene,
+  type ReplicaScene,
+} from "../scenes/replica-scene.ts";
+import {
+  credentialsConfig,
+  findClients,
+  hostConfig,
+  networkMirrorConfig,
+  readLockFile,
+  runClient,
+  writeConfiguration,
+} from "./clients.ts";
+import { startBalancer, type Balance, type Balancer } from "./haproxy.ts";
+
+const clients = await findClients();
+const canRun =
+  (await canRunCeph()) && (await has("haproxy", "replicas behind HAProxy"));
+const ci = issueToken("ci");
+const registryHost = "registry.terraform.io";
+const address = `${registryHost}/acme/widget`;
+
+let scene: ReplicaScene;
+let replicas: readonly RunningMirror[];
+let release: Release;
+
+async function balanced(
+  balance: Balance,
+  use: (balancer: Balancer) => Promise<void>,
+): Promise<void> {
+  const { authority } = scene;
+  const balancer = await startBalancer(authority, replicas, balance);
+  try {
+    await use(balancer);
+  } finally {
+    await balancer.stop();
+  }
+}
+
+describe.runIf(canRun)("three replicas behind HAProxy", () => {
+  beforeAll(async () => {
+    scene = await startReplicaScene();
+    release = await scene.registry.publish({ version: "1.2.3", size: 300_000 });
+    const auth = { tokens: [ci.configured] };
+    replicas = await scene.start({ count: 3, config: { auth } });
+  }, 120_000);
+  afterAll(() => scene.stop());
+
+  it("serve with one archive URL on all, whichever signed it", async () => {
+    const [one, two, three] = replicas as readonly [
+      RunningMirror,
+      RunningMirror,
+      RunningMirror,
+    ];
+    const base = `/providers/${address}/`;
+    const answer = await one.get(`${base}1.2.3.json`, bearer(ci.token));
+    const { archives } = answer.json() as {
+      archives: Record<string, { url: string }>;
+    };
+    const path = base + (archives.linux_amd64?.url ?? "");
+    for (const mirror of [two, three, one])
+      expect((await mirror.get(path)).status).toBe(200);
+    const unsigned = `${base}terraform-provider-widget_1.2.3_linux_amd64.zip`;
+    expect((await two.get(unsigned)).status).toBe(401);
+  });
+
+  it("fetch a module once, and have it from the bucket afterwards", async () => {
+    const { modules } = scene;
+    const bytes = await tarGz([["main.tf", "# a module"]]);
+    const url = modules.serve("/files/shared.tar.gz", bytes);
+    modules.publish("acme/shared/aws", "1.0.0", url);
+    const path = `/v1/modules/${moduleHost}/acme/shared/aws/1.0.0`;
+    const got = [];
+    for (const mirror of replicas) {
+      const found = await mirror.get(`${path}/download`, bearer(ci.token));
+      const location = String(found.headers["x-terraform-get"]);
+      const archive = await mirror.get(
+        new URL(location, `${mirror.url}${path.slice(1)}/download`).href,
+      );
+      got.push(archive.body.equals(bytes));
+    }
+    expect(got).toEqual([true, true, true]);
+    expect(modules.count("/files/shared.tar.gz")).toBe(1);
+  });
+
+  it("ask the origin once for an archive that 60 clients want at once", async () => {
+    const cold = await scene.registry.publish({
+      type: "cold",
+      version: "1.0.0",
+      size: 2_000_000,
+    });
+    const { sha256 } = cold.archive("linux_amd64");
+    scene.registry.requests.clear();
+    await balanced("hash", async ({ url, caFile }) => {
+      const agent = new Agent({ ca: readFileSync(caFile) });
+      const proxied = {
+        get: (path: string, options: GetOptions = {}) =>
+          fetchFrom(new URL(path, url), agent, options),
+      };
+      const all = await Promise.all(
+        Array.from({ length: 60 }, () =>
+          requestsFor(proxied, "cold").archive("1.0.0", bearer(ci.token)),
+        ),
+      );
+      const digests = new Set(all.map(({ body }) => sha256Of(body)));
+      expect([...digests]).toEqual([sha256]);
+    });
+    expect(scene.registry.requests.count("archive")).toBe(1);
+  });
+
+  describe.each(clients)("$name", (client) => {
+    it("installs round robin through the network mirror and a host block", async () => {
+      await balanced("roundrobin", async ({ url, caFile }) => {
+        const { host } = new URL(url);
+        const services = {
+          "providers.v1": `${url}v1/providers/${registryHost}/`,
+        };
+        for (const cliConfig of [
+          credentialsConfig(host, ci.token) +
+            networkMirrorConfig(`${url}providers/`),
+          credentialsConfig(registryHost, ci.token) +
+            hostConfig(registryHost, services),
+        ]) {
+          const directory = scratch("init");
+          const source = { widget: { source: address, version: "1.2.3" } };
+          await writeConfiguration(directory, source);
+          const ran = await runClient(client, ["init", "-no-color"], {
+            directory,
+            cliConfig,
+            caFile,
+          });
+          expect(ran.output).toContain("successfully initialized");
+          const locked = (await readLockFile(directory)).get(address);
+          expect(locked?.hashes).toContain(release.archive("linux_amd64").h1);
+        }
+      });
+    });
+  });
+});
