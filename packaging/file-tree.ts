@@ -10,13 +10,22 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeCompletion } from "../src/main/help/completion.ts";
+import { makeProgram } from "../src/main/program.ts";
 import { pack } from "./archives.ts";
 import { formatLicenses } from "./licenses.ts";
-import { makeCompletion, makeManual } from "./manual.ts";
+import { makeManual } from "./manual.ts";
 import { root } from "./project.ts";
 
 /** The program with its Node, where the packages put it. */
 export const programFolder = "usr/lib/provender";
+
+/** Where shells look for what packages complete, below /usr/share. */
+const completions = {
+  bash: "bash-completion/completions/provender",
+  zsh: "zsh/vendor-completions/_provender",
+  fish: "fish/vendor_completions.d/provender.fish",
+} as const;
 
 /** What is installed, as it is under the root of a machine or an image. */
 export interface FileTree {
@@ -76,10 +85,11 @@ export async function makePackageTree(
       await read(`packaging/monitoring/${name}`),
     );
   await write("usr/share/man/man1/provender.1.gz", pack(makeManual()));
-  await write(
-    "usr/share/bash-completion/completions/provender",
-    makeCompletion(),
-  );
+  for (const [shell, file] of Object.entries(completions))
+    await write(
+      `usr/share/${file}`,
+      makeCompletion(makeProgram(), shell as keyof typeof completions),
+    );
   return tree;
 }
 

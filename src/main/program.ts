@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Argument, Command, CommanderError } from "commander";
 import {
   ArgumentsInvalid,
   ConfigurationInvalid,
@@ -9,6 +9,8 @@ import {
   StoreTooNew,
   StoreVersionUnreadable,
 } from "../errors/index.ts";
+import { makeCompletion, shells, type Shell } from "./help/completion.ts";
+import { addExamples } from "./help/examples.ts";
 import { addOperation } from "./operate/commands.ts";
 import { addPackages } from "./packages/commands.ts";
 import { addStore } from "./store/commands.ts";
@@ -39,7 +41,19 @@ export function makeProgram(): Command {
   addOperation(program);
   addPackages(program);
   addStore(program);
+  addCompletion(program);
+  addExamples(program);
   return program;
+}
+
+function addCompletion(program: Command): void {
+  program
+    .command("completion")
+    .description("print what a shell completes its commands by")
+    .addArgument(new Argument("<shell>").choices(shells))
+    .action((shell: Shell) => {
+      process.stdout.write(makeCompletion(program, shell));
+    });
 }
 
 /** One sentence for what is foreseen; the stack only for what is not. */

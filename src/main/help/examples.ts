@@ -1,0 +1,221 @@
+import type { Command } from "commander";
+import { describeCommands } from "./described.ts";
+
+interface Guide {
+  /** What is typed, each with what it is for. */
+  readonly examples: readonly (readonly [string, string])[];
+  /** When its exit status is 1. */
+  readonly fails: string;
+}
+
+const workLeft = "something could not be had, and each such thing is named";
+
+/** By the words of each command that does something. */
+const guides: Readonly<Record<string, Guide>> = {
+  serve: {
+    examples: [
+      ["provender serve", "with ./provender.yaml, where there is one"],
+      ["provender serve --config mirror.yaml", "with another file"],
+    ],
+    fails: "it cannot listen or use its store",
+  },
+  "config check": {
+    examples: [
+      ["provender config check", "reads every file that it names, too"],
+      ["provender config check --explain acme/net@1.2.0", "which rule decides"],
+    ],
+    fails: "the program itself failed",
+  },
+  "config show": {
+    examples: [["provender config show", "with all defaults"]],
+    fails: "the program itself failed",
+  },
+  "trust list": {
+    examples: [
+      ["provender trust list", "for people"],
+      ["provender trust list --json", "for programs"],
+    ],
+    fails: "a record cannot be believed",
+  },
+  "trust approve": {
+    examples: [
+      [
+        'provender trust approve acme/net@1.2.0 --because "asked them"',
+        "what is held back or re-created now",
+      ],
+      ["provender trust approve --key FINGERPRINT a.example/acme", "a key"],
+      [
+        "provender trust approve --ahead --key FINGERPRINT acme/net@2.0.0",
+        "a version to come",
+      ],
+    ],
+    fails: "there is nothing of it to approve",
+  },
+  "trust revoke": {
+    examples: [
+      ["provender trust revoke acme/net@1.2.0", "takes an approval back"],
+      [
+        "provender trust revoke --key FINGERPRINT a.example/acme",
+        "refuses what that key signed",
+      ],
+    ],
+    fails: "nothing of it is approved",
+  },
+  "token new": {
+    examples: [
+      ["provender token new ci --expires 2027-01-31", "a token and its line"],
+    ],
+    fails: "the program itself failed",
+  },
+  ca: {
+    examples: [
+      ["provender ca > ca.pem", "says on standard error how to use it"],
+    ],
+    fails: "there is no CA yet",
+  },
+  audit: {
+    examples: [
+      [
+        "provender audit --since 12h hashicorp/aws",
+        "who got or was refused it",
+      ],
+      ["provender audit --event refused --json", "for programs"],
+      ["provender audit --verify", "whether somebody changed the log"],
+    ],
+    fails: "with --verify: a log is not what was written",
+  },
+  status: {
+    examples: [
+      ["provender status", "of this machine's daemon"],
+      [
+        "provender status --mirror https://mirror.example.com:8443 --json",
+        "of another one",
+      ],
+    ],
+    fails: "the mirror does not run or is not ready",
+  },
+  doctor: {
+    examples: [
+      ["provender doctor", "on the mirror's machine"],
+      [
+        "provender doctor --mirror https://mirror.example.com --ca ca.pem",
+        "on a client's; the token is that of TF_TOKEN_…",
+      ],
+    ],
+    fails: "a check fails",
+  },
+  explain: {
+    examples: [
+      ["provender explain hashicorp/aws@5.0.0", "why it is served or not"],
+    ],
+    fails: "clients do not get all of it",
+  },
+  hash: {
+    examples: [
+      ["provender hash terraform-provider-null_3.2.4_linux_amd64.zip", "both"],
+    ],
+    fails: "an archive could not be hashed",
+  },
+  prefetch: {
+    examples: [
+      ["provender prefetch hashicorp/aws@latest:3", "the newest three"],
+      [
+        "provender prefetch --platform linux_amd64 --directory ./infrastructure",
+        "what is locked or required there",
+      ],
+    ],
+    fails: workLeft,
+  },
+  lock: {
+    examples: [
+      [
+        "provender lock --platform linux_amd64 --platform darwin_arm64",
+        "the lock file here",
+      ],
+      [
+        "provender lock --check --mirror https://mirror.example.com app",
+        "whether one is complete, for CI",
+      ],
+    ],
+    fails: "something is missing or could not be found out",
+  },
+  export: {
+    examples: [
+      [
+        "provender export --bundle week2.tar --since week1.tar hashicorp/aws",
+        "for `provender import`",
+      ],
+      ["provender export --to /srv/providers hashicorp/aws", "a tree"],
+    ],
+    fails: workLeft,
+  },
+  import: {
+    examples: [["provender import week2.tar", "beside a running daemon, too"]],
+    fails: "the bundle is refused",
+  },
+  list: {
+    examples: [
+      ["provender list", "everything"],
+      ["provender list hashicorp/aws@>=5.0 --json", "some, for programs"],
+    ],
+    fails: "a record cannot be believed",
+  },
+  purge: {
+    examples: [
+      ["provender purge hashicorp/aws@5.0.0", "to have it fetched again"],
+    ],
+    fails: "nothing of it is stored",
+  },
+  compare: {
+    examples: [
+      ["provender compare --with https://mirror.site-b.example", "everything"],
+      [
+        "provender compare --with https://mirror.site-b.example hashicorp/aws",
+        "one provider",
+      ],
+    ],
+    fails: "some differ, or could not be compared for a failure",
+  },
+  verify: {
+    examples: [
+      ["provender verify", "changes nothing"],
+      ["provender verify --repair", "drops what is bad"],
+    ],
+    fails: "something bad was found and is still there",
+  },
+  prune: {
+    examples: [["provender prune --dry-run", "what would leave"]],
+    fails: "more is stored than may be",
+  },
+  completion: {
+    examples: [
+      ["source <(provender completion bash)", "in ~/.bashrc; zsh likewise"],
+      [
+        "provender completion fish > ~/.config/fish/completions/provender.fish",
+        "for fish",
+      ],
+    ],
+    fails: "the program itself failed",
+  },
+};
+
+/** Adds examples and exit status to the help of every command. */
+export function addExamples(program: Command): void {
+  for (const { words } of describeCommands(program)) {
+    const guide = guides[words];
+    if (guide !== undefined)
+      find(program, words).addHelpText("after", format(guide));
+  }
+}
+
+function find(program: Command, words: string): Command {
+  return words.split(" ").reduce<Command>((command, word) => {
+    const below = command.commands.find((one) => one.name() === word);
+    return below ?? command;
+  }, program);
+}
+
+function format({ examples, fails }: Guide): string {
+  const lines = examples.map(([typed, what]) => `  # ${what}\n  ${typed}\n`);
+  return `\nExamples:\n${lines.join("")}\nExit status:\n  0 done\n  1 ${fails}\n  2 a mistake in arguments or configuration`;
+}
