@@ -105,9 +105,11 @@ function onlyOneFolder(version: string): Plugin {
   return {
     name: "only-one-folder",
     setup(build) {
-      build.onResolve({ filter: /^(?:node:)?[a-z]/ }, ({ path, namespace }) => {
+      build.onResolve({ filter: /^(?:node:)?[a-z]/ }, (asked) => {
+        const { path, namespace, kind } = asked;
         if (!isBuiltin(path)) return undefined;
-        return namespace === "builtin"
+        // What is loaded when needed keeps its names as it is.
+        return namespace === "builtin" || kind === "dynamic-import"
           ? { path, external: true }
           : { path, namespace: "builtin" };
       });
