@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endingWithTests } from "../child-process.ts";
@@ -13,15 +14,15 @@ export interface Balancer {
   stop(): Promise<void>;
 }
 
-/** `hash`: the same path goes to the same replica, as docs/replicas.md has it. */
+/** `hash`: the same path goes to the same replica. */
 export type Balance = "roundrobin" | "hash";
 
-const balances: Readonly<Record<Balance, string>> = {
-  roundrobin: "balance roundrobin",
-  hash: "balance uri path-only\n  hash-type consistent",
-};
+const packaged = join(
+  ...[import.meta.dirname, "..", "..", "packaging"],
+  ...["compose", "replicas", "haproxy.cfg"],
+);
 
-/** HAProxy with TLS in front of replicas. */
+/** HAProxy as the compose file runs it, in front of these replicas. */
 export async function startBalancer(
   authority: Authority,
   replicas: readonly RunningMirror[],
@@ -34,10 +35,7 @@ export async function startBalancer(
   await writeFile(caFile, authority.caPem);
   const port = await findFreePort();
   const file = join(directory, "haproxy.cfg");
-  await writeFile(
-    file,
-    configure(directory, port, replicas, balances[balance]),
-  );
+  await writeFile(file, configure(directory, port, replicas, balance));
   const child = spawn(...endingWithTests("haproxy", ["-db", "-f", file]), {
     stdio: "ignore",
   });
@@ -57,26 +55,17 @@ function configure(
   directory: string,
   port: number,
   replicas: readonly RunningMirror[],
-  balance: string,
+  balance: Balance,
 ): string {
   const servers = replicas.map(
-    ({ url }, index) => `server r${index} ${new URL(url).host} check`,
+    ({ url }, index) => `  server r${index} ${new URL(url).host} check`,
   );
-  return `global
-  maxconn 1000
-defaults
-  mode http
-  timeout connect 2s
-  timeout client 300s
-  timeout server 300s
-  option httpchk GET /readyz
-  option redispatch
-  retry-on conn-failure empty-response 503
-frontend site
-  bind 127.0.0.1:${port} ssl crt ${directory}/site.pem
-  default_backend replicas
-backend replicas
-  ${balance}
-  ${servers.join("\n  ")}
-`;
+  const own = readFileSync(packaged, "utf8")
+    .replace(/^ {2}log stdout .*$/m, "")
+    .replace("bind :8443", `bind 127.0.0.1:${port}`)
+    .replace("/etc/haproxy/mirror.pem", join(directory, "site.pem"))
+    .replace(/^ {2}server-template .*$/m, servers.join("\n"));
+  return balance === "hash"
+    ? own
+    : own.replace(/balance uri[^]*?hash-balance.*/, "balance roundrobin");
 }

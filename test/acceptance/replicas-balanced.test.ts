@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { bearer, issueToken } from "../client-token.ts";
 import { canRunCeph } from "../fakes/ceph.ts";
 import { tarGz } from "../fakes/module-archive.ts";
@@ -30,6 +32,7 @@ import {
 } from "./clients.ts";
 import { startBalancer, type Balance, type Balancer } from "./haproxy.ts";
 
+const packaging = join(import.meta.dirname, "..", "..", "packaging");
 const clients = await findClients();
 const canRun =
   (await canRunCeph()) && (await has("haproxy", "replicas behind HAProxy"));
@@ -40,6 +43,17 @@ const address = `${registryHost}/acme/widget`;
 let scene: ReplicaScene;
 let replicas: readonly RunningMirror[];
 let release: Release;
+
+/** What the compose file's replicas have beside their bucket. */
+function readComposed() {
+  const file = join(packaging, "compose", "replicas", "config.yaml");
+  const { publicUrl, listen } = parse(readFileSync(file, "utf8")) as {
+    readonly publicUrl: string;
+    readonly listen: Readonly<Record<string, unknown>>;
+  };
+  const own = { host: "127.0.0.1", port: 0, trustedProxies: ["127.0.0.1"] };
+  return { publicUrl, listen: { ...listen, ...own } };
+}
 
 async function balanced(
   balance: Balance,
@@ -59,7 +73,8 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     scene = await startReplicaScene();
     release = await scene.registry.publish({ version: "1.2.3", size: 300_000 });
     const auth = { tokens: [ci.configured] };
-    replicas = await scene.start({ count: 3, config: { auth } });
+    const config = { ...readComposed(), auth };
+    replicas = await scene.start({ count: 3, config });
   }, 120_000);
   afterAll(() => scene.stop());
 
