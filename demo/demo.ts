@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createAuthority } from "../test/fakes/authority.ts";
 import { alteredByte } from "../test/fakes/faults.ts";
 import { startRegistry, type Registry } from "../test/fakes/registry.ts";
@@ -10,9 +7,8 @@ import { originsOf } from "../test/origins.ts";
 import { runCommand } from "../test/running-command.ts";
 import { startMirror, type RunningMirror } from "../test/running-mirror.ts";
 import { findInstaller, type Installer } from "./installer.ts";
+import { address, check, hostname, install, perform, say } from "./stage.ts";
 
-const hostname = "registry.terraform.io";
-const address = `${hostname}/acme/widget`;
 const platforms = ["linux_amd64", "linux_arm64", "darwin_arm64"];
 
 /** Everything that runs; `mirror` changes with a restart. */
@@ -23,20 +19,7 @@ interface Stage {
   mirror: RunningMirror;
 }
 
-let broken = 0;
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-/** A promise of the mirror's, and whether it was kept. */
-function check(kept: boolean, text: string): void {
-  if (!kept) broken += 1;
-  say(`   ${kept ? "ok " : "NOT"} ${text}`);
-}
-
 async function main(): Promise<void> {
-  const started = performance.now();
   const authority = await createAuthority();
   const signer = await createSigner({ name: "Acme Releases" });
   const registry = await startRegistry({ authority });
@@ -59,12 +42,6 @@ async function main(): Promise<void> {
     await stage.mirror.stop();
     await registry.stop();
   }
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  say(
-    broken === 0
-      ? `\nEverything was as promised, in ${seconds} s.`
-      : `\n${broken} of the promises above were not kept.`,
-  );
 }
 
 function introduce({ registry, installer, mirror }: Stage, release: Release) {
@@ -73,34 +50,6 @@ function introduce({ registry, installer, mirror }: Stage, release: Release) {
   say(`Client           ${installer.name}`);
   say(`Provider         ${address} ${release.version}`);
   say(`Signed by        ${release.signer.name}, ${release.signer.fingerprint}`);
-}
-
-/** One installation: how long it took, what the origin was asked, and what it was held to. */
-async function install(
-  { registry, installer, mirror }: Stage,
-  release: Release,
-): Promise<void> {
-  registry.requests.clear();
-  const before = performance.now();
-  const hashes = await installer
-    .install(mirror, address, release.version)
-    .catch((error: unknown) => {
-      say(`   ${(error as Error).message}`);
-      return [];
-    });
-  const ms = Math.round(performance.now() - before);
-  const { h1, sha256 } = release.archive("linux_amd64");
-  check(
-    hashes.some((hash) => hash === h1 || hash === `zh:${sha256}`),
-    `installed in ${ms} ms, held to ${hashes.join(" ")}`,
-  );
-  say(`       requests to the origin: ${describeRequests(registry)}`);
-}
-
-function describeRequests({ requests }: Registry): string {
-  const counts = Map.groupBy(requests.list(), ({ kind }) => kind);
-  const parts = [...counts].map(([kind, { length }]) => `${length} ${kind}`);
-  return parts.length === 0 ? "none" : parts.join(", ");
 }
 
 async function installCold(stage: Stage, release: Release): Promise<void> {
@@ -165,14 +114,4 @@ async function installWithoutOrigin(
   await install(stage, release);
 }
 
-const folder = mkdtempSync(join(tmpdir(), "provender-demo-"));
-process.env.TMPDIR = folder;
-try {
-  await main();
-} catch (error) {
-  broken += 1;
-  say(`\n${(error as Error).stack ?? String(error)}`);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
-process.exitCode = broken === 0 ? 0 : 1;
+await perform(main);

@@ -9,12 +9,15 @@ import {
 } from "../test/acceptance/clients.ts";
 import { scratch, type RunningMirror } from "../test/running-mirror.ts";
 
+/** A mirror, or a balancer in front of some. */
+export type Source = Pick<RunningMirror, "url" | "caFile" | "get">;
+
 /** Installs one provider version through a mirror into a new directory, as somebody would who trusts the mirror's CA. */
 export interface Installer {
   readonly name: string;
   /** The hashes that the installation was held to; throws with the reason when it is refused. */
   install(
-    mirror: RunningMirror,
+    mirror: Source,
     address: string,
     version: string,
   ): Promise<readonly string[]>;
@@ -63,7 +66,7 @@ const plainInstaller: Installer = {
   },
 };
 
-async function get(mirror: RunningMirror, path: string) {
+async function get(mirror: Source, path: string) {
   const answer = await mirror.get(path);
   if (answer.status === 200 && answer.complete) return answer;
   throw new Error(answer.complete ? answer.body.toString() : `${path} was cut`);

@@ -153,6 +153,11 @@ export function parseBlobObject(name: string): Sha256 | undefined {
   return isName ? sha256 : undefined;
 }
 
+/** What tells that some replica does what `name` says. */
+export function leaseObject(name: string): string {
+  return `leases/v1/${name}`;
+}
+
 function checkParts(key: RecordKey): void {
   for (const part of key)
     if (!/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(part))

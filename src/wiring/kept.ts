@@ -63,8 +63,8 @@ export function wireKept(
 ): Kept {
   let changes = 0;
   const {
-    clock = systemClock,
     replica,
+    clock = replica?.clock ?? systemClock,
     records = wireRecords(layout, telemetry, replica, () => changes++),
   } = parts;
   const signatures = wireSignatures(configuration);

@@ -2,15 +2,23 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import { Agent } from "node:https";
 import { join } from "node:path";
 import { endingWithTests } from "../child-process.ts";
 import type { Authority } from "../fakes/authority.ts";
-import { scratch, type RunningMirror } from "../running-mirror.ts";
+import {
+  fetchFrom,
+  scratch,
+  type Answer,
+  type GetOptions,
+  type RunningMirror,
+} from "../running-mirror.ts";
 import { findFreePort, untilListening } from "./nginx.ts";
 
 export interface Balancer {
   readonly url: string;
   readonly caFile: string;
+  get(path: string, options?: GetOptions): Promise<Answer>;
   stop(): Promise<void>;
 }
 
@@ -41,9 +49,12 @@ export async function startBalancer(
   });
   const exit = once(child, "exit");
   await untilListening(port, child);
+  const url = `https://127.0.0.1:${port}/`;
+  const agent = new Agent({ ca: authority.caPem });
   return {
-    url: `https://127.0.0.1:${port}/`,
+    url,
     caFile,
+    get: (path, options = {}) => fetchFrom(new URL(path, url), agent, options),
     stop: async () => {
       child.kill("SIGTERM");
       await exit;

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { Agent } from "node:https";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -8,13 +7,12 @@ import { canRunCeph } from "../fakes/ceph.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import type { Release } from "../fakes/release.ts";
 import { has } from "../packaging/release.ts";
+import { scratch, type RunningMirror } from "../running-mirror.ts";
 import {
-  fetchFrom,
-  scratch,
-  type GetOptions,
-  type RunningMirror,
-} from "../running-mirror.ts";
-import { requestsFor } from "../scenes/provider-requests.ts";
+  countAlarms,
+  outcomeOf,
+  requestsFor,
+} from "../scenes/provider-requests.ts";
 import {
   moduleHost,
   sha256Of,
@@ -115,29 +113,64 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     expect(modules.count("/files/shared.tar.gz")).toBe(1);
   });
 
-  it("ask the origin once for an archive that 60 clients want at once", async () => {
-    const cold = await scene.registry.publish({
-      type: "cold",
-      version: "1.0.0",
-      size: 2_000_000,
+  it.each(["hash", "roundrobin"] as const)(
+    "ask the origin once for an archive that 60 clients want at once: %s",
+    async (balance) => {
+      const type = `cold-${balance}`;
+      const cold = await scene.registry.publish({
+        type,
+        version: "1.0.0",
+        size: 2_000_000,
+      });
+      const { sha256 } = cold.archive("linux_amd64");
+      scene.registry.requests.clear();
+      await balanced(balance, async (balancer) => {
+        const all = await Promise.all(
+          Array.from({ length: 60 }, () =>
+            requestsFor(balancer, type).archive("1.0.0", bearer(ci.token)),
+          ),
+        );
+        const digests = new Set(all.map(({ body }) => sha256Of(body)));
+        expect([...digests]).toEqual([sha256]);
+      });
+      expect(scene.registry.requests.count("archive")).toBe(1);
+    },
+  );
+
+  it("are told that their clock is wrong, and admit no release before its time by it", async () => {
+    const bucket = await scene.makeBucket();
+    const config = {
+      policy: { minimumAge: "10m" },
+      freshness: { versions: "1ms" },
+    };
+    const ahead = `
+      const real = Date, by = 20 * 60_000;
+      globalThis.Date = class extends real {
+        constructor(...args) { args.length ? super(...args) : super(real.now() + by); }
+        static now() { return real.now() + by; }
+      };`;
+    const shifted = `data:text/javascript,${encodeURIComponent(ahead)}`;
+    const [right] = await scene.start({ bucket, config });
+    const [wrong] = await scene.start({
+      bucket,
+      config,
+      nodeOptions: ["--import", shifted],
     });
-    const { sha256 } = cold.archive("linux_amd64");
-    scene.registry.requests.clear();
-    await balanced("hash", async ({ url, caFile }) => {
-      const agent = new Agent({ ca: readFileSync(caFile) });
-      const proxied = {
-        get: (path: string, options: GetOptions = {}) =>
-          fetchFrom(new URL(path, url), agent, options),
-      };
-      const all = await Promise.all(
-        Array.from({ length: 60 }, () =>
-          requestsFor(proxied, "cold").archive("1.0.0", bearer(ci.token)),
-        ),
-      );
-      const digests = new Set(all.map(({ body }) => sha256Of(body)));
-      expect([...digests]).toEqual([sha256]);
-    });
-    expect(scene.registry.requests.count("archive")).toBe(1);
+    if (right === undefined || wrong === undefined) throw new Error("none");
+    const provider = {
+      type: "aged",
+      signedAt: new Date(Date.now() - 3_600_000),
+    };
+    await scene.registry.publish({ ...provider, version: "1.0.0" });
+    expect((await requestsFor(right, "aged").index()).status).toBe(200);
+    await scene.registry.publish({ ...provider, version: "1.1.0" });
+    for (const mirror of [right, wrong])
+      expect(
+        outcomeOf(await requestsFor(mirror, "aged").version("1.1.0")),
+      ).toBe("451 too-young");
+    const health = (await wrong.get("/healthz")).body.toString();
+    expect(health).toMatch(/1200 s ahead of the bucket's|1199 s ahead/);
+    expect(await countAlarms(wrong, "bucket-failing")).toBe(1);
   });
 
   describe.each(clients)("$name", (client) => {

@@ -35,6 +35,7 @@ export interface ReplicaOptions {
   readonly bucket?: BucketSettings | undefined;
   readonly directory?: string;
   readonly config?: Readonly<Record<string, unknown>>;
+  readonly nodeOptions?: readonly string[];
 }
 
 /** Of the daemons, and of commands beside them. */
@@ -55,6 +56,7 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     bucket,
     directory,
     config,
+    nodeOptions = [],
   }: ReplicaOptions = {}) => {
     const shared = bucket ?? (await ceph.makeBucket());
     const startOne = () => {
@@ -64,6 +66,7 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
       return startMirror({
         env,
         directory: own,
+        nodeOptions,
         config: { listen, storage, origins: all, ...config },
       });
     };

@@ -16,6 +16,7 @@ import { FairShare, type ShareLimits, type Turn } from "./fair-share.ts";
 import { readStored } from "./stored-archive.ts";
 import { ArchiveDownload, type ReadableArchive } from "./archive-download.ts";
 import type { Reserve } from "./download-steps.ts";
+import type { NearestOrigin } from "./nearest-origin.ts";
 
 export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
@@ -35,14 +36,6 @@ export interface ArchiveStart {
   readonly hostname: string;
   readonly namespace: string;
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
-}
-
-/** Where archives are looked for before their origin is asked. */
-export interface NearestOrigin {
-  /** Undefined for what it has not got, or cannot give now. */
-  open(sha256: Sha256): Promise<OriginArchive | undefined>;
-  /** What it gave was another archive. */
-  distrust(sha256: Sha256): void;
 }
 
 /** What the cache tells the wiring; never waited for. */
@@ -174,6 +167,8 @@ export class ArchiveCache {
       this.#leave(download);
       await download.giveUp(error);
       this.#events.onFailed(start.name, error, from.host);
+    } finally {
+      this.#nearest?.settle(download.sha256);
     }
   }
 
@@ -188,7 +183,7 @@ export class ArchiveCache {
     turn.signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });
-    const near = await this.#nearest?.open(sha256);
+    const near = await this.#nearest?.lead(sha256, turn.signal);
     const opening = (
       near === undefined ? start.open(turn.signal) : Promise.resolve(near)
     ).then((archive) => {

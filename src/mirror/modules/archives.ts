@@ -11,7 +11,7 @@ import {
 } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import type { NearestOrigin } from "../cache/archive-cache.ts";
+import type { NearestOrigin } from "../cache/nearest-origin.ts";
 import type { Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer } from "../cache/fair-share.ts";

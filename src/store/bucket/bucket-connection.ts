@@ -18,6 +18,9 @@ const tries = 3;
 /** What an error body or a page of a list may have, in bytes. */
 const largestDocument = 4 * 1024 * 1024;
 
+/** Milliseconds that clocks may be apart before somebody has to look at them. */
+const largestSkew = 30_000;
+
 /** Of a request without a body. */
 export const emptySha256 = createHash("sha256").digest("hex");
 
@@ -67,9 +70,14 @@ export class BucketConnection {
     return this.#skew;
   }
 
-  /** Why it is of no use now, or takes no writes; undefined while all is well. */
+  /** Why it is of no use now, takes no writes, or has another time than we; undefined while all is well. */
   get problem(): string | undefined {
-    return this.#suspension?.message ?? this.#refusal;
+    if (this.#suspension !== undefined) return this.#suspension.message;
+    if (this.#refusal !== undefined) return this.#refusal;
+    if (Math.abs(this.#skew) <= largestSkew) return undefined;
+    const seconds = Math.round(Math.abs(this.#skew) / 1000);
+    const side = this.#skew < 0 ? "ahead of" : "behind";
+    return `This machine's clock is ${seconds} s ${side} the bucket's: set it right.`;
   }
 
   /** Until it is called without a reason, everybody but a probe gets this error at once. */

@@ -1,4 +1,5 @@
 import type { Configuration } from "../../config/load.ts";
+import { systemClock, type Clock } from "../../mirror/cache/clock.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
 import {
   identifyBucket,
@@ -20,6 +21,8 @@ export interface Replica {
   /** Of the service. */
   readonly url: URL;
   readonly watch: BucketWatch;
+  /** This machine's, or the bucket's when ours is ahead of it: no release is older than for other replicas. */
+  readonly clock: Clock;
   /** Records that have no copy among those of this replica. */
   readonly secrets: RecordStore;
   /** Calls `listener` whenever some replica changed what is trusted. */
@@ -62,6 +65,13 @@ export async function openReplica(
     identity,
     blobs: new BucketBlobs(bucket),
     url: s3.endpoint,
+    clock: {
+      monotonic: () => systemClock.monotonic(),
+      now: () => {
+        const ahead = Math.min(0, bucket.connection.skew);
+        return new Date(systemClock.now().getTime() + ahead);
+      },
+    },
     watch,
     secrets: new BucketRecords(bucket, identity.etagForm, () => undefined),
     listen: (listener) => listeners.push(listener),

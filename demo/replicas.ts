@@ -1,0 +1,103 @@
+import { startBalancer } from "../test/acceptance/haproxy.ts";
+import { canRunCeph } from "../test/fakes/ceph.ts";
+import type { Release } from "../test/fakes/release.ts";
+import { has } from "../test/packaging/release.ts";
+import {
+  codeOf,
+  eventually,
+  requestsFor,
+} from "../test/scenes/provider-requests.ts";
+import {
+  sha256Of,
+  startReplicaScene,
+  type ReplicaScene,
+} from "../test/scenes/replica-scene.ts";
+import { findInstaller, type Installer, type Source } from "./installer.ts";
+import { check, install, perform, say } from "./stage.ts";
+
+/** Three replicas on one bucket behind a balancer; `mirror` is the balancer. */
+interface Stage {
+  readonly scene: ReplicaScene;
+  readonly registry: ReplicaScene["registry"];
+  readonly installer: Installer;
+  readonly mirror: Source;
+}
+
+async function main(): Promise<void> {
+  const hasPrograms =
+    (await canRunCeph()) && (await has("haproxy", "the balancer"));
+  if (!hasPrograms) {
+    say("Install them: apt-get install ceph-mon ceph-osd radosgw haproxy");
+    check(false, "there is a Ceph and an HAProxy to show replicas with");
+    return;
+  }
+  say("A Ceph is made, with a bucket: 15 s");
+  const scene = await startReplicaScene();
+  try {
+    await show(scene);
+  } finally {
+    await scene.stop();
+  }
+}
+
+async function show(scene: ReplicaScene): Promise<void> {
+  const { registry, authority } = scene;
+  const size = 8_000_000;
+  const release = await registry.publish({ version: "1.2.3", size });
+  const replicas = await scene.start({ count: 3 });
+  const mirror = await startBalancer(authority, replicas, "roundrobin");
+  const installer = await findInstaller();
+  const stage = { scene, registry, installer, mirror };
+  say(`Replicas   ${replicas.map(({ url }) => url).join(" ")}`);
+  say(`Balancer   ${mirror.url}providers/`);
+  say(`Client     ${installer.name}`);
+  try {
+    say("\n1. Cold: neither the replicas nor the bucket have anything");
+    await install(stage, release);
+    await askAtOnce(stage);
+    say("\n3. One replica is killed");
+    await replicas[0]?.kill();
+    await install(stage, release);
+    await stopBucket(stage, release);
+  } finally {
+    await mirror.stop();
+  }
+}
+
+async function askAtOnce({ registry, mirror }: Stage): Promise<void> {
+  say("\n2. 60 clients ask for one archive at once, through all replicas");
+  const cold = { type: "cold", version: "1.0.0", size: 2_000_000 };
+  const release = await registry.publish(cold);
+  registry.requests.clear();
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () =>
+      requestsFor(mirror, "cold").archive("1.0.0"),
+    ),
+  );
+  const { sha256 } = release.archive("linux_amd64");
+  const right = answers.filter(({ body }) => sha256Of(body) === sha256).length;
+  check(right === 60, `${right} of 60 got what was signed`);
+  const asked = registry.requests.count("archive");
+  check(asked === 1, `requests to the origin for it: ${asked}`);
+}
+
+async function stopBucket(stage: Stage, release: Release): Promise<void> {
+  const { scene, registry, mirror } = stage;
+  say("\n4. The bucket hangs");
+  scene.ceph.suspend();
+  await install(stage, release);
+  await registry.publish({ type: "unknown", version: "1.0.0" });
+  const ask = () => requestsFor(mirror, "unknown").version("1.0.0");
+  const refused = await ask();
+  const retry = String(refused.headers["retry-after"]);
+  check(
+    refused.status === 503,
+    `a provider that nobody has seen: 503 ${codeOf(refused)}, to be asked for again in ${retry} s`,
+  );
+  say("   The bucket is back");
+  scene.ceph.resume();
+  const served = await eventually(ask, ({ status }) => status === 200);
+  check(served.status === 200, "it is served");
+}
+
+await perform(main);

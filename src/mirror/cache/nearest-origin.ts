@@ -1,0 +1,16 @@
+import type { Sha256 } from "../../address/hash.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+
+/** Where archives are looked for before their origin is asked. */
+export interface NearestOrigin {
+  /** Undefined for what it has not got, or cannot give now. */
+  open(sha256: Sha256): Promise<OriginArchive | undefined>;
+  /**
+   * Like `open`, but waits while somebody else brings it there. Whoever gets
+   * nothing is the one who fetches it, and calls `settle` whatever comes of it.
+   */
+  lead(sha256: Sha256, signal: AbortSignal): Promise<OriginArchive | undefined>;
+  settle(sha256: Sha256): void;
+  /** What it gave was another archive. */
+  distrust(sha256: Sha256): void;
+}
