@@ -169,7 +169,7 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
         outcomeOf(await requestsFor(mirror, "aged").version("1.1.0")),
       ).toBe("451 too-young");
     const health = (await wrong.get("/healthz")).body.toString();
-    expect(health).toMatch(/1200 s ahead of the bucket's|1199 s ahead/);
+    expect(health).toMatch(/clock is over 30 s ahead of the bucket's/);
     expect(await countAlarms(wrong, "bucket-failing")).toBe(1);
   });
 

@@ -75,9 +75,8 @@ export class BucketConnection {
     if (this.#suspension !== undefined) return this.#suspension.message;
     if (this.#refusal !== undefined) return this.#refusal;
     if (Math.abs(this.#skew) <= largestSkew) return undefined;
-    const seconds = Math.round(Math.abs(this.#skew) / 1000);
     const side = this.#skew < 0 ? "ahead of" : "behind";
-    return `This machine's clock is ${seconds} s ${side} the bucket's: set it right.`;
+    return `This machine's clock is over ${largestSkew / 1000} s ${side} the bucket's: set it right.`;
   }
 
   /** Until it is called without a reason, everybody but a probe gets this error at once. */
@@ -115,7 +114,8 @@ export class BucketConnection {
     asked: BucketRequest,
     body: BucketBody | undefined,
   ): Promise<BucketAnswer> {
-    const at = new Date(Date.now() + this.#skew);
+    const assumed = this.#skew;
+    const at = new Date(Date.now() + assumed);
     const { url, headers } = await this.#signer.sign(asked, at);
     const answer = await request(url, {
       method: asked.method,
@@ -126,7 +126,10 @@ export class BucketConnection {
     if (asked.method === "PUT") this.#noteWrite(answer);
     const date = Date.parse(String(answer.headers.date));
     if (!Number.isNaN(date)) this.#skew = roundSkew(date - Date.now());
-    return answer;
+    const wasMistimed = Math.abs(this.#skew - assumed) > largestSkew;
+    if (answer.statusCode !== 403 || !wasMistimed) return answer;
+    await answer.body.dump();
+    return this.#sendOnce(asked, body);
   }
 
   /** Remembers whether the bucket takes writes. */
