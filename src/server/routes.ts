@@ -12,6 +12,9 @@ import {
 import { answerWhy } from "./web/why-page.ts";
 import type { WarmDocuments } from "./warm-documents.ts";
 import type { Explanations } from "../mirror/why/explanations.ts";
+import { answerAlarms, type AlarmParts } from "./web/alarms-page.ts";
+import type { BrowsePage } from "./web/browse-page.ts";
+import { answerHealthPage } from "./web/health-page.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
 import {
   answerHealth,
@@ -20,12 +23,17 @@ import {
   type Readiness,
 } from "./web/operations.ts";
 
+interface Pages extends AlarmParts {
+  readonly browse: BrowsePage;
+}
+
 export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;
   readonly registry: ProviderRegistryProtocol;
   readonly modules: ModuleRegistryProtocol;
   readonly warm: WarmDocuments;
   readonly setUp: SetUpPage;
+  readonly pages: Pages;
   readonly explanations: Explanations;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
@@ -46,7 +54,7 @@ const module = "/v1/modules/:hostname/:namespace/:name/:system";
 /** Every URL of docs/contract.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { providers, registry, modules, warm } = parts;
-  const { setUp, readiness, metrics } = parts;
+  const { setUp, pages, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
   router.get(`${mirrored}/index.json`, warm.keep, (ctx) =>
@@ -75,6 +83,9 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   );
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
+  router.get("/browse", (ctx) => pages.browse.answer(ctx));
+  router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
+  router.get("/health", (ctx) => answerHealthPage(ctx, { metrics, readiness }));
   router.get(explained, (ctx) => answerWhy(ctx, parts.explanations));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));

@@ -28,6 +28,11 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the origin offers other content for a module than it did at first; clients keep getting the first",
 };
 
+/** What was raised, and when. */
+export interface RaisedAlarm extends Alarm {
+  readonly at: Date;
+}
+
 interface Alarm {
   readonly kind: AlarmKind;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -36,10 +41,14 @@ interface Alarm {
 /** The same is told once in ten minutes, and of each kind so much that the rest of the log stays readable. */
 const told = { window: 600_000, same: 1, group: 600, all: Infinity };
 
+/** Alarms that are remembered since the start. */
+const mostRecent = 50;
+
 /** Raises what an operator should look at: a line in the log and a count in the metrics, once for what comes again and again. */
 export class Alarms {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
+  #recent: readonly RaisedAlarm[] = [];
   readonly #folding = new Folding<Alarm>(told, {
     summarize: ({ kind }) => ({ kind, facts: { other: true } }),
     onRepeated: (alarm, repeated) => this.#log(alarm, { repeated }),
@@ -57,7 +66,14 @@ export class Alarms {
     const folded = this.#folding.add(key, kind, alarm);
     if (folded === "repeated") return;
     this.#metrics.countAlarm(kind);
+    const raised = { ...alarm, at: new Date() };
+    this.#recent = [raised, ...this.#recent].slice(0, mostRecent);
     if (folded === "line") this.#log(alarm);
+  }
+
+  /** The newest first. */
+  get recent(): readonly RaisedAlarm[] {
+    return this.#recent;
   }
 
   /** Tells how often alarms came again. */

@@ -1,4 +1,4 @@
-import type { GaugeName } from "./series/definitions.ts";
+import type { CounterName, GaugeName } from "./series/definitions.ts";
 import {
   knownGetters,
   originResults,
@@ -7,7 +7,7 @@ import {
   type RequestKind,
 } from "./series/labels.ts";
 import { readProcess } from "./series/process.ts";
-import { Series, type Reader } from "./series/series.ts";
+import { Series, type Reader, type Sample } from "./series/series.ts";
 
 export { alarmKinds, type AlarmKind } from "./series/labels.ts";
 
@@ -181,6 +181,11 @@ export class Metrics {
   watch(readers: Readonly<Partial<Record<GaugeName, Reader>>>): void {
     for (const [name, read] of Object.entries(readers))
       this.#series.watch(name as GaugeName, read);
+  }
+
+  /** The values of a metric now, with their labels. */
+  read(name: GaugeName | CounterName): Promise<readonly Sample[]> {
+    return this.#series.read(name);
   }
 
   /** The exposition, with its media type. */

@@ -3,10 +3,17 @@ import { makeApp, type AppParts } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
 import type { Handle } from "../server/http/listener.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
+import { BrowsePage } from "../server/web/browse-page.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
 import { ModuleRegistryProtocol } from "../server/protocols/module-registry.ts";
 import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
+import { ModuleOverview } from "../mirror/modules/overview.ts";
+import {
+  ModuleArchiveRecords,
+  ModuleReleaseRecords,
+} from "../mirror/modules/records.ts";
+import { ProviderOverview } from "../mirror/providers/overview.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/refusal-audit.ts";
 import { WarmDocuments } from "../server/warm-documents.ts";
@@ -55,9 +62,11 @@ export function wireProtocols(
   });
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);
-  watchAnswers(core, metrics);
+  const findOpen = watchOpenMatters(core.ledger);
+  watchAnswers(findOpen, metrics);
   const app = makeApp({
     setUp,
+    pages: { findOpen, alarms, browse: wireBrowse(core) },
     explanations,
     authentication,
     clients,
@@ -79,9 +88,23 @@ export function wireProtocols(
   return { app, setUp, readiness, refusals };
 }
 
+function wireBrowse(core: Core): BrowsePage {
+  const { records, blobs } = core;
+  return new BrowsePage({
+    providers: new ProviderOverview(core),
+    modules: new ModuleOverview(
+      new ModuleArchiveRecords(records),
+      new ModuleReleaseRecords(records),
+      blobs,
+    ),
+  });
+}
+
 /** What there is to count before it happens, and what waits for a decision. */
-function watchAnswers({ ledger }: Core, metrics: Telemetry["metrics"]): void {
-  const findOpen = watchOpenMatters(ledger);
+function watchAnswers(
+  findOpen: ReturnType<typeof watchOpenMatters>,
+  metrics: Telemetry["metrics"],
+): void {
   metrics.watch({
     heldBack: async () => {
       const { matters } = await findOpen();

@@ -281,7 +281,7 @@ describe("an alarm through a running daemon", () => {
       name,
       `${atFirst[name]}+0x3 ${value}+0x2`,
     ]);
-    const firing = alarmKinds.map((kind) => [`kind="${kind}"`, 1]);
+    const firing = kinds.map((kind) => [`kind="${kind}"`, 1]);
     await testRules([
       {
         series: Object.fromEntries(scraped) as Record<string, string>,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseSha256 } from "../../address/hash.ts";
 import {
   formatModuleAddress,
+  moduleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { isVersion, type Version } from "../../address/version.ts";
@@ -159,6 +160,23 @@ export class ModuleArchiveRecords {
         : before;
     });
     return isNew;
+  }
+
+  /** Every module of which something is recorded, by name. */
+  async listModules(): Promise<readonly ModuleAddress[]> {
+    let found: readonly (readonly string[])[] = [[]];
+    for (let part = 0; part < 4; part++) {
+      const below = found.map(async (names) =>
+        (await this.#records.folders(["modules", ...names]))
+          .toSorted()
+          .map((name) => [...names, name]),
+      );
+      found = (await Promise.all(below)).flat();
+    }
+    return found.map(
+      ([hostname = "", namespace = "", name = "", system = ""]) =>
+        moduleAddress(hostname, namespace, name, system),
+    );
   }
 
   /** The versions of which something is recorded, in no order. */

@@ -12,7 +12,7 @@ import {
 } from "./namespace-trust.ts";
 
 /** A release that is refused, or of which the first content is served, until an operator decides or its origin mends. */
-interface OpenMatter extends ReleaseAddress {
+export interface OpenMatter extends ReleaseAddress {
   /** What is wrong: its key, other content than was seen first, or a signature that fell. */
   readonly because: "key" | "content" | "fall";
   /** "none" when nobody signed, undefined when that is not known. */
@@ -53,7 +53,7 @@ async function listOpenMatters(ledger: TrustLedger): Promise<OpenMatters> {
   const unreadable: RecordUnreadable[] = [];
   for (const namespace of await ledger.list())
     try {
-      matters.push(...openOf(namespace, await ledger.read(namespace)));
+      matters.push(...listOpen(namespace, await ledger.read(namespace)));
     } catch (error) {
       if (!(error instanceof RecordUnreadable)) throw error;
       unreadable.push(error);
@@ -61,7 +61,8 @@ async function listOpenMatters(ledger: TrustLedger): Promise<OpenMatters> {
   return { matters, unreadable };
 }
 
-function openOf(
+/** Those of one namespace. */
+export function listOpen(
   { hostname, namespace }: Namespace,
   trust: NamespaceTrust,
 ): readonly OpenMatter[] {

@@ -17,15 +17,15 @@ h1{font-size:1.5rem;line-height:1.25}
 h2{font-size:1.15rem;margin-top:2rem}
 pre{background:var(--soft);padding:.75rem 1rem;overflow-x:auto;overflow-wrap:normal;border-radius:.25rem}
 code,pre{font:.875rem/1.45 ui-monospace,monospace}
-.wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.35rem 1rem .35rem 0;border-bottom:1px solid var(--line)}
-.wide td,.wide th{min-width:6rem}
+@media(max-width:48rem){thead{position:absolute;clip-path:inset(50%)}tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:.5rem 0}td{border:0;padding:.1rem 0}td::before{content:attr(data-head)": ";font-weight:600}td:empty{display:none}}
 .bad{color:var(--bad)}
 dt{font-weight:600}
 dd{margin:0 0 .5rem}
 form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end}
-label{display:block}
+label{flex:0 1 28rem;min-width:0}
+input{width:100%}
 input,button{font:inherit;color:inherit;background:var(--back);border:1px solid var(--text);border-radius:.25rem;padding:.3rem .6rem;max-width:100%}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 `;
@@ -88,27 +88,30 @@ export function sendPage(
   ctx.body = page.text;
 }
 
-/** A table that is scrolled by itself where it is wider than the page. */
+/** A table, of which narrow screens show one cell below another; the roles keep it a table for screen readers there. */
 export function table(
   name: string,
   heads: readonly string[],
   rows: readonly (readonly (Html | string | number | undefined)[])[],
 ): Html {
-  return html`<div class="wide" role="region" aria-label="${name}" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${heads.map((head) => html`<th scope="col">${head}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (row) =>
-            html` <tr>
-              ${row.map((cell) => html`<td>${cell}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  const cells = (row: (typeof rows)[number]) =>
+    row.map(
+      (cell, index) =>
+        html`<td role="cell" data-head="${heads[index]}">${cell}</td>`,
+    );
+  return html`<table role="table" aria-label="${name}">
+    <thead role="rowgroup">
+      <tr role="row">
+        ${heads.map((head) => html`<th role="columnheader" scope="col">${head}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map(
+        (row) =>
+          html`<tr role="row">
+            ${cells(row)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }

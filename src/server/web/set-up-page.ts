@@ -89,7 +89,7 @@ function renderAuthority(fingerprint: string): Html {
       from the operator, who sees it with <code>provender ca</code>, and compare
       it with that of your copy:
     </p>
-    <pre>${fingerprint}</pre>
+    <p><code>${fingerprint}</code></p>
     <p>
       Set <code>SSL_CERT_FILE</code> to the path of the copy; on macOS and
       Windows add it to the system's trusted roots.

@@ -14,6 +14,12 @@ type Reading = number | undefined | Readonly<Record<string, number>>;
 /** Asked at each exposition. */
 export type Reader = () => Reading | Promise<Reading>;
 
+/** One series. */
+export interface Sample {
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly value: number;
+}
+
 /** Every metric of `definitions`, with the series that are there before anything happens. */
 export class Series {
   readonly #registry = new Registry();
@@ -42,6 +48,11 @@ export class Series {
   /** The metric is what `read` says from now on. */
   watch(name: MetricName, read: Reader): void {
     this.#readers.set(name, read);
+  }
+
+  async read(name: GaugeName | CounterName): Promise<readonly Sample[]> {
+    const metric = this.#gauges.get(name) ?? this.#counters.get(name);
+    return (await found(metric).get()).values;
   }
 
   async render(): Promise<{ readonly type: string; readonly text: string }> {

@@ -33,7 +33,7 @@ describe("the page for people", () => {
     await mirror.get("/providers/registry.terraform.io/acme/demo/1.2.3.json");
     const after = await mirror.get("/");
     expect(after.body.toString()).toContain(
-      "<td>registry.terraform.io/acme/demo</td>",
+      ">registry.terraform.io/acme/demo</td>",
     );
   });
 
