@@ -18,8 +18,10 @@ h2{font-size:1.15rem;margin-top:2rem}
 pre{background:var(--soft);padding:.75rem 1rem;overflow-x:auto;overflow-wrap:normal;border-radius:.25rem}
 code,pre{font:.875rem/1.45 ui-monospace,monospace}
 table{border-collapse:collapse;width:100%}
+td{overflow-wrap:break-word}
+td code{overflow-wrap:anywhere}
 th,td{text-align:left;vertical-align:top;padding:.35rem 1rem .35rem 0;border-bottom:1px solid var(--line)}
-@media(max-width:48rem){thead{position:absolute;clip-path:inset(50%)}tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:.5rem 0}td{border:0;padding:.1rem 0}td::before{content:attr(data-head)": ";font-weight:600}td:empty{display:none}}
+@media(max-width:48rem){thead{position:absolute;clip-path:inset(50%)}tr,td{display:block;overflow-wrap:anywhere}tr{border-bottom:1px solid var(--line);padding:.5rem 0}td{border:0;padding:.1rem 0}td::before{content:attr(data-head)": ";font-weight:600}td:empty{display:none}}
 .bad{color:var(--bad)}
 dt{font-weight:600}
 dd{margin:0 0 .5rem}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { plantRecord } from "../../scenes/planted-records.ts";
+
+const releases = 2_000;
+const name = "registry.terraform.io/acme/demo";
+const provider = name.split("/");
+
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.0.0" });
+  mirror = await startMirror({ config: originsOf(authority, registry) });
+  await mirror.get(`/providers/${name}/1.0.0.json`);
+  await plantReleases();
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+/** Of one provider and of as many others, made from what the mirror wrote itself. */
+async function plantReleases(): Promise<void> {
+  const records = new DiskRecords(layOutStore(mirror.directory));
+  const folder = ["providers", ...provider, "releases"];
+  const body = await records.read([...folder, "1.0.0"], (read) => read);
+  const text = JSON.stringify(body);
+  for (let n = 0; n < releases; n++) {
+    const version = `2.0.${n}`;
+    const own = JSON.parse(text.replaceAll("1.0.0", version)) as unknown;
+    plantRecord(mirror.directory, [...folder, version], own);
+    const other = ["providers", "registry.terraform.io", "acme", `p${n}`];
+    plantRecord(mirror.directory, [...other, "releases", "1.0.0"], body);
+  }
+}
+
+/** Milliseconds of as many requests one after the other, the fastest first. */
+async function time(
+  path: string,
+  requests: number,
+): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < requests; n++) {
+    const start = performance.now();
+    expect((await mirror.get(path)).status).toBe(200);
+    times.push(performance.now() - start);
+  }
+  return times.toSorted((a, b) => a - b);
+}
+
+describe(`with ${releases} releases of one provider, and as many providers`, () => {
+  it.each(["/browse", `/browse?provider=${name}`, `/browse?q=p19`])(
+    "%s is there in 100 ms",
+    async (path) => {
+      await time(path, 3);
+      const [fastest = 0, , middle = 0] = await time(path, 5);
+      console.log(`${path}: ${fastest.toFixed(0)}..${middle.toFixed(0)} ms`);
+      expect(middle).toBeLessThan(100);
+    },
+  );
+});
