@@ -1,9 +1,11 @@
+import { readdir } from "node:fs/promises";
 import {
   OriginStatus,
   OriginUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
 import type { OriginAnswer } from "../../origin/http/http-client.ts";
+import { describeFailure } from "../../store/file-failure.ts";
 import { fail, failBy, good, type Check } from "./check.ts";
 import { examineClock, type ToldTime } from "./clock.ts";
 
@@ -36,6 +38,23 @@ export async function examineOrigins(
     }),
   );
   return [...checks, ...examineClock(told)];
+}
+
+/** A folder that stands for a registry. */
+export async function examineFolder(
+  hostname: string,
+  directory: string,
+): Promise<Check> {
+  try {
+    await readdir(directory);
+    return good("origin", `${directory} stands for ${hostname}.`);
+  } catch (error) {
+    return fail(
+      "origin",
+      `${directory}, which stands for ${hostname}, cannot be read (${describeFailure(error)}).`,
+      `Correct the origin's "directory", or let the user of the daemon read it.`,
+    );
+  }
 }
 
 function judgeAnswer(

@@ -9,7 +9,11 @@ import {
 import { examineClientPrograms } from "../../commands/doctor/client-programs.ts";
 import { tellChecks } from "../../commands/doctor/doctor.ts";
 import { examineMirror } from "../../commands/doctor/mirror.ts";
-import { examineOrigins } from "../../commands/doctor/origins.ts";
+import { examineBucket } from "../../commands/doctor/bucket.ts";
+import {
+  examineFolder,
+  examineOrigins,
+} from "../../commands/doctor/origins.ts";
 import { examineProxy } from "../../commands/doctor/proxy.ts";
 import { examineStorage } from "../../commands/doctor/storage.ts";
 import { examineTokens } from "../../commands/doctor/tokens.ts";
@@ -19,6 +23,7 @@ import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { wireExaminedOrigins } from "../../wiring/commands/doctor.ts";
+import { describeBucket } from "../../wiring/store/bucket.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
 
@@ -78,12 +83,16 @@ function listKinds(
   return {
     storage: () =>
       examineStorage(layOutStore(storage.directory), storage.minFree),
+    bucket: async () =>
+      storage.s3 === undefined
+        ? []
+        : [await examineBucket(() => describeBucket(configuration))],
     certificate: async () =>
       listen.tls.kind === "files"
         ? examineCertificate(loadOf(listen.tls, now), listen.names, now)
         : [],
     tokens: () => Promise.resolve(examineTokens(auth.tokens, now)),
-    origin: (signal) => examineNetwork(configuration, signal),
+    origin: (signal) => examineSources(configuration, signal),
   };
 }
 
@@ -91,8 +100,20 @@ function loadOf(files: Parameters<typeof loadCertificateFiles>[0], now: Date) {
   return () => loadCertificateFiles(files, now);
 }
 
+async function examineSources(
+  configuration: Configuration,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const folders = await Promise.all(
+    [...configuration.origins.values()].flatMap(({ hostname, directory }) =>
+      directory === undefined ? [] : examineFolder(hostname, directory),
+    ),
+  );
+  return [...folders, ...(await examineRegistries(configuration, signal))];
+}
+
 /** What cannot be asked for the proxy alone is not called wrong for itself, too. */
-async function examineNetwork(
+async function examineRegistries(
   configuration: Configuration,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {

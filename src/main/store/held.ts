@@ -30,7 +30,8 @@ export async function purge(
 ): Promise<void> {
   const core = await wireStored(loadConfiguration({ file: config }));
   try {
-    await runPurge(core, { spec, json }, stdout);
+    const parts = { ...core, shared: core.replica?.blobs };
+    await runPurge(parts, { spec, json }, stdout);
   } finally {
     await core.close();
   }

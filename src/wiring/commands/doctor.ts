@@ -8,14 +8,14 @@ import { settingsOf } from "../origins.ts";
 /** Bytes of a discovery document, which has about a thousand. */
 const mostBytes = 64 * 1024;
 
-/** The origins as the daemon asks them, each by a client of its own. */
+/** The origins that are asked over the network, as the daemon asks them, each by a client of its own. */
 export function wireExaminedOrigins(configuration: Configuration): {
   readonly origins: readonly ExaminedOrigin[];
   close(): Promise<void>;
 } {
-  const wired = [...configuration.origins.values()].map((origin) =>
-    wireOrigin(configuration, origin),
-  );
+  const wired = [...configuration.origins.values()]
+    .filter(({ directory }) => directory === undefined)
+    .map((origin) => wireOrigin(configuration, origin));
   return {
     origins: wired.map(({ examined }) => examined),
     close: async () => {

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { issueToken } from "../../client-token.ts";
+import { startLooseBucket } from "../../fakes/loose-bucket.ts";
 import * as faults from "../../fakes/faults.ts";
 import { runCommand } from "../../running-command.ts";
 import { scratch, startMirror } from "../../running-mirror.ts";
@@ -86,6 +87,22 @@ const brokenServers: Readonly<
       }),
     "origin",
   ],
+  "a folder for an origin that is not there": [
+    () => {
+      const directory = join(scratch("folder"), "nowhere");
+      return scene.server({ origins: { "a.example": { directory } } });
+    },
+    "origin",
+  ],
+  "a bucket that keeps no conditions": [() => withBucket(false), "bucket"],
+  "a bucket that is not there": [
+    async () => {
+      const bucket = await startLooseBucket({ keepsConditions: true });
+      await bucket.stop();
+      return onBucket(bucket.settings);
+    },
+    "bucket",
+  ],
   "discovery without providers.v1": [
     () =>
       scene.whileOrigin(faults.json(() => ({ "modules.v1": "/v1/modules/" }))),
@@ -116,6 +133,17 @@ const brokenServers: Readonly<
   ],
 };
 
+function onBucket(s3: Readonly<Record<string, unknown>>) {
+  const storage = { directory: scratch("store"), s3 };
+  const listen = { port: 0, tls: "off" };
+  return scene.server({ storage, listen });
+}
+
+async function withBucket(keepsConditions: boolean): Promise<Diagnosis> {
+  const bucket = await startLooseBucket({ keepsConditions });
+  return onBucket(bucket.settings).finally(() => bucket.stop());
+}
+
 describe("provender doctor", () => {
   it("finds no fault where all is well, makes nothing, and says so in a table", async () => {
     const tls = await scene.certificateFiles([
@@ -134,6 +162,13 @@ describe("provender doctor", () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/^ok {4}configuration +\S+ can be used\.$/m);
     expect(stdout).toMatch(/^\d+ checks: 0 failed, 0 warnings\.$/m);
+  });
+
+  it("finds no fault in a bucket that keeps to its word, nor in a folder for an origin", async () => {
+    expect((await withBucket(true)).faults).toEqual([]);
+    const directory = scratch("folder");
+    const origins = { "a.example": { directory } };
+    expect((await scene.server({ origins })).faults).toEqual([]);
   });
 
   it.each(Object.entries(brokenServers))(

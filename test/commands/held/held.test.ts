@@ -1,8 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startLooseBucket } from "../../fakes/loose-bucket.ts";
+import { startRegistry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import type { Signer } from "../../fakes/signing.ts";
+import { connectedSite } from "../../mirror/bundles/bundles.ts";
+import { scratch } from "../../running-mirror.ts";
 import { canBeOthers, user } from "../../scenes/other-user.ts";
 import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
@@ -158,6 +163,33 @@ describe("provender purge", () => {
     await scene.registry.republish(release);
     const answer = await scene.ask("anew").archive("1.0.0");
     expect(outcomeOf(answer)).not.toBe("200");
+  });
+
+  it("forgets what replicas share, too, so that it does not come back from there", async () => {
+    const authority = await createAuthority();
+    const registry = await startRegistry({ authority });
+    const bucket = await startLooseBucket({ keepsConditions: true });
+    const release = await registry.publish({ version: "1.0.0" });
+    const { settings: s3 } = bucket;
+    const storage = { directory: scratch("replica"), s3 };
+    const listen = { tls: "off" };
+    const site = connectedSite(authority, registry, {
+      config: { storage, listen },
+    });
+    const fetch = () =>
+      site.run("prefetch", "--platform", "linux_amd64", "acme/widget");
+    const shared = () =>
+      [...bucket.objects.keys()].filter((key) =>
+        key.endsWith(release.archive("linux_amd64").sha256),
+      );
+    expect((await fetch()).status).toBe(0);
+    expect(shared()).not.toEqual([]);
+    const purged = await site.run("purge", "acme/widget");
+    expect([purged.status, purged.stderr]).toEqual([0, ""]);
+    expect(shared().filter((key) => key.startsWith("blobs/"))).toEqual([]);
+    expect((await fetch()).status).toBe(0);
+    expect(registry.requests.count("archive")).toBe(2);
+    await Promise.all([registry.stop(), bucket.stop()]);
   });
 
   it.each(["unheard/of", "refused/thing@1.1.0", "refused/thing@> 2"])(
