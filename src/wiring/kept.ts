@@ -71,21 +71,26 @@ export function wireKept(
   const signatures = wireSignatures(configuration);
   const judge = wireJudge(signatures);
   const ledger = new TrustLedger(records, () => clock.monotonic());
-  const releases = new ReleaseRecords(records, {
-    judge,
-    clock,
-    policyOf: (hostname) =>
-      signaturePolicyOf(configuration.origins.get(hostname)),
-    beginLedger: (provider) => ledger.begin(provider),
-  });
   const makeCache = wireCaches(configuration, telemetry, clock);
-  const versions = makeCache(
-    new VersionRecords(records, providerVersionNaming),
-  );
-  const kept = { records, versions, releases };
-  const store = wireStore(configuration, layout, kept, telemetry);
+  const keepIn = (records: RecordStore) => ({
+    records,
+    versions: makeCache(new VersionRecords(records, providerVersionNaming)),
+    releases: new ReleaseRecords(records, {
+      judge,
+      clock,
+      policyOf: (hostname) =>
+        signaturePolicyOf(configuration.origins.get(hostname)),
+      beginLedger: (provider) => ledger.begin(provider),
+    }),
+  });
+  const kept = keepIn(records);
+  // What leaves the disk goes by what is there: to ask the bucket for every record would cost too much.
+  const own = replica && keepIn(wireRecords(layout, telemetry, undefined));
+  const store = wireStore(configuration, layout, own ?? kept, telemetry);
   const { blobs } = store;
-  const nearest = replica && wireNearest(replica, layout, blobs, telemetry);
+  const { archive } = configuration.limits;
+  const nearest =
+    replica && wireNearest(replica, layout, blobs, telemetry, archive);
   const close = async () => {
     await nearest?.outbox.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);

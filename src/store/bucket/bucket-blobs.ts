@@ -30,11 +30,19 @@ export class BucketBlobs {
     this.#bucket = bucket;
   }
 
-  /** Undefined when there is none. */
-  async open(sha256: Sha256): Promise<BucketBlob | undefined> {
+  /** Undefined when there is none, or one of more than `largest` bytes. */
+  async open(
+    sha256: Sha256,
+    largest = Infinity,
+  ): Promise<BucketBlob | undefined> {
     const found = await this.#bucket.get(blobObject(sha256));
     if (found === undefined) return undefined;
     const { size, body } = found;
+    // A body without a length could have no end.
+    if (!(size <= largest)) {
+      body.destroy();
+      return undefined;
+    }
     return { size, body: namingFailures(this.#bucket.name, body) };
   }
 

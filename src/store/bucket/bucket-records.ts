@@ -148,26 +148,17 @@ export class BucketRecords implements RecordStore {
   }
 
   async list(prefix: RecordKey): Promise<readonly string[]> {
-    const below = await this.#listBelow(prefix);
-    return below.flatMap((rest) => (rest.length === 1 ? rest : []));
+    const { keys } = await this.#bucket.listLevel(recordObjects(prefix));
+    return keys.flatMap((name) => {
+      const [last, ...others] =
+        parseRecordObject(recordObjects([]) + name) ?? [];
+      return last !== undefined && others.length === 0 ? [last] : [];
+    });
   }
 
   async folders(prefix: RecordKey): Promise<readonly string[]> {
-    const below = await this.#listBelow(prefix);
-    const folders = below.flatMap(([first = "", ...rest]) =>
-      rest.length > 0 ? [first] : [],
-    );
-    return [...new Set(folders)];
-  }
-
-  /** The keys below `prefix`, without it. */
-  async #listBelow(prefix: RecordKey): Promise<readonly RecordKey[]> {
-    const keys: RecordKey[] = [];
-    for await (const { key } of this.#bucket.list(recordObjects(prefix))) {
-      const record = parseRecordObject(key);
-      if (record !== undefined) keys.push(record.slice(prefix.length));
-    }
-    return keys;
+    const level = await this.#bucket.listLevel(recordObjects(prefix));
+    return level.folders;
   }
 
   /** An older record than this replica saw is none to believe. */

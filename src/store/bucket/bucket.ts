@@ -7,7 +7,11 @@ import {
   type BucketAnswer,
   type BucketBody,
 } from "./bucket-connection.ts";
-import { parseListing, type ListedObject } from "./listing-document.ts";
+import {
+  parseListing,
+  type ListedObject,
+  type Listing,
+} from "./listing-document.ts";
 import type { BucketRequest } from "./signed-request.ts";
 
 interface BucketObject {
@@ -115,13 +119,37 @@ export class Bucket {
 
   /** Objects whose keys start with `prefix`, in the order of their keys, without the settings' prefix. */
   async *list(prefix: string): AsyncGenerator<ListedObject> {
-    const all = this.#prefix;
+    const all = this.#prefix.length;
+    for await (const { objects } of this.#pages(prefix, {}))
+      for (const object of objects)
+        yield { ...object, key: object.key.slice(all) };
+  }
+
+  /** What follows `prefix` up to the next slash: of keys that end there, and of those that go on. */
+  async listLevel(
+    prefix: string,
+  ): Promise<{ readonly keys: string[]; readonly folders: string[] }> {
+    const keys: string[] = [];
+    const folders: string[] = [];
+    const skipped = this.#prefix.length + prefix.length;
+    for await (const page of this.#pages(prefix, { delimiter: "/" })) {
+      for (const { key } of page.objects) keys.push(key.slice(skipped));
+      for (const one of page.prefixes) folders.push(one.slice(skipped, -1));
+    }
+    return { keys, folders };
+  }
+
+  async *#pages(
+    prefix: string,
+    more: Readonly<Record<string, string>>,
+  ): AsyncGenerator<Listing> {
     let from: string | undefined;
     do {
       const query = {
         "list-type": "2",
         "encoding-type": "url",
-        prefix: `${all}${prefix}`,
+        prefix: `${this.#prefix}${prefix}`,
+        ...more,
         ...(from === undefined ? {} : { "continuation-token": from }),
       };
       const answer = await this.connection.send(
@@ -130,8 +158,7 @@ export class Bucket {
       );
       await this.connection.expect(answer, "list its objects", 200);
       const page = parseListing(await this.connection.readText(answer));
-      for (const object of page.objects)
-        yield { ...object, key: object.key.slice(all.length) };
+      yield page;
       from = page.next;
     } while (from !== undefined);
   }

@@ -10,6 +10,8 @@ export interface ListedObject {
 
 export interface Listing {
   readonly objects: readonly ListedObject[];
+  /** With a delimiter: what several keys start with, up to and with it. */
+  readonly prefixes: readonly string[];
   /** Where the next page starts; undefined at the end. */
   readonly next: string | undefined;
 }
@@ -18,7 +20,7 @@ const parser = new XMLParser({
   ignoreDeclaration: true,
   parseTagValue: false,
   processEntities: true,
-  isArray: (name) => name === "Contents",
+  isArray: (name) => name === "Contents" || name === "CommonPrefixes",
 });
 
 /** A page of ListObjectsV2 (encoding-type=url). Throws SyntaxError for any other document. */
@@ -31,8 +33,10 @@ export function parseListing(text: string): Listing {
     string,
     unknown
   >[];
+  const prefixes = (result.CommonPrefixes ?? []) as typeof contents;
   return {
     objects: contents.map(parseObject),
+    prefixes: prefixes.map((entry) => decodeKey(readText(entry, "Prefix"))),
     next:
       result.IsTruncated === "true"
         ? readText(result, "NextContinuationToken")
@@ -49,9 +53,13 @@ export function findElement(text: string, name: string): string | undefined {
   return undefined;
 }
 
+function decodeKey(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}
+
 function parseObject(entry: Readonly<Record<string, unknown>>): ListedObject {
   return {
-    key: decodeURIComponent(readText(entry, "Key").replaceAll("+", " ")),
+    key: decodeKey(readText(entry, "Key")),
     size: Number(readText(entry, "Size")),
     etag: readText(entry, "ETag"),
     lastModified: new Date(readText(entry, "LastModified")),

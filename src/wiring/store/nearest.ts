@@ -18,6 +18,7 @@ export function wireNearest(
   layout: StoreLayout,
   blobs: BlobStore,
   { alarms, metrics }: Telemetry,
+  largest: number,
 ): Nearest {
   const leases = new Leases(bucket);
   const release = (sha256: Sha256) => void leases.release(leaseName(sha256));
@@ -36,7 +37,7 @@ export function wireNearest(
   const open = async (sha256: Sha256) => {
     if (outbox.isDistrusted(sha256)) return undefined;
     try {
-      const found = await shared.open(sha256);
+      const found = await shared.open(sha256, largest);
       return found && { ...found, url, contentType: "application/zip" };
     } catch (error) {
       if (!isBucketFailure(error)) throw error;
