@@ -12,7 +12,9 @@ import {
   type ExportedModule,
   type ExportedPackage,
   type ExportParts,
+  type FailedExport,
 } from "../../mirror/bundles/export-packages.ts";
+import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
 import { writeTree } from "../../mirror/bundles/export-tree.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
 import type { NotCarried } from "../inputs/module-tree.ts";
@@ -30,6 +32,8 @@ interface ExportOptions {
   readonly input: SelectionInput;
   /** A folder for a tree, a file for a bundle, or both. */
   readonly to: string | undefined;
+  /** A folder for OCI image layouts. */
+  readonly oci: string | undefined;
   readonly bundle: string | undefined;
   /** A bundle that the other side has. */
   readonly since: string | undefined;
@@ -37,18 +41,18 @@ interface ExportOptions {
 }
 
 /**
- * `provender export (--to DIR | --bundle FILE)`: fetches what is not stored, as
+ * `provender export (--to DIR | --bundle FILE | --oci DIR)`: fetches what is not stored, as
  * prefetch does, and writes what could be had. Returns the exit status: 1 when
  * something is missing, and each such thing is named. Throws NothingAsked,
  * MalformedAddress, BundleRefused for `since`, and ExportFailed.
  */
 export async function runExport(
-  { input, to, bundle, since, limits }: ExportOptions,
+  { input, to, oci, bundle, since, limits }: ExportOptions,
   parts: PrefetchParts & { readonly store: ExportParts },
   stderr: (text: string) => void,
 ): Promise<number> {
-  if (to === undefined && bundle === undefined)
-    throw new NothingAsked("write", "--to DIR or --bundle FILE");
+  if (to === undefined && bundle === undefined && oci === undefined)
+    throw new NothingAsked("write", "--to DIR or --bundle FILE or --oci DIR");
   const { store, signal } = parts;
   const known =
     since === undefined ? undefined : await readBundled(since, limits);
@@ -57,8 +61,11 @@ export async function runExport(
   if (to !== undefined) {
     const failed = await writeTree(to, store, ready, signal);
     failed.push(...(await writeModules(to, store, modules, signal)));
-    for (const { subject, error } of failed)
-      left.push(`${subject}: ${error.message}`);
+    left.push(...failed.map(formatFailed));
+  }
+  if (oci !== undefined) {
+    const failed = await writeOciLayouts(oci, store, ready, signal);
+    left.push(...failed.map(formatFailed));
   }
   // Nothing takes the place of an earlier bundle when nothing could be had.
   const isEmpty = ready.length + modules.length === 0 && left.length > 0;
@@ -78,6 +85,10 @@ export async function runExport(
   if (modules.length > 0) stderr(`${modules.length} modules exported.\n`);
   stderr(`${ready.length} packages exported, ${left.length} failed.\n`);
   return left.length === 0 ? 0 : 1;
+}
+
+function formatFailed({ subject, error }: FailedExport): string {
+  return `${subject}: ${error.message}`;
 }
 
 async function readBundled(path: string, limits: BundleLimits) {

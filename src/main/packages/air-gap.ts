@@ -7,6 +7,7 @@ import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
 
 export interface ExportFlags extends SelectionFlags {
   readonly to?: string;
+  readonly oci?: string;
   readonly bundle?: string;
   readonly since?: string;
 }
@@ -19,6 +20,7 @@ export async function exportPackages(
   const options = {
     input: selectionOf(specs, flags, configuration),
     to: flags.to,
+    oci: flags.oci,
     bundle: flags.bundle,
     since: flags.since,
     limits: wireBundleLimits(configuration),

@@ -50,6 +50,7 @@ function addExport(program: Command): void {
   withSelection(program.command("export"))
     .description("write packages for a site that has no mirror of its own")
     .option("--to <dir>", "a tree as `terraform providers mirror` writes it")
+    .option("--oci <dir>", "an OCI image layout for each provider")
     .option("--bundle <file>", "one file for `provender import`")
     .option("--since <bundle>", "leave out what this bundle lists")
     .action(async (specs: string[], flags: ExportFlags) =>

@@ -1,0 +1,165 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { formatPlatform } from "../../address/platform.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { ExportFailed, ProvenderError } from "../../errors/index.ts";
+import { makeFolders, placeDocument, readDocument } from "./export-folder.ts";
+import type {
+  ExportedPackage,
+  ExportParts,
+  FailedExport,
+} from "./export-packages.ts";
+import { placeArchive } from "./export-tree.ts";
+
+const imageManifest = "application/vnd.oci.image.manifest.v1+json";
+const imageIndex = "application/vnd.oci.image.index.v1+json";
+const refName = "org.opencontainers.image.ref.name";
+
+/** What OpenTofu looks for ("Provider Mirrors in OCI Registries"). */
+const providerArtifact = "application/vnd.opentofu.provider";
+const packageArtifact = "application/vnd.opentofu.provider-target";
+const packageLayer = "archive/zip";
+
+const emptyConfig = "{}";
+
+const descriptorShape = z.looseObject({
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+const layoutShape = z.looseObject({ manifests: z.array(descriptorShape) });
+
+interface Content {
+  readonly digest: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/**
+ * Writes an OCI image layout for each provider, as DIR/HOSTNAME/NAMESPACE/TYPE: one artifact a version, whose tag is the version with `_`
+ * for each `+`. Versions join what is there; one that is there already has the platforms of this export from then on.
+ */
+export async function writeOciLayouts(
+  directory: string,
+  parts: Pick<ExportParts, "blobs">,
+  packages: readonly ExportedPackage[],
+  signal: AbortSignal,
+): Promise<readonly FailedExport[]> {
+  const failed: FailedExport[] = [];
+  const providers = Map.groupBy(packages, ({ request }) =>
+    formatProviderAddress(request.provider),
+  );
+  for (const [subject, group] of providers)
+    try {
+      await writeLayout(directory, subject.split("/"), parts, group, signal);
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      failed.push({ subject, error });
+    }
+  return failed;
+}
+
+/** Contents first, the index last, so that nobody reads of what is not there. */
+async function writeLayout(
+  directory: string,
+  name: readonly string[],
+  parts: Pick<ExportParts, "blobs">,
+  packages: readonly ExportedPackage[],
+  signal: AbortSignal,
+): Promise<void> {
+  const blobs = await makeFolders(directory, [...name, "blobs", "sha256"]);
+  const folder = await makeFolders(directory, name);
+  const versions = Map.groupBy(
+    packages,
+    ({ request }) => request.address.version,
+  );
+  const tagged: object[] = [];
+  for (const [version, group] of versions) {
+    const manifests: object[] = [];
+    for (const one of group) {
+      signal.throwIfAborted();
+      manifests.push(await writePackage(blobs, parts, one));
+    }
+    const index = await writeJson(blobs, {
+      schemaVersion: 2,
+      mediaType: imageIndex,
+      artifactType: providerArtifact,
+      manifests,
+    });
+    const tag = version.replaceAll("+", "_");
+    const annotations = { [refName]: tag };
+    const artifactType = providerArtifact;
+    tagged.push({ mediaType: imageIndex, artifactType, ...index, annotations });
+  }
+  const layout = { imageLayoutVersion: "1.0.0" };
+  await placeDocument(folder, "oci-layout", JSON.stringify(layout));
+  await joinIndex(folder, tagged);
+}
+
+/** Returns the descriptor of its manifest. */
+async function writePackage(
+  blobs: string,
+  parts: Pick<ExportParts, "blobs">,
+  { found: { sha256, filename, platform }, size }: ExportedPackage,
+): Promise<object> {
+  await placeArchive(blobs, parts, { filename: sha256, sha256 });
+  const config = await writeText(blobs, emptyConfig);
+  const manifest = await writeJson(blobs, {
+    schemaVersion: 2,
+    mediaType: imageManifest,
+    artifactType: packageArtifact,
+    config: { mediaType: "application/vnd.oci.empty.v1+json", ...config },
+    layers: [
+      {
+        mediaType: packageLayer,
+        digest: `sha256:${sha256}`,
+        size,
+        annotations: { "org.opencontainers.image.title": filename },
+      },
+    ],
+    annotations: { "org.opencontainers.image.title": formatPlatform(platform) },
+  });
+  const { os, arch: architecture } = platform;
+  return {
+    mediaType: imageManifest,
+    artifactType: packageArtifact,
+    ...manifest,
+    platform: { architecture, os },
+  };
+}
+
+async function joinIndex(
+  folder: string,
+  tagged: readonly object[],
+): Promise<void> {
+  const added = layoutShape.parse({ manifests: tagged }).manifests;
+  const tags = new Set(added.map((one) => one.annotations?.[refName]));
+  const there = (await readIndex(folder)).filter(
+    (one) => !tags.has(one.annotations?.[refName]),
+  );
+  const index = {
+    schemaVersion: 2,
+    mediaType: imageIndex,
+    manifests: [...there, ...added],
+  };
+  await placeDocument(folder, "index.json", JSON.stringify(index, null, 2));
+}
+
+async function readIndex(folder: string) {
+  const text = await readDocument(folder, "index.json");
+  if (text === undefined) return [];
+  try {
+    return layoutShape.parse(JSON.parse(text)).manifests;
+  } catch (cause) {
+    const reason = "what is there is not the index of a layout; move it away";
+    throw new ExportFailed(`${folder}/index.json`, reason, { cause });
+  }
+}
+
+function writeJson(blobs: string, document: object): Promise<Content> {
+  return writeText(blobs, JSON.stringify(document));
+}
+
+async function writeText(blobs: string, text: string): Promise<Content> {
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  await placeDocument(blobs, sha256, text);
+  return { digest: `sha256:${sha256}`, size: Buffer.byteLength(text) };
+}

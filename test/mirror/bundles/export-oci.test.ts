@@ -1,0 +1,112 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { scratch } from "../../running-mirror.ts";
+import { connectedSite, digestOf } from "./bundles.ts";
+
+const platforms = ["darwin_arm64", "linux_amd64"];
+const flags = platforms.flatMap((platform) => ["--platform", platform]);
+
+let registry: Registry;
+let release: Release;
+let layout: string;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  release = await registry.publish({
+    version: "1.2.3+build.4",
+    platforms,
+    size: 3000,
+  });
+  await registry.publish({ version: "2.0.0", platforms });
+  const directory = join(scratch("oci"), "layouts");
+  const site = connectedSite(authority, registry);
+  // One version after the other, so that the second joins the first.
+  for (const version of ["2.0.0", "1.2.3+build.4"]) {
+    const ran = await site.run(
+      "export",
+      "--oci",
+      directory,
+      ...flags,
+      `acme/widget@${version}`,
+    );
+    expect(ran).toMatchObject({ status: 0 });
+  }
+  layout = join(directory, "registry.terraform.io", "acme", "widget");
+}, 60_000);
+
+afterAll(() => registry.stop());
+
+interface Descriptor {
+  readonly digest: string;
+  readonly size: number;
+  readonly artifactType: string;
+  readonly mediaType: string;
+  readonly platform: object;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** The content of a descriptor, which has to be what it says. */
+function open({ digest, size }: Descriptor): Buffer {
+  const bytes = readFileSync(join(layout, "blobs", digest.replace(":", "/")));
+  expect(`sha256:${digestOf(bytes)}`).toBe(digest);
+  expect(bytes).toHaveLength(size);
+  return bytes;
+}
+
+function read(bytes: Buffer | string) {
+  return JSON.parse(String(bytes)) as {
+    readonly artifactType: string;
+    readonly mediaType: string;
+    readonly config: Descriptor;
+    readonly manifests: readonly Descriptor[];
+    readonly layers: readonly [Descriptor];
+  };
+}
+
+describe("an OCI image layout of a provider", () => {
+  it("has one artifact a version, with a manifest for each platform and the publisher's archives", () => {
+    expect(read(readFileSync(join(layout, "oci-layout")))).toEqual({
+      imageLayoutVersion: "1.0.0",
+    });
+    const { manifests } = read(readFileSync(join(layout, "index.json")));
+    const tags = manifests.map(
+      (one) => one.annotations?.["org.opencontainers.image.ref.name"],
+    );
+    expect(tags).toEqual(["2.0.0", "1.2.3_build.4"]);
+    const [index] = manifests.slice(1).map((one) => read(open(one)));
+    expect(index).toMatchObject({
+      mediaType: "application/vnd.oci.image.index.v1+json",
+      artifactType: "application/vnd.opentofu.provider",
+    });
+    expect(index?.manifests.map(({ platform }) => platform)).toEqual([
+      { architecture: "arm64", os: "darwin" },
+      { architecture: "amd64", os: "linux" },
+    ]);
+    for (const [at, one] of index?.manifests.entries() ?? []) {
+      expect(one.artifactType).toBe("application/vnd.opentofu.provider-target");
+      const manifest = read(open(one));
+      const { mediaType, artifactType } = one;
+      expect(manifest).toMatchObject({ mediaType, artifactType });
+      expect(String(open(manifest.config))).toBe("{}");
+      expect(manifest.layers).toHaveLength(1);
+      expect(manifest.layers[0].mediaType).toBe("archive/zip");
+      const { bytes } = release.archive(platforms[at] ?? "");
+      expect(open(manifest.layers[0]).equals(bytes)).toBe(true);
+    }
+  });
+
+  it("is read by skopeo", () => {
+    const raw = execFileSync("skopeo", [
+      "inspect",
+      "--raw",
+      `oci:${layout}:2.0.0`,
+    ]);
+    expect(read(raw).artifactType).toBe("application/vnd.opentofu.provider");
+  });
+});
