@@ -123,6 +123,8 @@ interface FreshnessConfiguration {
 }
 
 interface PolicyConfiguration {
+  /** `report`: what the policy would refuse is told, and served. */
+  readonly mode: "enforce" | "report";
   readonly default: "allow" | "deny";
   readonly otherHosts: "refuse" | "not-found";
   readonly minimumAge: number;

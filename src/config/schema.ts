@@ -108,6 +108,7 @@ const policyRule = z.strictObject({
 });
 
 const policySchema = section({
+  mode: withDefault(choice("enforce", "report"), "enforce"),
   default: withDefault(choice("allow", "deny"), "allow"),
   otherHosts: withDefault(choice("refuse", "not-found"), "refuse"),
   minimumAge: withDefault(duration, 0),

@@ -33,7 +33,7 @@ export function recordWhenClosed(
   const before = socket.bytesWritten;
   res.once("close", () => {
     const { requestId, client, token } = asker;
-    const { outcome, originTime, error, leftOut } = note;
+    const { outcome, originTime, error, leftOut, reported } = note;
     const { statusCode: status, writableFinished: complete } = res;
     const ms = Math.round(performance.now() - start);
     // A connection that is gone may have forgotten what it wrote.
@@ -58,7 +58,7 @@ export function recordWhenClosed(
       bytes,
       ms,
       originMs: Math.round(originTime),
-      leftOut,
+      ...{ leftOut, reported },
     };
     logger.info({ ...line, ...failure }, "request");
   });

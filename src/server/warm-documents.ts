@@ -46,7 +46,7 @@ interface Kept extends RenderedDocument {
   /** Names and values, of 304 and of 200. */
   readonly confirming: readonly string[];
   readonly describing: readonly string[];
-  readonly leftOut: RequestNote["leftOut"];
+  readonly left: Pick<RequestNote, "leftOut" | "reported">;
   readonly generation: Generation;
   readonly until: number;
 }
@@ -89,7 +89,8 @@ export class WarmDocuments {
     if (fresh <= 0) return;
     const { document } = sent;
     const until = began + fresh;
-    const own = { leftOut: state.note.leftOut, params: ctx.params };
+    const { leftOut, reported } = state.note;
+    const own = { left: { leftOut, reported }, params: ctx.params };
     const valid = { generation, until };
     const kept = { ...document, ...headersOf(document), ...own, ...valid };
     const size = path.length + document.body.length;
@@ -106,7 +107,7 @@ export class WarmDocuments {
     if (!this.#admits(client)) return false;
     const state = beginRequest(req, client);
     state.note.outcome = "hit";
-    state.note.leftOut = kept.leftOut;
+    Object.assign(state.note, kept.left);
     recordWhenClosed({ req, res, state, params: kept.params }, logger, metrics);
     send(req, res, kept, state.asker.requestId);
     return true;

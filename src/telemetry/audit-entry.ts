@@ -3,7 +3,8 @@ import { redactTickets } from "./redaction.ts";
 /** A decision that somebody may have to explain later. Nothing in it is a secret: `token` is a token's name. */
 export interface AuditEntry {
   readonly event: AuditEvent;
-  readonly verdict: "accepted" | "refused";
+  /** `reported`: served, though the policy would have refused it. */
+  readonly verdict: "accepted" | "refused" | "reported";
   /** The address that asked. */
   readonly client?: string | undefined;
   /** The name of the token that was presented. */

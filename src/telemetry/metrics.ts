@@ -135,6 +135,11 @@ export class Metrics {
     this.#series.counter("archiveResumes").inc({ origin });
   }
 
+  /** A request that a policy which only reports would have refused. */
+  countReported(code: "policy-denied" | "too-young"): void {
+    this.#series.counter("policyReported").inc({ code });
+  }
+
   countSuspension(reason: "busy" | "failing"): void {
     this.#series.counter("originSuspensions").inc({ reason });
   }

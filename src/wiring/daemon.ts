@@ -59,7 +59,7 @@ export async function wireDaemon(
     ...telemetry,
     reload: () => {
       const next = load();
-      core.admission.replaceRules(wireRules(next));
+      core.admission.replaceRules(tellMode(wireRules(next), telemetry));
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },
@@ -91,9 +91,19 @@ async function wireShared(
     telemetry,
     replica,
   );
+  tellMode(rules, telemetry);
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
   return { core, access };
+}
+
+/** So that nobody takes a policy that only reports for one that refuses. */
+function tellMode(rules: AdmissionRules, { logger }: Telemetry) {
+  if (rules.mode === "report")
+    logger.warn(
+      "policy.mode is report: what the policy would refuse is served",
+    );
+  return rules;
 }
 
 async function leaveWord(

@@ -59,6 +59,7 @@ export function wireProtocols(
     ...{ publicAddress, authentication },
     hostnames: [...configuration.origins.keys()],
     listKept: () => stored.listProviders(keptOnPage),
+    isReporting: () => core.admission.rules.mode === "report",
   });
   const common = { authentication, audit, limits };
   const refusals = new RefusalAudit(audit, alarms);

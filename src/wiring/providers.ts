@@ -4,6 +4,7 @@ import { formatProviderAddress } from "../address/provider-address.ts";
 import { type Configuration } from "../config/load.ts";
 import { ArchiveDigestWrong, StoreFull } from "../errors/index.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
+import type { Clock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/cache/download-steps.ts";
 import {
   ProviderCatalog,
@@ -16,7 +17,10 @@ import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
-import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
+import type {
+  AdmissionRules,
+  PolicyRefusal,
+} from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
 import type { Notebook } from "../mirror/trust/notebook.ts";
 import { ReleaseHistory } from "../mirror/trust/release-history.ts";
@@ -49,7 +53,7 @@ export function wireProviders(
   telemetry: Telemetry,
 ): Providers {
   const { offline } = configuration;
-  const { alarms, audit, logger } = telemetry;
+  const { alarms, logger } = telemetry;
   const { clock, ledger, blobs, records, judge, retention, releases } = kept;
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
@@ -69,7 +73,7 @@ export function wireProviders(
     learnt,
     logger,
   });
-  const notebook = { audit, alarms, clock };
+  const notebook = wireNotebook(telemetry, clock);
   const admission = new Admission(ledger, notebook, rules);
   const history = new ReleaseHistory(notebook);
   const catalog = wireCatalog(configuration, origins, kept, history, telemetry);
@@ -90,6 +94,18 @@ export function wireProviders(
     ...{ archives, clients, hashes, notebook, admission, history },
     ...{ catalog, stored, tampered, providers, stopFetching, close },
   };
+}
+
+function wireNotebook(
+  { alarms, audit, logger, metrics }: Telemetry,
+  clock: Clock,
+): Notebook {
+  const onReported = ({ code, message }: PolicyRefusal) => {
+    metrics.countReported(code);
+    const facts = { code, error: message };
+    logger.info(facts, "the policy would refuse this, and only reports");
+  };
+  return { audit, alarms, clock, onReported };
 }
 
 function wireCatalog(

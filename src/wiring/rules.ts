@@ -14,6 +14,7 @@ export function wireRules({
   try {
     return {
       offline,
+      mode: policy.mode,
       policy: parsePolicy(policy),
       newKeys: trust.newKeys,
       pins: trust.keys.map(({ match, fingerprints }) => ({

@@ -19,6 +19,7 @@ it("parses rules with patterns, constraints and ages", () => {
     },
   ];
   expect(schema.parse({ policy: { minimumAge: "3d", rules } }).policy).toEqual({
+    mode: "enforce",
     default: "allow",
     otherHosts: "refuse",
     minimumAge: 259_200_000,

@@ -123,7 +123,11 @@ function addAudit(program: Command): void {
     .option("--until <time>", "likewise; up to then")
     .option("--asker <who>", "a token's name, an address or a login name")
     .addOption(
-      new Option("--verdict <verdict>").choices(["accepted", "refused"]),
+      new Option("--verdict <verdict>").choices([
+        "accepted",
+        "refused",
+        "reported",
+      ]),
     )
     .option("--event <event>", "such as served or first-seen")
     .option("--verify", "say where it is not what was written")

@@ -4,6 +4,7 @@ import {
 } from "../../address/module-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { PolicyDenied, TooYoung } from "../../errors/index.ts";
+import { refuseByPolicy } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleReleaseAddress } from "./release.ts";
@@ -37,8 +38,9 @@ export class ModuleAdmission {
   admitModule(module: ModuleAddress): void {
     const rule = findProviderDenial(this.#policy, module);
     const name = formatModuleAddress(module);
+    const { rules } = this.#admission;
     if (rule !== undefined)
-      throw new PolicyDenied(name, undefined, rule, "module");
+      refuseByPolicy(rules, new PolicyDenied(name, undefined, rule, "module"));
   }
 
   /** For hostnames that are not served, of which `policy.default` does not speak; throws PolicyDenied. */
@@ -56,12 +58,17 @@ export class ModuleAdmission {
     const { module, version } = address;
     const decision = decideByRules(this.#policy, module, version);
     const name = formatModuleAddress(module);
-    if (decision.action === "deny")
-      throw new PolicyDenied(name, version, decision.rule, "module");
+    const { rules } = this.#admission;
+    if (decision.action === "deny") {
+      const denied = new PolicyDenied(name, version, decision.rule, "module");
+      refuseByPolicy(rules, denied);
+    }
     const { minimumAge, minimumAgeRule } = decision;
     const age = this.#decideAge(version, list, minimumAge);
-    if (!age.old)
-      throw new TooYoung(name, version, minimumAgeRule, age.availableAt);
+    if (age.old) return;
+    const { availableAt } = age;
+    const young = new TooYoung(name, version, minimumAgeRule, availableAt);
+    refuseByPolicy(rules, young);
   }
 
   isAdmitted(
@@ -87,6 +94,7 @@ export class ModuleAdmission {
     { module, version }: ModuleReleaseAddress,
     list: VersionList | undefined,
   ): LeftOut | undefined {
+    if (this.#admission.rules.report !== undefined) return undefined;
     const decision = decideByRules(this.#policy, module, version);
     const { action, rule, minimumAge } = decision;
     if (action === "deny") return { version, kind: "denied", cause: rule };

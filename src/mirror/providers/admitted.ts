@@ -8,6 +8,8 @@ import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 export interface Listing {
   readonly versions: readonly Version[];
   readonly leftOut: readonly LeftOut[];
+  /** What of the versions a policy that only reports would leave out. */
+  readonly reported: readonly LeftOut[];
 }
 
 /** The same with what it was decided by. */

@@ -284,7 +284,7 @@ export class ProviderMirror {
     const known = new Set([...kept, ...(list?.versions.keys() ?? [])]);
     const limited = limitVersions(list, known);
     const listing = await this.#list(request, limited, deadline);
-    const { versions: admitted, leftOut } = listing;
+    const { versions: admitted, ...others } = listing;
     const found = await Promise.all(
       admitted.map((version) => stored.find({ provider, version })),
     );
@@ -292,9 +292,9 @@ export class ProviderMirror {
     const name = formatProviderAddress(provider);
     if (versions.length === 0)
       throw found.includes("refused")
-        ? nothingAdmitted(name, leftOut)
+        ? nothingAdmitted(name, others.leftOut)
         : new NotStored(name);
-    const value = { request, versions, leftOut, list };
+    const value = { request, versions, list, ...others };
     return { value, outcome: "hit", age: 0, originTime: 0 };
   }
 }

@@ -14,7 +14,6 @@ import {
 } from "../trust/left-out.ts";
 import { keepOldEnough } from "../trust/policy-age.ts";
 import { requestVersion, type ProviderRequest } from "../trust/request.ts";
-import type { Listing } from "./admitted.ts";
 import type { LookUps } from "./release-look-ups.ts";
 
 /** What is looked at, and how. */
@@ -23,8 +22,14 @@ interface Looking {
   readonly looks: LookUps;
 }
 
+/** What may be listed, newest first, and what the rules or the keys refuse; where the policy only reports, it refuses what is listed. */
+export interface JudgedVersions {
+  readonly versions: readonly Version[];
+  readonly refused: readonly LeftOut[];
+}
+
 /** What may be listed once it is old enough, by the minimum age in milliseconds. */
-interface Ageing extends Listing {
+interface Ageing extends JudgedVersions {
   readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
 }
 
@@ -37,8 +42,8 @@ export async function keepOld(
   request: ProviderRequest,
   looking: Looking,
   ageing: Ageing,
-): Promise<Listing> {
-  const { versions, leftOut, byMinimumAge } = ageing;
+): Promise<JudgedVersions> {
+  const { versions, refused, byMinimumAge } = ageing;
   // The very same list, whose document is kept.
   if (byMinimumAge.keys().every((age) => age === 0)) return ageing;
   const young = new Map<Version, LeftOut>();
@@ -53,8 +58,13 @@ export async function keepOld(
     });
   }
   const left = versions.flatMap((version) => young.get(version) ?? []);
-  const old = versions.filter((version) => !young.has(version));
-  return { versions: old, leftOut: [...leftOut, ...left] };
+  const isReporting = request.rules.report !== undefined;
+  const isKept = (version: Version) => {
+    const kind = young.get(version)?.kind;
+    return kind === undefined || (kind === "young" && isReporting);
+  };
+  const kept = versions.filter(isKept);
+  return { versions: kept, refused: [...refused, ...left] };
 }
 
 /** What the mirror itself saw appear too lately needs no look-up. */

@@ -14,6 +14,7 @@ import {
 import type { Admission } from "../trust/admission.ts";
 import type { NamespaceTrust } from "../trust/namespace-trust.ts";
 import {
+  divide,
   leaveOutRefused,
   nothingAdmitted,
   type LeftOut,
@@ -28,13 +29,13 @@ import type { FirstContactFailure } from "./first-contact.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { LookUps, type Reason } from "./release-look-ups.ts";
 import type { StoredReleases } from "./stored-releases.ts";
-import { couldNotTell, keepOld } from "./version-ages.ts";
+import { couldNotTell, keepOld, type JudgedVersions } from "./version-ages.ts";
 
 /** Look-ups at once for one listing. */
 const atOnce = 8;
 
 /** What the rules and the keys leave of a list. */
-interface Trusted extends Listing {
+interface Trusted extends JudgedVersions {
   /** The versions by the minimum age that the rules ask of them, in milliseconds. */
   readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
   /** False when the origin has nothing, which is not for the rules to answer for. */
@@ -85,13 +86,16 @@ export class VersionListing {
     const looks = new LookUps(this.#parts.catalog, deadline);
     const trusted = await this.#trusted(request, list, learning, looks);
     const { admission } = this.#parts;
-    const listing = await keepOld(admission, request, { list, looks }, trusted);
-    const { versions, leftOut } = listing;
-    if (versions.length > 0 || list.versions.size === 0) return listing;
+    const looking = { list, looks };
+    const judged = await keepOld(admission, request, looking, trusted);
+    const { versions, refused } = judged;
+    const isReporting = request.rules.report !== undefined;
+    if (versions.length > 0 || list.versions.size === 0)
+      return { versions, ...divide(refused, isReporting) };
     const name = formatProviderAddress(request.provider);
     if (!trusted.any) throw new NotFound(name);
     // An empty list would send clients on to their next installation method.
-    throw looks.failure ?? nothingAdmitted(name, leftOut);
+    throw looks.failure ?? nothingAdmitted(name, refused);
   }
 
   /** Less those that the rules deny or whose key is not acceptable; remembered while nothing changes. */
@@ -117,7 +121,7 @@ export class VersionListing {
     const held = allowed.flatMap((one) => leftOutBy(one, verdictOf(one)));
     const trusted = {
       versions: good.map(({ address }) => address.version),
-      leftOut: [...denied, ...held],
+      refused: [...denied, ...held],
       byMinimumAge: groupByAge(good),
       any: present.length > 0,
     };

@@ -2,7 +2,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { PolicyDenied } from "../../errors/index.ts";
+import { PolicyDenied, type TooYoung } from "../../errors/index.ts";
 import {
   decideKey,
   type KeyVerdict,
@@ -25,6 +25,10 @@ export interface AdmissionRules {
   /** No list will ever be had, so that the signature alone dates what was imported. */
   readonly offline: boolean;
   readonly policy: Policy;
+  /** What the policy would refuse is served all the same, and told. */
+  readonly mode?: "enforce" | "report";
+  /** Hears of that; undefined where the policy refuses. */
+  readonly report?: ((error: PolicyRefusal) => void) | undefined;
   readonly newKeys: NewKeys;
   readonly pins: readonly {
     readonly pattern: ProviderPattern;
@@ -32,14 +36,26 @@ export interface AdmissionRules {
   }[];
 }
 
+export type PolicyRefusal = PolicyDenied | TooYoung;
+
+/** Throws what the policy refuses, unless it only reports. */
+export function refuseByPolicy(
+  { report }: AdmissionRules,
+  error: PolicyRefusal,
+): void {
+  if (report === undefined) throw error;
+  report(error);
+}
+
 /** Throws PolicyDenied when no version of the provider could be allowed. */
 export function admitProvider(
-  { policy }: AdmissionRules,
+  rules: AdmissionRules,
   provider: ProviderAddress,
 ): void {
-  const rule = findProviderDenial(policy, provider);
-  if (rule !== undefined)
-    throw new PolicyDenied(formatProviderAddress(provider), undefined, rule);
+  const rule = findProviderDenial(rules.policy, provider);
+  if (rule === undefined) return;
+  const name = formatProviderAddress(provider);
+  refuseByPolicy(rules, new PolicyDenied(name, undefined, rule));
 }
 
 /** For hostnames that are not served, of which `policy.default` does not speak; throws PolicyDenied. */
@@ -54,13 +70,14 @@ export function admitElsewhere(
 
 /** What the rules alone decide of a version, before anything is asked; throws PolicyDenied. */
 export function admitVersion(
-  { policy }: AdmissionRules,
+  rules: AdmissionRules,
   { provider, version }: ReleaseAddress,
 ): PolicyDecision {
-  const decision = decideByRules(policy, provider, version);
+  const decision = decideByRules(rules.policy, provider, version);
   if (decision.action === "allow") return decision;
   const name = formatProviderAddress(provider);
-  throw new PolicyDenied(name, version, decision.rule);
+  refuseByPolicy(rules, new PolicyDenied(name, version, decision.rule));
+  return decision;
 }
 
 /** False when no signing key of the provider could be acceptable. */

@@ -11,19 +11,15 @@ import type { VersionList } from "../releases/version-list.ts";
 import {
   admitVersion,
   decideReleaseKey,
+  refuseByPolicy,
   type AdmissionRules,
 } from "./admission-rules.ts";
 import { noteAcceptedKey, noteLesson, noteRefusedKey } from "./key-notes.ts";
 import { contentOf } from "./key-question.ts";
-import {
-  countLeftOut,
-  formatCounts,
-  formatLeftOut,
-  type LeftOut,
-} from "./left-out.ts";
+import { describeLeftOut, type LeftOut } from "./left-out.ts";
 import type { TrustLedger } from "./ledger.ts";
 import { findFall } from "./namespace-trust.ts";
-import type { Notebook } from "./notebook.ts";
+import { noteReported, type Notebook } from "./notebook.ts";
 import { decideByAge, type AgeDecision } from "./policy-age.ts";
 import { fallenError } from "./release-history.ts";
 import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
@@ -33,6 +29,7 @@ const providersInMemory = 1_000;
 
 interface Listed {
   readonly leftOut: readonly LeftOut[];
+  readonly reported: readonly LeftOut[];
 }
 
 /** What clients may have of what was verified; asked at the last moment on every path. */
@@ -47,7 +44,7 @@ export class Admission {
   constructor(ledger: TrustLedger, notebook: Notebook, rules: AdmissionRules) {
     this.#ledger = ledger;
     this.#notebook = notebook;
-    this.#rules = rules;
+    this.#rules = this.#reporting(rules);
   }
 
   get rules(): AdmissionRules {
@@ -56,7 +53,12 @@ export class Admission {
 
   /** From the next request on, also for what is cached. */
   replaceRules(rules: AdmissionRules): void {
-    this.#rules = rules;
+    this.#rules = this.#reporting(rules);
+  }
+
+  #reporting(rules: AdmissionRules): AdmissionRules {
+    if (rules.mode !== "report") return rules;
+    return { ...rules, report: (error) => noteReported(this.#notebook, error) };
   }
 
   /** Looks up what is known of a provider's namespace, for one request. Throws RecordUnreadable. */
@@ -78,23 +80,23 @@ export class Admission {
     return { ...request, address, decision };
   }
 
-  /** Writes down what an index does not have, once for each change of it. */
-  noteLeftOut({ provider }: ProviderRequest, { leftOut }: Listed): void {
-    const counts = countLeftOut(leftOut);
+  /** Writes down what an index does not have, or has though the policy would leave it out, once for each change. */
+  noteLeftOut({ provider }: ProviderRequest, listed: Listed): void {
     const name = formatProviderAddress(provider);
-    const told = counts && [formatCounts(counts), ...formatLeftOut(leftOut)];
-    const detail = told?.join("; ");
-    if (this.#toldLeftOut.get(name) === detail) return;
-    this.#toldLeftOut.set(name, detail);
-    if (detail === undefined) return;
-    const verdict = "refused";
-    const entry = {
-      event: "left-out",
-      verdict,
-      provider: name,
-      detail,
-    } as const;
-    void this.#notebook.audit.record(entry, { durable: false });
+    const told = [
+      ["refused", listed.leftOut],
+      ["reported", listed.reported],
+    ] as const;
+    for (const [verdict, versions] of told) {
+      const key = `${verdict} ${name}`;
+      const detail = describeLeftOut(versions);
+      if (this.#toldLeftOut.get(key) === detail) continue;
+      this.#toldLeftOut.set(key, detail);
+      if (detail === undefined) continue;
+      const facts = { provider: name, detail };
+      const entry = { event: "left-out", verdict, ...facts } as const;
+      void this.#notebook.audit.record(entry, { durable: false });
+    }
   }
 
   /** Key and age. Throws KeyRefused and TooYoung; a refusal is on disk by then. For `untaught` see admitKey. */
@@ -164,7 +166,7 @@ export class Admission {
     return true;
   }
 
-  /** The age alone; throws TooYoung. */
+  /** The age alone; throws TooYoung, unless the policy only reports. */
   admitAge(
     request: ReleaseRequest,
     release: Release,
@@ -173,12 +175,13 @@ export class Admission {
     const age = this.decideAge(request, release, list);
     if (age.old) return;
     const { provider, version } = request.address;
-    throw new TooYoung(
+    const young = new TooYoung(
       formatProviderAddress(provider),
       version,
       request.decision.minimumAgeRule,
       age.availableAt,
     );
+    refuseByPolicy(request.rules, young);
   }
 
   /** Whether the version has been public for as long as the rules ask. */

@@ -64,13 +64,33 @@ export function countLeftOut(
 }
 
 /** `2 denied, 1 held back`. */
-export function formatCounts(counts: LeftOutCounts): string {
+function formatCounts(counts: LeftOutCounts): string {
   return Object.entries(kinds)
     .flatMap(([kind, words]) => {
       const count = counts[kind as LeftOut["kind"]];
       return count === undefined ? [] : [`${count} ${words}`];
     })
     .join(", ");
+}
+
+/** Undefined for none. */
+export function describeLeftOut(
+  versions: readonly LeftOut[],
+): string | undefined {
+  const counts = countLeftOut(versions);
+  return (
+    counts && [formatCounts(counts), ...formatLeftOut(versions)].join("; ")
+  );
+}
+
+/** What of the refused versions is left out, and what a policy that only reports would leave out. */
+export function divide(refused: readonly LeftOut[], isReporting: boolean) {
+  if (!isReporting) return { leftOut: refused, reported: [] };
+  const isOfPolicy = ({ kind }: LeftOut) => kind !== "held";
+  return {
+    leftOut: refused.filter((one) => !isOfPolicy(one)),
+    reported: refused.filter(isOfPolicy),
+  };
 }
 
 /** For a provider or module of which every version is left out. */

@@ -20,13 +20,13 @@ export interface ProviderRequest extends Served {
   readonly entry: LedgerEntry;
 }
 
-/** The same for one version, which the rules alone do not deny. */
+/** The same for one version, which the rules alone do not refuse. */
 export interface ReleaseRequest extends ProviderRequest {
   readonly address: ReleaseAddress;
   readonly decision: PolicyDecision;
 }
 
-/** The versions that the rules allow, and those that they deny. */
+/** The versions that may be asked for, and those that the rules deny; both, where the policy only reports. */
 export function requestVersions(
   request: ProviderRequest,
   versions: readonly Version[],
@@ -41,12 +41,13 @@ export function requestVersions(
     const decision = decideByRules(rules.policy, provider, version);
     if (decision.action === "deny")
       denied.push({ version, kind: "denied", cause: decision.rule });
-    else allowed.push({ ...request, address: { provider, version }, decision });
+    if (decision.action === "allow" || rules.report !== undefined)
+      allowed.push({ ...request, address: { provider, version }, decision });
   }
   return { allowed, denied };
 }
 
-/** Undefined for a version that the rules deny. */
+/** Undefined for a version that the rules refuse. */
 export function requestVersion(
   request: ProviderRequest,
   version: Version,

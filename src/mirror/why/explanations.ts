@@ -45,6 +45,9 @@ interface ExplanationParts {
 type ProviderQuestion = WhyQuestion & { readonly provider: ProviderAddress };
 type ModuleQuestion = Exclude<WhyQuestion, ProviderQuestion>;
 
+const onlyReports =
+  "The policy only reports: what it denies or finds too young is served all the same.";
+
 /** Providers among which a similar name is looked for. */
 const mostCompared = 2_000;
 
@@ -166,14 +169,12 @@ export class Explanations {
     const { ledger, admission } = this.#parts;
     // What cannot be read is why it is refused.
     const trust = await ledger.read(provider).catch(() => undefined);
-    const { sentences } = explainPolicy(
-      admission.rules.policy,
-      provider,
-      version,
-    );
+    const { policy, mode } = admission.rules;
+    const { sentences } = explainPolicy(policy, provider, version);
     return [
       ...(trust === undefined ? [] : tellReplaced(trust, provider, version)),
       ...sentences.filter((one) => !one.endsWith("is about other providers.")),
+      ...(mode === "report" ? [onlyReports] : []),
     ];
   }
 }

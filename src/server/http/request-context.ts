@@ -1,7 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import type { Answer, Outcome } from "../../mirror/cache/answer.ts";
-import type { LeftOutCounts } from "../../mirror/trust/left-out.ts";
+import {
+  countLeftOut,
+  type LeftOut,
+  type LeftOutCounts,
+} from "../../mirror/trust/left-out.ts";
 import type { Asker } from "../../telemetry/asker.ts";
 import type { Client } from "./client-address.ts";
 
@@ -15,6 +19,8 @@ export interface RequestNote {
   error?: unknown;
   /** Versions that the answer does not have because of the rules or the keys. */
   leftOut?: LeftOutCounts | undefined;
+  /** Versions of the answer that a policy which only reports would leave out. */
+  reported?: LeftOutCounts | undefined;
   /** Milliseconds spent asking the origin. */
   originTime: number;
 }
@@ -73,6 +79,18 @@ export function noteAnswer(
 ): void {
   note.outcome = outcome;
   note.originTime += originTime;
+}
+
+/** What a list has not, or would not have, because of the rules or the keys. */
+export function noteLeftOut(
+  { note }: RequestState,
+  {
+    leftOut,
+    reported,
+  }: Readonly<Record<"leftOut" | "reported", readonly LeftOut[]>>,
+): void {
+  note.leftOut = countLeftOut(leftOut);
+  note.reported = countLeftOut(reported);
 }
 
 /** Sets headers by name; one without a value is left out. */

@@ -14,7 +14,6 @@ import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
 import type { MirroredPackage } from "../../mirror/providers/package-description.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
-import { countLeftOut } from "../../mirror/trust/left-out.ts";
 import {
   archiveTag,
   confirmArchive,
@@ -30,6 +29,7 @@ import {
 import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
+  noteLeftOut,
   type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
@@ -59,9 +59,9 @@ export class NetworkMirrorProtocol {
 
   async index(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.listVersions(readProvider(ctx));
-    const { versions, leftOut } = answer.value;
+    const { versions } = answer.value;
     noteAnswer(ctx.state, answer);
-    ctx.state.note.leftOut = countLeftOut(leftOut);
+    noteLeftOut(ctx.state, answer.value);
     sendDocument(ctx, renderIndexOnce(versions), answer);
   }
 

@@ -12,7 +12,6 @@ import {
   describePublished,
   publishedProof,
 } from "../../mirror/providers/published-package.ts";
-import { countLeftOut } from "../../mirror/trust/left-out.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { Authentication } from "../access/authentication.ts";
@@ -24,7 +23,11 @@ import {
 } from "../http/document-response.ts";
 import type { ProtocolParts } from "./parts.ts";
 import { renderPackage, renderVersions } from "./registry-documents.ts";
-import { noteAnswer, type RoutedContext } from "../http/request-context.ts";
+import {
+  noteAnswer,
+  noteLeftOut,
+  type RoutedContext,
+} from "../http/request-context.ts";
 
 const renderVersionsOnce = rendersOnce(renderVersions);
 
@@ -53,7 +56,7 @@ export class ProviderRegistryProtocol {
     const answer = await this.#mirror.listVersions(provider);
     noteAnswer(ctx.state, answer);
     const { request, versions, list, leftOut } = answer.value;
-    ctx.state.note.leftOut = countLeftOut(leftOut);
+    noteLeftOut(ctx.state, answer.value);
     // What could not be served must not be listed.
     if (request.origin.registry.source !== "registry")
       throw new NothingToVerify(formatProviderAddress(provider), "signature");

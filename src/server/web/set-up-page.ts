@@ -23,6 +23,8 @@ interface SetUpParts {
   /** The provider hostnames that are served. */
   readonly hostnames: readonly string[];
   readonly listKept: () => Promise<readonly KeptProvider[]>;
+  /** The policy refuses nothing. */
+  readonly isReporting: () => boolean;
 }
 
 /** Versions of a provider that the overview names. */
@@ -47,6 +49,7 @@ export class SetUpPage {
   async answer(ctx: RoutedContext): Promise<void> {
     const { authentication, listKept, publicAddress, hostnames } = this.#parts;
     const needsToken = authentication.isOn;
+    const note = this.#parts.isReporting() && reportingNote;
     const url = publicAddress.baseOf(ctx.req) ?? this.#url;
     const authority = await this.#readAuthority();
     const instructions = { url, caFile: undefined, hostnames, needsToken };
@@ -60,6 +63,7 @@ export class SetUpPage {
           This machine mirrors Terraform and OpenTofu providers and modules. It
           checks the publishers' signatures and keeps what it checked.
         </p>
+        ${note}
         ${fingerprint && renderAuthority(fingerprint)}${needsToken && tokenHint}${formatSetUps({ url, client, fingerprint }).map(renderSetUp)}
         ${needsToken ? undefined : renderKept(await listKept())}`,
     );
@@ -81,6 +85,10 @@ export class SetUpPage {
       : readFile(this.#caFile, "utf8");
   }
 }
+
+const reportingNote = html`<p class="bad">
+  Its policy only reports: what the rules would refuse is served.
+</p>`;
 
 function renderAuthority(fingerprint: string): Html {
   return html`<h2>Certificate authority</h2>

@@ -108,6 +108,12 @@ export const definitions = {
     help: "Archives of which the rest was asked for after a cut.",
     labels: { origin },
   },
+  policyReported: {
+    type: "counter",
+    name: "provender_policy_reported_total",
+    help: "Requests that the policy would have refused if policy.mode was not report, by the code of the answer.",
+    labels: { code: ["policy-denied", "too-young"] },
+  },
   originSuspensions: {
     type: "counter",
     name: "provender_origin_suspensions_total",

@@ -12,7 +12,7 @@ export async function findDaemon(
   const layout = findLayout(configuration);
   const note = await readDaemonNote(layout);
   const { directory } = layout;
-  const here = { directory, policyMode: undefined };
+  const here = { directory, policyMode: configuration.policy.mode };
   if (note === undefined) return { ...here, access: undefined, pid: undefined };
   const base = new URL("providers/", note.url);
   const access = {

@@ -57,7 +57,10 @@ it("is told to clients, the log and the audit log by rule, age and key", async (
       leftOut: counts,
     });
   const lines = await eventually(
-    () => Promise.resolve(scene.auditOf("some", "left-out")),
+    async () => {
+      await scene.mirror.get("/healthz");
+      return scene.auditOf("some", "left-out");
+    },
     (found) => found.length > 1,
   );
   // Once for each change: before the two came, and after.
