@@ -4,13 +4,19 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { bearer, issueToken } from "../client-token.ts";
 import { canRunCeph } from "../fakes/ceph.ts";
+import { effort } from "../effort.ts";
+import { startRegistry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import type { Release } from "../fakes/release.ts";
 import { has } from "../packaging/release.ts";
 import { scratch, type RunningMirror } from "../running-mirror.ts";
 import {
   countAlarms,
+  digestsIn,
+  eventually,
   outcomeOf,
+  readAudit,
   requestsFor,
 } from "../scenes/provider-requests.ts";
 import {
@@ -136,6 +142,70 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
       expect(scene.registry.requests.count("archive")).toBe(1);
     },
   );
+
+  it("read from a bucket that takes no writes, and refuse what would have to be written", async () => {
+    const [one] = await scene.start();
+    if (one === undefined) throw new Error("none");
+    const known = requestsFor(one, "widget");
+    expect((await known.archive("1.2.3")).status).toBe(200);
+    await scene.registry.publish({ type: "unwritten", version: "1.0.0" });
+    const unknown = () => requestsFor(one, "unwritten").version("1.0.0");
+    await scene.ceph.permit("read");
+    try {
+      const refused = await unknown();
+      expect(outcomeOf(refused)).toBe("503 bucket-refuses");
+      expect(refused.headers["retry-after"]).toMatch(/^[1-5]$/);
+      expect((await known.archive("1.2.3")).status).toBe(200);
+      await eventually(
+        async () => (await one.get("/readyz")).body.toString(),
+        (body) => body.includes("takes no writes"),
+      );
+    } finally {
+      await scene.ceph.permit("read, write, delete");
+    }
+    await eventually(unknown, ({ status }) => status === 200);
+    await eventually(
+      async () => (await one.get("/healthz")).body.toString(),
+      (body) => body === '{"status":"ok"}',
+    );
+  });
+
+  it(`have one first content of a release that origins offer differently, each of ${3 * effort} times`, async () => {
+    const bucket = await scene.makeBucket();
+    const elsewhere = await startRegistry({ authority: scene.authority });
+    const here = await scene.start({ bucket });
+    const config = originsOf(scene.authority, elsewhere);
+    const there = await scene.start({ bucket, config });
+    const all = [...here, ...there];
+    let alarms = 0;
+    for (let round = 0; round < 3 * effort; round++) {
+      const type = `differing-${round}`;
+      for (const registry of [scene.registry, elsewhere])
+        await registry.publish({
+          type,
+          version: "1.0.0",
+          seed: registry === elsewhere ? "other" : "one",
+        });
+      const ask = () =>
+        Promise.all(
+          all.map((mirror) => requestsFor(mirror, type).version("1.0.0")),
+        );
+      await ask();
+      const digests = (await ask()).map((answer) => digestsIn(answer));
+      expect(digests[0]).toHaveProperty("linux_amd64");
+      expect(digests[1]).toEqual(digests[0]);
+      const lines = all.flatMap((mirror) => readAudit(mirror));
+      const first = lines.filter(
+        ({ event, provider }) =>
+          event === "first-seen" && provider?.endsWith(`/${type}`),
+      );
+      expect(first).toHaveLength(1);
+    }
+    for (const mirror of all)
+      alarms += await countAlarms(mirror, "release-replaced");
+    expect(alarms).toBeGreaterThan(0);
+    await elsewhere.stop();
+  }, 300_000);
 
   it("are told that their clock is wrong, and admit no release before its time by it", async () => {
     const bucket = await scene.makeBucket();

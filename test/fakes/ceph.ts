@@ -25,6 +25,8 @@ export interface Ceph {
   /** Ends the gateway as a crash does; `startGateway` brings it back. */
   killGateway(): Promise<void>;
   startGateway(): Promise<void>;
+  /** What the keys may do: "read", or all of "read, write, delete". */
+  permit(operations: string): Promise<void>;
   /** The gateway takes requests and answers none, until `resume`. */
   suspend(): void;
   resume(): void;
@@ -96,6 +98,10 @@ export async function startCeph(): Promise<Ceph> {
   return {
     endpoint,
     makeBucket: () => makeBucket(endpoint),
+    permit: async (operations) => {
+      const mask = ["user", "modify", "--uid", "provender", "--op-mask"];
+      await run("radosgw-admin", ["--conf", config, ...mask, operations]);
+    },
     killGateway: () => kill(radosgw),
     startGateway,
     suspend: () => void radosgw.kill("SIGSTOP"),
