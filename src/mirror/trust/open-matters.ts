@@ -1,5 +1,6 @@
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
+import { remembered } from "../../concurrency/remembered.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustLedger } from "./ledger.ts";
@@ -36,16 +37,7 @@ const rememberedFor = 10_000;
 export function watchOpenMatters(
   ledger: TrustLedger,
 ): () => Promise<OpenMatters> {
-  let until = 0;
-  let last: Promise<OpenMatters> | undefined;
-  return () => {
-    if (last !== undefined && performance.now() < until) return last;
-    until = performance.now() + rememberedFor;
-    last = listOpenMatters(ledger);
-    // Whoever asks next tries again.
-    last.catch(() => (last = undefined));
-    return last;
-  };
+  return remembered(rememberedFor, () => listOpenMatters(ledger));
 }
 
 async function listOpenMatters(ledger: TrustLedger): Promise<OpenMatters> {

@@ -9,6 +9,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
+import { remembered } from "../../concurrency/remembered.ts";
 import type { ModuleOverview } from "../../mirror/modules/overview.ts";
 import type { ProviderOverview } from "../../mirror/providers/overview.ts";
 import type { RequestContext } from "../http/request-context.ts";
@@ -22,12 +23,22 @@ interface BrowseParts {
   readonly modules: ModuleOverview;
 }
 
+interface HeldName {
+  readonly kind: "provider" | "module";
+  readonly name: string;
+}
+
+/** Milliseconds for which the names of all that is held are good enough: every folder is looked into for them. */
+const rememberedFor = 1_000;
+
 /** `/browse`: what is held, from providers and modules down to platforms. Throws MalformedAddress. */
 export class BrowsePage {
   readonly #parts: BrowseParts;
+  readonly #listHeld: () => Promise<readonly HeldName[]>;
 
   constructor(parts: BrowseParts) {
     this.#parts = parts;
+    this.#listHeld = remembered(rememberedFor, () => listHeld(parts));
   }
 
   async answer(ctx: RequestContext): Promise<void> {
@@ -47,16 +58,9 @@ export class BrowsePage {
   }
 
   async #all(ctx: RequestContext, query: URLSearchParams): Promise<void> {
-    const { providers, modules } = this.#parts;
     const sought = (query.get("q") ?? "").trim().toLowerCase();
-    const all = [
-      ...(await providers.listProviders()).map((provider) => ({
-        ...{ kind: "provider", name: formatProviderAddress(provider) },
-      })),
-      ...(await modules.listModules()).map((module) => ({
-        ...{ kind: "module", name: formatModuleAddress(module) },
-      })),
-    ].filter(({ name }) => name.includes(sought));
+    const held = await this.#listHeld();
+    const all = held.filter(({ name }) => name.includes(sought));
     const { rows, links } = pageOf(all, query);
     const found = rows.map(({ kind, name }) => [
       html`<a href="${link({ [kind]: name })}">${name}</a>`,
@@ -167,6 +171,22 @@ export class BrowsePage {
       html`${upwards}${table("Versions", heads, found)}${links}`,
     );
   }
+}
+
+async function listHeld({
+  providers,
+  modules,
+}: BrowseParts): Promise<readonly HeldName[]> {
+  return [
+    ...(await providers.listProviders()).map((provider) => ({
+      kind: "provider" as const,
+      name: formatProviderAddress(provider),
+    })),
+    ...(await modules.listModules()).map((module) => ({
+      kind: "module" as const,
+      name: formatModuleAddress(module),
+    })),
+  ];
 }
 
 const upwards = html`<p><a href="browse">All providers and modules</a></p>`;

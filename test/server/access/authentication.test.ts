@@ -79,7 +79,8 @@ describe("without a token", () => {
 
 describe("a token", () => {
   it("opens all of the mirror", async () => {
-    const paths = ["/", "/metrics", `${folder}index.json`];
+    const pages = ["/", "/browse", "/alarms", "/health"];
+    const paths = [...pages, "/metrics", `${folder}index.json`];
     for (const path of paths)
       expect((await scene.withToken(path)).status, path).toBe(200);
     const archive = await scene.withToken(folder + fileOf("1.0.0"));

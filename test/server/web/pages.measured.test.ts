@@ -18,7 +18,12 @@ beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
   await registry.publish({ type: "demo", version: "1.0.0" });
-  mirror = await startMirror({ config: originsOf(authority, registry) });
+  mirror = await startMirror({
+    config: {
+      ...originsOf(authority, registry),
+      listen: { port: 0, tls: "off" },
+    },
+  });
   await mirror.get(`/providers/${name}/1.0.0.json`);
   await plantReleases();
 });
@@ -67,4 +72,22 @@ describe(`with ${releases} releases of one provider, and as many providers`, () 
       expect(middle).toBeLessThan(100);
     },
   );
+
+  it("slows the index of clients by less than double, at 50 pages a second", async () => {
+    const index = `/providers/${name}/index.json`;
+    const worst = async () => {
+      const times = await time(index, 2_000);
+      return times[Math.floor(times.length * 0.99)] ?? 0;
+    };
+    await worst();
+    const alone = await worst();
+    const pages: Promise<unknown>[] = [];
+    const load = setInterval(() => pages.push(mirror.get("/browse")), 20);
+    const beside = await worst();
+    clearInterval(load);
+    await Promise.all(pages);
+    const seen = `${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ${pages.length} pages`;
+    console.log(`99th percentile of the index: ${seen}`);
+    expect(beside, seen).toBeLessThan(Math.max(2 * alone, 20));
+  });
 });

@@ -1,0 +1,180 @@
+import { X509Certificate } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bearer, issueToken } from "../client-token.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { barrier } from "../fakes/barrier.ts";
+import { status } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+import { eventually } from "../scenes/provider-requests.ts";
+
+const folder = "/providers/registry.terraform.io/acme/demo";
+const archive = `${folder}/terraform-provider-demo_1.2.3_linux_amd64.zip`;
+const day = 86_400_000;
+const soon = new Date(Date.now() + 10 * day);
+const [ci, old] = [
+  issueToken("canary-name", soon),
+  issueToken("canary-old", new Date(Date.now() - day)),
+];
+const late = issueToken("canary-late", new Date(Date.now() + 99 * day));
+
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.2.3", size: 200_000 });
+  const config = {
+    ...originsOf(authority, registry),
+    freshness: { versions: "1ms", notFound: "1ms" },
+    auth: { tokens: [ci, old, late].map(({ configured }) => configured) },
+    policy: {
+      rules: [{ match: "registry.terraform.io/acme/denied", action: "deny" }],
+    },
+  };
+  mirror = await startMirror({ config });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+const get = (path: string) => mirror.get(path, bearer(ci.token));
+
+async function scrape(): Promise<ReadonlyMap<string, number>> {
+  const text = (await get("/metrics")).body.toString();
+  const lines = text.matchAll(/^([a-z][^ ]*) (\S+)$/gm);
+  return new Map(
+    [...lines].map(([, name = "", value]) => [name, Number(value)]),
+  );
+}
+
+/** By how much each series rose while something was done. */
+async function rises(work: () => Promise<unknown>) {
+  const before = await scrape();
+  await work();
+  const after = await scrape();
+  return (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+}
+
+const origin = 'origin="registry.terraform.io"';
+const seconds = (labels: string) =>
+  `provender_request_seconds_count{${labels}}`;
+
+describe("the numbers of a running daemon", () => {
+  it("say what runs, since when, and until when it may", async () => {
+    const now = await scrape();
+    const version = `version="0.1.0",node="${process.versions.node}"`;
+    expect(now.get(`provender_build_info{${version}}`)).toBe(1);
+    const pem = readFileSync(mirror.caFile, "utf8");
+    const { validToDate } = new X509Certificate(pem);
+    const until = now.get("provender_certificate_expiry_timestamp_seconds");
+    expect(until).toBeGreaterThan(Date.now() / 1000 + 300 * 86_400);
+    expect(until).toBeLessThan(validToDate.getTime() / 1000);
+    expect(now.get("provender_token_expiry_timestamp_seconds")).toBe(
+      soon.getTime() / 1000,
+    );
+    for (const name of [
+      "process_cpu_seconds_total",
+      "process_resident_memory_bytes",
+      "process_open_fds",
+      "process_max_fds",
+      "nodejs_heap_size_used_bytes",
+    ])
+      expect(now.get(name)).toBeGreaterThan(0);
+  });
+
+  it("count an archive that is fetched, and bytes from its origin, once", async () => {
+    const gate = barrier();
+    registry.script("archive", gate.beforeHeaders);
+    const risen = await rises(async () => {
+      const asked = get(archive);
+      await gate.reached;
+      const during = await scrape();
+      expect(during.get("provender_fills")).toBe(1);
+      expect(during.get("provender_waiters")).toBe(1);
+      gate.release();
+      expect((await asked).status).toBe(200);
+      await eventually(
+        () => get(archive),
+        ({ headers }) => headers.etag !== undefined,
+      );
+    });
+    registry.heal();
+    expect(risen(seconds('kind="archive",outcome="fetched"'))).toBe(1);
+    expect(
+      risen('provender_sent_bytes_total{outcome="fetched"}'),
+    ).toBeGreaterThan(200_000);
+    const received = risen(`provender_origin_received_bytes_total{${origin}}`);
+    expect(received).toBeGreaterThan(200_000);
+    expect(received).toBeLessThan(300_000);
+    expect(
+      risen(`provender_origin_requests_total{${origin},result="ok"}`),
+    ).toBeGreaterThan(2);
+    expect(
+      risen(`provender_origin_request_seconds_count{${origin}}`),
+    ).toBeGreaterThan(2);
+    const last = (await scrape()).get(
+      `provender_origin_last_success_timestamp_seconds{${origin}}`,
+    );
+    expect(last).toBeGreaterThan(Date.now() / 1000 - 60);
+    expect((await scrape()).get("provender_fills")).toBe(0);
+  });
+
+  it.each([
+    [
+      "/providers/registry.terraform.io/acme/denied/index.json",
+      "policy-denied",
+    ],
+    ["/providers/other.example.com/acme/demo/index.json", "origin-not-served"],
+  ])("count a refusal by its code: %s", async (path, code) => {
+    const risen = await rises(() => get(path));
+    expect(risen(`provender_refusals_total{code="${code}"}`)).toBe(1);
+    expect(risen(seconds('kind="index",outcome="refused"'))).toBe(1);
+  });
+
+  it.each([
+    [500, "failed", "failed", "origin-status"],
+    [404, "not-found", "not-found", undefined],
+    [401, "refused", "failed", "origin-credentials"],
+    // Last, since the host is spared from then on.
+    [429, "busy", "failed", "origin-busy"],
+  ] as const)(
+    "count what an origin answers by its result: %i",
+    async (code, result, outcome, failure) => {
+      registry.script("versions", status(code));
+      const path = `/providers/registry.terraform.io/acme/of-${code}/index.json`;
+      const risen = await rises(() => get(path));
+      registry.heal();
+      expect(
+        risen(`provender_origin_requests_total{${origin},result="${result}"}`),
+      ).toBeGreaterThan(0);
+      expect(risen(seconds(`kind="index",outcome="${outcome}"`))).toBe(1);
+      if (failure !== undefined)
+        expect(risen(`provender_failures_total{code="${failure}"}`)).toBe(1);
+    },
+  );
+
+  it("count lines of the audit log that could not be written, also when a refusal waited for one", async () => {
+    const path = join(mirror.directory, "audit", "audit.jsonl");
+    renameSync(path, `${path}.aside`);
+    mkdirSync(path);
+    const denied = "/providers/registry.terraform.io/acme/denied/1.0.0.json";
+    const risen = await rises(async () => {
+      expect((await get(denied)).status).toBe(500);
+    });
+    expect(risen("provender_audit_failures_total")).toBe(1);
+  });
+
+  it("name no token, and have no label from strangers", async () => {
+    await get("/providers/evil-label.example.com/evil-label/x/index.json");
+    await get("/evil-label?evil-label");
+    const text = (await get("/metrics")).body.toString();
+    expect(text).not.toMatch(/canary|evil-label/);
+  });
+});
