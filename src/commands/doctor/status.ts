@@ -8,6 +8,8 @@ import { askMirror, type MirrorAccess } from "./mirror-answer.ts";
 /** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
 export interface StatusSubject {
   readonly access: MirrorAccess | undefined;
+  /** Where clients find it. */
+  readonly url: string | undefined;
   readonly pid: number | undefined;
   readonly directory: string | undefined;
   readonly policyMode: string | undefined;
@@ -112,9 +114,8 @@ function momentOf(seconds: number): string | null {
 }
 
 function formatJson(subject: StatusSubject, status: Status): string {
-  const { access, pid = null, directory = null } = subject;
+  const { url = null, pid = null, directory = null } = subject;
   const { figures, running, ready, problems } = status;
-  const url = access === undefined ? null : new URL("..", access.base).href;
   const { policyMode = null } = subject;
   const place = { url, pid, directory, policyMode };
   const unknown = {
@@ -126,7 +127,7 @@ function formatJson(subject: StatusSubject, status: Status): string {
 }
 
 function formatText(subject: StatusSubject, status: Status): string {
-  const { access, pid, directory, policyMode } = subject;
+  const { url, pid, directory, policyMode } = subject;
   const { figures, running, ready, problems } = status;
   const state = ready
     ? "ready"
@@ -137,7 +138,7 @@ function formatText(subject: StatusSubject, status: Status): string {
   const size = `${store?.archives ?? "?"} archives (${amount(store?.bytes)}), records ${amount(store?.recordBytes)}, ${amount(store?.freeBytes)} free`;
   const rows = [
     ["state", state],
-    ["address", access === undefined ? "" : new URL("..", access.base).href],
+    ["address", url ?? ""],
     ["process", pid === undefined ? "" : String(pid)],
     ["release", figures?.release ?? ""],
     ["since", figures?.startedAt ?? ""],

@@ -36,6 +36,7 @@ function nameElsewhere(
   const ca = trustedCertificates(named.ca);
   return {
     access: { ...named, ca, proxy },
+    url: new URL("..", named.base).href,
     pid: undefined,
     directory: undefined,
     policyMode: undefined,

@@ -3,6 +3,7 @@ import type { StatusSubject } from "../../commands/doctor/status.ts";
 import { loadHostToken, type Configuration } from "../../config/load.ts";
 import { readDaemonNote } from "../../store/daemon-note.ts";
 import type { StoreLayout } from "../../store/layout.ts";
+import { isEveryAddress } from "../../server/tls/certificate-names.ts";
 import { findLayout } from "../command.ts";
 
 /** The daemon of this machine's store, by what it left there. */
@@ -13,16 +14,20 @@ export async function findDaemon(
   const note = await readDaemonNote(layout);
   const { directory } = layout;
   const here = { directory, policyMode: configuration.policy.mode };
-  if (note === undefined) return { ...here, access: undefined, pid: undefined };
+  if (note === undefined)
+    return { ...here, access: undefined, url: undefined, pid: undefined };
   const base = new URL("providers/", note.url);
+  const token = loadHostToken(base);
+  // The name that clients have for it may mean nothing here.
+  if (isEveryAddress(configuration.listen.host)) base.hostname = "127.0.0.1";
   const access = {
     base,
     ca: await readOwnCertificates(configuration, layout),
     isPinned: true,
-    token: loadHostToken(base),
+    token,
     proxy: { https: undefined, no: undefined },
   };
-  return { ...here, access, pid: note.pid };
+  return { ...here, access, ...note };
 }
 
 /** What the daemon presents, or what signed it; nothing where it cannot be read or TLS is off. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findNginx, startServer } from "../../acceptance/nginx.ts";
 import { startMirror } from "../../running-mirror.ts";
 import {
   DoctorScene,
@@ -130,6 +131,21 @@ describe("provender doctor --mirror", () => {
       scene.client(scene.mirror.url, env),
     );
     expect(proxied.faults).toEqual([]);
+  });
+
+  it("finds no fault in the clients that are installed here, nor in nginx as the README sets it up", async () => {
+    const { PATH = "" } = process.env;
+    const installed = await scene.client(scene.mirror.url, { PATH });
+    expect(installed.faults).toEqual([]);
+    const nginx = await findNginx();
+    if (nginx === undefined) return;
+    const directives = `location / { proxy_pass ${scene.mirror.url}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; proxy_buffering off; }`;
+    const front = await startServer(nginx, scene.authority, directives);
+    const ca = keep("ca.pem", scene.authority.caPem);
+    const behind = await scene
+      .client(front.url, { ca })
+      .finally(() => front.stop());
+    expect(behind.faults).toEqual([]);
   });
 
   it.each(Object.entries(brokenClients))(

@@ -143,6 +143,16 @@ describe("provender status", () => {
     },
   );
 
+  it("finds a daemon on every address under a name that means nothing here", async () => {
+    const names = ["mirror.nowhere.invalid"];
+    const listen = { host: "0.0.0.0", port: 0, names };
+    await whileRunning({ listen }, async (own) => {
+      expect(own.url).toContain(names[0]);
+      const status = await statusOf(here(own));
+      expect(status).toMatchObject({ ready: true, url: own.url });
+    });
+  });
+
   it("says why it has no figures where they want a token, and takes the token of the environment", async () => {
     const auth = { tokens: [ci.configured], metrics: "token" };
     await whileRunning({ auth }, async (own) => {
