@@ -20,6 +20,8 @@ import { wireKept, type Kept } from "./kept.ts";
 import type { LogToRead } from "../telemetry/audit/verify-log.ts";
 import { openReplica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
+import { signaturePolicyOf } from "./origins.ts";
+import { wireJudge, wireSignatures } from "./threads.ts";
 import { wireRules } from "./rules.ts";
 import { wireAuditGuards, wireTelemetry, type Telemetry } from "./telemetry.ts";
 
@@ -53,6 +55,24 @@ async function closeAll(
   await parts.close();
   alarms.close();
   await audit.close();
+}
+
+/** How releases are judged that a folder is to get: as those of the origin whose `directory` it is, else as required. */
+export function wirePublishing(
+  configuration: Configuration,
+  directory: string,
+) {
+  const signatures = wireSignatures(configuration);
+  const origin = [...configuration.origins.values()].find(
+    (one) => one.directory === directory,
+  );
+  return {
+    hostname: origin?.hostname,
+    policy: signaturePolicyOf(origin),
+    judge: wireJudge(signatures),
+    limits: configuration.limits,
+    close: () => signatures.close(),
+  };
 }
 
 /** How large the parts of a bundle may be, as if an origin had sent them. */

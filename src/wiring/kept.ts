@@ -19,12 +19,11 @@ import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
 import { BlobStore } from "../store/blobs/blob-store.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
-import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import { wireNearest, type Nearest } from "./store/nearest.ts";
 import type { Replica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
-import { wireJudge } from "./threads.ts";
+import { wireJudge, wireSignatures } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** Told of records that were not written, because a good answer is given all the same. */
@@ -103,11 +102,6 @@ export function wireKept(
     countChanges: () => changes,
     close,
   };
-}
-
-function wireSignatures({ limits }: Configuration): SignatureThreads {
-  const { signatureDeadline: deadlineMs } = limits;
-  return new SignatureThreads({ threads: 2, deadlineMs });
 }
 
 /** The archives and what bounds them. */

@@ -3,7 +3,7 @@ import { SignatureUndecided } from "../errors/index.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { PackageHashThreads } from "../verification/archives/threads/package-hash.ts";
 import { type ArchiveLimits } from "../verification/archives/limits.ts";
-import type { SignatureThreads } from "../verification/openpgp/threads.ts";
+import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { decisionVersion } from "../verification/openpgp/decision-version.ts";
 
 export function wireHashing({ limits }: Configuration): PackageHashThreads {
@@ -20,6 +20,11 @@ export function zipLimits(limits: Limits): ArchiveLimits {
     expandedBytes: limits.zipExpanded,
     ratio: limits.zipRatio,
   };
+}
+
+export function wireSignatures({ limits }: Configuration): SignatureThreads {
+  const { signatureDeadline: deadlineMs } = limits;
+  return new SignatureThreads({ threads: 2, deadlineMs });
 }
 
 export function wireJudge(signatures: SignatureThreads): SignatureJudge {

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   status: [],
   doctor: [],
   explain: ["known/thing"],
+  publish: ["/nowhere", "--to", "/nowhere", "--namespace", "acme"],
   "trust list": [],
   verify: [],
   prune: [],

@@ -3,6 +3,7 @@ import { collect, withConfig } from "../flags.ts";
 import type { ExportFlags } from "./air-gap.ts";
 import type { LockFlags } from "./lock.ts";
 import type { PrefetchFlags } from "./prefetch.ts";
+import type { PublishFlags } from "./publish.ts";
 
 /** Brings packages in and out, and says what they are. */
 export function addPackages(program: Command): void {
@@ -11,6 +12,7 @@ export function addPackages(program: Command): void {
   addLock(program);
   addExport(program);
   addImport(program);
+  addPublish(program);
 }
 
 function addHash(program: Command): void {
@@ -64,6 +66,18 @@ function addImport(program: Command): void {
     .argument("<file>", "what `provender export --bundle` wrote")
     .action(async (file: string, flags: { readonly config?: string }) =>
       (await import("./air-gap.ts")).importFile(file, flags),
+    );
+}
+
+function addPublish(program: Command): void {
+  withConfig(program.command("publish"))
+    .description("put a release that goreleaser made into an origin's folder")
+    .argument("<dir>", "what goreleaser made, such as dist")
+    .requiredOption("--to <directory>", "the origin's directory")
+    .option("--namespace <name>", "default: the only one there that has keys")
+    .option("--json", "print one JSON document")
+    .action(async (dir: string, flags: PublishFlags) =>
+      (await import("./publish.ts")).publish(dir, flags),
     );
 }
 

@@ -19,6 +19,7 @@ import type {
   OriginVersions,
 } from "../registries/registry-answers.ts";
 import { SharedLists } from "../registries/shared-lists.ts";
+import { readNamespaceKeys } from "./namespace-keys.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 import { readReleaseFolder, type FolderRelease } from "./release-folder.ts";
 
@@ -88,11 +89,15 @@ export class FolderProviders implements ProviderOrigin {
     if (release === undefined) throw new NotFound(name);
     if (found === undefined)
       throw new NotFound(`${name} for ${formatPlatform(platform)}`);
-    const { folder } = this.#parts;
+    const { folder, limits } = this.#parts;
     const urlOf = (file: string) =>
       folder.urlOf([...placeOf(provider, version), file]);
     const { checksums, signature, protocols, packages } = release;
-    const signingKeys = await this.#readKeys(provider);
+    const signingKeys = await readNamespaceKeys(
+      folder,
+      provider.namespace,
+      limits,
+    );
     return {
       filename: found.filename,
       downloadUrl: urlOf(found.filename),
@@ -180,19 +185,6 @@ export class FolderProviders implements ProviderOrigin {
     if (read === undefined || !("unfit" in read)) return read;
     onUnfit(folder.show(parts), read.unfit);
     return undefined;
-  }
-
-  /** In the order of their names. */
-  async #readKeys({ namespace }: ProviderAddress): Promise<readonly string[]> {
-    const { folder, limits } = this.#parts;
-    const entries = (await folder.list([namespace, "keys"])) ?? [];
-    const names = entries.map(({ name }) => name);
-    const files = names.filter((name) => name.endsWith(".asc")).toSorted();
-    const keys = files.map(async (name) => {
-      const bytes = await folder.read([namespace, "keys", name], limits.keys);
-      return Buffer.from(bytes ?? []).toString("utf8");
-    });
-    return Promise.all(keys);
   }
 
   async #readUrl(url: URL, most: number): Promise<Uint8Array> {
