@@ -15,6 +15,7 @@ import { parseChecksumsDocument } from "../../src/verification/checksums-documen
 import { executable, hashBytes } from "../verification/archives/hash-bytes.ts";
 import { zip64Bytes, zipBytes } from "../verification/archives/zip-bytes.ts";
 import { holds, nearly, timeout } from "./holds.ts";
+import { startProcessorTime } from "../processor-time.ts";
 
 const options = { timeout };
 const url = new URL("https://registry.example.com/v1/providers/");
@@ -195,13 +196,13 @@ it(
           const bytes = Buffer.from(zip.subarray(0, zip.length - cut));
           for (const [at, value] of changes)
             bytes[Math.floor(at * bytes.length)] = value;
-          const start = performance.now();
+          const taken = startProcessorTime();
           const hashed = await hashBytes(bytes).catch((error: unknown) => {
             expect(error).toBeInstanceOf(ArchiveUnhashable);
             return "h1:refused";
           });
           expect(hashed).toMatch(/^h1:/);
-          expect(performance.now() - start).toBeLessThan(5_000);
+          expect(taken()).toBeLessThan(5_000);
         },
       ),
     );

@@ -11,6 +11,7 @@ import {
 } from "../../src/verification/signed-checksums.ts";
 import { makeRelease } from "../fakes/release.ts";
 import { createSigner } from "../fakes/signing.ts";
+import { startProcessorTime } from "../processor-time.ts";
 
 const release = "registry.example.com/acme/demo 1.0.0";
 const name = "terraform-provider-demo_1.0.0_linux_amd64.zip";
@@ -51,11 +52,11 @@ describe("a checksums document", () => {
     const lines = (count: number) => `${a}  ${name}\n`.repeat(count);
     expect(parse(lines(65_536))).toEqual({ [name]: a });
     expect(() => parse(`${lines(65_536)}\n`)).toThrow(ChecksumsMalformed);
-    const start = performance.now();
+    const taken = startProcessorTime();
     expect(() => parse("\n".repeat(4 * 1024 * 1024))).toThrow(
       /at line 65538: more than 65536 lines/,
     );
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(taken()).toBeLessThan(500);
   });
 
   it("may have other names, and be empty", () => {
@@ -165,13 +166,13 @@ describe("a checksums document", () => {
       ` ${" ".repeat(1_000_000)}x`,
     ];
     for (const document of hostile) {
-      const start = performance.now();
+      const taken = startProcessorTime();
       try {
         parse(document);
       } catch (error) {
         expect(error).toBeInstanceOf(ChecksumsMalformed);
       }
-      expect(performance.now() - start).toBeLessThan(1_000);
+      expect(taken()).toBeLessThan(1_000);
     }
   });
 });
