@@ -121,8 +121,9 @@ const guides: Readonly<Record<string, Guide>> = {
       ["provender prefetch hashicorp/aws@latest:3", "the newest three"],
       [
         "provender prefetch --platform linux_amd64 --directory ./infrastructure",
-        "what is locked or required there",
+        "what is locked or required there, with its modules",
       ],
+      ["provender prefetch --module acme/network/aws", "and what it calls"],
     ],
     fails: workLeft,
   },
@@ -152,6 +153,10 @@ const guides: Readonly<Record<string, Guide>> = {
   import: {
     examples: [["provender import week2.tar", "beside a running daemon, too"]],
     fails: "the bundle is refused",
+  },
+  publish: {
+    examples: [["provender publish dist --to /srv/providers", "one release"]],
+    fails: "the release is refused",
   },
   list: {
     examples: [
