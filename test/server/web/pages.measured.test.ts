@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import { endingWithTests } from "../../child-process.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
@@ -62,12 +65,20 @@ async function time(
   return times.toSorted((a, b) => a - b);
 }
 
+/** A program that asks for a page 50 times a second and writes a dot for each. */
+const loads = (url: string) => `
+  setInterval(async () => {
+    const answer = await fetch(${JSON.stringify(url)});
+    await answer.text();
+    process.stdout.write(".");
+  }, 20);`;
+
 describe(`with ${releases} releases of one provider, and as many providers`, () => {
   it.each(["/browse", `/browse?provider=${name}`, `/browse?q=p19`])(
     "%s is there in 100 ms",
     async (path) => {
       await time(path, 3);
-      const [fastest = 0, , middle = 0] = await time(path, 5);
+      const [fastest = 0, , middle = 0] = await time(path, 7);
       console.log(`${path}: ${fastest.toFixed(0)}..${middle.toFixed(0)} ms`);
       expect(middle).toBeLessThan(100);
     },
@@ -81,12 +92,19 @@ describe(`with ${releases} releases of one provider, and as many providers`, () 
     };
     await worst();
     const alone = await worst();
-    const pages: Promise<unknown>[] = [];
-    const load = setInterval(() => pages.push(mirror.get("/browse")), 20);
+    const load = spawn(
+      ...endingWithTests(process.execPath, [
+        "-e",
+        loads(`${mirror.url}browse`),
+      ]),
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    let pages = 0;
+    load.stdout.on("data", ({ length }: Buffer) => (pages += length));
+    await once(load.stdout, "data");
     const beside = await worst();
-    clearInterval(load);
-    await Promise.all(pages);
-    const seen = `${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ${pages.length} pages`;
+    load.kill();
+    const seen = `${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ${pages} pages`;
     console.log(`99th percentile of the index: ${seen}`);
     expect(beside, seen).toBeLessThan(Math.max(2 * alone, 20));
   });
