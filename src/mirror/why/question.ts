@@ -27,22 +27,26 @@ export function parseWhyPath(path: string): WhyQuestion {
   const parts = path.split("/");
   const last = parts.at(-1) ?? "";
   const isVersioned = parts.length > 4 || (parts.length > 3 && isVersion(last));
-  const version = isVersioned ? parseVersion(last) : undefined;
-  const name = isVersioned ? parts.slice(0, -1) : parts;
-  const [hostname = "", namespace = "", module = "", system] = name;
-  return system === undefined
-    ? { provider: parseProviderAddress(name.join("/")), version }
-    : { module: moduleAddress(hostname, namespace, module, system), version };
+  return isVersioned
+    ? readQuestion(parts.slice(0, -1), last)
+    : readQuestion(parts, undefined);
 }
 
 /** `[HOSTNAME/]NAMESPACE/TYPE[@VERSION]`, or a module with all its parts. Throws MalformedAddress. */
 export function parseWhySpec(spec: string): WhyQuestion {
   const [name = "", version] = spec.split("@", 2);
-  const isShort = name.split("/").length < 3;
-  const full = isShort
-    ? formatProviderAddress(parseProviderAddress(name))
-    : name;
-  return parseWhyPath(version === undefined ? full : `${full}/${version}`);
+  return readQuestion(name.split("/"), version);
+}
+
+function readQuestion(
+  name: readonly string[],
+  written: string | undefined,
+): WhyQuestion {
+  const version = written === undefined ? undefined : parseVersion(written);
+  const [hostname = "", namespace = "", module = "", system = ""] = name;
+  return name.length === 4
+    ? { module: moduleAddress(hostname, namespace, module, system), version }
+    : { provider: parseProviderAddress(name.join("/")), version };
 }
 
 /** What `parseWhyPath` reads; with a space before the version it is for people. */

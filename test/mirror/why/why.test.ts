@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import {
+  MalformedAddress,
+  NotFound,
+  OriginTimedOut,
+  PolicyDenied,
+  RecordUnreadable,
+  StoreUnusable,
+} from "../../../src/errors/index.ts";
+import {
+  formatQuestion,
+  parseWhyPath,
+  parseWhySpec,
+} from "../../../src/mirror/why/question.ts";
+import { explainError } from "../../../src/mirror/why/why.ts";
+
+const host = "registry.terraform.io";
+
+describe("a question", () => {
+  it.each([
+    ["acme/demo", `${host}/acme/demo`, "provider"],
+    ["acme/demo@1.2.3", `${host}/acme/demo/1.2.3`, "provider"],
+    ["example.com/acme/demo", "example.com/acme/demo", "provider"],
+    ["a.test/acme/demo@1.0.0-b.1", "a.test/acme/demo/1.0.0-b.1", "provider"],
+    [`${host}/acme/net/aws`, `${host}/acme/net/aws`, "module"],
+    [`${host}/acme/net/7@1.2.3`, `${host}/acme/net/7/1.2.3`, "module"],
+  ])("is read as SPEC and as path alike: %s", (spec, path, kind) => {
+    const question = parseWhySpec(spec);
+    expect(question).toEqual(parseWhyPath(path));
+    expect(Object.keys(question)).toContain(kind);
+    expect(formatQuestion(question)).toBe(path);
+  });
+
+  it.each(["demo", "acme/demo@x", `${host}/a/b/c/d/1.0.0`, "acme/../demo", ""])(
+    "is refused when it is none: %s",
+    (spec) => {
+      expect(() => parseWhySpec(spec)).toThrow(MalformedAddress);
+    },
+  );
+});
+
+describe("the answer to an error", () => {
+  it.each([
+    [new PolicyDenied("a/b/c", "1.0.0", "policy.rules[0]"), "refused"],
+    [new NotFound("a/b/c"), "absent"],
+    [new OriginTimedOut("https://a.test/", "its answer"), "failing"],
+    [new RecordUnreadable("canary/x", "canary"), "failing"],
+    [new StoreUnusable("/var/canary", "canary"), "failing"],
+  ])("has its code and no path of the machine: %s", (error, verdict) => {
+    const why = explainError("a/b/c", error);
+    expect(why).toMatchObject({ subject: "a/b/c", verdict, code: error.code });
+    expect(why.reasons.join()).not.toMatch(/canary/);
+  });
+
+  it("is none for what no code foresaw", () => {
+    const flaw = new TypeError("a flaw");
+    expect(() => explainError("a/b/c", flaw)).toThrow(flaw);
+  });
+});
