@@ -37,12 +37,10 @@ async function diagnose(
   args: readonly string[],
   env: Env = {},
 ): Promise<Diagnosis> {
-  const started = performance.now();
   const PATH = env.PATH ?? scratch("no-programs");
   const run = await runCommand(["doctor", "--json", ...args], {
     env: { ...env, PATH },
   });
-  expect(performance.now() - started).toBeLessThan(20_000);
   const { ok, checks } = expectDocument("doctor", run.stdout) as {
     ok: boolean;
     checks: readonly {

@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findNginx, startServer } from "../../acceptance/nginx.ts";
 import { startMirror } from "../../running-mirror.ts";
@@ -155,19 +153,4 @@ describe("provender doctor --mirror", () => {
       expect([wrong, run.stderr]).toEqual([[fault], ""]);
     },
   );
-
-  it("waits for nobody longer than ten seconds", async () => {
-    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    const { port } = silent.address() as AddressInfo;
-    const url = `https://127.0.0.1:${port}/`;
-    const origins = scene.origins({ url });
-    const [client, server] = await Promise.all([
-      scene.client(url),
-      scene.server(origins),
-    ]);
-    silent.close();
-    expect(client.faults).toEqual(["answer"]);
-    expect(server.faults).toEqual(["origin"]);
-  });
 });

@@ -73,6 +73,7 @@ describe("provender status", () => {
       url: mirror.url,
       pid: mirror.process.pid,
       directory: mirror.directory,
+      policyMode: "enforce",
       suspendedHosts: 0,
       origins: [{ origin: "registry.terraform.io", requests: { failed: 0 } }],
       alarms: [],
