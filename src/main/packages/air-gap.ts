@@ -25,8 +25,8 @@ export async function exportPackages(
     since: flags.since,
     limits: wireBundleLimits(configuration),
   };
-  const core = await wireMirror(configuration);
   const signal = untilStopped();
+  const core = await wireMirror(configuration);
   signal.addEventListener("abort", () => void core.stopFetching());
   const progress = makeProgress(process.stderr, () => performance.now());
   const fetching = { mirror: core, progress, signal, inspects: true };
@@ -40,8 +40,9 @@ export async function importFile(
 ): Promise<void> {
   const configuration = loadConfiguration({ file: flags.config });
   const limits = wireBundleLimits(configuration);
-  const core = await wireMirror(configuration);
+  // First, because what is opened leaves files behind for a moment.
   const signal = untilStopped();
+  const core = await wireMirror(configuration);
   const options = { file, limits, signal };
   await finish(core, signal, async () => {
     if (configuration.storage.maxSize !== undefined)

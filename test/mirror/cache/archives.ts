@@ -19,11 +19,12 @@ export async function makeLayout(): Promise<StoreLayout> {
   return layout;
 }
 
-/** Every file below a folder of the store, without the folders. */
+/** Every file below a folder of the store, but for what says of which version the store is. */
 export function filesIn(folder: string): readonly string[] {
   return globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => entry.name);
+    .map((entry) => entry.name)
+    .filter((name) => name !== "store.json");
 }
 
 export function sha256(bytes: Uint8Array): string {
