@@ -85,7 +85,10 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
   router.get("/browse", (ctx) => pages.browse.answer(ctx));
   router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
-  router.get("/health", (ctx) => answerHealthPage(ctx, { metrics, readiness }));
+  router.get("/health", (ctx) => {
+    const { reportsOnly } = pages.browse;
+    return answerHealthPage(ctx, { metrics, readiness, reportsOnly });
+  });
   router.get(explained, (ctx) => answerWhy(ctx, parts.explanations));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));

@@ -75,6 +75,11 @@ export class ProviderOverview {
     this.#parts = parts;
   }
 
+  /** What the policy would refuse is told, and served. */
+  get reportsOnly(): boolean {
+    return this.#parts.admission.rules.mode === "report";
+  }
+
   /** By name. */
   listProviders(): Promise<readonly ProviderAddress[]> {
     return this.#parts.releases.listProviders(Infinity);

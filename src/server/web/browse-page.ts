@@ -41,6 +41,11 @@ export class BrowsePage {
     this.#listHeld = remembered(rememberedFor, () => listHeld(parts));
   }
 
+  /** What the policy would refuse is told, and served. */
+  get reportsOnly(): boolean {
+    return this.#parts.providers.reportsOnly;
+  }
+
   async answer(ctx: RequestContext): Promise<void> {
     const query = new URLSearchParams(ctx.querystring);
     const provider = query.get("provider");
@@ -97,7 +102,7 @@ export class BrowsePage {
       html`<a href="${link({ provider: name, version: row.version })}"
         >${row.version}</a
       >`,
-      renderStanding(row),
+      renderStanding(row, this.reportsOnly),
       dateOf(row.firstSeen),
       row.signedBy === undefined
         ? ""
@@ -137,7 +142,7 @@ export class BrowsePage {
         <dl>
           <dt>Standing</dt>
           <dd>
-            ${row && renderStanding(row)}
+            ${row && renderStanding(row, this.reportsOnly)}
             <a href="why/${name}/${version}">What do clients get?</a>
           </dd>
           <dt>First seen</dt>
@@ -203,23 +208,20 @@ const troubles = {
   fall: "its signature fell",
 } as const;
 
-function renderStanding({
-  deniedBy,
-  heldUntil,
-  matters,
-  isListed,
-  firstSeen,
-}: Row): Html {
+function renderStanding(
+  { deniedBy, heldUntil, matters, isListed, firstSeen }: Row,
+  reportsOnly: boolean,
+): Html {
+  const would = reportsOnly ? "would be " : "";
+  const held = `${would}held until ${dateOf(heldUntil)}`;
   const bad = [
-    ...(deniedBy === undefined ? [] : [`denied by ${deniedBy}`]),
-    ...(heldUntil === undefined ? [] : [`held until ${dateOf(heldUntil)}`]),
+    ...(deniedBy === undefined ? [] : [`${would}denied by ${deniedBy}`]),
+    ...(heldUntil === undefined ? [] : [held]),
     ...matters.map(({ because }) => troubles[because]),
   ];
-  const listed = isListed ? "listed" : "listed no more";
-  const held = firstSeen === undefined ? "only listed" : `verified, ${listed}`;
-  return bad.length > 0
-    ? html`<span class="bad">${bad.join("; ")}</span>`
-    : html`${held}`;
+  if (bad.length > 0) return html`<span class="bad">${bad.join("; ")}</span>`;
+  if (firstSeen === undefined) return html`only listed`;
+  return html`verified, ${isListed ? "listed" : "listed no more"}`;
 }
 
 type Signer = Awaited<

@@ -10,9 +10,30 @@ type GaugeName = Parameters<Metrics["read"]>[0];
 /** `/health`: how the mirror is, from its own numbers. */
 export async function answerHealthPage(
   ctx: Context,
-  { metrics, readiness }: { metrics: Metrics; readiness: Readiness },
+  {
+    metrics,
+    readiness,
+    reportsOnly,
+  }: {
+    readonly metrics: Metrics;
+    readonly readiness: Readiness;
+    /** What the policy would refuse is told, and served. */
+    readonly reportsOnly: boolean;
+  },
 ): Promise<void> {
-  const facts = [await isReady(readiness), ...(await listFacts(metrics))];
+  const policy: Fact = [
+    "Policy",
+    reportsOnly
+      ? html`<span class="bad"
+          >reports what it would refuse, and refuses nothing</span
+        >`
+      : "enforced",
+  ];
+  const facts = [
+    await isReady(readiness),
+    policy,
+    ...(await listFacts(metrics)),
+  ];
   const list = facts.map(
     ([name, value]) =>
       html`<dt>${name}</dt>

@@ -1,11 +1,15 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { issueToken } from "../../client-token.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
 
 let registry: Registry;
 let mirror: RunningMirror;
@@ -95,6 +99,25 @@ describe("the page for people", () => {
     expect(text).toContain(`${publicUrl}ca.pem`);
     await own.stop();
   });
+
+  it.each([
+    ["enforce", "denied by policy.default", "enforced"],
+    ["report", "would be denied by policy.default", "refuses nothing"],
+  ])(
+    "says whether the policy is in force: %s",
+    async (mode, standing, said) => {
+      const config = { policy: { mode, default: "deny" }, offline: true };
+      const { directory } = mirror;
+      const copy = scratch("copy");
+      cpSync(directory, copy, { recursive: true });
+      const own = await startMirror({ config, directory: copy });
+      const query = "?provider=registry.terraform.io/acme/demo";
+      const page = (await own.get(`/browse${query}`)).body.toString();
+      expect(page).toContain(`>${standing}<`);
+      expect((await own.get("/health")).body.toString()).toContain(said);
+      await own.stop();
+    },
+  );
 
   it("counts requests for Prometheus", async () => {
     await mirror.get("/providers/registry.terraform.io/acme/demo/index.json");
