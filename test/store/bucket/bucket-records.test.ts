@@ -9,6 +9,7 @@ import {
 } from "../../../src/errors/index.ts";
 import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
 import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
+import type { Sha256 } from "../../../src/address/hash.ts";
 import { RecordMemory } from "../../../src/store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../../../src/store/bucket/replica-records.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
@@ -92,6 +93,33 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       },
     };
   });
+
+  it("has large archives in parts, and nothing of one that ends too early", async () => {
+    const bucket = await openBucket();
+    const blobs = new BucketBlobs(bucket);
+    const bytes = Buffer.alloc(65 * 1024 * 1024, "archive");
+    const file = join(scratch("bytes"), "large");
+    writeFileSync(file, bytes);
+    await using handle = await openFile(file);
+    const sha256 = bodyOf(bytes).sha256 as Sha256;
+    const cut = blobs.put(sha256, handle, bytes.length + 1);
+    await expect(cut).rejects.toThrow("cut short");
+    expect(await blobs.size(sha256)).toBeUndefined();
+    const query = { uploads: "" };
+    const answer = await bucket.connection.send(
+      { method: "GET", key: "", query, sha256: bodyOf("").sha256 },
+      { isRepeatable: true },
+    );
+    const uploads = await bucket.connection.readText(answer);
+    expect(uploads).toContain("ListMultipartUploadsResult");
+    expect(uploads).not.toContain("<UploadId>");
+    await blobs.put(sha256, handle, bytes.length);
+    const found = await blobs.open(sha256);
+    expect(found?.size).toBe(bytes.length);
+    const back = found && (await buffer(found.body));
+    expect(back?.equals(bytes)).toBe(true);
+    expect(await blobs.open(sha256, 1_000)).toBeUndefined();
+  }, 60_000);
 
   describe("with what a replica saw of them", () => {
     itIsARecordStore(async () => {
