@@ -79,6 +79,8 @@ export async function makePackageTree(
     "config.example.yaml",
   ])
     await write(`${documents}/${name}`, await read(name));
+  for (const name of await readdir(join(root, "docs")))
+    await write(`${documents}/docs/${name}`, await read(join("docs", name)));
   for (const name of ["alerts.yaml", "dashboard.json"])
     await write(
       `${documents}/monitoring/${name}`,

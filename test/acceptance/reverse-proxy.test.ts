@@ -23,17 +23,20 @@ if (pairs.length === 0)
     undefined);
 
 const hostname = "registry.terraform.io";
-const readme = join(import.meta.dirname, "..", "..", "README.md");
+const manual = join(
+  ...[import.meta.dirname, "..", ".."],
+  ...["docs", "operate.md"],
+);
 
 let registry: Registry;
 let mirror: RunningMirror;
 let proxy: StaticServer;
 let caFile: string;
 
-/** The `location` that the README tells, and the same below a path. */
+/** The `location` that the manual tells, and the same below a path. */
 function locations(target: string): string {
   const [, block = ""] =
-    /```nginx\n(.*?)```/s.exec(readFileSync(readme, "utf8")) ?? [];
+    /```nginx\n(.*?)```/s.exec(readFileSync(manual, "utf8")) ?? [];
   const [location = ""] = /^ {2}location \/ \{.*?^ {2}\}/ms.exec(block) ?? [];
   const root = location.replace("http://127.0.0.1:8443", target);
   const below = location

@@ -131,7 +131,7 @@ describe("provender doctor --mirror", () => {
     expect(proxied.faults).toEqual([]);
   });
 
-  it("finds no fault in the clients that are installed here, nor in nginx as the README sets it up", async () => {
+  it("finds no fault in the clients that are installed here, nor in nginx as the manual sets it up", async () => {
     const { PATH = "" } = process.env;
     const installed = await scene.client(scene.mirror.url, { PATH });
     expect(installed.faults).toEqual([]);
