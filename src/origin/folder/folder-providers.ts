@@ -155,7 +155,7 @@ export class FolderProviders implements ProviderOrigin {
     const { folder, limits } = this.#parts;
     const parts = folder.partsOf(downloadUrl);
     const archive = await folder.archive(parts, limits.archive, signal);
-    if (archive === undefined) throw new NotFound(folder.show(parts));
+    if (archive === undefined) throw new NotFound(folder.nameOf(parts));
     return archive;
   }
 
@@ -191,7 +191,7 @@ export class FolderProviders implements ProviderOrigin {
     const { folder } = this.#parts;
     const parts = folder.partsOf(url);
     const bytes = await folder.read(parts, most);
-    if (bytes === undefined) throw new NotFound(folder.show(parts));
+    if (bytes === undefined) throw new NotFound(folder.nameOf(parts));
     return bytes;
   }
 

@@ -29,7 +29,12 @@ export class OriginFolder {
     return pathname.slice(1).split("/").map(decodeURIComponent);
   }
 
-  /** As messages name it. */
+  /** As clients may know it, who are told no path of the machine. */
+  nameOf(parts: readonly string[]): string {
+    return this.urlOf(parts).href;
+  }
+
+  /** As operators know it. */
   show(parts: readonly string[]): string {
     return join(this.#directory, ...parts);
   }
@@ -145,11 +150,11 @@ export class OriginFolder {
 
   #unreachable(parts: readonly string[], error: unknown): OriginUnreachable {
     const { code = "unknown" } = error as NodeJS.ErrnoException;
-    return new OriginUnreachable(this.show(parts), code, { cause: error });
+    return new OriginUnreachable(this.nameOf(parts), code, { cause: error });
   }
 
   #unusable(parts: readonly string[], reason: string): OriginAnswerUnusable {
-    return new OriginAnswerUnusable(this.show(parts), reason);
+    return new OriginAnswerUnusable(this.nameOf(parts), reason);
   }
 
   #tooLarge(parts: readonly string[], most: number): OriginAnswerUnusable {

@@ -136,7 +136,7 @@ async function readProtocols(
     const text = Buffer.from(bytes ?? []).toString("utf8");
     return manifestShape.parse(JSON.parse(text)).metadata.protocol_versions;
   } catch (cause) {
-    const shown = folder.show([...parts, name]);
+    const shown = folder.nameOf([...parts, name]);
     throw new OriginAnswerUnusable(shown, "it is no manifest", { cause });
   }
 }

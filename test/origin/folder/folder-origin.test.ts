@@ -150,7 +150,9 @@ describe("a folder as an origin", () => {
     async (type) => {
       expect(await versionsOf(type)).toEqual(["1.0.0"]);
       const path = `providers/${folderHost}/acme/${type}/2.0.0.json`;
-      expect((await mirror.get(path)).status).toBe(404);
+      const { status, body } = await mirror.get(path);
+      expect(status).toBe(404);
+      expect(body.toString()).not.toContain(root);
       const [, reason = "leads out of the folder"] = unfit[type] ?? [];
       await expect
         .poll(() => named(`acme/${type}/2.0.0`))
@@ -255,7 +257,10 @@ describe("a folder as an origin", () => {
       ).toBe(200);
     }
     expect((await mirror.get(`${base}/1.2.0/download`)).status).toBe(451);
-    expect((await mirror.get(`${base}/1.3.0/download`)).status).toBe(502);
+    const abroad = await mirror.get(`${base}/1.3.0/download`);
+    expect(abroad.status).toBe(502);
+    expect(abroad.body.toString()).toContain("leads out of the folder");
+    expect(abroad.body.toString()).not.toContain(root);
     writeFileSync(join(root, "modules/acme/network/aws/1.1.0.zip"), "other");
     expect((await mirror.get(`${base}/1.1.0/archive.zip`)).status).toBe(200);
   });
