@@ -81,6 +81,8 @@ describe("readiness", () => {
       const away = await mirror.get("/readyz");
       expect(away.status).toBe(503);
       expect(away.json()).toMatchObject({ code: "not-ready" });
+      expect(away.body.toString()).toContain("ENOENT");
+      expect(away.body.toString()).not.toContain(mirror.directory);
       expect(away.headers["retry-after"]).toMatch(/^[1-5]$/);
       expect((await mirror.get("/healthz")).status).toBe(200);
 

@@ -89,7 +89,7 @@ const statuses: Readonly<Record<ErrorCode, number>> = {
 };
 
 const internal =
-  "The mirror failed in an unexpected way: its operator finds the reason in the log under this requestId.";
+  "The mirror failed: its operator finds the reason in the log under this requestId.";
 
 /** Clients retry once and give metadata 10 s, so they are never told to wait longer. */
 const longestRetryAfter = 5;
@@ -186,7 +186,9 @@ export function formatErrorBody(
   error: ProvenderError | undefined,
   requestId: string,
 ): string {
-  const errors = [error?.message ?? internal];
+  // What no client can do anything about may name files of the machine.
+  const told = statusOf(error) === 500 ? undefined : error?.message;
+  const errors = [told ?? internal];
   return JSON.stringify({ errors, code: error?.code ?? "internal", requestId });
 }
 

@@ -79,6 +79,7 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
   "stored-archive-damaged": "The stored archive is damaged, try again",
   "store-unusable": store,
   "not-ready": "The mirror is not ready",
+  "bucket-foreign": store,
   "bucket-refuses": store,
   "bucket-unreachable": store,
   "origin-timeout": slow,

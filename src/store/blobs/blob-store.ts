@@ -24,7 +24,7 @@ import { listBlobs, type ListedBlob } from "./listing.ts";
 import { inspectBlob, openFlags } from "./inspection.ts";
 import { BlobUsage } from "./usage.ts";
 import { commitFile } from "../durable-file.ts";
-import { classifyFileFailure } from "../file-failure.ts";
+import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { Spool } from "./spool.ts";
 import { VerifiedBlobs } from "./verified-blobs.ts";
@@ -209,11 +209,15 @@ export class BlobStore {
     return { bytes: bavail * bsize, files: files > 0 ? ffree : undefined };
   }
 
-  /** Throws unless the store can be read and written now. */
+  /** Throws unless the store can be read and written now; strangers may be told why. */
   async probe(): Promise<void> {
     const allowed = constants.R_OK | constants.W_OK | constants.X_OK;
-    await access(this.#layout.blobs, allowed);
-    await access(this.#layout.staging, allowed);
+    try {
+      await access(this.#layout.blobs, allowed);
+      await access(this.#layout.staging, allowed);
+    } catch (error) {
+      throw new Error(describeFailure(error), { cause: error });
+    }
   }
 
   /** Removes what an earlier process left in staging; files made after `before` stay. */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as errors from "../../../src/errors/index.ts";
 import { formatReasonPhrase } from "../../../src/server/http/reason-phrase.ts";
-import { statusOf } from "../../../src/server/http/error-response.ts";
+import {
+  formatErrorBody,
+  statusOf,
+} from "../../../src/server/http/error-response.ts";
 
 type Thrown = InstanceType<typeof errors.ProvenderError>;
 
@@ -12,6 +15,7 @@ const until = new Date("2026-11-22T10:00:00Z");
 const special: Readonly<Record<string, (text: string) => Thrown>> = {
   BucketRefuses: (t) =>
     new errors.BucketRefuses(t, t, { status: 403, reason: t }),
+  BucketUnproven: (t) => new errors.BucketUnproven(t, [t]),
   KeyRefused: (t) => new errors.KeyRefused(releaseOf(t), t, "unknown"),
   LockMismatch: (t) => new errors.LockMismatch(t, t, [t], [t]),
   MirrorWantsToken: () =>
@@ -68,6 +72,16 @@ describe("the reason phrase of a refusal", () => {
         /^(?:NothingAdmitted|OriginNotServed|PolicyDenied|TooYoung|KeyRefused|TokenRefused)$/;
       if (!speaks.test(name)) expect(phrase).not.toMatch(/canary|s3cr|10\.9/);
       expect(phrase).not.toContain("/");
+    },
+  );
+
+  it.each(made.filter(([, make]) => statusOf(make("x")) === 500))(
+    "comes with a body that tells nothing of what only operators can mend: %s",
+    (_, make) => {
+      const error = make("/var/lib/canary");
+      const body = formatErrorBody(error, "an-id");
+      expect(body).not.toContain("canary");
+      expect(JSON.parse(body)).toMatchObject({ code: error.code });
     },
   );
 
