@@ -233,8 +233,12 @@ describe("an origin's token", () => {
     const failing = await requestsFor(mirror, "failing").index();
     registry.script("versions", tokenRequired(token));
     bodies.push(failing.body.toString());
-    bodies.push((await mirror.get("/metrics")).body.toString());
-    bodies.push((await mirror.get("/")).body.toString());
+    const why = "why/registry.terraform.io/acme/failing";
+    const pages = ["metrics", "", "browse", "alarms", "health", why];
+    for (const page of pages) {
+      const { reason = "", body } = await mirror.get(`/${page}`);
+      bodies.push(reason, body.toString());
+    }
     const { stdout, stderr } = await runCommand(
       { ...mirror, env },
       "config",

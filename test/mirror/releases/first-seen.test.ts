@@ -110,10 +110,12 @@ describe("a release that is created again", () => {
       "list",
       "--json",
     );
-    const [listed] = JSON.parse(stdout) as [
-      { seen: { replaced: { type: string }[] } },
-    ];
-    expect(listed.seen.replaced.map(({ type }) => type)).not.toContain("back");
+    const { namespaces } = JSON.parse(stdout) as {
+      readonly namespaces: [{ seen: { replaced: { type: string }[] } }];
+    };
+    expect(namespaces[0].seen.replaced.map(({ type }) => type)).not.toContain(
+      "back",
+    );
   });
 
   it("is served as it was first though the new one has a bad signature, which nobody can approve", async () => {

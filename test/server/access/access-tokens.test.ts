@@ -54,7 +54,8 @@ async function stop(): Promise<void> {
   await issuer.stop();
 }
 
-const ask = (token: string): Promise<Answer> => mirror.get("/", bearer(token));
+const ask = (token: string): Promise<Answer> =>
+  mirror.get("/browse", bearer(token));
 const outcome = async (token: string) => outcomeOf(await ask(token));
 
 const refused = "401 token-refused";
