@@ -148,7 +148,9 @@ export class BucketConnection {
   ): Promise<void> {
     if (expected.includes(answer.statusCode)) return;
     const text = await this.readText(answer);
-    const reason = text.startsWith("<") ? findElement(text, "Code") : undefined;
+    const reason = text.startsWith("<")
+      ? await findElement(text, "Code")
+      : undefined;
     if (isTransient(answer.statusCode))
       throw new BucketUnreachable(
         this.#bucket,

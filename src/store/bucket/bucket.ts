@@ -157,7 +157,7 @@ export class Bucket {
         { isRepeatable: true },
       );
       await this.connection.expect(answer, "list its objects", 200);
-      const page = parseListing(await this.connection.readText(answer));
+      const page = await parseListing(await this.connection.readText(answer));
       yield page;
       from = page.next;
     } while (from !== undefined);

@@ -1,5 +1,3 @@
-import { XMLParser } from "fast-xml-parser";
-
 export interface ListedObject {
   /** With the settings' prefix. */
   readonly key: string;
@@ -16,16 +14,21 @@ export interface Listing {
   readonly next: string | undefined;
 }
 
-const parser = new XMLParser({
-  ignoreDeclaration: true,
-  parseTagValue: false,
-  processEntities: true,
-  isArray: (name) => name === "Contents" || name === "CommonPrefixes",
-});
+/** Loads the parser with the first document: a daemon without a bucket does without its code. */
+async function parse(text: string): Promise<Record<string, unknown>> {
+  const { XMLParser } = await import("fast-xml-parser");
+  const parser = new XMLParser({
+    ignoreDeclaration: true,
+    parseTagValue: false,
+    processEntities: true,
+    isArray: (name) => name === "Contents" || name === "CommonPrefixes",
+  });
+  return parser.parse(text) as Record<string, unknown>;
+}
 
 /** A page of ListObjectsV2 (encoding-type=url). Throws SyntaxError for any other document. */
-export function parseListing(text: string): Listing {
-  const { ListBucketResult: result } = parser.parse(text) as {
+export async function parseListing(text: string): Promise<Listing> {
+  const { ListBucketResult: result } = (await parse(text)) as {
     readonly ListBucketResult?: Readonly<Record<string, unknown>>;
   };
   if (result === undefined) throw new SyntaxError("not a list of objects");
@@ -45,8 +48,11 @@ export function parseListing(text: string): Listing {
 }
 
 /** One element of a small answer, such as `UploadId`; undefined when the document has none. */
-export function findElement(text: string, name: string): string | undefined {
-  const roots = Object.values(parser.parse(text) as Record<string, unknown>);
+export async function findElement(
+  text: string,
+  name: string,
+): Promise<string | undefined> {
+  const roots = Object.values(await parse(text));
   for (const root of roots)
     if (typeof root === "object" && root !== null && name in root)
       return readText(root as Readonly<Record<string, unknown>>, name);

@@ -29,7 +29,7 @@ export class MultipartUpload {
       { isRepeatable: true },
     );
     await connection.expect(answer, "start an upload", 200);
-    const id = findElement(await connection.readText(answer), "UploadId");
+    const id = await findElement(await connection.readText(answer), "UploadId");
     if (id === undefined)
       throw connection.refusal("start an upload", 200, "no UploadId");
     return new MultipartUpload(connection, key, id);
@@ -68,7 +68,7 @@ export class MultipartUpload {
     await this.#connection.expect(answer, "complete an upload", 200);
     // A completion may fail after its status was sent.
     const text = await this.#connection.readText(answer);
-    const failure = findElement(text, "Code");
+    const failure = await findElement(text, "Code");
     if (failure !== undefined)
       throw this.#connection.refusal("complete an upload", 200, failure);
   }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, type Hash } from "node:crypto";
-import { SignatureV4 } from "@smithy/signature-v4";
+import type { SignatureV4 } from "@smithy/signature-v4";
 import type { AwsCredentialIdentity, Checksum, Provider } from "@smithy/types";
 import type { BucketSettings } from "./bucket-settings.ts";
 
@@ -23,23 +23,23 @@ interface SignedRequest {
 /** Signs requests as AWS Signature Version 4 for S3 says: the path is encoded once, and the body's digest is part of it. */
 export class RequestSigner {
   readonly #settings: BucketSettings;
-  readonly #signer: SignatureV4;
+  readonly #credentials: Provider<AwsCredentialIdentity>;
+  #signer: Promise<SignatureV4> | undefined;
 
   constructor(
     settings: BucketSettings,
     credentials: Provider<AwsCredentialIdentity>,
   ) {
-    const { region } = settings;
-    const service = { service: "s3", region, uriEscapePath: false };
     this.#settings = settings;
-    this.#signer = new SignatureV4({ ...service, credentials, sha256: Sha256 });
+    this.#credentials = credentials;
   }
 
   /** `at` is the service's time, which our clock may not know. */
   async sign(request: BucketRequest, at: Date): Promise<SignedRequest> {
     const { method, query = {} } = request;
     const url = this.#locate(request.key);
-    const signed = await this.#signer.sign(
+    const signer = await (this.#signer ??= this.#load());
+    const signed = await signer.sign(
       {
         method,
         protocol: url.protocol,
@@ -59,6 +59,15 @@ export class RequestSigner {
     // Signatures encode a space as %20; URLSearchParams writes a plus.
     url.search = url.search.replaceAll("+", "%20");
     return { url, headers: signed.headers };
+  }
+
+  /** Only with the first request: a daemon without a bucket does without its code. */
+  async #load(): Promise<SignatureV4> {
+    const { SignatureV4 } = await import("@smithy/signature-v4");
+    const { region } = this.#settings;
+    const service = { service: "s3", region, uriEscapePath: false };
+    const credentials = this.#credentials;
+    return new SignatureV4({ ...service, credentials, sha256: Sha256 });
   }
 
   #locate(key: string): URL {
