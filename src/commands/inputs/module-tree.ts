@@ -15,14 +15,17 @@ export interface NotCarried {
   readonly because: string;
 }
 
+/** What there is to read of a module, or why it is not carried. */
+export type FoundModule = ModulePackage | { readonly because: string };
+
 /** Gets modules of registries: the newest version that the constraint allows. */
 export interface ModuleReading {
-  /** What there is to read of it, or why it is not carried. Throws ProvenderError. */
+  /** Throws ProvenderError. */
   open(
     module: ModuleAddress,
     constraint: VersionConstraint,
     where: string,
-  ): Promise<ModulePackage | { readonly because: string }>;
+  ): Promise<FoundModule>;
 }
 
 /** Modules that were reached through calls. */

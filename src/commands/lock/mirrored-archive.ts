@@ -6,6 +6,7 @@ import {
   formatArchiveHash,
   parseSha256,
   type PackageHash,
+  type Sha256,
 } from "../../address/hash.ts";
 import {
   ArchiveDigestWrong,
@@ -48,7 +49,9 @@ export async function hashMirroredArchive(
     );
   const { body } = await http.openArchive(archive.url, signal);
   await using file = await openNameless();
-  const size = await receive(body, file, archive);
+  const sum = createHash("sha256");
+  const size = await keepBody(body, file, (chunk) => sum.update(chunk));
+  expectBytes(archive, parseSha256(sum.digest("hex")));
   const found = await hashing
     .hash({ fd: file.fd, size })
     .catch(undefinedIfUnhashable);
@@ -57,7 +60,7 @@ export async function hashMirroredArchive(
 }
 
 /** A file that nobody else can open and that is gone with its handle, however this process ends. */
-async function openNameless(): Promise<FileHandle> {
+export async function openNameless(): Promise<FileHandle> {
   try {
     const folder = await mkdtemp(join(tmpdir(), "provender-"));
     try {
@@ -70,26 +73,28 @@ async function openNameless(): Promise<FileHandle> {
   }
 }
 
-/** Returns the number of bytes. Throws ArchiveDigestWrong. */
-async function receive(
+/** Returns the number of bytes. */
+export async function keepBody(
   body: AsyncIterable<Uint8Array>,
   file: FileHandle,
-  { subject, hashes }: MirroredArchive,
+  onChunk: (chunk: Uint8Array) => void = () => undefined,
 ): Promise<number> {
-  const sum = createHash("sha256");
   let size = 0;
   for await (const chunk of body) {
     await file.writeFile(chunk).catch((error: unknown) => {
       throw asInput(error);
     });
-    sum.update(chunk);
+    onChunk(chunk);
     size += chunk.length;
   }
-  const got = parseSha256(sum.digest("hex"));
+  return size;
+}
+
+/** Throws ArchiveDigestWrong. */
+function expectBytes({ subject, hashes }: MirroredArchive, got: Sha256): void {
   const [expected] = archiveHashesIn(hashes);
   if (expected !== undefined && !hashes.includes(formatArchiveHash(got)))
     throw new ArchiveDigestWrong(subject, expected.slice("zh:".length), got);
-  return size;
 }
 
 /** Where only the content is named, that is what must be right. */
@@ -115,6 +120,6 @@ function undefinedIfUnhashable(error: unknown): undefined {
 
 function asInput(error: unknown): InputInvalid {
   const { code = "unknown" } = error as NodeJS.ErrnoException;
-  const problem = `an archive cannot be kept there while it is hashed (${code}): make room, or set TMPDIR.`;
+  const problem = `an archive cannot be kept there while it is read (${code}): make room, or set TMPDIR.`;
   return new InputInvalid(tmpdir(), problem, { cause: error });
 }

@@ -21,10 +21,15 @@ import {
   ArchiveRefused,
   type ArchiveLimits,
 } from "../../verification/archives/limits.ts";
+import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { readModuleFiles } from "../../mirror/modules/files.ts";
 import { isConfigurationFile } from "../inputs/configuration-module.ts";
 import { ModulePackage } from "../inputs/module-package.ts";
-import type { ModuleReading, NotCarried } from "../inputs/module-tree.ts";
+import type {
+  FoundModule,
+  ModuleReading,
+  NotCarried,
+} from "../inputs/module-tree.ts";
 import type { VersionChoice } from "./request.ts";
 import { chooseVersions, newestOf } from "./version-choice.ts";
 
@@ -56,13 +61,11 @@ export function formatNotCarried({
   return `${where}: "${source}" is left to the clients: ${because}.\n`;
 }
 
-type Found = ModulePackage | { readonly because: string };
-
 /** Brings modules into the store and reads what they call and require; each once. */
 export class ModulePackages implements ModuleReading {
   readonly #supply: ModuleSupply;
   readonly #signal: AbortSignal;
-  readonly #found = new Map<string, Promise<Found>>();
+  readonly #found = new Map<string, Promise<FoundModule>>();
   readonly #gathered = new Map<string, Omit<GatheredModule, "asked">>();
   readonly #asked = new Map<string, Set<string>>();
 
@@ -85,7 +88,7 @@ export class ModulePackages implements ModuleReading {
     module: ModuleAddress,
     constraint: VersionConstraint,
     where: string,
-  ): Promise<Found> {
+  ): Promise<FoundModule> {
     try {
       const choice = newestOf(constraint);
       const [version] = await this.choose(module, choice, where);
@@ -111,7 +114,10 @@ export class ModulePackages implements ModuleReading {
     });
   }
 
-  async get(address: ModuleReleaseAddress, where: string): Promise<Found> {
+  async get(
+    address: ModuleReleaseAddress,
+    where: string,
+  ): Promise<FoundModule> {
     this.#signal.throwIfAborted();
     const name = formatModuleRelease(address);
     const asked = this.#asked.get(name) ?? new Set();
@@ -121,7 +127,10 @@ export class ModulePackages implements ModuleReading {
     return found;
   }
 
-  async #fetch(name: string, address: ModuleReleaseAddress): Promise<Found> {
+  async #fetch(
+    name: string,
+    address: ModuleReleaseAddress,
+  ): Promise<FoundModule> {
     const { modules, moduleArchives } = this.#supply;
     const stored = await moduleArchives.find(address);
     const archive = await modules.ensureArchive(address, this.#signal);
@@ -134,26 +143,38 @@ export class ModulePackages implements ModuleReading {
   async #read(
     name: string,
     one: Omit<GatheredModule, "asked" | "size">,
-  ): Promise<Found> {
+  ): Promise<FoundModule> {
     const { blobs, moduleLimits } = this.#supply;
-    const { sha256, format, subdirectory } = one.archive;
+    const { sha256 } = one.archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
       throw new StoredArchiveDamaged(sha256, sha256, "nothing");
     await using handle = blob.handle;
     const { size } = blob;
     this.#gathered.set(name, { ...one, size });
-    const content = await readModuleFiles(
-      format,
+    return await readModulePackage(
+      name,
+      one.archive,
       { fd: handle.fd, size },
       moduleLimits,
-      (member) => isConfigurationFile(member.name),
-    ).catch((error: unknown) => {
-      if (!(error instanceof ArchiveRefused)) throw error;
-      throw new ModuleArchiveRefused(name, error.message, { cause: error });
-    });
-    return content === undefined
-      ? { because: `what it calls is not seen in a ${format}` }
-      : new ModulePackage(name, content, subdirectory);
+    );
   }
+}
+
+/** What can be read of a module's archive, or why nothing can. Throws ModuleArchiveRefused. */
+export async function readModulePackage(
+  name: string,
+  { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
+  archive: OpenArchive,
+  limits: ArchiveLimits,
+): Promise<FoundModule> {
+  const content = await readModuleFiles(format, archive, limits, (member) =>
+    isConfigurationFile(member.name),
+  ).catch((error: unknown) => {
+    if (!(error instanceof ArchiveRefused)) throw error;
+    throw new ModuleArchiveRefused(name, error.message, { cause: error });
+  });
+  return content === undefined
+    ? { because: `what it calls is not seen in a ${format}` }
+    : new ModulePackage(name, content, subdirectory);
 }

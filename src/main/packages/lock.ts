@@ -1,10 +1,11 @@
-import type { ModuleReading } from "../../commands/inputs/module-tree.ts";
 import { ModulePackages } from "../../commands/packages/module-packages.ts";
 import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
 import { lockFromStore } from "../../commands/lock/from-store.ts";
+import { MirroredModules } from "../../commands/lock/mirrored-modules.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireMirror, wireNamedHost } from "../../wiring/command.ts";
+import { moduleLimits } from "../../wiring/modules.ts";
 import { wireHashing } from "../../wiring/threads.ts";
 import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
 import { platformsOf, untilStopped } from "../options.ts";
@@ -49,16 +50,15 @@ export async function lock(
   const hashing = wireHashing(configuration);
   try {
     const source = lockFromMirror({ http, hashing }, base, signal);
-    const parts = { source, modules: unread };
+    const limits = {
+      ...configuration.limits,
+      ...moduleLimits(configuration.limits),
+    };
+    const modules = new MirroredModules(http, base, limits, signal);
+    const parts = { source, modules };
     process.exitCode = await runLock(options, parts, stderr);
   } finally {
     await hashing.close();
     await http.close();
   }
 }
-
-/** A running mirror is asked for providers only. */
-const unread: ModuleReading = {
-  open: () =>
-    Promise.resolve({ because: '"--mirror" is asked for providers only' }),
-};

@@ -35,14 +35,14 @@ const locationBytes = 64 * 1024;
 
 /** An origin that speaks the module registry protocol. */
 export class ModuleRegistry {
-  readonly #http: HttpClient;
-  readonly #discovery: ServiceDiscovery;
-  readonly #limits: OriginLimits;
+  readonly #http: Pick<HttpClient, "readJson" | "fetchAnswer">;
+  readonly #discovery: Pick<ServiceDiscovery, "findService">;
+  readonly #limits: Pick<OriginLimits, "versions">;
 
   constructor(
-    http: HttpClient,
-    discovery: ServiceDiscovery,
-    limits: OriginLimits,
+    http: Pick<HttpClient, "readJson" | "fetchAnswer">,
+    discovery: Pick<ServiceDiscovery, "findService">,
+    limits: Pick<OriginLimits, "versions">,
   ) {
     this.#http = http;
     this.#discovery = discovery;
