@@ -20,10 +20,13 @@ import { root } from "./project.ts";
 /** The program with its Node, where the packages put it. */
 export const programFolder = "usr/lib/provender";
 
-/** Where shells look for what packages complete, below /usr/share. */
+/** Where shells look for what packages complete, below /usr/share; zsh of Debian not where zsh of others does. */
 const completions = {
   bash: "bash-completion/completions/provender",
-  zsh: "zsh/vendor-completions/_provender",
+  zsh: {
+    deb: "zsh/vendor-completions/_provender",
+    rpm: "zsh/site-functions/_provender",
+  },
   fish: "fish/vendor_completions.d/provender.fish",
 } as const;
 
@@ -53,8 +56,9 @@ export async function makeProgramTree(
   return { folder };
 }
 
-/** A tree with all that .deb and .rpm install. */
+/** A tree with all that a .deb or .rpm installs. */
 export async function makePackageTree(
+  kind: "deb" | "rpm",
   folder: string,
   bundle: string,
   packages: readonly string[],
@@ -89,7 +93,7 @@ export async function makePackageTree(
   await write("usr/share/man/man1/provender.1.gz", pack(makeManual()));
   for (const [shell, file] of Object.entries(completions))
     await write(
-      `usr/share/${file}`,
+      `usr/share/${typeof file === "string" ? file : file[kind]}`,
       makeCompletion(makeProgram(), shell as keyof typeof completions),
     );
   return tree;

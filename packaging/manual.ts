@@ -2,9 +2,9 @@ import type { Command } from "commander";
 import { makeProgram } from "../src/main/program.ts";
 
 /** The words of each command, and what its `--help` prints. */
-function listHelp(
-  command: Command,
-  words: string,
+export function listHelp(
+  command: Command = makeProgram(),
+  words = "provender",
 ): readonly { readonly words: string; readonly help: string }[] {
   let help = "";
   command
@@ -19,7 +19,7 @@ function listHelp(
 
 /** provender(1), from what `--help` prints. */
 export function makeManual(): string {
-  const all = listHelp(makeProgram(), "provender");
+  const all = listHelp();
   const sections = all.map(({ words, help }) => {
     return `.SS ${quote(words)}\n.nf\n${verbatim(help)}.fi\n`;
   });

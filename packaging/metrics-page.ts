@@ -1,6 +1,6 @@
-import { writeFileSync } from "node:fs";
 import { definitions } from "../src/telemetry/series/definitions.ts";
 import type { Definition } from "../src/telemetry/series/definition.ts";
+import { makePage } from "./reference-page.ts";
 
 const head = `# Metrics
 
@@ -12,10 +12,11 @@ This page is made from the code by \`node packaging/metrics-page.ts\`.
 `;
 
 /** docs/metrics.md. */
-export function makeMetricsPage(): string {
-  const metrics = Object.values(definitions).map(describe);
-  return `${head}\n${metrics.join("\n")}\n`;
-}
+export const metricsPage = await makePage(
+  "metrics.md",
+  import.meta,
+  `${head}\n${Object.values(definitions).map(describe).join("\n")}\n`,
+);
 
 function describe({ name, type, help, labels = {} }: Definition): string {
   const named = Object.entries(labels).map(
@@ -24,9 +25,3 @@ function describe({ name, type, help, labels = {} }: Definition): string {
   );
   return `- \`${name}\` (${type}${named.join("")}): ${help}`;
 }
-
-if (import.meta.main)
-  writeFileSync(
-    new URL("../docs/metrics.md", import.meta.url),
-    makeMetricsPage(),
-  );

@@ -57,7 +57,7 @@ export class RangeNotSatisfiable extends ProvenderError {
   }
 }
 
-/** A path that is none of the URLs in docs/contract.md. */
+/** A path that is none of the URLs in docs/http.md. */
 export class NoSuchPage extends ProvenderError {
   readonly code = "no-such-page";
   constructor() {

@@ -51,7 +51,7 @@ const explained = [
 ];
 const module = "/v1/modules/:hostname/:namespace/:name/:system";
 
-/** Every URL of docs/contract.md; of two rows that match, the first answers. GET stands for HEAD, too. */
+/** Every URL of docs/http.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { providers, registry, modules, warm } = parts;
   const { setUp, pages, readiness, metrics } = parts;

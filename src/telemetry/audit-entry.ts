@@ -52,7 +52,7 @@ export type AuditEvent =
   | "judged-again";
 
 /** Only these fields are written, in this order. */
-const fields = [
+export const auditFields = [
   "event",
   "verdict",
   "client",
@@ -77,7 +77,7 @@ const longestValue = 1024;
 
 /** An object of JSON in one line of ASCII, so that no value can end the line, drive a terminal or turn the direction of the text. */
 export function formatAuditEntry(entry: AuditEntry, at: Date): string {
-  const values = fields.map((name) => {
+  const values = auditFields.map((name) => {
     const value = entry[name];
     const isText = typeof value === "string";
     return [name, isText ? value.slice(0, longestValue) : value];

@@ -58,6 +58,7 @@ describe.skipIf(!canPack)("the package for Red Hat", () => {
       "/usr/lib/provender/node",
       "/usr/lib/systemd/system/provender.service",
       "/usr/share/man/man1/provender.1.gz",
+      "/usr/share/zsh/site-functions/_provender",
     ])
       expect(files.split("\n")).toContain(path);
     const { stdout: kept } = await run("rpm", [

@@ -120,7 +120,7 @@ function parse(body: string): unknown {
   }
 }
 
-/** The body of this program's errors (docs/contract.md). */
+/** The body of this program's errors (docs/http.md). */
 function readError(document: unknown): Pick<MirrorAnswer, "code" | "errors"> {
   const parsed = error.safeParse(document);
   return parsed.success ? parsed.data : { code: undefined, errors: [] };

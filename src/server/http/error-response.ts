@@ -16,8 +16,8 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 
-/** The one place that turns what happened into an HTTP status (contract, "URLs"). */
-const statuses: Readonly<Record<ErrorCode, number>> = {
+/** The one place that turns what happened into an HTTP status (docs/http.md). */
+export const statuses: Readonly<Record<ErrorCode, number>> = {
   "malformed-address": 400,
   "malformed-request": 400,
   "uri-too-long": 414,
@@ -132,7 +132,7 @@ function nameError(error: unknown): ProvenderError | undefined {
 }
 
 /**
- * The error body of docs/contract.md instead of whatever was prepared; a body
+ * The error body of docs/http.md instead of whatever was prepared; a body
  * that has begun is cut. `page` tells people why.
  */
 export function respondWithError(

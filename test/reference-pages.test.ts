@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandLinePage } from "../packaging/command-line-page.ts";
+import { configurationPage } from "../packaging/configuration-page.ts";
+import { metricsPage } from "../packaging/metrics-page.ts";
+import { statuses } from "../src/server/http/error-response.ts";
+import { makeRouter, type RoutedParts } from "../src/server/routes.ts";
+import { layOutStore } from "../src/store/layout.ts";
+import { auditFields, type AuditEvent } from "../src/telemetry/audit-entry.ts";
+
+const read = (name: string) =>
+  readFileSync(join(import.meta.dirname, "..", "docs", name), "utf8");
+
+/** What the cells of a page's tables have in backticks, a row each, the first column first. */
+function rowsOf(text: string): readonly (readonly string[][])[] {
+  return [...text.matchAll(/^\|(.*)\|$/gm)].map(([, row = ""]) =>
+    row
+      .split("|")
+      .map((cell) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word),
+      ),
+  );
+}
+
+const firstCells = (text: string) =>
+  rowsOf(text).flatMap(([first]) => first ?? []);
+
+it.each([commandLinePage, configurationPage, metricsPage])(
+  "docs/$name says what the code says",
+  ({ name, text }) => {
+    expect(read(name)).toBe(text);
+  },
+);
+
+describe("docs/http.md", () => {
+  const page = read("http.md");
+
+  it("has every URL that is answered, and no other", () => {
+    // Nothing is asked of the parts before a request comes.
+    const parts = { warm: { keep: () => undefined } } as unknown as RoutedParts;
+    const paths = makeRouter(parts).stack.map(({ path }) => String(path));
+    const told = firstCells(page).filter((cell) => cell.startsWith("/"));
+    // What is below a provider and nothing that there is has a sentence of its own.
+    expect(
+      [...told, "/providers/:hostname/:namespace/:type/:document"].sort(),
+    ).toEqual(paths.sort());
+  });
+
+  it("has every code that is answered, with its status", () => {
+    const told = [...page.matchAll(/^\| ([\d, ]+) \|(.*)$/gm)].flatMap(
+      ([, status = "", row = ""]) =>
+        [...(row.split("|").at(1) ?? "").matchAll(/`([a-z-]+)`/g)].map(
+          ([, code = ""]) => ({ status, code }),
+        ),
+    );
+    const answered = Object.entries(statuses).filter(
+      ([, status]) => status !== 500,
+    );
+    expect(told.map(({ code }) => code).sort()).toEqual(
+      [...answered.map(([code]) => code), "internal"].sort(),
+    );
+    for (const [code, status] of answered)
+      expect(told.find((one) => one.code === code)?.status).toContain(
+        String(status),
+      );
+  });
+});
+
+it("docs/storage.md has every path of the storage directory, and no other", () => {
+  const namesIn = (value: object): string[] =>
+    Object.values(value).flatMap((one: string | object) =>
+      typeof one === "string" ? one.split("/").slice(2, 3) : namesIn(one),
+    );
+  const told = firstCells(read("storage.md")).map((cell) =>
+    cell.replace(/\/$/, ""),
+  );
+  expect(told.sort()).toEqual(
+    [...new Set(namesIn(layOutStore("/store")))].sort(),
+  );
+});
+
+describe("docs/audit.md", () => {
+  /** The compiler misses what is not here. */
+  const events: Record<AuditEvent, true> = {
+    refused: true,
+    "first-seen": true,
+    served: true,
+    cut: true,
+    replaced: true,
+    "new-key": true,
+    quarantined: true,
+    approved: true,
+    revoked: true,
+    "left-out": true,
+    "judged-again": true,
+  };
+
+  it("has every field of a line", () => {
+    const told = firstCells(read("audit.md"));
+    const ofTheChain = ["at", "after", "unchained", "seq", "prev"];
+    expect([...told].sort()).toEqual([...auditFields, ...ofTheChain].sort());
+  });
+
+  it("has every event", () => {
+    const [, told = ""] = /^Events: ([^;]*);/ms.exec(read("audit.md")) ?? [];
+    const named = [...told.matchAll(/`([a-z-]+)`/g)].map(
+      ([, name = ""]) => name,
+    );
+    expect(named.sort()).toEqual(Object.keys(events).sort());
+  });
+});
