@@ -1,17 +1,40 @@
+import { LRUCache } from "lru-cache";
+
 /** What `make` comes to, made anew once so many milliseconds have passed; whoever asks meanwhile shares it. A failure is not remembered. */
 export function remembered<T>(
   milliseconds: number,
   make: () => Promise<T>,
 ): () => Promise<T> {
-  let until = 0;
   let last: Promise<T> | undefined;
   return () => {
-    if (last !== undefined && performance.now() < until) return last;
-    until = performance.now() + milliseconds;
+    if (last !== undefined) return last;
     const made = make();
-    last = made;
-    made.catch(() => {
+    const forget = () => {
       if (last === made) last = undefined;
+    };
+    last = made;
+    setTimeout(forget, milliseconds).unref();
+    made.catch(forget);
+    return made;
+  };
+}
+
+/** The same for many names, of which the `most` that were asked for last are remembered. */
+export function rememberedEach<T>(
+  milliseconds: number,
+  most: number,
+): (name: string, make: () => Promise<T>) => Promise<T> {
+  const known = new LRUCache<string, Promise<T>>({
+    max: most,
+    ttl: milliseconds,
+  });
+  return (name, make) => {
+    const last = known.get(name);
+    if (last !== undefined) return last;
+    const made = make();
+    known.set(name, made);
+    made.catch(() => {
+      if (known.peek(name) === made) known.delete(name);
     });
     return made;
   };

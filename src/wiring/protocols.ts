@@ -1,3 +1,4 @@
+import { remembered } from "../concurrency/remembered.ts";
 import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
@@ -58,7 +59,7 @@ export function wireProtocols(
   const setUp = new SetUpPage({
     ...{ publicAddress, authentication },
     hostnames: [...configuration.origins.keys()],
-    listKept: () => stored.listProviders(keptOnPage),
+    listKept: remembered(1_000, () => stored.listProviders(keptOnPage)),
     isReporting: () => core.admission.rules.mode === "report",
   });
   const common = { authentication, audit, limits };

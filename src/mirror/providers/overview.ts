@@ -1,14 +1,22 @@
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
-import type { ProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
+import { remembered, rememberedEach } from "../../concurrency/remembered.ts";
 import { ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { readKeyNames } from "../../verification/openpgp/keys/names.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import { readPlatform, type ReleaseAddress } from "../releases/release.ts";
+import {
+  formatRelease,
+  readPlatform,
+  type ReleaseAddress,
+} from "../releases/release.ts";
 import type { VersionList } from "../releases/version-list.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { TrustLedger } from "../trust/ledger.ts";
@@ -41,6 +49,8 @@ interface VersionOverview {
   readonly matters: readonly OpenMatter[];
 }
 
+type Recorded = Pick<VersionOverview, "firstSeen" | "signedBy">;
+
 interface PackageOverview {
   /** OS_ARCH. */
   readonly platform: string;
@@ -67,12 +77,25 @@ interface Signer {
     { readonly since: string; readonly because: string } | undefined;
 }
 
+/** About 300 bytes each. */
+const mostRecorded = 5_000;
+/** Each has all versions of a provider. */
+const mostLists = 16;
+/** Milliseconds for which the last use of archives is good enough: all of them are read for that of one. */
+const usesRememberedFor = 10_000;
+
 /** What is held of providers and how it stands, for people; nobody is asked for it. */
 export class ProviderOverview {
   readonly #parts: OverviewParts;
+  readonly #readUses: () => ReturnType<BlobStore["usage"]["read"]>;
+  readonly #lists = rememberedEach<readonly Version[]>(1_000, mostLists);
+  readonly #recorded = rememberedEach<Recorded>(5_000, mostRecorded);
 
   constructor(parts: OverviewParts) {
     this.#parts = parts;
+    this.#readUses = remembered(usesRememberedFor, () =>
+      parts.blobs.usage.read(),
+    );
   }
 
   /** What the policy would refuse is told, and served. */
@@ -85,8 +108,14 @@ export class ProviderOverview {
     return this.#parts.releases.listProviders(Infinity);
   }
 
-  /** Recorded or only listed, newest first. */
-  async listVersions(provider: ProviderAddress): Promise<readonly Version[]> {
+  /** Recorded or only listed, newest first, as of the last second. */
+  listVersions(provider: ProviderAddress): Promise<readonly Version[]> {
+    return this.#lists(formatProviderAddress(provider), () =>
+      this.#listVersions(provider),
+    );
+  }
+
+  async #listVersions(provider: ProviderAddress): Promise<readonly Version[]> {
     const { catalog, releases } = this.#parts;
     const list = await catalog.peekVersions(provider);
     const recorded = await releases.list(provider);
@@ -95,7 +124,7 @@ export class ProviderOverview {
     ]);
   }
 
-  /** Reads a record for each version. */
+  /** Reads a record for each version, unless it did so in the last seconds; one after the other, since clients' are read meanwhile. */
   async describe(
     provider: ProviderAddress,
     versions: readonly Version[],
@@ -103,10 +132,8 @@ export class ProviderOverview {
     const { catalog, ledger } = this.#parts;
     const list = await catalog.peekVersions(provider);
     const trust = await unlessUnreadable(ledger.read(provider));
-    return Promise.all(
-      versions.map((version) =>
-        this.#describeVersion({ provider, version }, list, trust),
-      ),
+    return Array.fromAsync(versions, (version) =>
+      this.#describeVersion({ provider, version }, list, trust),
     );
   }
 
@@ -114,14 +141,15 @@ export class ProviderOverview {
     const { blobs, releases, ledger } = this.#parts;
     const { provider, version } = address;
     const recorded = await unlessUnreadable(releases.describe(address));
-    const uses = await blobs.usage.read();
+    const uses = await this.#readUses();
     const named = [...(recorded?.digests ?? [])].flatMap(([filename, sha256]) =>
       readPlatform(provider, version, filename).map(
         (platform) => [formatPlatform(platform), sha256] as const,
       ),
     );
-    const packages = await Promise.all(
-      named.map(async ([platform, sha256]) => {
+    const packages = await Array.fromAsync(
+      named,
+      async ([platform, sha256]) => {
         const at = uses.get(sha256)?.at;
         return {
           ...{ platform, sha256 },
@@ -129,7 +157,7 @@ export class ProviderOverview {
           size: await blobs.size(sha256),
           lastUsed: at === undefined ? undefined : new Date(at),
         };
-      }),
+      },
     );
     const trust = await unlessUnreadable(ledger.read(provider));
     const fingerprint = recorded?.signedBy;
@@ -147,9 +175,11 @@ export class ProviderOverview {
     list: VersionList | undefined,
     trust: NamespaceTrust | undefined,
   ): Promise<VersionOverview> {
-    const { releases, admission, clock } = this.#parts;
+    const { admission, clock } = this.#parts;
     const { provider, version } = address;
-    const recorded = await unlessUnreadable(releases.describe(address));
+    const recorded = await this.#recorded(formatRelease(address), () =>
+      this.#findRecorded(address),
+    );
     const { policy } = admission.rules;
     const { action, rule, minimumAge } = decideByRules(
       policy,
@@ -162,8 +192,7 @@ export class ProviderOverview {
     return {
       version,
       isListed: entry?.listed === true,
-      firstSeen: recorded?.firstSeen,
-      signedBy: recorded?.signedBy,
+      ...recorded,
       deniedBy: action === "deny" ? rule : undefined,
       heldUntil: until > clock.now().getTime() ? new Date(until) : undefined,
       matters: open.filter(
@@ -171,6 +200,12 @@ export class ProviderOverview {
           matter.provider.type === provider.type && matter.version === version,
       ),
     };
+  }
+
+  async #findRecorded(address: ReleaseAddress): Promise<Recorded> {
+    const { releases } = this.#parts;
+    const recorded = await unlessUnreadable(releases.describe(address));
+    return { firstSeen: recorded?.firstSeen, signedBy: recorded?.signedBy };
   }
 
   /** Nothing is computed for a page. */

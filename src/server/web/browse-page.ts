@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import {
   formatModuleAddress,
   type ModuleAddress,
@@ -31,10 +32,14 @@ interface HeldName {
 /** Milliseconds for which the names of all that is held are good enough: every folder is looked into for them. */
 const rememberedFor = 1_000;
 
+/** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
+const madeAtOnce = 2;
+
 /** `/browse`: what is held, from providers and modules down to platforms. Throws MalformedAddress. */
 export class BrowsePage {
   readonly #parts: BrowseParts;
   readonly #listHeld: () => Promise<readonly HeldName[]>;
+  readonly #turn = pLimit(madeAtOnce);
 
   constructor(parts: BrowseParts) {
     this.#parts = parts;
@@ -46,7 +51,11 @@ export class BrowsePage {
     return this.#parts.providers.reportsOnly;
   }
 
-  async answer(ctx: RequestContext): Promise<void> {
+  answer(ctx: RequestContext): Promise<void> {
+    return this.#turn(() => this.#answer(ctx));
+  }
+
+  async #answer(ctx: RequestContext): Promise<void> {
     const query = new URLSearchParams(ctx.querystring);
     const provider = query.get("provider");
     const module = query.get("module");

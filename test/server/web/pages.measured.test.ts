@@ -1,13 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
-import { endingWithTests } from "../../child-process.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { originsOf } from "../../origins.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { ask } from "../../scenes/open-loop.ts";
 import { plantRecord } from "../../scenes/planted-records.ts";
 
 const releases = 2_000;
@@ -65,13 +63,17 @@ async function time(
   return times.toSorted((a, b) => a - b);
 }
 
-/** A program that asks for a page 50 times a second and writes a dot for each. */
-const loads = (url: string) => `
-  setInterval(async () => {
-    const answer = await fetch(${JSON.stringify(url)});
-    await answer.text();
-    process.stdout.write(".");
-  }, 20);`;
+/** Every page, and different ones of those that are long. */
+const pages = [
+  ...["/", "/alarms", "/health", "/browse", "/browse?page=17"],
+  ...["/browse?q=p19", `/browse?provider=${name}&version=2.0.7`],
+  ...[1, 2, 3, 4].map((page) => `/browse?provider=${name}&page=${page}`),
+];
+const seconds = 4;
+
+function at(sorted: readonly number[], part: number): number {
+  return sorted[Math.ceil(part * sorted.length) - 1] ?? 0;
+}
 
 describe(`with ${releases} releases of one provider, and as many providers`, () => {
   it.each(["/browse", `/browse?provider=${name}`, `/browse?q=p19`])(
@@ -85,27 +87,25 @@ describe(`with ${releases} releases of one provider, and as many providers`, () 
   );
 
   it("slows the index of clients by less than double, at 50 pages a second", async () => {
-    const index = `/providers/${name}/index.json`;
-    const worst = async () => {
-      const times = await time(index, 2_000);
-      return times[Math.floor(times.length * 0.99)] ?? 0;
-    };
-    await worst();
-    const alone = await worst();
-    const load = spawn(
-      ...endingWithTests(process.execPath, [
-        "-e",
-        loads(`${mirror.url}browse`),
-      ]),
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
-    let pages = 0;
-    load.stdout.on("data", ({ length }: Buffer) => (pages += length));
-    await once(load.stdout, "data");
-    const beside = await worst();
-    load.kill();
-    const seen = `${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside ${pages} pages`;
-    console.log(`99th percentile of the index: ${seen}`);
-    expect(beside, seen).toBeLessThan(Math.max(2 * alone, 20));
-  });
+    const index = { paths: [`/providers/${name}/index.json`], rate: 200 };
+    const askForIndex = async () =>
+      at(await ask(mirror.url, { ...index, seconds }), 0.99);
+    await askForIndex();
+    const seen: string[] = [];
+    let ratio = Infinity;
+    // Whatever else the machine does makes both slower.
+    for (let round = 0; round < 3 && ratio > 2; round++) {
+      const alone = await askForIndex();
+      const loads = ask(mirror.url, { paths: pages, rate: 50, seconds });
+      const beside = await askForIndex();
+      const taken = await loads;
+      expect(taken).toHaveLength(50 * seconds);
+      ratio = beside / Math.max(alone, 5);
+      seen.push(
+        `p99 of the index ${alone.toFixed(1)} ms, beside pages ${beside.toFixed(1)} ms; pages p50 ${at(taken, 0.5).toFixed(1)} ms, p99 ${at(taken, 0.99).toFixed(1)} ms`,
+      );
+    }
+    console.log(seen.join("\n"));
+    expect(ratio, seen.join("; ")).toBeLessThanOrEqual(2);
+  }, 120_000);
 });

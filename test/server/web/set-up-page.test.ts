@@ -10,6 +10,7 @@ import {
   startMirror,
   type RunningMirror,
 } from "../../running-mirror.ts";
+import { eventually } from "../../scenes/provider-requests.ts";
 
 let registry: Registry;
 let mirror: RunningMirror;
@@ -35,9 +36,9 @@ describe("the page for people", () => {
       `url     = &quot;${mirror.url}providers/&quot;`,
     );
     await mirror.get("/providers/registry.terraform.io/acme/demo/1.2.3.json");
-    const after = await mirror.get("/");
-    expect(after.body.toString()).toContain(
-      ">registry.terraform.io/acme/demo</td>",
+    await eventually(
+      async () => (await mirror.get("/")).body.toString(),
+      (text) => text.includes(">registry.terraform.io/acme/demo</td>"),
     );
   });
 
