@@ -21,12 +21,28 @@ export async function writeBundle(
   version: string,
 ): Promise<Bundle> {
   await rm(folder, { recursive: true, force: true });
+  const main = { in: join(root, "src/main.ts"), out: "main" };
+  // A thread shares nothing with the program; parts that both had would be more, smaller files to look up at the start.
+  const made = [
+    await writeModules(folder, version, [main], "part-[hash]"),
+    await writeModules(folder, version, await listThreads(), "thread-[hash]"),
+  ];
+  await writeFile(join(folder, "package.json"), '{"type":"module"}\n');
+  return { folder, packages: [...new Set(made.flatMap(listPackages))].sort() };
+}
+
+async function writeModules(
+  folder: string,
+  version: string,
+  entryPoints: EntryPoint[],
+  chunkNames: string,
+): Promise<Metafile> {
   const { metafile } = await bundle({
     absWorkingDir: root,
-    entryPoints: await listEntryPoints(),
+    entryPoints,
     outdir: folder,
     entryNames: "[name]",
-    chunkNames: "part-[hash]",
+    chunkNames,
     bundle: true,
     splitting: true,
     format: "esm",
@@ -48,16 +64,20 @@ export async function writeBundle(
     logLevel: "warning",
   });
   expectNames(metafile);
-  await writeFile(join(folder, "package.json"), '{"type":"module"}\n');
-  return { folder, packages: listPackages(metafile) };
+  return metafile;
 }
 
 /** CommonJS packages expect these; in a module they are not there. */
 const commonJsNames =
   'import{createRequire as createRequire_}from"node:module";const require=createRequire_(import.meta.url),__filename=import.meta.filename,__dirname=import.meta.dirname;';
 
-/** The program, and every module that is loaded by its file name: threads, and what they look functions up in. */
-async function listEntryPoints(): Promise<{ in: string; out: string }[]> {
+interface EntryPoint {
+  readonly in: string;
+  readonly out: string;
+}
+
+/** Every module that is loaded by its file name: threads, and what they look functions up in. */
+async function listThreads(): Promise<EntryPoint[]> {
   const files = await listFiles(join(root, "src"));
   const loaded = await Promise.all(
     files.map(async (file) => {
@@ -67,7 +87,7 @@ async function listEntryPoints(): Promise<{ in: string; out: string }[]> {
     }),
   );
   const found = files.filter((_, index) => loaded[index]);
-  const own = [join(root, "src", "main.ts"), ...found].map((file) => ({
+  const own = found.map((file) => ({
     in: file,
     out: basename(file, ".ts"),
   }));
@@ -171,5 +191,5 @@ function listPackages({ inputs, outputs }: Metafile): readonly string[] {
       /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file) ?? [];
     return isKnown && folder !== undefined ? [relative(".", folder)] : [];
   });
-  return [...new Set(folders)].sort();
+  return folders;
 }

@@ -149,6 +149,7 @@ function describe({ version, commit, epoch }: Source, layer: string) {
         "HOME=/var/lib/provender",
         "NODE_DISABLE_COMPILE_CACHE=1",
         "NODE_OPTIONS=--max-semi-space-size=2",
+        "NODE_PRESERVE_SYMLINKS=1",
         "MALLOC_MMAP_THRESHOLD_=131072",
         "MALLOC_TRIM_THRESHOLD_=131072",
         "MALLOC_ARENA_MAX=2",
