@@ -4,12 +4,23 @@ import { ProvenderError } from "./provender-error.ts";
 export class OriginUnreachable extends ProvenderError {
   readonly code = "origin-unreachable";
   readonly url: string;
-  constructor(url: string, reason: string, options?: ErrorOptions) {
-    super(
-      `${url} could not be reached (${reason}): check the network, proxy and CA of this origin.`,
-      options,
-    );
+  constructor(
+    url: string,
+    reason: string,
+    options?: ErrorOptions,
+    advice = "check the network, proxy and CA of this origin",
+  ) {
+    super(`${url} could not be reached (${reason}): ${advice}.`, options);
     this.url = url;
+  }
+}
+
+/** A folder that stands for a registry is gone, or its disk fails. */
+export class OriginFolderUnreachable extends OriginUnreachable {
+  constructor(url: string, reason: string, options?: ErrorOptions) {
+    const advice =
+      "check that the folder of this origin is there and its disk works";
+    super(url, reason, options, advice);
   }
 }
 

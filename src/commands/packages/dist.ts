@@ -58,20 +58,24 @@ export async function findDistName(from: string) {
   return one;
 }
 
-/** Throws InputInvalid unless all that belongs to the release is there. */
+/** Throws InputInvalid unless all that belongs to the release is there, and OriginAnswerUnusable for what is too large to be served. */
 export async function readDist(
   place: string,
   provider: ProviderAddress,
   version: Version,
-  { hostname, limits, policy }: DistParts,
+  { limits, policy }: DistParts,
 ): Promise<FolderRelease> {
-  const folder = new OriginFolder(place, hostname);
+  const folder = new OriginFolder(place);
   const signed = policy.signatures === "required";
   const reading = { folder, limits, signed };
   const read = await readReleaseFolder(reading, [], provider, version);
   const reason = read === undefined ? "it is not there" : "";
   if (read === undefined || "unfit" in read)
     throw new InputInvalid(place, `${read?.unfit ?? reason}.`);
+  for (const { filename } of read.packages.values())
+    await folder.isFile([filename], limits.archive);
+  if (read.signature !== undefined)
+    await folder.isFile([read.signature], limits.signature);
   return read;
 }
 
@@ -98,11 +102,13 @@ export async function judgeDist(
   to: string,
   address: ReleaseAddress,
   release: FolderRelease,
-  { hostname, policy, judge, limits, now }: DistParts,
+  { policy, judge, limits, now }: DistParts,
 ): Promise<void> {
-  const root = new OriginFolder(to, hostname);
-  const folder = new OriginFolder(staged, hostname);
-  const { namespace } = address.provider;
+  const root = new OriginFolder(to);
+  const folder = new OriginFolder(staged);
+  const { namespace, type } = address.provider;
+  // Throws where the mirror would not look for it, such as behind a link that leads out.
+  await root.list([namespace, type]);
   const read = (name: string, most: number) => folder.read([name], most);
   const evidence = {
     source: "registry",

@@ -1,9 +1,19 @@
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
+import { describeFailure } from "../../store/file-failure.ts";
 import {
   InputInvalid,
   MalformedAddress,
@@ -27,6 +37,8 @@ interface PublishOptions {
   /** Undefined for the only one that has keys there. */
   readonly namespace: string | undefined;
   readonly json: boolean;
+  /** Aborted when it is to end in order. */
+  readonly signal: AbortSignal;
 }
 
 interface Published {
@@ -87,23 +99,30 @@ async function publish(
   options: PublishOptions,
   parts: DistParts,
 ): Promise<Published> {
-  const { from, to } = options;
+  const { from, to, signal } = options;
   const namespace = options.namespace ?? (await findNamespace(to));
   const { type, version } = await findDistName(from);
   const provider = providerAddress(parts.hostname, namespace, type);
   const dist = await readDist(from, provider, version, parts);
   const path = join(to, namespace, type, version);
-  // On the same file system, and under no name that the mirror asks for.
-  const partial = `.${version}.${crypto.randomUUID()}.partial`;
-  const staged = join(to, namespace, partial);
-  await mkdir(staged).catch(refuse(staged));
+  const staged = await stage(join(to, namespace), version);
   try {
-    for (const name of await listDistFiles(from, dist, type, version))
-      await copyDurably(join(from, name), join(staged, name));
-    const release = await readDist(staged, provider, version, parts);
-    await judgeDist(staged, to, { provider, version }, release, parts);
+    for (const name of await listDistFiles(from, dist, type, version)) {
+      goOn(from, signal);
+      const source = join(from, name);
+      const copied = copyDurably(source, join(staged, name));
+      await copied.catch(refuse(source, `copied to ${staged}`));
+    }
+    const judge = async (folder: string) => {
+      const release = await readDist(folder, provider, version, parts);
+      await judgeDist(folder, to, { provider, version }, release, parts);
+      return release;
+    };
+    const release = await judge(staged);
+    goOn(from, signal);
     const platforms = [...release.packages.values()].map((one) => one.platform);
     const outcome = await place(staged, path, release.checksums);
+    if (outcome === "present") await judge(path).catch(refuseHeld(path));
     const name = `${namespace}/${type}`;
     return { provider: name, version, platforms, path, outcome };
   } finally {
@@ -128,6 +147,39 @@ async function findNamespace(to: string): Promise<string> {
   return namespace;
 }
 
+function goOn(from: string, { aborted }: AbortSignal): void {
+  if (aborted)
+    throw new InputInvalid(from, "it was interrupted: publish it again.");
+}
+
+/** On the same file system, and under no name that the mirror asks for. What killed processes left there goes after a day. */
+async function stage(namespace: string, version: Version): Promise<string> {
+  const names = await readdir(namespace).catch(refuse(namespace));
+  for (const name of names.filter((one) => /^\..*\.partial$/.test(one))) {
+    const left = join(namespace, name);
+    const { mtimeMs } = await stat(left).catch(() => ({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs > dayMs)
+      await rm(left, { recursive: true, force: true });
+  }
+  const staged = join(namespace, `.${version}.${crypto.randomUUID()}.partial`);
+  await makeFolder(staged);
+  return staged;
+}
+
+const dayMs = 86_400_000;
+
+/** To be read by the daemon, which is another user, whatever umask holds here. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+    const { mode } = await stat(folder);
+    await chmod(folder, (mode & 0o7777) | 0o555);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST")
+      refuse(folder)(error);
+  }
+}
+
 async function copyDurably(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   await using file = await open(to, "r+");
@@ -141,10 +193,11 @@ async function place(
   path: string,
   checksums: string,
 ): Promise<Published["outcome"]> {
+  const above = dirname(path);
+  await makeFolder(above);
   try {
-    await mkdir(join(path, ".."), { recursive: true });
     await rename(staged, path);
-    await using folder = await open(join(path, ".."));
+    await using folder = await open(above);
     await folder.sync();
     return "published";
   } catch (error) {
@@ -161,12 +214,19 @@ async function place(
   }
 }
 
-function refuse(path: string) {
-  return (error: unknown): never => {
-    const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new InputInvalid(path, `it cannot be made (${code}).`, {
-      cause: error,
-    });
+/** What has the place is no release, though it has the same SHA256SUMS. */
+function refuseHeld(path: string) {
+  return (cause: unknown): never => {
+    if (!(cause instanceof ProvenderError)) throw cause;
+    const problem = `it is there and would be refused, so take it away and publish again: ${cause.message}`;
+    throw new InputInvalid(path, problem, { cause });
+  };
+}
+
+function refuse(path: string, what = "made") {
+  return (cause: unknown): never => {
+    const problem = `it cannot be ${what} (${describeFailure(cause)}).`;
+    throw new InputInvalid(path, problem, { cause });
   };
 }
 

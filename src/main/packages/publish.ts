@@ -3,6 +3,7 @@ import { parseHostname } from "../../address/hostname.ts";
 import { runPublish } from "../../commands/packages/publish.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wirePublishing } from "../../wiring/command.ts";
+import { untilStopped } from "../options.ts";
 
 export interface PublishFlags {
   readonly config?: string;
@@ -23,7 +24,8 @@ export async function publish(
     stdout: (text: string) => void process.stdout.write(text),
     stderr: (text: string) => void process.stderr.write(text),
   };
-  const options = { from: resolve(from), to: directory, namespace, json };
+  const asked = { from: resolve(from), to: directory, namespace, json };
+  const options = { ...asked, signal: untilStopped() };
   const parts = { ...publishing, hostname, now: () => new Date() };
   try {
     process.exitCode = await runPublish(options, parts, output);

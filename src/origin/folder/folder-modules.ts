@@ -28,13 +28,16 @@ export class FolderModules
     this.#limits = limits;
   }
 
-  /** Newest first. Throws NotFound. */
+  /** Newest first, without those that findLocation does not find. Throws NotFound. */
   async listVersions(address: ModuleAddress): Promise<readonly Version[]> {
     const { names, parts } = await this.#find(address);
-    const versions = names.map(versionOf).filter((one) => one !== undefined);
+    const named = Map.groupBy(names, versionOf);
+    const versions = [...named].flatMap(([version, forms]) =>
+      version === undefined || forms.length > 1 ? [] : [version],
+    );
     const url = this.#folder.urlOf(parts);
     checkCount(url, versions.length, this.#limits.versions, "versions");
-    return newestFirst(new Set(versions));
+    return newestFirst(versions);
   }
 
   /** Throws NotFound, also where a version is there in two forms: nobody can tell which one is meant. */
@@ -73,8 +76,11 @@ export class FolderModules
     for (const spelled of new Set([`${namespace}/${name}`, spelling])) {
       const parts = ["modules", ...spelled.split("/"), system];
       const entries = await this.#folder.list(parts);
-      if (entries !== undefined)
-        return { parts, names: entries.map((entry) => entry.name) };
+      if (entries === undefined) continue;
+      const files = entries.filter(
+        (one) => one.isFile() || one.isSymbolicLink(),
+      );
+      return { parts, names: files.map((entry) => entry.name) };
     }
     throw new NotFound(`${spelling}/${system}`);
   }

@@ -1,7 +1,11 @@
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
-/** Who may sign releases of a namespace, ASCII-armored, in the order of their files' names. */
+/**
+ * Who may sign releases of a namespace, ASCII-armored, in the order of their files' names: the public key of each *.asc, and nothing else
+ * that is written there, since clients get it. Throws OriginAnswerUnusable where one of them is none: then nobody knows who may sign.
+ */
 export async function readNamespaceKeys(
   folder: OriginFolder,
   namespace: string,
@@ -9,10 +13,36 @@ export async function readNamespaceKeys(
 ): Promise<readonly string[]> {
   const entries = (await folder.list([namespace, "keys"])) ?? [];
   const names = entries.map(({ name }) => name);
-  const files = names.filter((name) => name.endsWith(".asc")).toSorted();
-  const keys = files.map(async (name) => {
-    const bytes = await folder.read([namespace, "keys", name], limits.keys);
-    return Buffer.from(bytes ?? []).toString("utf8");
-  });
-  return Promise.all(keys);
+  const keys: string[] = [];
+  let size = 0;
+  // One after the other: there may be any number.
+  for (const name of names.filter((one) => one.endsWith(".asc")).toSorted()) {
+    const parts = [namespace, "keys", name];
+    const bytes = await folder.read(parts, limits.keys);
+    if (bytes === undefined) continue;
+    size += bytes.length;
+    if (size > limits.keys)
+      throw new OriginAnswerUnusable(
+        folder.nameOf([namespace, "keys"]),
+        `its keys have more than ${limits.keys} bytes`,
+      );
+    const text = Buffer.from(bytes).toString("utf8");
+    keys.push(publicKeyIn(text, folder.nameOf(parts)));
+  }
+  return keys;
+}
+
+const publicKey =
+  /^-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?^-----END PGP PUBLIC KEY BLOCK-----/m;
+
+function publicKeyIn(text: string, url: string): string {
+  if (text.includes("BEGIN PGP PRIVATE KEY"))
+    throw new OriginAnswerUnusable(
+      url,
+      "it has a private key, so put the public one there instead",
+    );
+  const [found] = publicKey.exec(text) ?? [];
+  if (found === undefined)
+    throw new OriginAnswerUnusable(url, "it has no armored public key");
+  return `${found}\n`;
 }

@@ -1,23 +1,34 @@
 import { constants, type Dirent } from "node:fs";
 import { open, readdir, realpath, type FileHandle } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { OriginAnswerUnusable, OriginUnreachable } from "../../errors/index.ts";
+import { pathToFileURL } from "node:url";
 import type { Hostname } from "../../address/hostname.ts";
+import {
+  OriginAnswerUnusable,
+  OriginFolderUnreachable,
+} from "../../errors/index.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 
 const pieceBytes = 256 * 1024;
 
-/** Absent, or in the way of what is named. */
-const absent = new Set(["ENOENT", "ENOTDIR"]);
+/** Absent, or in the way of what is named, or more than a name can be. */
+const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
+
+/** Of the one thing that is read, not of the folder as a whole. */
+const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
 
 /** A folder of the machine that stands for a registry. Nothing outside of it is read, wherever links lead. */
 export class OriginFolder {
   readonly #directory: string;
   readonly #base: URL;
 
-  constructor(directory: string, hostname: Hostname) {
+  /** Without a hostname, files are told of by their paths. */
+  constructor(directory: string, hostname?: Hostname) {
     this.#directory = directory;
-    this.#base = new URL(`https://${hostname}/`);
+    this.#base =
+      hostname === undefined
+        ? pathToFileURL(join(directory, sep))
+        : new URL(`https://${hostname}/`);
   }
 
   /** What stands for a file in records and answers; nobody asks the network for it. */
@@ -26,10 +37,13 @@ export class OriginFolder {
   }
 
   partsOf({ pathname }: URL): readonly string[] {
-    return pathname.slice(1).split("/").map(decodeURIComponent);
+    return pathname
+      .slice(this.#base.pathname.length)
+      .split("/")
+      .map(decodeURIComponent);
   }
 
-  /** As clients may know it, who are told no path of the machine. */
+  /** As clients may know it, who are told no path of the machine where there is a hostname. */
   nameOf(parts: readonly string[]): string {
     return this.urlOf(parts).href;
   }
@@ -39,7 +53,7 @@ export class OriginFolder {
     return join(this.#directory, ...parts);
   }
 
-  /** Undefined where there is none. Throws OriginAnswerUnusable and OriginUnreachable, like the others. */
+  /** Undefined where there is none. Throws OriginAnswerUnusable and OriginFolderUnreachable, like the others. */
   async list(parts: readonly string[]): Promise<readonly Dirent[] | undefined> {
     const place = await this.#place(parts);
     if (place === undefined) return undefined;
@@ -57,8 +71,9 @@ export class OriginFolder {
     return await this.#try(parts, () => handle.readFile());
   }
 
-  async isFile(parts: readonly string[]): Promise<boolean> {
-    const file = await this.#open(parts, Infinity);
+  /** Throws OriginAnswerUnusable for what is no file, or larger. */
+  async isFile(parts: readonly string[], most = Infinity): Promise<boolean> {
+    const file = await this.#open(parts, most);
     await file?.handle.close();
     return file !== undefined;
   }
@@ -88,9 +103,10 @@ export class OriginFolder {
     for (let position = 0; ;) {
       signal.throwIfAborted();
       const buffer = Buffer.allocUnsafe(pieceBytes);
-      const { bytesRead } = await this.#try(parts, () =>
+      const read = await this.#try(parts, () =>
         handle.read(buffer, 0, pieceBytes, position),
       );
+      const { bytesRead = 0 } = read ?? {};
       position += bytesRead;
       if (bytesRead === 0) return;
       if (position > most) throw this.#tooLarge(parts, most);
@@ -110,6 +126,7 @@ export class OriginFolder {
     const flags =
       constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
     const handle = await this.#try(parts, () => open(place, flags));
+    if (handle === undefined) return undefined;
     try {
       const stat = await handle.stat();
       if (!stat.isFile()) throw this.#unusable(parts, "it is not a file");
@@ -126,31 +143,26 @@ export class OriginFolder {
     if (parts.some((part) => /^\.{0,2}$|[/\\\0]/.test(part)))
       throw this.#unusable(parts, "it is no name of a file");
     const top = await this.#try([], () => realpath(this.#directory));
-    if (parts.length === 0) return top;
-    try {
-      const place = await realpath(join(top, ...parts));
-      if (place.startsWith(`${top}${sep}`)) return place;
-      throw this.#unusable(parts, "it is a link that leads out of the folder");
-    } catch (error) {
-      const { code = "" } = error as NodeJS.ErrnoException;
-      if (absent.has(code)) return undefined;
-      throw error instanceof OriginAnswerUnusable
-        ? error
-        : this.#unreachable(parts, error);
-    }
+    if (top === undefined || parts.length === 0) return top;
+    const place = await this.#try(parts, () => realpath(join(top, ...parts)));
+    if (place === undefined || place.startsWith(`${top}${sep}`)) return place;
+    throw this.#unusable(parts, "it is a link that leads out of the folder");
   }
 
-  async #try<T>(parts: readonly string[], act: () => Promise<T>): Promise<T> {
+  /** Undefined where there is none; only the folder itself has to be there. */
+  async #try<T>(
+    parts: readonly string[],
+    act: () => Promise<T>,
+  ): Promise<T | undefined> {
     try {
       return await act();
-    } catch (error) {
-      throw this.#unreachable(parts, error);
+    } catch (cause) {
+      const { code = "unknown" } = cause as NodeJS.ErrnoException;
+      if (parts.length > 0 && absent.has(code)) return undefined;
+      if (parts.length > 0 && unreadable.has(code))
+        throw this.#unusable(parts, `it cannot be read (${code})`);
+      throw new OriginFolderUnreachable(this.nameOf(parts), code, { cause });
     }
-  }
-
-  #unreachable(parts: readonly string[], error: unknown): OriginUnreachable {
-    const { code = "unknown" } = error as NodeJS.ErrnoException;
-    return new OriginUnreachable(this.nameOf(parts), code, { cause: error });
   }
 
   #unusable(parts: readonly string[], reason: string): OriginAnswerUnusable {

@@ -50,7 +50,7 @@ interface ReadingParts {
 
 /**
  * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there. Undefined where there is
- * no such folder. Throws OriginUnreachable.
+ * no such folder. Throws OriginFolderUnreachable.
  */
 export async function readReleaseFolder(
   { folder, limits, signed }: ReadingParts,
@@ -70,12 +70,14 @@ export async function readReleaseFolder(
       return { unfit: `it has no ${signature}` };
     const packages = readPackages(document, provider, version);
     if (packages.size === 0) return { unfit: `${checksums} lists no archive` };
-    for (const { filename } of packages.values()) {
-      const entry = names.get(filename);
+    const archives = packages.values().map(({ filename }) => filename);
+    const listed = names.has(signature) ? [signature] : [];
+    for (const name of [...archives, ...listed]) {
+      const entry = names.get(name);
       const isThere =
         entry?.isFile() === true ||
-        (entry !== undefined && (await folder.isFile([...parts, filename])));
-      if (!isThere) return { unfit: `it has no ${filename} yet` };
+        (entry !== undefined && (await folder.isFile([...parts, name])));
+      if (!isThere) return { unfit: `it has no ${name} yet` };
     }
     return {
       packages,
@@ -85,7 +87,7 @@ export async function readReleaseFolder(
     };
   } catch (error) {
     if (!(error instanceof OriginAnswerUnusable)) throw error;
-    return { unfit: error.message };
+    return { unfit: `${error.url}: ${error.reason}` };
   }
 }
 

@@ -1,4 +1,10 @@
-import { renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tarGz, zip } from "../../fakes/module-archive.ts";
@@ -123,8 +129,11 @@ beforeAll(async () => {
     "1.0.0.tar.gz": await tarGz([["main.tf", "# one"]]),
     "1.1.0.zip": await zip([["main.tf", "# two"]]),
     "1.2.0.tar.gz": (await tarGz([["main.tf", "# cut"]])).subarray(0, -4),
+    "1.4.0.tar.gz": await tarGz([["main.tf", "# one or"]]),
+    "1.4.0.zip": await zip([["main.tf", "# the other"]]),
     "notes.txt": "",
   });
+  mkdirSync(join(modules, "network", "aws", "1.5.0.zip"));
   symlinkSync("/etc/passwd", join(modules, "network", "aws", "1.3.0.zip"));
   const origins = { [folderHost]: { directory: root } };
   mirror = await startMirror({ config: { origins } });
