@@ -1,11 +1,10 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeProgram } from "../src/main/program.ts";
+import { documents, readDocument as read } from "./scenes/documents.ts";
 
 const root = join(import.meta.dirname, "..");
-const documents = globSync("{*.md,docs/*.md,packaging/**/*.md}", { cwd: root });
-const read = (path: string) => readFileSync(join(root, path), "utf8");
 
 /** GitHub's name of a heading. */
 function anchorOf(heading: string): string {
@@ -28,53 +27,12 @@ function leadsSomewhere(from: string, link: string): boolean {
   return anchor === undefined || anchorsOf(path).includes(anchor);
 }
 
-/** Commands as their words, a line of the shell each; variables, pipes and comments left out. */
-function commandsIn(text: string): readonly (readonly string[])[] {
-  const blocks = [...text.matchAll(/^ *```sh\n(.*?)^ *```/gms)];
-  return blocks
-    .flatMap(([, block = ""]) => block.replaceAll("\\\n", " ").split("\n"))
-    .flatMap((line) => line.split(/\s&&\s|\s\|\s/))
-    .map((line) => line.replace(/\s+#.*$/, "").trim())
-    .filter((line) => /^(?:sudo )?provender /.test(line))
-    .map((line) =>
-      line
-        .replace(/^sudo /, "")
-        .split(/\s+/)
-        .slice(1),
-    );
-}
-
-/** What of a command the program does not know: its name or one of its options. */
-function unknownIn(words: readonly string[]): string | undefined {
-  let command = makeProgram();
-  for (const word of words) {
-    if (word === ">" || word === "2>") break;
-    const below = command.commands.find((one) => one.name() === word);
-    if (below !== undefined) command = below;
-    const [option = ""] = word.split("=");
-    const isKnown =
-      !option.startsWith("--") ||
-      ["--help", "--version"].includes(option) ||
-      command.options.some(({ long }) => long === option);
-    if (!isKnown) return option;
-  }
-  return command.parent === null ? words[0] : undefined;
-}
-
 describe("the documents", () => {
   it.each(documents)("%s links to what is there", (path) => {
     const text = read(path).replaceAll(/^```.*?^```/gms, "");
     const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)];
     const dead = links.filter(([, link = ""]) => !leadsSomewhere(path, link));
     expect(dead.map(([, link]) => link)).toEqual([]);
-  });
-
-  it.each(documents)("%s tells commands that there are", (path) => {
-    const unknown = commandsIn(read(path)).flatMap((words) => {
-      const what = unknownIn(words);
-      return what === undefined ? [] : [`${words.join(" ")}: ${what}`];
-    });
-    expect(unknown).toEqual([]);
   });
 
   it("lead to every document from the README", () => {

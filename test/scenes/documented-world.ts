@@ -1,0 +1,191 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { endingWithTests } from "../child-process.ts";
+import { issueToken } from "../client-token.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { createSigner, defaultSigner } from "../fakes/signing.ts";
+import { originsOf } from "../origins.ts";
+import {
+  compiledCode,
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import {
+  filesOf,
+  makeDist,
+  makeOriginFolder,
+  writeFiles,
+} from "./origin-folder.ts";
+
+const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
+const provider = "/providers/registry.terraform.io/hashicorp/aws";
+const platforms = ["linux_amd64", "darwin_arm64"];
+
+const root = `terraform {
+  required_providers {
+    aws = { source = "registry.terraform.io/hashicorp/aws", version = "~> 5.0" }
+  }
+}
+`;
+const locks = `provider "registry.terraform.io/hashicorp/aws" {
+  version = "5.4.0"
+}
+`;
+
+/** What the documents speak of, on this machine. */
+export interface DocumentedWorld {
+  /** Runs a command of a document in a shell; resolves with its status and all that it printed. */
+  run(
+    document: string,
+    command: string,
+  ): Promise<{ readonly status: number | null; readonly printed: string }>;
+  stop(): Promise<void>;
+}
+
+/**
+ * A mirror with its configuration in the folder where commands run; another one
+ * that wants tokens, of which access.md speaks; and an origin of hashicorp/aws,
+ * whose 6.0.0 is held back when decisions.md begins.
+ */
+export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
+  const authority = await createAuthority();
+  const registry = await publishProviders(await startRegistry({ authority }));
+  const hosts = ["registry.terraform.io", "registry.opentofu.org"];
+  const origins = Object.assign(
+    {},
+    ...hosts.map((host) => originsOf(authority, registry, {}, host).origins),
+  ) as Record<string, unknown>;
+  const ci = issueToken("ci");
+  const auth = { tokens: [ci.configured] };
+  const stranger = await createSigner({ name: "Stranger" });
+  // Versions are found as soon as they are there.
+  const freshness = { notFound: 0 };
+  const mirror = await startWithPast({ origins, freshness });
+  const guarded = await startMirror({ config: { origins, auth } });
+  let held: Promise<unknown> | undefined;
+  const holdBack = async () => {
+    await registry.publish({ ...aws("6.0.0"), signer: stranger });
+    await mirror.get(`${provider}/6.0.0.json`);
+  };
+
+  const folder = await makeFolder(mirror);
+  const meanings = {
+    "/srv/providers": makeOriginFolder(await defaultSigner()),
+    "https://mirror.other-site.example.com": mirror.url,
+    "https://mirror.example.com:8443/": mirror.url,
+    "https://mirror.example.com:8443": mirror.url,
+    "https://mirror.example.com/": mirror.url,
+    "mirror_example_com:8443": new URL(guarded.url).host.replaceAll(".", "_"),
+    THE_TOKEN: ci.token,
+    FINGERPRINT: stranger.fingerprint,
+  };
+  return {
+    run: async (document, command) => {
+      if (document === "docs/decisions.md") await (held ??= holdBack());
+      const asked = document === "docs/access.md" ? guarded : mirror;
+      const meant = Object.entries({
+        ...meanings,
+        "/path/to/ca.pem": asked.caFile,
+      }).reduce(
+        (words, [word, value]) => words.replaceAll(word, value),
+        command,
+      );
+      const cwd =
+        document === "docs/audit.md" ? join(asked.directory, "audit") : folder;
+      return runInShell(meant, cwd, makeEnvironment(folder, asked));
+    },
+    stop: async () => {
+      await Promise.all([mirror.stop(), guarded.stop()]);
+      await registry.stop();
+    },
+  };
+}
+
+function aws(version: string) {
+  return { namespace: "hashicorp", type: "aws", version, platforms };
+}
+
+async function publishProviders(registry: Registry): Promise<Registry> {
+  for (const version of ["5.0.0", "5.3.0", "5.4.0"])
+    await registry.publish(aws(version));
+  await registry.publish({ ...aws("3.2.2"), type: "null" });
+  return registry;
+}
+
+/** Stopped once, so that its audit logs have checkpoints. */
+async function startWithPast(
+  config: Readonly<Record<string, unknown>>,
+): Promise<RunningMirror> {
+  const before = await startMirror({ config });
+  const archive = "terraform-provider-aws_5.4.0_linux_amd64.zip";
+  await before.get(`${provider}/${archive}`);
+  await before.stop();
+  return startMirror({ config, directory: before.directory });
+}
+
+/** What commands name: configurations, lists, a release, the program. */
+async function makeFolder(mirror: RunningMirror): Promise<string> {
+  const folder = scratch("documented");
+  const configured = { "main.tf": root, ".terraform.lock.hcl": locks };
+  const release = await makeDist({ version: "1.2.3", platforms });
+  writeFiles(folder, {
+    ...configured,
+    "providers.txt": "hashicorp/aws@5.0.0\nhashicorp/null\n",
+  });
+  for (const name of ["infrastructure", "app"])
+    writeFiles(join(folder, name), configured);
+  writeFiles(join(folder, "dist"), filesOf(release));
+  copyFileSync(mirror.caFile, join(folder, "ca.pem"));
+  copyFileSync(mirror.configFile, join(folder, "provender.yaml"));
+  writeProgram(join(folder, "provender-0.1.0-linux-x64"), program);
+  return folder;
+}
+
+const program = `"${process.execPath}" "${main}" "$@"`;
+
+function writeProgram(file: string, line: string): void {
+  writeFileSync(file, `#!/bin/sh\nexec ${line}\n`);
+  chmodSync(file, 0o755);
+}
+
+/** Of somebody who did what the mirror prints at its start. */
+function makeEnvironment(folder: string, mirror: RunningMirror) {
+  const bin = scratch("bin");
+  writeProgram(join(bin, "provender"), program);
+  writeProgram(join(bin, "sudo"), '"$@"');
+  const home = scratch("home");
+  const block = mirror.printed.slice(mirror.printed.indexOf("# For ~/."));
+  writeFileSync(join(home, ".terraformrc"), block);
+  return {
+    PATH: [bin, process.env.PATH].join(delimiter),
+    HOME: home,
+    PROVENDER_CONFIG: join(folder, "provender.yaml"),
+    NODE_COMPILE_CACHE: compiledCode,
+    SSL_CERT_FILE: mirror.caFile,
+    CHECKPOINT_DISABLE: "1",
+  };
+}
+
+async function runInShell(
+  command: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+) {
+  const shell = endingWithTests("bash", ["-ec", command]);
+  const child = spawn(...shell, {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "exit") as Promise<[number | null]>,
+  ]);
+  return { status, printed: stdout + stderr };
+}

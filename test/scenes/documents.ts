@@ -1,0 +1,21 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..", "..");
+
+export const documents = globSync("{*.md,docs/*.md,packaging/**/*.md}", {
+  cwd: root,
+}).sort();
+
+export function readDocument(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+/** What the shell blocks of a document run, a command each, without the comments behind them. */
+export function listShellCommands(path: string): readonly string[] {
+  const blocks = readDocument(path).matchAll(/^ *```sh\n(.*?)^ *```/gms);
+  return [...blocks]
+    .flatMap(([, block = ""]) => block.replaceAll("\\\n", " ").split("\n"))
+    .map((line) => line.replace(/(?:^|\s+)#.*$/, "").trim())
+    .filter((line) => line !== "");
+}
