@@ -4,6 +4,7 @@ import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
 import { blobObject, recordObject } from "../../src/store/layout.ts";
+import { startBucketProxy } from "../fakes/bucket-proxy.ts";
 import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
 import type { RunningMirror } from "../running-mirror.ts";
 import {
@@ -15,7 +16,6 @@ import {
   runCommand,
 } from "../scenes/provider-requests.ts";
 import {
-  countWaiting,
   env,
   readObject,
   sha256Of,
@@ -101,6 +101,41 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
         2_000,
       );
     }
+  });
+
+  it("ask the bucket for nothing that they have, but for its epoch, and six times at most for an archive that nobody has", async () => {
+    const proxy = await startBucketProxy(await scene.makeBucket());
+    const [one] = await scene.start({ bucket: proxy.settings });
+    if (one === undefined) throw new Error("none");
+    await scene.registry.publish({ type: "counted", version: "1.0.0" });
+    const ask = requestsFor(one, "counted");
+    await ask.index();
+    await ask.version("1.0.0");
+    const count = async (work: () => Promise<unknown>) => {
+      proxy.asked.length = 0;
+      await work();
+      return proxy.asked.filter((asked) => !asked.endsWith(" epoch.json"));
+    };
+    const cold = await count(async () => {
+      expect((await ask.archive("1.0.0")).status).toBe(200);
+      await expect
+        .poll(() =>
+          proxy.asked.some((asked) => asked.startsWith("DELETE leases/")),
+        )
+        .toBe(true);
+    });
+    expect(cold.length).toBeLessThanOrEqual(6);
+    // Its own notes changed the epoch, after which it looks at them once.
+    await expect
+      .poll(() =>
+        count(async () => {
+          await ask.index();
+          await ask.version("1.0.0");
+          await ask.archive("1.0.0");
+        }),
+      )
+      .toEqual([]);
+    await proxy.stop();
   });
 
   it("begin nothing in a bucket that was wiped under them, and serve what they know", async () => {
@@ -208,81 +243,4 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     expect(await countAlarms(again, "record-unreadable")).toBe(1);
     await bucket.close();
   });
-
-  // Last, since Ceph takes half a minute to make buckets again after a crash.
-  it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
-    ["hangs", () => scene.ceph.suspend(), () => scene.ceph.resume()],
-    [
-      "is gone",
-      () => scene.ceph.killGateway(),
-      () => scene.ceph.startGateway(),
-    ],
-  ])(
-    "serve what they know while the bucket %s, refuse what nobody could claim, and bring everything there later",
-    async (what, fail, heal) => {
-      const type = what.replace(" ", "-");
-      const settings = await scene.makeBucket();
-      const [one, other] = await startPair(settings);
-      const known = requestsFor(one, type);
-      const first = await scene.registry.publish({ type, version: "1.0.0" });
-      const late = await scene.registry.publish({
-        type,
-        version: "1.1.0",
-        size: 300_000,
-      });
-      expect((await known.archive("1.0.0")).status).toBe(200);
-      expect((await known.version("1.1.0")).status).toBe(200);
-      await scene.awaitBrought(settings, first);
-      await fail();
-      try {
-        const ask = async () =>
-          [
-            (await known.version("1.0.0")).status,
-            (await known.archive("1.0.0")).status,
-          ].join();
-        expect(await ask()).toBe("200,200");
-        await eventually(
-          async () => (await one.get("/healthz")).body.toString(),
-          (body) => body.includes("does not answer"),
-        );
-        expect((await one.get("/readyz")).status).toBe(200);
-        expect(await ask()).toBe("200,200");
-        const streamed = await known.archive("1.1.0");
-        expect(sha256Of(streamed.body)).toBe(
-          late.archive("linux_amd64").sha256,
-        );
-        await eventually(
-          () => countWaiting(one),
-          (waiting) => waiting === 1,
-        );
-        await scene.registry.publish({ type: `${type}-new`, version: "1.0.0" });
-        const began = performance.now();
-        const refused = await requestsFor(one, `${type}-new`).version("1.0.0");
-        expect(outcomeOf(refused)).toBe("503 bucket-unreachable");
-        expect(refused.headers["retry-after"]).toMatch(/^[1-5]$/);
-        expect(performance.now() - began).toBeLessThan(8_000);
-        expect(await countAlarms(one, "bucket-failing")).toBe(1);
-      } finally {
-        await heal();
-      }
-      await eventually(
-        () => countWaiting(one),
-        (waiting) => waiting === 0,
-        30_000,
-      );
-      const { requests } = scene.registry;
-      const asked = requests.count("archive");
-      const brought = await eventually(
-        () => requestsFor(other, type).archive("1.1.0"),
-        ({ status }) => status === 200,
-      );
-      expect(sha256Of(brought.body)).toBe(late.archive("linux_amd64").sha256);
-      expect(requests.count("archive")).toBe(asked);
-      await eventually(
-        () => requestsFor(one, `${type}-new`).version("1.0.0"),
-        ({ status }) => status === 200,
-      );
-    },
-    120_000,
-  );
 });

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { scratch } from "../running-mirror.ts";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 
 /** An object store that takes every key for good; real ones are Ceph's. */
 export interface LooseBucket {
@@ -19,11 +20,13 @@ export interface LooseBucket {
   stop(): Promise<void>;
 }
 
-/** Without `keepsConditions` whoever writes last wins, whatever he asked for. */
+/** Without `keepsConditions` whoever writes last wins, whatever he asked for; `inRaces`: unless others write at once. */
 export async function startLooseBucket({
   keepsConditions,
+  inRaces = true,
 }: {
   readonly keepsConditions: boolean;
+  readonly inRaces?: boolean;
 }): Promise<LooseBucket> {
   const objects = new Map<string, Buffer>();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -34,6 +37,7 @@ export async function startLooseBucket({
     const isList = searchParams.get("list-type") !== null;
     if (request.method === "PUT") {
       const isRefused = keepsConditions && !mayWrite(request, found);
+      if (!inRaces) await setImmediate();
       if (!isRefused) objects.set(key, sent);
       response.writeHead(isRefused ? 412 : 200, { etag: etagOf(sent) }).end();
     } else if (request.method === "DELETE") {

@@ -179,7 +179,7 @@ export class MetadataCache<K, V extends object> {
     fetch: FetchValue<V>,
     fresh: number,
   ): Promise<Answer<V>> {
-    const { known, refused } = await this.#recall(key, subject);
+    const { known, refused } = await this.#recall(key, subject, fresh);
     const held = known && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
     if (this.#offline) return this.#answerOffline(key, known, refused);
@@ -201,12 +201,15 @@ export class MetadataCache<K, V extends object> {
   async #recall(
     key: string,
     subject: K,
+    fresh = this.#limits.versions,
   ): Promise<{ known?: Remembered<V> | undefined; refused?: ProvenderError }> {
     const held = this.#memory.get(key);
     const stampOf = () => this.#records.stamp(subject);
+    const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
+    const isOld = this.#limits.shared === true && age >= fresh;
     try {
       const stamp = this.#offline ? await stampOf() : undefined;
-      const isCurrent = this.#limits.shared !== true && held?.stamp === stamp;
+      const isCurrent = !isOld && held?.stamp === stamp;
       if (held !== undefined && isCurrent) return { known: held };
       return { known: await this.#load(key, subject, stamp) };
     } catch (error) {
@@ -233,8 +236,10 @@ export class MetadataCache<K, V extends object> {
     start: number,
   ): Answer<V> {
     const now = this.#clock.monotonic();
-    if (error instanceof NotFound)
-      this.#rememberAbsence(key, error.subject, now);
+    if (error instanceof NotFound) {
+      const until = now + this.#limits.notFound;
+      this.#absent.set(key, { subject: error.subject, until });
+    }
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
@@ -243,10 +248,6 @@ export class MetadataCache<K, V extends object> {
     this.#onStale(key, age, error);
     const originTime = now - start;
     return { value: known.value, outcome: "stale", age, originTime };
-  }
-
-  #rememberAbsence(key: string, subject: string, now: number): void {
-    this.#absent.set(key, { subject, until: now + this.#limits.notFound });
   }
 
   async #load(

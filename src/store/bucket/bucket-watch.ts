@@ -9,6 +9,8 @@ import type { Bucket } from "./bucket.ts";
 
 /** Milliseconds between two looks. */
 const interval = 1_000;
+/** Milliseconds for an answer; something new takes several, one after the other, and clients wait 10 s. */
+const slow = 1_000;
 const object = "epoch.json";
 
 const shape = z.object({ store: z.string(), at: z.string() });
@@ -32,6 +34,7 @@ export class BucketWatch {
   #at: string | undefined;
   #epoch = 0;
   #problem: string | undefined;
+  #isSlow = false;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -80,9 +83,15 @@ export class BucketWatch {
 
   async #look(): Promise<void> {
     const { connection } = this.#bucket;
+    const wasSlow = this.#isSlow;
+    const began = performance.now();
     try {
       const at = await this.#read();
-      connection.suspend(undefined);
+      this.#isSlow = performance.now() - began > slow;
+      connection.suspend(
+        // Once may be chance.
+        wasSlow && this.#isSlow ? this.#tellSlow() : undefined,
+      );
       if (at !== this.#at) {
         this.#at = at;
         this.#epoch++;
@@ -107,6 +116,11 @@ export class BucketWatch {
       `its ${object} ${found ? "is of another store" : "is gone"}`,
       "restore the bucket from a backup; what this replica saw of it is served until then",
     );
+  }
+
+  #tellSlow(): ProvenderError {
+    const reason = `it takes over ${slow / 1_000} s for an answer`;
+    return new BucketUnreachable(this.#bucket.name, reason);
   }
 
   #asFailure(error: unknown): ProvenderError {
