@@ -149,6 +149,11 @@ export function networkMirrorConfig(url: string): string {
   return `provider_installation {\n  network_mirror {\n    url = "${url}"\n  }\n}\n`;
 }
 
+/** What a mirror prints at its start for ~/.terraformrc. */
+export function readPrintedBlock(printed: string): string {
+  return printed.slice(printed.indexOf("# For ~/.terraformrc"));
+}
+
 /** Everything from origin registries, of which `hostname`'s is at `providersUrl`. */
 export function directConfig(
   providersUrl: string,

@@ -1,7 +1,14 @@
-import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { copyFile, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  findClients,
+  readPrintedBlock,
+  writeConfiguration,
+} from "../acceptance/clients.ts";
+import { scratch } from "../running-mirror.ts";
+import { listShellCommands } from "../scenes/documents.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { copyMachineRoot, unpackDebianRoot } from "./machine-root.ts";
 import { elsewhere, has, isRoot, makeRelease, run } from "./release.ts";
@@ -10,6 +17,15 @@ import { startUnit } from "./unit.ts";
 const canPack = await has("dpkg-deb", "the Debian package");
 const canLint = await has("lintian", "the Debian package with lintian");
 const suites = ["bookworm", "trixie"];
+
+const clients = await findClients();
+const canInit = clients.some(({ name }) => name === "terraform");
+
+/** The README's commands from the one that begins so. */
+function readmeOf(begin: string): readonly string[] {
+  const all = listShellCommands("README.md");
+  return all.slice(all.findIndex((command) => command.startsWith(begin)));
+}
 
 let older: string;
 let deb: string;
@@ -131,5 +147,42 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
       expect(existsSync(join(root, "etc/provender/config.yaml"))).toBe(false);
       expect(existsSync(join(root, "var/lib/provender"))).toBe(false);
     });
+
+    it.skipIf(!canInit)(
+      "takes a newcomer from the package to the first init in two minutes, by the README's commands alone",
+      async () => {
+        const begun = performance.now();
+        const [install = "", journal, ...others] = readmeOf("sudo apt install");
+        const file = basename(deb);
+        expect(install).toBe(`sudo apt install ./${file}`);
+        await copyFile(deb, join(root, file));
+        // A copy of this machine has the packages that Debian cannot be without, and apt is none.
+        const [apt, to] = existsSync(join(root, "usr/bin/apt"))
+          ? ["sudo", ""]
+          : ["sudo apt install", "dpkg --install"];
+        await inRoot("sh", "-c", install.replace(apt, to));
+        // Without systemd its unit is started here, and its journal read.
+        expect(journal).toBe("journalctl --unit provender");
+        scene.configure(root);
+        const daemon = await startUnit(root);
+        const home = scratch("newcomer");
+        const block = readPrintedBlock(daemon.printed);
+        writeFileSync(join(home, ".terraformrc"), block);
+        const source = "registry.terraform.io/acme/widget";
+        await writeConfiguration(home, { widget: { source } });
+        expect(others.length).toBeGreaterThan(0);
+        const { PATH } = process.env;
+        const env = { PATH, HOME: home, CHECKPOINT_DISABLE: "1" };
+        for (const command of others) {
+          const here = command.replace("sudo ", `chroot ${root} `);
+          await run("bash", ["-ec", here], { cwd: home, env });
+        }
+        const took = performance.now() - begun;
+        expect(existsSync(join(home, ".terraform/providers"))).toBe(true);
+        expect(took).toBeLessThan(120_000);
+        expect((await daemon.stop()).status).toBe(0);
+      },
+      150_000,
+    );
   },
 );

@@ -8,6 +8,8 @@ export interface Serving {
   /** Milliseconds from its start until it served. */
   readonly readyAfter: number;
   readonly log: () => string;
+  /** For the operators of clients. */
+  readonly printed: string;
   /** SIGTERM; resolves with the exit status, and how long that took. */
   stop(): Promise<{ readonly status: number | null; readonly ms: number }>;
 }
@@ -44,6 +46,7 @@ export async function startServing(
     pid: child.pid ?? 0,
     readyAfter,
     log: () => log,
+    printed,
     stop: async () => {
       const asked = performance.now();
       child.kill("SIGTERM");

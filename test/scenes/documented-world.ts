@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
+import { readPrintedBlock } from "../acceptance/clients.ts";
 import { endingWithTests } from "../child-process.ts";
 import { issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
@@ -159,8 +160,7 @@ function makeEnvironment(folder: string, mirror: RunningMirror) {
   writeProgram(join(bin, "provender"), program);
   writeProgram(join(bin, "sudo"), '"$@"');
   const home = scratch("home");
-  const block = mirror.printed.slice(mirror.printed.indexOf("# For ~/."));
-  writeFileSync(join(home, ".terraformrc"), block);
+  writeFileSync(join(home, ".terraformrc"), readPrintedBlock(mirror.printed));
   return {
     PATH: [bin, process.env.PATH].join(delimiter),
     HOME: home,
