@@ -98,6 +98,11 @@ export function isRebuildable([room]: RecordKey): boolean {
   return room === "package-hashes";
 }
 
+/** True for records that say which keys and decisions count. */
+export function isTrust([room]: RecordKey): boolean {
+  return room === "trust";
+}
+
 /** Where a record is kept, in the order in which it is written. */
 export function recordPaths(
   layout: StoreLayout,

@@ -29,6 +29,7 @@ export async function startLooseBucket({
   readonly inRaces?: boolean;
 }): Promise<LooseBucket> {
   const objects = new Map<string, Buffer>();
+  const times = new Map<string, string>();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://s3/");
     const key = decodeURIComponent(pathname.replace(/^\/loose\/?/, ""));
@@ -38,13 +39,16 @@ export async function startLooseBucket({
     if (request.method === "PUT") {
       const isRefused = keepsConditions && !mayWrite(request, found);
       if (!inRaces) await setImmediate();
-      if (!isRefused) objects.set(key, sent);
+      if (!isRefused) {
+        objects.set(key, sent);
+        times.set(key, new Date().toISOString());
+      }
       response.writeHead(isRefused ? 412 : 200, { etag: etagOf(sent) }).end();
     } else if (request.method === "DELETE") {
       objects.delete(key);
       response.writeHead(204).end();
     } else if (isList) {
-      response.end(list(objects, searchParams.get("prefix") ?? ""));
+      response.end(list(objects, times, searchParams.get("prefix") ?? ""));
     } else if (found === undefined) {
       response.writeHead(404).end("<Error><Code>NoSuchKey</Code></Error>");
     } else {
@@ -92,11 +96,15 @@ function etagOf(bytes: Buffer): string {
   return `"${createHash("md5").update(bytes).digest("hex")}"`;
 }
 
-function list(objects: ReadonlyMap<string, Buffer>, prefix: string): string {
+function list(
+  objects: ReadonlyMap<string, Buffer>,
+  times: ReadonlyMap<string, string>,
+  prefix: string,
+): string {
   const keys = [...objects.keys()].filter((key) => key.startsWith(prefix));
   const contents = keys.toSorted().map((key) => {
     const bytes = objects.get(key) ?? Buffer.of();
-    const at = new Date().toISOString();
+    const at = times.get(key) ?? "";
     return `<Contents><Key>${encodeURIComponent(key)}</Key><Size>${bytes.length}</Size><ETag>${etagOf(bytes)}</ETag><LastModified>${at}</LastModified></Contents>`;
   });
   return `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join("")}</ListBucketResult>`;

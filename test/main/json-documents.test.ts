@@ -4,7 +4,11 @@ import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeProgram } from "../../src/main/program.ts";
 import { commandsSchema, expectDocument } from "../commands/documents.ts";
+import { settingsOf } from "../fakes/ceph.ts";
+import { startLooseBucket, type LooseBucket } from "../fakes/loose-bucket.ts";
 import { runCommand } from "../running-command.ts";
+import { writeBucketConfiguration } from "../scenes/bucket-configuration.ts";
+import { makeLayout } from "../store/stores.ts";
 import { signer, TrustScene } from "../scenes/trust-scene.ts";
 
 /** By the words of the command, as the schema has them: what it is given. */
@@ -21,15 +25,24 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   "trust list": [],
   verify: [],
   prune: [],
+  "store push": [],
+  "store pull": [],
   audit: [],
   "audit --verify": [],
 };
 
 let scene: TrustScene;
+let bucket: LooseBucket;
+/** The configuration of a directory and a bucket. */
+let carried: string;
 
 beforeAll(async () => {
   const [known, stranger] = [await signer("Known"), await signer("Stranger")];
   scene = await TrustScene.start();
+  bucket = await startLooseBucket({ keepsConditions: true });
+  const endpoint = new URL(bucket.settings.endpoint as string);
+  const { directory } = await makeLayout();
+  carried = writeBucketConfiguration(directory, settingsOf(endpoint, "loose"));
   await scene.contact("known", known);
   await scene.publish("known", "1.1.0", stranger);
   await scene.ask("known").version("1.1.0");
@@ -39,7 +52,7 @@ beforeAll(async () => {
     "registry.terraform.io/known",
   );
 });
-afterAll(() => scene.stop());
+afterAll(() => Promise.all([scene.stop(), bucket.stop()]));
 
 /** The words of every command that takes `--json`. */
 function listSpeaking(command: Command, words: string): readonly string[] {
@@ -55,7 +68,8 @@ describe("--json", () => {
     "prints what the schema says: %s",
     async (words) => {
       const { configFile } = scene.mirror;
-      const config = words === "hash" ? [] : ["--config", configFile];
+      const file = words.startsWith("store ") ? carried : configFile;
+      const config = words === "hash" ? [] : ["--config", file];
       const named = words === "compare" ? ["--with", scene.mirror.url] : [];
       const trust = words === "compare" ? ["--ca", scene.mirror.caFile] : [];
       const args = [

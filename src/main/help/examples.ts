@@ -192,6 +192,20 @@ const guides: Readonly<Record<string, Guide>> = {
     examples: [["provender prune --dry-run", "what would leave"]],
     fails: "more is stored than may be",
   },
+  "store push": {
+    examples: [
+      [
+        "provender store push",
+        "before replicas begin, with the daemon stopped",
+      ],
+      ["provender store push --json", "again: writes nothing"],
+    ],
+    fails: "the bucket has another of something, or something is bad",
+  },
+  "store pull": {
+    examples: [["provender store pull", "back to one machine, or a copy"]],
+    fails: "the directory has another of something, or something is bad",
+  },
   completion: {
     examples: [
       ["source <(provender completion bash)", "in ~/.bashrc; zsh likewise"],

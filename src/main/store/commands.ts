@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { withConfig } from "../flags.ts";
+import type { CarryFlags } from "./carry.ts";
 import type { CompareFlags } from "./compare.ts";
 import type { HeldFlags } from "./held.ts";
 import type { PruneFlags, VerifyFlags } from "./retention.ts";
@@ -11,6 +12,7 @@ export function addStore(program: Command): void {
   addCompare(program);
   addVerify(program);
   addPrune(program);
+  addCarry(program);
 }
 
 function addList(program: Command): void {
@@ -69,4 +71,21 @@ function addPrune(program: Command): void {
     .action(async (flags: PruneFlags) =>
       (await import("./retention.ts")).prune(flags),
     );
+}
+
+function addCarry(program: Command): void {
+  const store = program
+    .command("store")
+    .description("bring a storage directory into a bucket, or back");
+  const directions = [
+    ["push", "bring what storage.directory has into the bucket of storage.s3"],
+    ["pull", "bring what the bucket of storage.s3 has into storage.directory"],
+  ] as const;
+  for (const [direction, description] of directions)
+    withConfig(store.command(direction))
+      .description(description)
+      .option("--json", "print one JSON document")
+      .action(async (flags: CarryFlags) =>
+        (await import("./carry.ts")).carry(direction, flags),
+      );
 }

@@ -39,12 +39,24 @@ export async function verify(flags: VerifyFlags): Promise<void> {
   const progress = makeProgress(process.stderr, () => performance.now());
   const options = { repair, json, signal };
   try {
-    process.exitCode = await runVerify(core, options, progress, stdout);
+    await unlessStopped(signal, () =>
+      runVerify(core, options, progress, stdout),
+    );
+  } finally {
+    await core.close();
+  }
+}
+
+/** The exit status is that of `run`, or tells that it was stopped. */
+export async function unlessStopped(
+  signal: AbortSignal,
+  run: () => Promise<number>,
+): Promise<void> {
+  try {
+    process.exitCode = await run();
   } catch (error) {
     if (!signal.aborted) throw error;
     process.stderr.write("Interrupted: run the same command again.\n");
     process.exitCode = 1;
-  } finally {
-    await core.close();
   }
 }

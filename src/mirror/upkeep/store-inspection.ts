@@ -1,5 +1,5 @@
-import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
+import { forEach } from "../../concurrency/for-each.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -56,10 +56,12 @@ export async function inspectStore(
   // Archives first: a record that names one is written after it.
   const listed = await collect(parts.blobs.list());
   options.onSize(listed.reduce((sum, { size }) => sum + size, 0));
+  const { signal } = options;
+  const turns = { atOnce, signal };
   const findings: Finding[] = [];
   const named = new Set<Sha256>();
   const keys = await collect(parts.records.listAll());
-  await forEach(keys, options.signal, async (key) => {
+  await forEach(keys, turns, async (key) => {
     const { problems, digests } = await judgeRecord(parts, key, options);
     for (const digest of digests) named.add(digest);
     for (const { text: problem, dropped } of problems)
@@ -67,7 +69,7 @@ export async function inspectStore(
   });
   const orphans: { sha256: Sha256; size: number }[] = [];
   let archives = 0;
-  await forEach(listed, options.signal, async (one) => {
+  await forEach(listed, turns, async (one) => {
     const { sha256, size } = one;
     const finding = await inspectFile(parts.blobs, one, options);
     if (finding === "gone") return;
@@ -103,20 +105,4 @@ async function collect<T>(all: AsyncIterable<T>): Promise<readonly T[]> {
   const found: T[] = [];
   for await (const one of all) found.push(one);
   return found;
-}
-
-async function forEach<T>(
-  all: readonly T[],
-  signal: AbortSignal,
-  act: (one: T) => Promise<void>,
-): Promise<void> {
-  const turn = pLimit(atOnce);
-  await Promise.all(
-    all.map((one) =>
-      turn(() => {
-        signal.throwIfAborted();
-        return act(one);
-      }),
-    ),
-  );
 }

@@ -7,7 +7,7 @@ import {
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
 import { classifyFileFailure } from "../file-failure.ts";
-import { stagingPath, type StoreLayout } from "../layout.ts";
+import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
 import { listRecords } from "../records/listing.ts";
 import { bodyOf } from "./bucket-connection.ts";
 import { proofFolder, proveBucket } from "./bucket-proof.ts";
@@ -58,6 +58,53 @@ export async function checkBucket(
   layout: StoreLayout,
 ): Promise<BucketIdentity | undefined> {
   const known = await readKnown(layout);
+  const found = await findStore(bucket, known);
+  const own = known ? undefined : await findOwnRecord(layout);
+  if (own !== undefined)
+    throw new BucketForeign(
+      bucket.name,
+      `${layout.directory} has records of its own, such as ${own.join("/")}`,
+      `set an empty "storage.directory", or bring them there with "provender store push"`,
+    );
+  return found;
+}
+
+/** A storage directory and the bucket that its records are carried to or from. */
+interface CarriedDirectory {
+  readonly identity: BucketIdentity;
+  /** What it has was seen in the bucket. */
+  readonly isReplicas: boolean;
+  /** From now on it is that of a replica. */
+  adopt(): Promise<void>;
+}
+
+/** Like `identifyBucket`, for a directory that may have records of its own; `begins` where there may be no store yet. */
+export async function identifyCarried(
+  bucket: Bucket,
+  layout: StoreLayout,
+  { begins }: { readonly begins: boolean },
+): Promise<CarriedDirectory> {
+  const known = await readKnown(layout);
+  const found = await findStore(bucket, known);
+  if (found === undefined && !begins)
+    throw new BucketForeign(
+      bucket.name,
+      "it has no store",
+      `correct "storage.s3", or begin one with "provender store push"`,
+    );
+  const identity = found ?? (await mark(bucket, found));
+  const own = await findOwnRecord(layout);
+  return {
+    identity,
+    isReplicas: known !== undefined || own === undefined,
+    adopt: () => writeKnown(layout, identity),
+  };
+}
+
+async function findStore(
+  bucket: Bucket,
+  known: BucketIdentity | undefined,
+): Promise<BucketIdentity | undefined> {
   const found = await readMarker(bucket);
   if (known !== undefined && found?.store !== known.store)
     throw new BucketForeign(
@@ -65,7 +112,6 @@ export async function checkBucket(
       `expected the store ${known.store}, found ${found?.store ?? "none"}`,
       `restore the bucket or correct "storage.s3"; to give up what this replica saw there, empty "storage.directory"`,
     );
-  if (known === undefined) await expectNothingOwn(bucket, layout);
   return found ?? (await expectEmpty(bucket));
 }
 
@@ -133,16 +179,11 @@ async function expectEmpty(
 }
 
 /** What a directory saw on its own would be seen anew in the bucket. */
-async function expectNothingOwn(
-  bucket: Bucket,
+async function findOwnRecord(
   layout: StoreLayout,
-): Promise<void> {
-  for await (const key of listRecords(layout))
-    throw new BucketForeign(
-      bucket.name,
-      `${layout.directory} has records of its own, such as ${key.join("/")}`,
-      `set an empty "storage.directory"`,
-    );
+): Promise<RecordKey | undefined> {
+  for await (const key of listRecords(layout)) return key;
+  return undefined;
 }
 
 async function readKnown({

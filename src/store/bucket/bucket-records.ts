@@ -161,10 +161,15 @@ export class BucketRecords implements RecordStore {
     return level.folders;
   }
 
+  /** A record as another store has it; false when one is there already. */
+  bring(key: RecordKey, sealed: Sealed): Promise<boolean> {
+    return this.#tryWrite(key, sealed, { kind: "absent" });
+  }
+
   /** An older record than this replica saw is none to believe. */
   async #find(key: RecordKey): Promise<Found> {
     const seen = await this.#seen?.recall(key);
-    const found = await this.#look(key);
+    const found = await this.look(key);
     if (seen === undefined) {
       if (found.kind === "good") await this.#seen?.remember(key, found.sealed);
       return found;
@@ -186,7 +191,8 @@ export class BucketRecords implements RecordStore {
     return found;
   }
 
-  async #look(key: RecordKey): Promise<Found> {
+  /** What is there, whatever was seen before. */
+  async look(key: RecordKey): Promise<Found> {
     const object = await this.#bucket.get(recordObject(key));
     if (object === undefined) return { kind: "absent" };
     const { etag, size, body } = object;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { recordPaths, type RecordKey, type StoreLayout } from "../layout.ts";
 import { ChangeLocks } from "../records/change-locks.ts";
-import { readCopies, settle } from "../records/record-copies.ts";
+import { readSettled } from "../records/record-copies.ts";
 import { replaceRecordFile } from "../records/record-file.ts";
 import type { Sealed } from "../records/seal.ts";
 import type { SeenRecords } from "./bucket-records.ts";
@@ -40,8 +40,7 @@ export class RecordMemory implements SeenRecords {
   }
 
   async #read(key: RecordKey): Promise<Sealed | undefined> {
-    const paths = recordPaths(this.#layout, key);
-    const found = settle(await readCopies(key, paths));
+    const found = await readSettled(this.#layout, key);
     return found.kind === "good" ? found.sealed : undefined;
   }
 }

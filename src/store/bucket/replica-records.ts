@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { isBucketFailure } from "../../errors/index.ts";
-import { isRebuildable, type RecordKey } from "../layout.ts";
+import { isRebuildable, isTrust, type RecordKey } from "../layout.ts";
 import type {
   ReadBody,
   RecordInspection,
@@ -175,10 +175,6 @@ export class ReplicaRecords implements RecordStore {
       this.#parts.onChanged();
     }
   }
-}
-
-function isTrust([room]: RecordKey): boolean {
-  return room === "trust";
 }
 
 function isDecision([, kind]: RecordKey): boolean {

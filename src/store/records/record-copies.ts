@@ -1,4 +1,4 @@
-import type { RecordKey } from "../layout.ts";
+import { recordPaths, type RecordKey, type StoreLayout } from "../layout.ts";
 import { readRecordFile, type FileState } from "./record-file.ts";
 import type { Sealed } from "./seal.ts";
 
@@ -40,6 +40,13 @@ export function settle(copies: readonly Copy[]): Settled {
     state.kind === "bad" ? [state] : [],
   );
   return bad ?? { kind: "absent" };
+}
+
+export async function readSettled(
+  layout: StoreLayout,
+  key: RecordKey,
+): Promise<Settled> {
+  return settle(await readCopies(key, recordPaths(layout, key)));
 }
 
 export function copiesToHeal(

@@ -1,0 +1,105 @@
+import type { Sha256 } from "../../../address/hash.ts";
+import {
+  StoredArchiveDamaged,
+  StoredArchiveUnreadable,
+} from "../../../errors/index.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import { refuseToStore } from "../../file-failure.ts";
+import { isBucketFailure } from "../../../errors/index.ts";
+import type { BucketBlobs } from "../bucket-blobs.ts";
+import { same, written, type Carried, type Outcome } from "./carried.ts";
+
+interface ArchiveSides {
+  readonly blobs: BlobStore;
+  readonly shared: BucketBlobs;
+}
+
+/** The archives of a directory, on their way into a bucket. */
+export async function listArchivesToPush({
+  blobs,
+  shared,
+}: ArchiveSides): Promise<readonly Carried[]> {
+  const there = await sizesOf(shared);
+  const all: Carried[] = [];
+  for await (const { sha256, size } of blobs.list()) {
+    if (sha256 === undefined) continue;
+    const carry = () =>
+      there.get(sha256) === size ? same : push({ blobs, shared }, sha256);
+    all.push(describe(sha256, size, async () => carry()));
+  }
+  return all;
+}
+
+/** The archives of a bucket, on their way into a directory. */
+export async function listArchivesToPull({
+  blobs,
+  shared,
+}: ArchiveSides): Promise<readonly Carried[]> {
+  const all: Carried[] = [];
+  for (const [sha256, size] of await sizesOf(shared)) {
+    const carry = async () =>
+      (await blobs.size(sha256)) === undefined
+        ? pull({ blobs, shared }, sha256)
+        : same;
+    all.push(describe(sha256, size, carry));
+  }
+  return all;
+}
+
+function describe(
+  sha256: Sha256,
+  size: number,
+  carry: () => Promise<Outcome>,
+): Carried {
+  return { kind: "archive", name: sha256, size, carry };
+}
+
+async function sizesOf(
+  shared: BucketBlobs,
+): Promise<ReadonlyMap<Sha256, number>> {
+  const sizes = new Map<Sha256, number>();
+  for await (const { sha256, size } of shared.list()) sizes.set(sha256, size);
+  return sizes;
+}
+
+async function push(
+  { blobs, shared }: ArchiveSides,
+  sha256: Sha256,
+): Promise<Outcome> {
+  const blob = await blobs.open(sha256);
+  if (blob === undefined) return same;
+  await using handle = blob.handle;
+  try {
+    await blobs.verify(blob);
+  } catch (error) {
+    const isBad =
+      error instanceof StoredArchiveDamaged ||
+      error instanceof StoredArchiveUnreadable;
+    if (!isBad) throw error;
+    return { kind: "bad", problem: error.problem };
+  }
+  await shared.put(sha256, handle, blob.size);
+  return written;
+}
+
+async function pull(
+  { blobs, shared }: ArchiveSides,
+  sha256: Sha256,
+): Promise<Outcome> {
+  const found = await shared.open(sha256);
+  if (found === undefined) return same;
+  const spool = await blobs.createSpool();
+  try {
+    for await (const piece of found.body) await spool.append(piece);
+    const got = spool.digest();
+    if (got !== sha256)
+      return { kind: "bad", problem: `its bytes have the SHA-256 ${got}` };
+    await blobs.commit(spool, sha256);
+    return written;
+  } catch (error) {
+    throw isBucketFailure(error) ? error : refuseToStore("the archive", error);
+  } finally {
+    await spool.remove();
+    await spool.release();
+  }
+}

@@ -1,0 +1,91 @@
+import { ChangeLocks } from "../../records/change-locks.ts";
+import { listRecords } from "../../records/listing.ts";
+import { readSettled } from "../../records/record-copies.ts";
+import { replaceRecordFile } from "../../records/record-file.ts";
+import { isTrust, recordPaths, type RecordKey } from "../../layout.ts";
+import type { StoreLayout } from "../../layout.ts";
+import type { Sealed } from "../../records/seal.ts";
+import type { BucketRecords } from "../bucket-records.ts";
+import { same, written, type Carried, type Outcome } from "./carried.ts";
+
+interface RecordSides {
+  readonly layout: StoreLayout;
+  readonly records: BucketRecords;
+}
+
+/** Secrets have no copies among the records of a directory. */
+const secrets = "auth";
+
+/** The records of a directory, on their way into a bucket; what the bucket has stays. `onTrust` is called after each that says what is trusted. */
+export async function listRecordsToPush(
+  { layout, records }: RecordSides,
+  onTrust: () => Promise<void>,
+): Promise<readonly Carried[]> {
+  const there = new Set<string>();
+  for await (const key of records.listAll()) there.add(key.join("/"));
+  const all: Carried[] = [];
+  for await (const key of listRecords(layout)) {
+    const name = key.join("/");
+    const carry = async (): Promise<Outcome> => {
+      const here = await readSettled(layout, key);
+      if (here.kind === "absent") return same;
+      if (here.kind === "bad") return here;
+      if (!there.has(name) && (await records.bring(key, here.sealed))) {
+        if (isTrust(key)) await onTrust();
+        return written;
+      }
+      const found = await records.look(key);
+      if (found.kind === "bad") return found;
+      return found.kind === "absent"
+        ? { kind: "bad", problem: "it left the bucket meanwhile" }
+        : compare(here.sealed, found.sealed, "the bucket");
+    };
+    all.push({ kind: "record", name, size: 0, carry });
+  }
+  return all;
+}
+
+/** The records of a bucket, on their way into a directory. What is there stays, unless it is what this replica saw of them earlier. */
+export async function listRecordsToPull(
+  { layout, records }: RecordSides,
+  { isReplicas }: { readonly isReplicas: boolean },
+): Promise<readonly Carried[]> {
+  const locks = new ChangeLocks(layout);
+  const all: Carried[] = [];
+  for await (const key of records.listAll()) {
+    if (key[0] === secrets) continue;
+    const carry = async (): Promise<Outcome> => {
+      const found = await records.look(key);
+      if (found.kind !== "good") return found.kind === "bad" ? found : same;
+      return locks.hold(key, async () => {
+        const here = await readSettled(layout, key);
+        if (here.kind === "bad") return here;
+        if (here.kind === "good") {
+          const isOlder = here.sealed.revision < found.sealed.revision;
+          if (!isReplicas || !isOlder)
+            return compare(here.sealed, found.sealed, "the directory");
+        }
+        await write(layout, key, found.sealed);
+        return written;
+      });
+    };
+    all.push({ kind: "record", name: key.join("/"), size: 0, carry });
+  }
+  return all;
+}
+
+/** `stays`: whose record is left as it is. */
+function compare(local: Sealed, shared: Sealed, stays: string): Outcome {
+  if (local.body !== shared.body)
+    return { kind: "differs", problem: `${stays} has another, which stays` };
+  return { kind: local.revision > shared.revision ? "ahead" : "same" };
+}
+
+async function write(
+  layout: StoreLayout,
+  key: RecordKey,
+  sealed: Sealed,
+): Promise<void> {
+  for (const path of recordPaths(layout, key))
+    await replaceRecordFile(layout, key, path, sealed);
+}

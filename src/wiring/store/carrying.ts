@@ -1,0 +1,38 @@
+import type { Configuration } from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import {
+  carry,
+  type CarryOptions,
+  type CarryReport,
+  type Direction,
+} from "../../store/bucket/carrying/carry.ts";
+import {
+  lockStorageDirectory,
+  prepareStorageDirectory,
+} from "../../store/storage-directory.ts";
+import { findLayout } from "../command.ts";
+import { wireBucket } from "./bucket.ts";
+
+/** Carries `storage.directory` into `storage.s3` or back, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
+export async function carryStore(
+  direction: Direction,
+  configuration: Configuration,
+  options: CarryOptions,
+): Promise<CarryReport> {
+  const { s3 } = configuration.storage;
+  if (s3 === undefined)
+    throw new ConfigurationInvalid(
+      `"storage.s3"`,
+      `"provender store ${direction}" wants the bucket that it is about.`,
+    );
+  const layout = findLayout(configuration);
+  await prepareStorageDirectory(layout);
+  const lock = lockStorageDirectory(layout);
+  const bucket = wireBucket(s3);
+  try {
+    return await carry(direction, { bucket, layout }, options);
+  } finally {
+    await bucket.close();
+    lock.release();
+  }
+}
