@@ -1,5 +1,5 @@
 import { listHelp } from "./manual.ts";
-import { makePage } from "./reference-page.ts";
+import { makeFile } from "./made-file.ts";
 
 const head = `# Command line
 
@@ -14,8 +14,8 @@ const sections = listHelp().map(
 );
 
 /** docs/command-line.md. */
-export const commandLinePage = await makePage(
-  "command-line.md",
+export const commandLinePage = await makeFile(
+  "docs/command-line.md",
   import.meta,
   `${head}\n${sections.join("\n")}`,
 );

@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { listKeys } from "../src/config/explain.ts";
 import { formatConfiguration } from "../src/config/format.ts";
 import { configurationSchema } from "../src/config/schema.ts";
-import { makePage } from "./reference-page.ts";
+import { makeFile } from "./made-file.ts";
 
 const head = `# Configuration
 
@@ -49,8 +49,8 @@ const shown = parse(
 ) as unknown;
 
 /** docs/configuration.md. */
-export const configurationPage = await makePage(
-  "configuration.md",
+export const configurationPage = await makeFile(
+  "docs/configuration.md",
   import.meta,
   `${head}\n${sections.map(formatSection).join("\n")}`,
 );

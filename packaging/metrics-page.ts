@@ -1,6 +1,6 @@
 import { definitions } from "../src/telemetry/series/definitions.ts";
 import type { Definition } from "../src/telemetry/series/definition.ts";
-import { makePage } from "./reference-page.ts";
+import { makeFile } from "./made-file.ts";
 
 const head = `# Metrics
 
@@ -12,8 +12,8 @@ This page is made from the code by \`node packaging/metrics-page.ts\`.
 `;
 
 /** docs/metrics.md. */
-export const metricsPage = await makePage(
-  "metrics.md",
+export const metricsPage = await makeFile(
+  "docs/metrics.md",
   import.meta,
   `${head}\n${Object.values(definitions).map(describe).join("\n")}\n`,
 );

@@ -4,13 +4,14 @@ import { describe, expect, it } from "vitest";
 import { commandLinePage } from "../packaging/command-line-page.ts";
 import { configurationPage } from "../packaging/configuration-page.ts";
 import { metricsPage } from "../packaging/metrics-page.ts";
+import { root } from "../packaging/project.ts";
+import { prometheusRule } from "../packaging/prometheus-rule.ts";
 import { statuses } from "../src/server/http/error-response.ts";
 import { makeRouter, type RoutedParts } from "../src/server/routes.ts";
 import { layOutStore } from "../src/store/layout.ts";
 import { auditFields, type AuditEvent } from "../src/telemetry/audit-entry.ts";
 
-const read = (name: string) =>
-  readFileSync(join(import.meta.dirname, "..", "docs", name), "utf8");
+const read = (name: string) => readFileSync(join(root, "docs", name), "utf8");
 
 /** What the cells of a page's tables have in backticks, a row each, the first column first. */
 function rowsOf(text: string): readonly (readonly string[][])[] {
@@ -26,10 +27,10 @@ function rowsOf(text: string): readonly (readonly string[][])[] {
 const firstCells = (text: string) =>
   rowsOf(text).flatMap(([first]) => first ?? []);
 
-it.each([commandLinePage, configurationPage, metricsPage])(
-  "docs/$name says what the code says",
-  ({ name, text }) => {
-    expect(read(name)).toBe(text);
+it.each([commandLinePage, configurationPage, metricsPage, prometheusRule])(
+  "$path is what is made from its source",
+  ({ path, text }) => {
+    expect(readFileSync(join(root, path), "utf8")).toBe(text);
   },
 );
 

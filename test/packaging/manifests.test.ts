@@ -74,6 +74,7 @@ describe("the manifests", () => {
     for (const kind of [
       "NetworkPolicy",
       "PodDisruptionBudget",
+      "PrometheusRule",
       "ServiceMonitor",
       "StatefulSet",
     ])
