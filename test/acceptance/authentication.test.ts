@@ -77,7 +77,7 @@ async function init(
 
 const block = () => credentialsConfig(hostOf(), ci.token);
 
-describe.each(clients)("$name with authentication on", (client) => {
+describe.each(clients)("$name $version with authentication on", (client) => {
   it("installs with the token of a credentials block", async () => {
     const ran = await init(client, { block: block() });
     expect(ran.output).toContain("successfully initialized");

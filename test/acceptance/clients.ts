@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
 import {
   access,
   constants,
@@ -39,19 +40,37 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
-/** What is on PATH; says on standard error what is not. */
+/** What is on PATH, and what build-clients.sh left in the folder `PROVENDER_CLIENTS`; says on standard error what is not. */
 export async function findClients(): Promise<readonly Client[]> {
   const names: readonly ClientName[] = ["terraform", "tofu"];
-  const found = await Promise.all(names.map(findClient));
-  return found.filter((client) => client !== undefined);
+  const onPath = names.map(async (name) => {
+    const binary = await findOnPath(name);
+    if (binary === undefined)
+      console.error(`NOT TESTED with ${name}: it is not on PATH.`);
+    return { name, binary };
+  });
+  const found = [...(await Promise.all(onPath)), ...listBuilt(names)];
+  const clients = found.map(async ({ name, binary }) =>
+    binary === undefined ? [] : [await askVersion(name, binary)],
+  );
+  return (await Promise.all(clients)).flat();
 }
 
-async function findClient(name: ClientName): Promise<Client | undefined> {
-  const binary = await findOnPath(name);
-  if (binary === undefined) {
-    console.error(`NOT TESTED with ${name}: it is not on PATH.`);
-    return undefined;
+/** As NAME-VERSION. */
+function listBuilt(names: readonly ClientName[]) {
+  const folder = process.env.PROVENDER_CLIENTS;
+  if (folder === undefined) {
+    console.error("NOT TESTED with other clients: PROVENDER_CLIENTS is unset.");
+    return [];
   }
+  return names.flatMap((name) =>
+    globSync(`${name}-*`, { cwd: folder })
+      .toSorted()
+      .map((file) => ({ name, binary: join(folder, file) })),
+  );
+}
+
+async function askVersion(name: ClientName, binary: string): Promise<Client> {
   const env = { CHECKPOINT_DISABLE: "1", TF_CLI_CONFIG_FILE: "/dev/null" };
   const run = await execute(binary, ["version", "-json"], { env });
   const { terraform_version } = JSON.parse(run.stdout) as {

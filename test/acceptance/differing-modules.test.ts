@@ -99,7 +99,7 @@ async function expectedOf([, format, bytes]: Case) {
   );
 }
 
-describe.each(clients)("$name through the mirror", (client) => {
+describe.each(clients)("$name $version through the mirror", (client) => {
   it(
     "unpacks nothing of archives that readers understand differently",
     { timeout: 120_000 },

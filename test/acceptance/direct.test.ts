@@ -117,7 +117,7 @@ describe.each(clients)("$name $version and the fake registry", (client) => {
   });
 });
 
-describe.each(clients)("$name providers mirror", (client) => {
+describe.each(clients)("$name $version providers mirror", (client) => {
   it("writes the archives and hashes of two platforms", async () => {
     const { status, output, directory } = await run(
       client,

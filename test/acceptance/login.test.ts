@@ -1,7 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,15 +12,12 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { readAudit } from "../scenes/provider-requests.ts";
-import { logIn } from "./browser.ts";
 import {
   findClients,
   networkMirrorConfig,
-  runClient,
   writeConfiguration,
-  type Client,
 } from "./clients.ts";
-import { endingWithTests } from "../child-process.ts";
+import { moveIn } from "./login.ts";
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -60,67 +55,24 @@ afterAll(async () => {
   await registry.stop();
 });
 
-/** `login HOST`, with "yes" on standard input and the scripted browser at the URL that it prints. */
-async function login(
-  client: Client,
-  home: string,
-): Promise<{ readonly status: number | null; readonly output: string }> {
-  const { host } = new URL(mirror.url);
-  const child = spawn(
-    ...endingWithTests(client.binary, ["login", "-no-color", host]),
-    {
-      cwd: home,
-      env: {
-        PATH: "/nowhere",
-        HOME: home,
-        CHECKPOINT_DISABLE: "1",
-        SSL_CERT_FILE: caFile,
-        SSL_CERT_DIR: home,
-      },
-    },
-  );
-  const exit = once(child, "exit");
-  let output = "";
-  let browsing: Promise<unknown> | undefined;
-  const read = (text: string) => {
-    output += text;
-    const [, url] = /^\s*(https:\S+\/auth\?\S+)$/m.exec(output) ?? [];
-    if (url === undefined || !output.includes(`${url}\n`)) return;
-    browsing ??= logIn(url, { ca: authority.caPem, name: "jane" });
-  };
-  child.stdout.setEncoding("utf8").on("data", read);
-  child.stderr.setEncoding("utf8").on("data", read);
-  child.stdin.end("yes\n");
-  const [status] = (await exit) as [number | null];
-  expect(await browsing).toMatchObject({ status: 200 });
-  return { status, output };
-}
-
-describe.each(clients)("$name login", (client) => {
+describe.each(clients)("$name $version login", (client) => {
   it("gets an access token, with which init installs", async () => {
     const directory = scratch("login");
-    const home = join(directory, ".home");
-    await mkdir(join(home, ".terraform.d"), { recursive: true });
     await writeConfiguration(directory, {
       widget: { source: "registry.terraform.io/acme/widget" },
     });
-    const config = networkMirrorConfig(`${mirror.url}providers/`);
-    for (const name of [".terraformrc", ".tofurc"])
-      await writeFile(join(home, name), config);
-    const init = () =>
-      runClient(client, ["init", "-no-color"], {
-        directory,
-        cliConfig: "",
-        caFile,
-        env: { TF_CLI_CONFIG_FILE: "" },
-      });
+    const atHome = await moveIn(client, directory, {
+      cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
+      caFile,
+    });
+    const { init } = atHome;
     expect((await init()).status).toBe(1);
 
-    const { status, output } = await login(client, home);
+    const { status, output } = await atHome.login(mirror.url, authority.caPem);
     expect(output).toMatch(/Success!/);
     expect(status).toBe(0);
     const saved = readFileSync(
-      join(home, ".terraform.d", "credentials.tfrc.json"),
+      join(atHome.home, ".terraform.d", "credentials.tfrc.json"),
       "utf8",
     );
     const { credentials } = JSON.parse(saved) as {

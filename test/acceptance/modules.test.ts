@@ -87,32 +87,35 @@ async function init(client: Client, modulesUrl: string, caFile: string) {
 const throughMirror = (client: Client) =>
   init(client, `${mirror.url}v1/modules/${hostname}/`, mirror.caFile);
 
-describe.each(clients)("$name with modules through the mirror", (client) => {
-  it("installs what a direct install does: cold, warm, and with the origin stopped", async () => {
-    const { origin, caFile } = scene;
-    const direct = await init(client, origin.modulesUrl, caFile);
-    expect(direct.output).toContain("successfully initialized");
-    const expected = installed(direct.directory);
-    expect(Object.keys(expected).length).toBeGreaterThan(6);
+describe.each(clients)(
+  "$name $version with modules through the mirror",
+  (client) => {
+    it("installs what a direct install does: cold, warm, and with the origin stopped", async () => {
+      const { origin, caFile } = scene;
+      const direct = await init(client, origin.modulesUrl, caFile);
+      expect(direct.output).toContain("successfully initialized");
+      const expected = installed(direct.directory);
+      expect(Object.keys(expected).length).toBeGreaterThan(6);
 
-    for (const phase of ["cold", "warm"]) {
-      origin.requests.length = 0;
-      const ran = await throughMirror(client);
-      expect(ran.output, phase).toContain("successfully initialized");
-      expect(installed(ran.directory), phase).toEqual(expected);
-    }
-    expect(origin.count("/git/")).toBe(0);
-    expect(origin.count("/files/")).toBe(0);
-    await origin.stop();
-    try {
-      const ran = await throughMirror(client);
-      expect(ran.output).toContain("successfully initialized");
-      expect(installed(ran.directory)).toEqual(expected);
-    } finally {
-      await origin.restart();
-    }
-  });
-});
+      for (const phase of ["cold", "warm"]) {
+        origin.requests.length = 0;
+        const ran = await throughMirror(client);
+        expect(ran.output, phase).toContain("successfully initialized");
+        expect(installed(ran.directory), phase).toEqual(expected);
+      }
+      expect(origin.count("/git/")).toBe(0);
+      expect(origin.count("/files/")).toBe(0);
+      await origin.stop();
+      try {
+        const ran = await throughMirror(client);
+        expect(ran.output).toContain("successfully initialized");
+        expect(installed(ran.directory)).toEqual(expected);
+      } finally {
+        await origin.restart();
+      }
+    });
+  },
+);
 
 it.runIf(clients.length > 0)(
   "a tag that moves changes a direct install, and nothing behind the mirror",

@@ -28,7 +28,7 @@ function ofMachines(mirror: Mirror, block: string): readonly SetUp[] {
     },
     {
       name: "OpenTofu",
-      hint: "In ~/.tofurc. From 1.12 on, trust_all_hashes makes it write all hashes into lock files:",
+      hint: "In ~/.tofurc. From 1.12 on, trust_all_hashes makes it lock all hashes of providers of registry.opentofu.org:",
       text: block.replace(/^ {4}url .*$/m, "$&\n    trust_all_hashes = true"),
     },
     {

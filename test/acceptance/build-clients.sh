@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds further clients, and what tests use beside them, from their sources, as the Go module proxy has them, into the folder
+# $PROVENDER_CLIENTS. Arguments: their names, all by default. What is there is not built again. Status 1 when one could not be built.
+set -euo pipefail
+clients="${PROVENDER_CLIENTS:?names the folder to build into}"
+mkdir -p "$clients"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+export GOFLAGS="${GOFLAGS:-} -trimpath" CGO_ENABLED=0
+
+# Their modules replace some of their dependencies, so they are built in their own folders, which go install would refuse.
+build() {
+  local name="$1" module="$2" package="$3"
+  mkdir "$scratch/$name"
+  (cd "$scratch/$name" && go mod init scratch && go mod download "$module") || return 1
+  cp -r "$(go env GOMODCACHE)/$module" "$scratch/$name/source"
+  chmod -R u+w "$scratch/$name/source"
+  go -C "$scratch/$name/source" build -ldflags "$released" -o "$scratch/$name/built" "$package" &&
+    mv "$scratch/$name/built" "$clients/$name"
+}
+
+released="-s -w -X github.com/hashicorp/terraform/version.dev=no -X github.com/opentofu/opentofu/version.dev=no"
+
+status=0
+while read -r name module package; do
+  if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
+  [[ -x "$clients/$name" ]] || build "$name" "$module" "$package" || {
+    echo "$name could not be built." >&2
+    status=1
+  }
+done <<'END'
+tofu-1.12.6 github.com/opentofu/opentofu@v1.12.6 ./cmd/tofu
+terraform-1.13.3 github.com/hashicorp/terraform@v1.13.3 .
+terraform-1.5.7 github.com/hashicorp/terraform@v1.5.7 .
+terragrunt github.com/gruntwork-io/terragrunt@v1.0.0 .
+oras oras.land/oras@v1.3.1 ./cmd/oras
+END
+exit "$status"

@@ -1,0 +1,247 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { format } from "prettier";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { tarGz } from "../fakes/module-archive.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import {
+  startOpenIdServer,
+  type OpenIdServer,
+} from "../fakes/openid-server.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { calling } from "../scenes/module-calls.ts";
+import {
+  directConfig,
+  findClients,
+  hostConfig,
+  networkMirrorConfig,
+  readLockFile,
+  runClient,
+  writeConfiguration,
+  type Client,
+  type ClientOptions,
+} from "./clients.ts";
+import { moveIn } from "./login.ts";
+
+// PROVENDER_WRITE_DOCS=1 writes docs/client-matrix.md anew, of the clients that are found.
+
+const file = join(
+  import.meta.dirname,
+  ...["..", "..", "docs", "client-matrix.md"],
+);
+const clients = await findClients();
+const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
+const defaultHosts = {
+  terraform: "registry.terraform.io",
+  tofu: "registry.opentofu.org",
+} as const;
+const moduleHost = "modules.example.com";
+
+let authority: Authority;
+let originCa: string;
+let registry: Registry;
+let modules: FakeModuleRegistry;
+let openId: OpenIdServer;
+let config: Readonly<Record<string, unknown>>;
+/** With a login, and without. */
+let guarded: RunningMirror;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  originCa = join(scratch("ca"), "ca.pem");
+  writeFileSync(originCa, authority.caPem);
+  registry = await startRegistry({ authority });
+  modules = await FakeModuleRegistry.start({ authority });
+  openId = await startOpenIdServer(authority);
+  const released = { platforms, size: 20_000, packages: true };
+  for (const version of ["1.2.3", "1.3.0"])
+    await registry.publish({ ...released, version });
+  const module = await tarGz([["main.tf", 'output "a" { value = "b" }\n']]);
+  const place = modules.serve("/parts.tar.gz", module);
+  modules.publish("acme/parts/aws", "1.0.0", place);
+  const ca = originCa;
+  const ofHosts = Object.values(defaultHosts).map((host) => {
+    return [host, { url: registry.url, ca }] as const;
+  });
+  const rules = Object.values(defaultHosts).map((host) => {
+    return { match: `${host}/acme/widget`, versions: "1.3.0", action: "deny" };
+  });
+  config = {
+    origins: {
+      ...Object.fromEntries(ofHosts),
+      [moduleHost]: { url: modules.url, ca },
+    },
+    policy: { rules },
+  };
+  const { issuer, audience, clientId } = openId;
+  const auth = { oidc: { issuer, audience, clientId, ca } };
+  guarded = await startMirror({ config: { ...config, auth } });
+  mirror = await startMirror({ config });
+});
+
+afterAll(async () => {
+  for (const one of [guarded, mirror, registry, modules, openId])
+    await one.stop();
+});
+
+type Run = Pick<ClientOptions, "directory" | "caFile" | "cliConfig">;
+
+function addressFor({ name }: Client): string {
+  return `${defaultHosts[name]}/acme/widget`;
+}
+
+async function makeDirectory(client: Client): Promise<string> {
+  const directory = scratch("init");
+  const source = addressFor(client);
+  await writeConfiguration(directory, { widget: { source, version: "1.2.3" } });
+  return directory;
+}
+
+/** What `init` printed, and the text of the lock file after it. */
+async function init(client: Client, run: Run) {
+  const { output } = await runClient(client, ["init", "-no-color"], run);
+  expect(output).toContain("successfully initialized");
+  const path = join(run.directory, ".terraform.lock.hcl");
+  return { output, lockFile: () => readFileSync(path, "utf8") };
+}
+
+async function countHashes(
+  client: Client,
+  { directory }: Run,
+): Promise<string> {
+  const lock = (await readLockFile(directory)).get(addressFor(client));
+  const count = (scheme: string) =>
+    lock?.hashes.filter((hash) => hash.startsWith(scheme)).length ?? 0;
+  return `${count("h1:")} h1, ${count("zh:")} zh`;
+}
+
+async function throughMirror(client: Client, cliConfig: string): Promise<Run> {
+  const directory = await makeDirectory(client);
+  return { directory, caFile: mirror.caFile, cliConfig };
+}
+
+async function locked(client: Client, cliConfig: string): Promise<string> {
+  const run = await throughMirror(client, cliConfig);
+  await init(client, run);
+  return countHashes(client, run);
+}
+
+function trusting(cliConfig: string): string {
+  return cliConfig.replace(/(url = .*)/, "$1\n    trust_all_hashes = true");
+}
+
+function modulesConfig(): string {
+  const url = `${mirror.url}v1/modules/${moduleHost}/`;
+  return hostConfig(moduleHost, { "modules.v1": url });
+}
+
+/** Through the mirror, what a direct install gives, and what the mirror leaves out. */
+async function behindHostBlock(client: Client): Promise<string> {
+  const host = defaultHosts[client.name];
+  const direct = {
+    directory: await makeDirectory(client),
+    caFile: originCa,
+    cliConfig: directConfig(registry.providersUrl, host),
+  };
+  const expected = (await init(client, direct)).lockFile();
+  const facade = `${mirror.url}v1/providers/${host}/`;
+  const run = await throughMirror(client, directConfig(facade, host));
+  const { output, lockFile } = await init(client, run);
+  expect(lockFile()).toBe(expected);
+  expect(output).toMatch(/Warning: .*1\.3\.0/);
+  return countHashes(client, run);
+}
+
+async function withModule(client: Client): Promise<string> {
+  const url = `${mirror.url}providers/`;
+  const config = networkMirrorConfig(url) + modulesConfig();
+  const run = await throughMirror(client, config);
+  const called = calling(`${moduleHost}/acme/parts/aws`);
+  writeFileSync(join(run.directory, "module.tf"), called);
+  const { output } = await init(client, run);
+  expect(output).toContain("acme/parts/aws 1.0.0");
+  return "yes";
+}
+
+async function afterLogin(client: Client): Promise<string> {
+  const caFile = join(scratch("ca"), "both.pem");
+  const own = readFileSync(guarded.caFile, "utf8");
+  writeFileSync(caFile, `${own}\n${authority.caPem}`);
+  const cliConfig = networkMirrorConfig(`${guarded.url}providers/`);
+  const options = { cliConfig, caFile };
+  const home = await moveIn(client, await makeDirectory(client), options);
+  expect((await home.init()).status).toBe(1);
+  const { output } = await home.login(guarded.url, authority.caPem);
+  expect(output).toContain("Success!");
+  expect((await home.init()).output).toContain("successfully initialized");
+  return "yes";
+}
+
+const columns: Readonly<Record<string, (client: Client) => Promise<string>>> = {
+  "network mirror": (client) =>
+    locked(client, networkMirrorConfig(`${mirror.url}providers/`)),
+  "`trust_all_hashes`": (client) =>
+    locked(client, trusting(networkMirrorConfig(`${mirror.url}providers/`))),
+  "`host` block": behindHostBlock,
+  modules: withModule,
+  login: afterLogin,
+};
+
+const title = ({ name, version }: Client) =>
+  `${name === "tofu" ? "OpenTofu" : "Terraform"} ${version}`;
+
+const page = (rows: readonly string[]) => `# Client matrix
+
+A test writes this page from what real clients do. Each installs a provider of its own default registry that is released for
+three platforms; the table says how many hashes are in its lock file then.
+
+| client | ${[...Object.keys(columns), "offline"].join(" | ")} |
+|${" --- |".repeat(Object.keys(columns).length + 2)}
+${rows.join("\n")}
+
+- Behind a \`host\` block the lock file is that of a direct install, and what the mirror leaves out is printed as a warning.
+- With \`trust_all_hashes\` OpenTofu 1.12 and later locks what the mirror says of every platform, of providers of
+  \`registry.opentofu.org\` only.
+- Modules come through a \`host\` block, beside the network mirror for providers.
+- The login is at a mirror with an OpenID provider; without its token nothing is installed.
+- Offline are a provider and a module with \`offline: true\`, while no origin answers.
+`;
+
+/** Without what aligns the columns. */
+function unpadded(text: string): string {
+  return text.replaceAll(/ +/g, " ");
+}
+
+it.runIf(clients.length > 0)(
+  "every client does what the page says",
+  async () => {
+    const rows: string[][] = [];
+    for (const client of clients) {
+      const row = [title(client)];
+      for (const cell of Object.values(columns)) row.push(await cell(client));
+      rows.push(row);
+    }
+    await Promise.all([registry.stop(), modules.stop(), mirror.stop()]);
+    const { directory } = mirror;
+    mirror = await startMirror({
+      config: { ...config, offline: true },
+      directory,
+    });
+    for (const [index, client] of clients.entries())
+      rows[index]?.push(await withModule(client));
+    const lines = rows
+      .map((row) => `| ${row.join(" | ")} |`)
+      .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    const written = await format(page(lines), { parser: "markdown" });
+    if (process.env.PROVENDER_WRITE_DOCS === "1") writeFileSync(file, written);
+    const known = unpadded(readFileSync(file, "utf8"));
+    for (const line of lines)
+      if (known.includes(line.split(" | ")[0] ?? line))
+        expect(known).toContain(`${line}\n`);
+      else console.error(`NOT COMPARED, since the page does not have: ${line}`);
+  },
+  clients.length * 60_000,
+);
