@@ -15,8 +15,20 @@ build() {
   (cd "$scratch/$name" && go mod init scratch && go mod download "$module") || return 1
   cp -r "$(go env GOMODCACHE)/$module" "$scratch/$name/source"
   chmod -R u+w "$scratch/$name/source"
+  (cd "$scratch/$name/source" && leave_out_absent)
   go -C "$scratch/$name/source" build -ldflags "$released" -o "$scratch/$name/built" "$package" &&
     mv "$scratch/$name/built" "$clients/$name"
+}
+
+# What is a module of its own is not in the proxy's copy. Of Terraform those are backends, without which providers are installed all the same.
+leave_out_absent() {
+  local module folder alias
+  while read -r module folder; do
+    [[ ! -d "$folder" ]] || continue
+    go mod edit -dropreplace="$module" -droprequire="$module"
+    alias="$(grep -rhoP "\\w+(?= \"$module\")" --include=init.go internal || true)"
+    [[ -z "$alias" ]] || sed -i "/\b$alias\b/d" internal/backend/init/init.go
+  done < <(sed -nE 's|^replace (\S+) => (\./.*)$|\1 \2|p' go.mod)
 }
 
 released="-s -w -X github.com/hashicorp/terraform/version.dev=no -X github.com/opentofu/opentofu/version.dev=no"

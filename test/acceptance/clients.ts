@@ -9,6 +9,7 @@ import {
 } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import type { ReleaseArchive } from "../fakes/release.ts";
 
 export type ClientName = "terraform" | "tofu";
 
@@ -86,6 +87,25 @@ async function findOnPath(name: string): Promise<string | undefined> {
     if (await executable.then(() => true).catch(() => false)) return binary;
   }
   return undefined;
+}
+
+/** Whether it is of that version 1.MINOR or later. */
+function isSince({ version }: Client, minor: number): boolean {
+  return Number(/^1\.(\d+)\./.exec(version)?.[1]) >= minor;
+}
+
+/** What it locks behind a network mirror of an archive: OpenTofu 1.12 and later also what it checked of the archive itself. */
+export function ownHashes(
+  client: Client,
+  { h1, sha256 }: Pick<ReleaseArchive, "h1" | "sha256">,
+): readonly string[] {
+  const both = client.name === "tofu" && isSince(client, 12);
+  return both ? [h1, `zh:${sha256}`] : [h1];
+}
+
+/** Terraform before 1.6 asks for no head of an archive, and knows no EdDSA keys. */
+export function isOlderTerraform(client: Client): boolean {
+  return client.name === "terraform" && !isSince(client, 6);
 }
 
 /** Runs a client that knows nothing of this machine but what is given. */

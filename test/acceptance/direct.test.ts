@@ -10,6 +10,8 @@ import { createSigner } from "../fakes/signing.ts";
 import {
   directConfig,
   findClients,
+  isOlderTerraform,
+  ownHashes,
   readLockFile,
   runClient,
   writeConfiguration,
@@ -81,9 +83,8 @@ describe.each(clients)("$name $version and the fake registry", (client) => {
     );
     const methods = registry.requests.list("archive").map((r) => r.method);
     // Terraform asks for the head of an archive before it asks for the archive.
-    expect(methods).toEqual(
-      client.name === "terraform" ? ["HEAD", "GET"] : ["GET"],
-    );
+    const asks = client.name === "terraform" && !isOlderTerraform(client);
+    expect(methods).toEqual(asks ? ["HEAD", "GET"] : ["GET"]);
   });
 
   it("installs a provider whose key is EdDSA and whose URLs are relative", async () => {
@@ -95,6 +96,10 @@ describe.each(clients)("$name $version and the fake registry", (client) => {
     });
     const { status, output } = await run(client, "init");
     registry.withdraw(newer);
+    if (isOlderTerraform(client)) {
+      expect(output).toContain("unsupported feature: public key type: 22");
+      return;
+    }
 
     expect(output).toContain(`key ID ${signer.keyId}`);
     expect(status).toBe(0);
@@ -134,9 +139,12 @@ describe.each(clients)("$name $version providers mirror", (client) => {
     const document = await readFile(join(mirrored, "1.2.3.json"), "utf8");
     expect(JSON.parse(document)).toEqual({
       archives: Object.fromEntries(
-        release.archives.map(({ platform, filename, h1 }) => [
-          platform,
-          { hashes: [h1], url: filename },
+        release.archives.map((archive) => [
+          archive.platform,
+          {
+            hashes: ownHashes(client, archive).slice(-1),
+            url: archive.filename,
+          },
         ]),
       ),
     });
