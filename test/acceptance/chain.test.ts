@@ -90,7 +90,7 @@ async function init(
   return { ...ran, hashes };
 }
 
-describe.each(clients)("$name behind two mirrors", (client) => {
+describe.each(clients)("$name $version behind two mirrors", (client) => {
   const throughMirror = (type: string, near = byMirror) =>
     init(client, type, near, networkMirrorConfig(`${near.url}providers/`));
   const throughFacade = (type: string, near = byRegistry) =>
@@ -146,7 +146,7 @@ describe.each(clients)("$name behind two mirrors", (client) => {
 });
 
 describe.each(nginx === undefined ? [] : clients)(
-  "$name behind a mirror of a static tree",
+  "$name $version behind a mirror of a static tree",
   (client) => {
     it("installs from what the client itself mirrored, which has no zh", async () => {
       const type = `static-${client.name}`;

@@ -94,12 +94,12 @@ function isSince({ version }: Client, minor: number): boolean {
   return Number(/^1\.(\d+)\./.exec(version)?.[1]) >= minor;
 }
 
-/** What it locks behind a network mirror of an archive: OpenTofu 1.12 and later also what it checked of the archive itself. */
+/** What it locks behind a network mirror of an archive: OpenTofu 1.10 and later also what it checked of the archive itself. */
 export function ownHashes(
   client: Client,
   { h1, sha256 }: Pick<ReleaseArchive, "h1" | "sha256">,
 ): readonly string[] {
-  const both = client.name === "tofu" && isSince(client, 12);
+  const both = client.name === "tofu" && isSince(client, 10);
   return both ? [h1, `zh:${sha256}`] : [h1];
 }
 

@@ -10,12 +10,12 @@ import { runClient, type Client, type ClientRun } from "./clients.ts";
 /** Somebody who uses a client from a home of their own, where `login` leaves a token. */
 interface AtHome {
   readonly home: string;
-  init(): Promise<ClientRun>;
+  readonly init: () => Promise<ClientRun>;
   /** `login HOST` with "yes" on standard input, and the scripted browser, which trusts `ca`, at the URL that it prints. */
-  login(
+  readonly login: (
     mirrorUrl: string,
     ca: string,
-  ): Promise<{ readonly status: number | null; readonly output: string }>;
+  ) => Promise<{ readonly status: number | null; readonly output: string }>;
 }
 
 /** The home is in `directory`, whose configuration `init` takes. */
