@@ -15,8 +15,9 @@ if (!bindsChildren && process.platform === "linux")
 export function endingWithTests(
   command: string,
   args: readonly string[],
+  signal: "KILL" | "TERM" = "KILL",
 ): readonly [string, readonly string[]] {
   return setpriv === undefined
     ? [command, args]
-    : [setpriv, ["--pdeathsig", "KILL", "--", command, ...args]];
+    : [setpriv, ["--pdeathsig", signal, "--", command, ...args]];
 }

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { endingWithTests } from "../child-process.ts";
 
 /** A daemon started by any command line. */
 export interface Serving {
@@ -21,7 +22,8 @@ export async function startServing(
   options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
 ): Promise<Serving> {
   const begun = performance.now();
-  const child = spawn(program, args, {
+  // runc hands a signal on to what it contains.
+  const child = spawn(...endingWithTests(program, args, "TERM"), {
     ...options,
     stdio: ["ignore", "pipe", "pipe"],
   });
