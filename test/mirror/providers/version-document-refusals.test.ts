@@ -1,78 +1,26 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
-import {
-  startRegistry,
-  type PublishOptions,
-  type Registry,
-} from "../../fakes/registry.ts";
 import { makeRelease, type Release } from "../../fakes/release.ts";
 import { createSigner } from "../../fakes/signing.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { expectRefusal } from "../../scenes/failing-origin.ts";
+import {
+  DocumentScene,
+  opentofu,
+  terraform,
+} from "../../scenes/document-scene.ts";
 
-const terraform = "registry.terraform.io";
-const opentofu = "registry.opentofu.org";
-
-let authority: Authority;
-let registry: Registry;
-let mirror: RunningMirror;
-let names = 0;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const required = originsOf(authority, registry);
-  const published = originsOf(
-    authority,
-    registry,
-    { signatures: "when-published" },
-    opentofu,
-  );
-  mirror = await startMirror({
-    config: { origins: { ...required.origins, ...published.origins } },
-  });
-});
-
-afterEach(() => {
-  registry.heal();
-  registry.requests.clear();
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
-
-function publish(options: Partial<PublishOptions> = {}): Promise<Release> {
-  const type = `doc${(names += 1)}`;
-  return registry.publish({ type, version: "1.0.0", ...options });
-}
-
-function ask({ type }: Release, hostname = terraform) {
-  return mirror.get(`/providers/${hostname}/acme/${type}/1.0.0.json`);
-}
-
-async function archivesOf(release: Release, hostname = terraform) {
-  const answer = await ask(release, hostname);
-  expect(answer.status).toBe(200);
-  const { archives } = answer.json() as {
-    archives: Record<string, { url: string; hashes: string[] }>;
-  };
-  return archives;
-}
+const scene = new DocumentScene();
 
 describe("an unsigned provider", () => {
   it("is refused where signatures are required, and nothing is asked for", async () => {
-    const release = await publish({ signingKeys: [] });
-    expectRefusal(await ask(release), 451, "signature-missing");
-    expect(registry.requests.count("archive")).toBe(0);
+    const release = await scene.publish({ signingKeys: [] });
+    expectRefusal(await scene.ask(release), 451, "signature-missing");
+    expect(scene.registry.requests.count("archive")).toBe(0);
   });
 
   it("is served where they are checked when published", async () => {
-    const release = await publish({ signingKeys: [] });
-    expect(Object.keys(await archivesOf(release, opentofu))).toEqual([
+    const release = await scene.publish({ signingKeys: [] });
+    expect(Object.keys(await scene.archivesOf(release, opentofu))).toEqual([
       "linux_amd64",
     ]);
   });
@@ -81,64 +29,64 @@ describe("an unsigned provider", () => {
 describe.each([terraform, opentofu])("on %s, a published key", (hostname) => {
   it("that did not sign refuses the release", async () => {
     const stranger = await createSigner({ algorithm: "ed25519" });
-    const release = await publish({ signingKeys: [stranger] });
-    expectRefusal(await ask(release, hostname), 451, "signature-refused");
+    const release = await scene.publish({ signingKeys: [stranger] });
+    expectRefusal(await scene.ask(release, hostname), 451, "signature-refused");
   });
 
   it("with a signature of other checksums refuses the release", async () => {
-    const release = await publish();
+    const release = await scene.publish();
     const other = await makeRelease({ version: "1.0.0", seed: "other" });
-    registry.script("signature", faults.body(other.signature));
-    expectRefusal(await ask(release, hostname), 451, "signature-refused");
+    scene.registry.script("signature", faults.body(other.signature));
+    expectRefusal(await scene.ask(release, hostname), 451, "signature-refused");
   });
 
   it("without the URL of a signature refuses the release", async () => {
-    const release = await publish({ signature: "unlisted" });
-    expectRefusal(await ask(release, hostname), 451, "signature-missing");
+    const release = await scene.publish({ signature: "unlisted" });
+    expectRefusal(await scene.ask(release, hostname), 451, "signature-missing");
   });
 
   it("without the signature at its URL is a failing origin", async () => {
-    const release = await publish({ signature: "missing" });
-    expectRefusal(await ask(release, hostname), 502, "origin-status");
+    const release = await scene.publish({ signature: "missing" });
+    expectRefusal(await scene.ask(release, hostname), 502, "origin-status");
   });
 
   it("that cannot be read refuses the release", async () => {
-    const release = await publish();
+    const release = await scene.publish();
     const gpg_public_keys = [{ ascii_armor: "-----BEGIN NOTHING-----" }];
-    registry.script(
+    scene.registry.script(
       "package",
       faults.json((document) => ({
         ...document,
         signing_keys: { gpg_public_keys },
       })),
     );
-    expectRefusal(await ask(release, hostname), 451, "signature-refused");
+    expectRefusal(await scene.ask(release, hostname), 451, "signature-refused");
   });
 });
 
 describe("signed checksums", () => {
   it("of another version, rightly signed, vouch for nothing of this one", async () => {
-    const release = await publish({
+    const release = await scene.publish({
       editChecksums: (text) => text.replaceAll("_1.0.0_", "_0.9.0_"),
     });
-    expectRefusal(await ask(release), 451, "archive-not-signed");
+    expectRefusal(await scene.ask(release), 451, "archive-not-signed");
   });
 
   it("of another provider, rightly signed, vouch for nothing of this one", async () => {
-    const release = await publish({
+    const release = await scene.publish({
       editChecksums: (text) =>
         text.replaceAll(/terraform-provider-\w+?_/g, "terraform-provider-x_"),
     });
-    expectRefusal(await ask(release), 451, "archive-not-signed");
+    expectRefusal(await scene.ask(release), 451, "archive-not-signed");
   });
 
   it("may name other files beside, of which none is served", async () => {
-    const release = await publish({
+    const release = await scene.publish({
       platforms: ["linux_amd64", "darwin_arm64"],
       editChecksums: (text) =>
         `${text}${text.replaceAll("_1.0.0_", "_2.0.0_")}${"0".repeat(64)}  terraform-provider-x_1.0.0_manifest.json\n`,
     });
-    const archives = await archivesOf(release);
+    const archives = await scene.archivesOf(release);
     expect(Object.keys(archives)).toEqual(["darwin_arm64", "linux_amd64"]);
   });
 
@@ -151,29 +99,31 @@ describe("signed checksums", () => {
     ],
     ["a byte order mark", (text) => `\uFEFF${text}`],
   ])("with %s are refused though rightly signed", async (_, editChecksums) => {
-    const release = await publish({ editChecksums });
-    expectRefusal(await ask(release), 451, "checksums-malformed");
+    const release = await scene.publish({ editChecksums });
+    expectRefusal(await scene.ask(release), 451, "checksums-malformed");
   });
 
   it("that differ from the registry's digest are refused", async () => {
-    const release = await publish();
-    registry.script(
+    const release = await scene.publish();
+    scene.registry.script(
       "package",
       faults.json((document) => ({ ...document, shasum: "0".repeat(64) })),
     );
-    expectRefusal(await ask(release), 451, "checksum-conflict");
+    expectRefusal(await scene.ask(release), 451, "checksum-conflict");
   });
 
   it("are matched without regard to the case of the registry's digest", async () => {
-    const release = await publish();
-    registry.script(
+    const release = await scene.publish();
+    scene.registry.script(
       "package",
       faults.json((document) => ({
         ...document,
         shasum: String(document.shasum).toUpperCase(),
       })),
     );
-    expect(Object.keys(await archivesOf(release))).toEqual(["linux_amd64"]);
+    expect(Object.keys(await scene.archivesOf(release))).toEqual([
+      "linux_amd64",
+    ]);
   });
 });
 
@@ -205,29 +155,31 @@ describe("a package answer", () => {
     ["a URL that is none", { shasums_url: "https://" }],
     ["no archive", { download_url: null }],
   ])("with %s is unusable: the origin fails", async (_, change) => {
-    const release = await publish();
-    registry.script(
+    const release = await scene.publish();
+    scene.registry.script(
       "package",
       faults.json((document) => ({ ...document, ...change })),
     );
-    expectRefusal(await ask(release), 502, "origin-answer");
-    registry.heal();
-    expect(Object.keys(await archivesOf(release))).toEqual(["linux_amd64"]);
+    expectRefusal(await scene.ask(release), 502, "origin-answer");
+    scene.registry.heal();
+    expect(Object.keys(await scene.archivesOf(release))).toEqual([
+      "linux_amd64",
+    ]);
   });
 
   it("whose digest is not the signed one stops that archive", async () => {
-    const release = await publish({ size: 100_000 });
-    registry.script("package", otherDigest);
-    const answer = await mirror.get(pathOf(release));
+    const release = await scene.publish({ size: 100_000 });
+    scene.registry.script("package", otherDigest);
+    const answer = await scene.mirror.get(pathOf(release));
     expectRefusal(answer, 451, "checksum-conflict");
-    expect(registry.requests.count("archive")).toBe(0);
+    expect(scene.registry.requests.count("archive")).toBe(0);
   });
 
   it("whose digest changes later is not asked for again: what is served is what was signed", async () => {
-    const release = await publish({ size: 100_000 });
-    await archivesOf(release);
-    registry.script("package", otherDigest);
-    const { status, body } = await mirror.get(pathOf(release));
+    const release = await scene.publish({ size: 100_000 });
+    await scene.archivesOf(release);
+    scene.registry.script("package", otherDigest);
+    const { status, body } = await scene.mirror.get(pathOf(release));
     expect(status).toBe(200);
     expect(body).toEqual(release.archive("linux_amd64").bytes);
   });

@@ -1,17 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { describe, expect, it } from "vitest";
 import * as faults from "../../fakes/faults.ts";
-import {
-  startRegistry,
-  type PublishOptions,
-  type Registry,
-} from "../../fakes/registry.ts";
-import type { Release } from "../../fakes/release.ts";
-import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import { DocumentScene, opentofu } from "../../scenes/document-scene.ts";
 
-const terraform = "registry.terraform.io";
-const opentofu = "registry.opentofu.org";
 const platforms = [
   "darwin_amd64",
   "darwin_arm64",
@@ -29,67 +19,20 @@ const platforms = [
   "windows_arm64",
 ];
 
-let authority: Authority;
-let registry: Registry;
-let mirror: RunningMirror;
-let names = 0;
-
-beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  const required = originsOf(authority, registry);
-  const published = originsOf(
-    authority,
-    registry,
-    { signatures: "when-published" },
-    opentofu,
-  );
-  mirror = await startMirror({
-    config: { origins: { ...required.origins, ...published.origins } },
-  });
-});
-
-afterEach(() => {
-  registry.heal();
-  registry.requests.clear();
-  registry.latencyMs = undefined;
-});
-
-afterAll(async () => {
-  await mirror.stop();
-  await registry.stop();
-});
-
-function publish(options: Partial<PublishOptions> = {}): Promise<Release> {
-  const type = `doc${(names += 1)}`;
-  return registry.publish({ type, version: "1.0.0", ...options });
-}
-
-function ask({ type }: Release, hostname = terraform) {
-  return mirror.get(`/providers/${hostname}/acme/${type}/1.0.0.json`);
-}
-
-async function archivesOf(release: Release, hostname = terraform) {
-  const answer = await ask(release, hostname);
-  expect(answer.status).toBe(200);
-  const { archives } = answer.json() as {
-    archives: Record<string, { url: string; hashes: string[] }>;
-  };
-  return archives;
-}
+const scene = new DocumentScene();
 
 describe("VERSION.json", () => {
   it("of 14 platforms takes under a second and no archive when the origin is 100 ms away", async () => {
-    registry.latencyMs = 100;
+    scene.registry.latencyMs = 100;
     const times: number[] = [];
     // The best of three, since other tests use the machine at the same time.
     for (let time = 0; time < 3; time++) {
-      const release = await publish({ platforms });
-      registry.requests.clear();
+      const release = await scene.publish({ platforms });
+      scene.registry.requests.clear();
       const start = performance.now();
-      const archives = await archivesOf(release);
+      const archives = await scene.archivesOf(release);
       times.push(Math.round(performance.now() - start));
-      const asked = registry.requests.list().map(({ kind }) => kind);
+      const asked = scene.registry.requests.list().map(({ kind }) => kind);
       expect(asked.toSorted()).toEqual([
         "checksums",
         ...(time === 0 ? ["discovery"] : []),
@@ -108,16 +51,16 @@ describe("VERSION.json", () => {
   });
 
   it("has the h1 that the registry reports for every platform", async () => {
-    const release = await publish({ platforms, packages: true });
-    const archives = await archivesOf(release, opentofu);
+    const release = await scene.publish({ platforms, packages: true });
+    const archives = await scene.archivesOf(release, opentofu);
     for (const { platform, h1, sha256 } of release.archives)
       expect(archives[platform]?.hashes).toEqual([h1, `zh:${sha256}`]);
-    expect(registry.requests.count("archive")).toBe(0);
+    expect(scene.registry.requests.count("archive")).toBe(0);
   });
 
   it("passes over reported hashes that are none, and adds no platform for them", async () => {
-    const release = await publish({ packages: true });
-    registry.script(
+    const release = await scene.publish({ packages: true });
+    scene.registry.script(
       "package",
       faults.json((document) => ({
         ...document,
@@ -128,7 +71,7 @@ describe("VERSION.json", () => {
       })),
     );
     const { sha256, filename } = release.archive("linux_amd64");
-    expect(await archivesOf(release, opentofu)).toEqual({
+    expect(await scene.archivesOf(release, opentofu)).toEqual({
       linux_amd64: { url: filename, hashes: [`zh:${sha256}`] },
     });
   });
@@ -139,9 +82,9 @@ describe("VERSION.json", () => {
   ])(
     "has what is signed when the list of versions has %s",
     async (_, listed) => {
-      const release = await publish({ platforms, listPlatforms: false });
+      const release = await scene.publish({ platforms, listPlatforms: false });
       if (listed !== undefined)
-        registry.script(
+        scene.registry.script(
           "versions",
           faults.json(() => ({
             versions: [
@@ -149,13 +92,13 @@ describe("VERSION.json", () => {
             ],
           })),
         );
-      expect(Object.keys(await archivesOf(release))).toEqual(platforms);
+      expect(Object.keys(await scene.archivesOf(release))).toEqual(platforms);
     },
   );
 
   it("has only what is offered of what is signed", async () => {
-    const release = await publish({ platforms });
-    registry.script(
+    const release = await scene.publish({ platforms });
+    scene.registry.script(
       "versions",
       faults.json(() => ({
         versions: [
@@ -171,14 +114,16 @@ describe("VERSION.json", () => {
         ],
       })),
     );
-    expect(Object.keys(await archivesOf(release))).toEqual([
+    expect(Object.keys(await scene.archivesOf(release))).toEqual([
       "linux_amd64",
       "windows_amd64",
     ]);
   });
 
   it("takes URLs that are relative to the package document", async () => {
-    const release = await publish({ urls: "relative" });
-    expect(Object.keys(await archivesOf(release))).toEqual(["linux_amd64"]);
+    const release = await scene.publish({ urls: "relative" });
+    expect(Object.keys(await scene.archivesOf(release))).toEqual([
+      "linux_amd64",
+    ]);
   });
 });
