@@ -41,11 +41,11 @@ while read -r name module package; do
     status=1
   }
 done <<'END'
+oras oras.land/oras@v1.3.1 ./cmd/oras
 tofu-1.12.6 github.com/opentofu/opentofu@v1.12.6 ./cmd/tofu
 tofu-1.10.10 github.com/opentofu/opentofu@v1.10.10 ./cmd/tofu
 terraform-1.13.3 github.com/hashicorp/terraform@v1.13.3 .
 terraform-1.5.7 github.com/hashicorp/terraform@v1.5.7 .
 terragrunt github.com/gruntwork-io/terragrunt@v1.0.0 .
-oras oras.land/oras@v1.3.1 ./cmd/oras
 END
 exit "$status"

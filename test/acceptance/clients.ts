@@ -80,7 +80,7 @@ async function askVersion(name: ClientName, binary: string): Promise<Client> {
   return { name, binary, version: terraform_version };
 }
 
-async function findOnPath(name: string): Promise<string | undefined> {
+export async function findOnPath(name: string): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? "").split(delimiter)) {
     const binary = join(folder, name);
     const executable = access(binary, constants.X_OK);
@@ -90,7 +90,7 @@ async function findOnPath(name: string): Promise<string | undefined> {
 }
 
 /** Whether it is of that version 1.MINOR or later. */
-function isSince({ version }: Client, minor: number): boolean {
+export function isSince({ version }: Client, minor: number): boolean {
   return Number(/^1\.(\d+)\./.exec(version)?.[1]) >= minor;
 }
 

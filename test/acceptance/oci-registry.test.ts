@@ -1,0 +1,148 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { endingWithTests } from "../child-process.ts";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { siteOf } from "../mirror/bundles/bundles.ts";
+import { originsOf } from "../origins.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  findClients,
+  findOnPath,
+  isSince,
+  networkMirrorConfig,
+  readLockFile,
+  runClient,
+  writeConfiguration,
+  type Client,
+} from "./clients.ts";
+import { findFreePort, untilListening } from "./nginx.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+const host = "registry.opentofu.org";
+const address = `${host}/acme/widget`;
+const platforms = ["linux_amd64", "darwin_arm64"];
+/** With its tag. */
+const versions = { "1.2.3": "1.2.3", "1.3.0+build.4": "1.3.0_build.4" };
+
+const programs = {
+  "docker-registry": await findOnPath("docker-registry"),
+  oras: await findOnPath("oras"),
+};
+const clients = (await findClients()).filter(
+  (client) => client.name === "tofu" && isSince(client, 10),
+);
+const missing = [
+  ...Object.entries(programs).flatMap(([name, path]) => (path ? [] : [name])),
+  ...(clients.length > 0 ? [] : ["OpenTofu 1.10 or later"]),
+];
+if (missing.length > 0) {
+  const title = `installs from an OCI registry: there is no ${missing.join(", no ")}`;
+  console.error(`NOT TESTED: ${title}.`);
+  it.skip(title, () => undefined);
+}
+
+let authority: Authority;
+let caFile: string;
+let registry: Registry;
+let mirror: RunningMirror;
+let images: { readonly name: string; stop(): Promise<unknown> };
+
+beforeAll(async () => {
+  if (missing.length > 0) return;
+  authority = await createAuthority();
+  caFile = join(scratch("ca"), "ca.pem");
+  writeFileSync(caFile, authority.caPem);
+  registry = await startRegistry({ authority });
+  for (const version of Object.keys(versions))
+    await registry.publish({ version, platforms, size: 20_000 });
+  const config = originsOf(authority, registry, {}, host);
+  mirror = await startMirror({ config });
+  images = await startImageRegistry();
+  await fillImageRegistry(config);
+});
+
+afterAll(async () => {
+  if (missing.length > 0) return;
+  for (const one of [mirror, registry, images]) await one.stop();
+});
+
+/** The registry of Debian, which keeps what it is sent as it is. */
+async function startImageRegistry() {
+  const directory = scratch("images");
+  const { certificate, key } = await authority.issue(["localhost"]);
+  const tls = { certificate: join(directory, "site.pem"), key: "" };
+  tls.key = join(directory, "key.pem");
+  writeFileSync(tls.certificate, certificate);
+  writeFileSync(tls.key, key);
+  const port = await findFreePort();
+  const file = join(directory, "config.yml");
+  const storage = { filesystem: { rootdirectory: join(directory, "data") } };
+  const http = { addr: `127.0.0.1:${port}`, tls };
+  writeFileSync(file, stringify({ version: "0.1", storage, http }));
+  const child = spawn(...endingWithTests("docker-registry", ["serve", file]), {
+    stdio: "ignore",
+  });
+  await untilListening(port, child);
+  const stop = () => {
+    const exit = once(child, "exit");
+    child.kill();
+    return exit;
+  };
+  return { name: `localhost:${port}`, stop };
+}
+
+/** As docs/air-gap.md says. */
+async function fillImageRegistry(
+  config: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const directory = join(scratch("oci"), "layouts");
+  const flags = platforms.flatMap((platform) => ["--platform", platform]);
+  const specs = Object.keys(versions).map((one) => `${address}@${one}`);
+  const site = siteOf({ config });
+  const ran = await site.run("export", "--oci", directory, ...flags, ...specs);
+  expect(ran.status, ran.stderr).toBe(0);
+  for (const tag of Object.values(versions)) {
+    const from = `${join(directory, address)}:${tag}`;
+    const to = `${images.name}/providers/acme/widget:${tag}`;
+    // It takes localhost for one without TLS.
+    const tls = ["--to-plain-http=false", "--to-ca-file", caFile];
+    const args = ["cp", "--from-oci-layout", from, to, ...tls];
+    await promisify(execFile)("oras", args);
+  }
+}
+
+async function init(client: Client, version: string, cliConfig: string) {
+  const directory = scratch("init");
+  await writeConfiguration(directory, { widget: { source: address, version } });
+  const both = join(directory, "both.pem");
+  const own = readFileSync(mirror.caFile, "utf8");
+  writeFileSync(both, `${authority.caPem}\n${own}`);
+  const options = { directory, cliConfig, caFile: both };
+  const { output } = await runClient(client, ["init", "-no-color"], options);
+  expect(output).toContain("successfully initialized");
+  const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+  return { text, locks: await readLockFile(directory) };
+}
+
+describe.each(missing.length > 0 ? [] : clients)(
+  "$name $version with an OCI registry that was filled from an export",
+  (client) => {
+    it.each(Object.keys(versions))(
+      "installs %s, and locks what it locks behind the mirror",
+      async (version) => {
+        const fromImages = `provider_installation {\n  oci_mirror {\n    repository_template = "${images.name}/providers/$\{namespace}/$\{type}"\n    include = ["${host}/*/*"]\n  }\n}\n`;
+        const ours = await init(client, version, fromImages);
+        expect(ours.locks.get(address)?.version).toBe(version);
+        const through = networkMirrorConfig(`${mirror.url}providers/`);
+        expect(ours.text).toBe((await init(client, version, through)).text);
+      },
+    );
+  },
+);
