@@ -3,14 +3,13 @@ import { NoSuchPage } from "../errors/index.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { authenticate, type Authentication } from "./access/authentication.ts";
+import { authenticate } from "./login.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { beginRequest } from "./begin-request.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
 import type { Handle } from "./http/listener.ts";
 import { limitMetadata, type MetadataCaps } from "./access/metadata-caps.ts";
-import type { PublicAddress } from "./protocols/public-address.ts";
 import { refuseMalformed } from "./http/raw-request.ts";
 import type {
   RequestMiddleware,
@@ -21,13 +20,11 @@ import { recordRequests } from "./request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
 
 export interface AppParts extends RoutedParts {
-  readonly authentication: Authentication;
   readonly logger: Logger;
   readonly refusals: RefusalAudit;
   readonly metrics: Metrics;
   readonly clients: ClientAddresses;
   readonly metadataCaps: MetadataCaps;
-  readonly publicAddress: PublicAddress;
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
   /** Bytes. */
@@ -51,7 +48,7 @@ export interface AppParts extends RoutedParts {
  * 8. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
-  const { authentication, logger, refusals, metrics, metadataCaps } = parts;
+  const { logger, refusals, metrics, metadataCaps } = parts;
   const { onUnexpected, publicAddress } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
@@ -64,7 +61,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(attribute)
     .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed(parts.longestUrl))
-    .use(authenticate(authentication))
+    .use(authenticate(parts))
     .use(limitMetadata(metadataCaps))
     .use(makeRouter(parts).routes())
     .use(refuseUnknown);

@@ -1,4 +1,5 @@
 import type { RequestKind } from "../telemetry/series/labels.ts";
+import { isPage } from "./access/authentication.ts";
 import type { Subject } from "./protocols/public-address.ts";
 
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);
@@ -11,9 +12,7 @@ export function requestKind(path: string): RequestKind {
   if (path.startsWith("/v1/modules/")) return "module";
   if (path.startsWith("/.well-known/")) return "discovery";
   if (operations.has(path)) return "operation";
-  return /^\/(?:$|ca\.pem$|browse$|alarms$|health$|why\/)/.test(path)
-    ? "page"
-    : "other";
+  return isPage(path) ? "page" : "other";
 }
 
 function kindOfMirrored(path: string): RequestKind {

@@ -1,6 +1,9 @@
 import Router from "@koa/router";
 import { MalformedAddress } from "../errors/index.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Authentication } from "./access/authentication.ts";
+import { answerLogin, answerLogout } from "./login.ts";
+import type { PublicAddress } from "./protocols/public-address.ts";
 import type { RequestState, RoutedContext } from "./http/request-context.ts";
 import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
 import type { NetworkMirrorProtocol } from "./protocols/network-mirror.ts";
@@ -32,6 +35,8 @@ export interface RoutedParts {
   readonly registry: ProviderRegistryProtocol;
   readonly modules: ModuleRegistryProtocol;
   readonly warm: WarmDocuments;
+  readonly authentication: Authentication;
+  readonly publicAddress: PublicAddress;
   readonly setUp: SetUpPage;
   readonly pages: Pages;
   readonly explanations: Explanations;
@@ -83,6 +88,8 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   );
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
+  router.get("/login", (ctx) => answerLogin(ctx, parts));
+  router.get("/logout", (ctx) => answerLogout(ctx, parts));
   router.get("/browse", (ctx) => pages.browse.answer(ctx));
   router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
   router.get("/health", (ctx) => {

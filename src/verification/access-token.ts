@@ -16,6 +16,11 @@ export interface TokenExpectation {
   readonly audience: string;
 }
 
+/** An ID token also has to answer the one login that `nonce` was made for; its audience is the client. */
+interface IdTokenExpectation extends TokenExpectation {
+  readonly nonce: string;
+}
+
 /** A token that an issuer's key has signed. */
 export interface AccessToken {
   readonly subject: string;
@@ -30,11 +35,10 @@ const algorithms = [
 ];
 
 /** RFC 9068, 2.1, and what providers without it write; other types of tokens are for other uses (RFC 8725, 3.11). */
-const types: ReadonlySet<string> = new Set([
-  "at+jwt",
-  "application/at+jwt",
-  "jwt",
-]);
+const types: Readonly<Record<"access" | "ID", ReadonlySet<string>>> = {
+  access: new Set(["at+jwt", "application/at+jwt", "jwt"]),
+  ID: new Set(["jwt"]),
+};
 
 /** Seconds for which an issuer's clock may be ahead; a token is never taken after it expired. */
 const clockTolerance = 60;
@@ -52,12 +56,16 @@ export function inspectAccessToken(
   expected: TokenExpectation,
   now: Date,
 ): void {
+  inspectHeader(token, "access");
+  checkClaims(readClaims(token), expected, now);
+}
+
+function inspectHeader(token: string, kind: keyof typeof types): void {
   const { alg, typ } = readHeader(token);
   if (alg === undefined || !algorithms.includes(alg))
     throw new TokenRefused("its algorithm is none with a public key");
-  if (typ !== undefined && !types.has(typ.toLowerCase()))
-    throw new TokenRefused("it is no access token");
-  checkClaims(readClaims(token), expected, now);
+  if (typ !== undefined && !types[kind].has(typ.toLowerCase()))
+    throw new TokenRefused(`it is no ${kind} token`);
 }
 
 /** The token's subject, once a key of `keys` has verified it; undefined when it names none of them. Throws TokenRefused. */
@@ -67,15 +75,43 @@ export async function verifyAccessToken(
   expected: TokenExpectation,
   now: Date,
 ): Promise<AccessToken | undefined> {
+  const claims = await verifySignature(token, keys, now);
+  return claims && checkClaims(claims, expected, now);
+}
+
+/** The same of an ID token (OpenID Connect Core 1.0, 3.1.3.7). */
+export async function verifyIdToken(
+  token: string,
+  keys: readonly object[],
+  expected: IdTokenExpectation,
+  now: Date,
+): Promise<AccessToken | undefined> {
+  inspectHeader(token, "ID");
+  const claims = await verifySignature(token, keys, now);
+  if (claims === undefined) return undefined;
+  const { nonce, aud, azp } = claims;
+  if (nonce !== expected.nonce)
+    throw new TokenRefused("it answers another login");
+  const isShared = Array.isArray(aud) && aud.length > 1;
+  if ((isShared || azp !== undefined) && azp !== expected.audience)
+    throw new TokenRefused("it is for another client");
+  return checkClaims(claims, expected, now);
+}
+
+/** Undefined when no key of `keys` is the one that it names. */
+async function verifySignature(
+  token: string,
+  keys: readonly object[],
+  now: Date,
+): Promise<JWTPayload | undefined> {
   try {
     const { payload } = await jwtVerify(
       token,
       createLocalJWKSet({ keys: keys as JWK[] }),
       { algorithms, clockTolerance, currentDate: now },
     );
-    return checkClaims(payload, expected, now);
+    return payload;
   } catch (error) {
-    if (error instanceof TokenRefused) throw error;
     if (error instanceof errors.JWKSNoMatchingKey) return undefined;
     throw new TokenRefused(explain(error), { cause: error });
   }

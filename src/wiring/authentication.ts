@@ -34,7 +34,7 @@ export async function wireAuthentication(
   let { archiveUrls, tokens } = configuration.auth;
   metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
   const keys = await wireKeys(layout, logger, () => archiveUrls, replica);
-  let openId = wireOpenId(configuration, logger);
+  let openId = wireOpenId(configuration, logger, keys.keys);
   const authentication = new Authentication(rulesOf(configuration, openId), {
     keys: keys.keys,
     now: () => Date.now(),
@@ -47,7 +47,8 @@ export async function wireAuthentication(
     replace: (next) => {
       ({ archiveUrls, tokens } = next.auth);
       const before = openId;
-      if (before?.isOf(next) !== true) openId = wireOpenId(next, logger);
+      if (before?.isOf(next) !== true)
+        openId = wireOpenId(next, logger, keys.keys);
       const isOn = () => authentication.isOn;
       const wasOn = isOn();
       authentication.replaceRules(rulesOf(next, openId));
@@ -110,6 +111,7 @@ function rulesOf(
     archiveUrls,
     metrics,
     accessTokens: openId?.accessTokens,
+    sessions: openId?.sessions,
   };
 }
 

@@ -53,6 +53,7 @@ async function open(
   const options = {
     method: form === undefined ? "GET" : "POST",
     headers: {
+      accept: "text/html",
       ...(url.protocol === "https:" && { cookie: jar.join("; ") }),
       ...(form !== undefined && {
         "content-type": "application/x-www-form-urlencoded",

@@ -11,7 +11,9 @@ import {
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import { awaitLine } from "../scenes/log-lines.ts";
 import { readAudit } from "../scenes/provider-requests.ts";
+import { logIn } from "./browser.ts";
 import {
   findClients,
   networkMirrorConfig,
@@ -27,6 +29,7 @@ let authority: Authority;
 let registry: Registry;
 let openId: OpenIdServer;
 let mirror: RunningMirror;
+let authorityFile: string;
 let caFile: string;
 
 beforeAll(async () => {
@@ -35,12 +38,12 @@ beforeAll(async () => {
   await registry.publish({ version: "1.0.0", size: 20_000 });
   openId = await startOpenIdServer(authority);
   const { issuer, audience, clientId } = openId;
-  const ca = join(scratch("ca"), "ca.pem");
-  await writeFile(ca, authority.caPem);
+  authorityFile = join(scratch("ca"), "ca.pem");
+  await writeFile(authorityFile, authority.caPem);
   mirror = await startMirror({
     config: {
       ...originsOf(authority, registry),
-      auth: { oidc: { issuer, audience, clientId, ca } },
+      auth: { oidc: { issuer, audience, clientId, ca: authorityFile } },
     },
   });
   // A client trusts one file, and asks the mirror as well as the provider.
@@ -53,6 +56,20 @@ afterAll(async () => {
   await mirror.stop();
   await openId.stop();
   await registry.stop();
+});
+
+it("lets people into the pages after they logged in, and brings them to the page that they asked for", async () => {
+  const { issuer, audience, pagesClientId } = openId;
+  const oidc = { issuer, audience, clientId: pagesClientId, ca: authorityFile };
+  const own = await startMirror({ config: { auth: { oidc } } });
+  await openId.allow(`${own.url}login`);
+  const ca = `${readFileSync(own.caFile, "utf8")}\n${authority.caPem}`;
+  const page = await logIn(`${own.url}health`, { ca, name: "jane" });
+  expect(page.status).toBe(200);
+  expect(page.text).toContain("<h1>Health</h1>");
+  expect(page.text).toContain('<a href="logout">');
+  await awaitLine(own, ({ token }) => token === "oidc:jane");
+  await own.stop();
 });
 
 describe.each(clients)("$name $version login", (client) => {

@@ -37,6 +37,8 @@ export interface Question {
   readonly statuses: readonly number[];
   /** Range and If-Range, for the rest of an archive. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Of a POST, which no redirect may carry elsewhere. */
+  readonly form?: URLSearchParams;
   /** Whose document it is: a provider, so that one that fails takes no other along; undefined for all. */
   readonly subject: string | undefined;
   /** The asker's own: when it aborts, that says nothing about the host. */
@@ -54,9 +56,10 @@ export function makeQuestion(
   return { accept, statuses: [200], headers: {}, subject, asker, counted };
 }
 
+const formType = "application/x-www-form-urlencoded";
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** GET requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to nobody who is suspended. */
+/** Requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to nobody who is suspended. */
 export class OriginRequests {
   readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
@@ -101,7 +104,8 @@ export class OriginRequests {
     for (let hop = 0; hop <= this.#limits.redirects; hop++) {
       checkUrl(url, this.#allowance);
       const response = await this.#request(url, signal, question);
-      if (!redirects.has(response.statusCode))
+      const { form } = question;
+      if (!redirects.has(response.statusCode) || form !== undefined)
         return acceptAnswer(
           url,
           response,
@@ -155,7 +159,7 @@ export class OriginRequests {
   #send(
     url: URL,
     signal: AbortSignal,
-    { accept, headers }: Question,
+    { accept, headers, form }: Question,
   ): Promise<Dispatcher.ResponseData> {
     const configured = isConfigured(url, this.#allowance);
     const dispatcher = configured
@@ -164,8 +168,10 @@ export class OriginRequests {
     return request(url, {
       dispatcher,
       signal,
+      ...(form !== undefined && { method: "POST", body: form.toString() }),
       headers: {
         accept,
+        ...(form !== undefined && { "content-type": formType }),
         "accept-encoding": "identity",
         "user-agent": "provender",
         ...headers,

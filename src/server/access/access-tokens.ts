@@ -16,20 +16,19 @@ interface Verified extends AccessToken {
   readonly by: OpenIdConfiguration;
 }
 
+type IssuerKeys = Pick<OpenIdProvider, "find" | "findNewer">;
+
 /** Tokens remembered; one that is forgotten is verified again. */
 const mostRemembered = 10_000;
 
 /** Access tokens of an OpenID provider: each is verified once for as long as the same keys are used. */
 export class AccessTokens {
-  readonly #provider: Pick<OpenIdProvider, "find" | "findNewer">;
+  readonly #provider: IssuerKeys;
   readonly #expected: TokenExpectation;
   /** By the token's digest. */
   readonly #verified = new LRUCache<string, Verified>({ max: mostRemembered });
 
-  constructor(
-    provider: Pick<OpenIdProvider, "find" | "findNewer">,
-    expected: TokenExpectation,
-  ) {
+  constructor(provider: IssuerKeys, expected: TokenExpectation) {
     this.#provider = provider;
     this.#expected = expected;
   }
@@ -41,25 +40,11 @@ export class AccessTokens {
     const current = await this.#provider.find();
     if (known?.by === current && now.getTime() < known.expires)
       return nameOf(known);
-    const verified = await this.#verify(token, current, now);
+    const verified = await verifyWithKeys(this.#provider, current, (by) =>
+      this.#verifyBy(token, by, now),
+    );
     this.#verified.set(digest, verified);
     return nameOf(verified);
-  }
-
-  /** A key that is not known may be new: then the issuer is asked again, as often as it may be. */
-  async #verify(
-    token: string,
-    current: OpenIdConfiguration,
-    now: Date,
-  ): Promise<Verified> {
-    const verified = await this.#verifyBy(token, current, now);
-    if (verified !== undefined) return verified;
-    const newer = await this.#provider.findNewer(current);
-    const again =
-      newer === current ? undefined : await this.#verifyBy(token, newer, now);
-    if (again === undefined)
-      throw new TokenRefused("its issuer has no such key");
-    return again;
   }
 
   async #verifyBy(
@@ -73,6 +58,24 @@ export class AccessTokens {
   }
 }
 
-function nameOf({ subject }: AccessToken): string {
+/**
+ * A key that is not known may be new: then the issuer is asked again, as often as
+ * it may be. Throws TokenRefused, and the issuer's failure.
+ */
+export async function verifyWithKeys<T>(
+  provider: Pick<IssuerKeys, "findNewer">,
+  current: OpenIdConfiguration,
+  verify: (by: OpenIdConfiguration) => Promise<T | undefined>,
+): Promise<T> {
+  const verified = await verify(current);
+  if (verified !== undefined) return verified;
+  const newer = await provider.findNewer(current);
+  const again = newer === current ? undefined : await verify(newer);
+  if (again === undefined) throw new TokenRefused("its issuer has no such key");
+  return again;
+}
+
+/** Who asks, in the log. */
+export function nameOf({ subject }: AccessToken): string {
   return `oidc:${subject}`;
 }

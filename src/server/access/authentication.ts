@@ -13,13 +13,16 @@ import {
   type SignedPath,
 } from "./archive-ticket.ts";
 import { findTokenName, type ClientTokens } from "./client-tokens.ts";
+import type { Sessions } from "./sessions.ts";
 import { pathOf } from "../http/raw-request.ts";
-import type { RequestMiddleware } from "../http/request-context.ts";
 
 /** What of a request says who asks. */
 interface AskingRequest {
   readonly url?: string | undefined;
-  readonly headers: { readonly authorization?: string | undefined };
+  readonly headers: {
+    readonly authorization?: string | undefined;
+    readonly cookie?: string | undefined;
+  };
 }
 
 /** Who may ask; nobody has to say who they are while there are no tokens. */
@@ -30,6 +33,8 @@ export interface AuthenticationRules {
   readonly metrics: "open" | "token";
   /** Tokens of an OpenID provider, beside the others. */
   readonly accessTokens: AccessTokens | undefined;
+  /** Of people, for pages alone. */
+  readonly sessions: Sessions | undefined;
 }
 
 interface AuthenticationParts {
@@ -43,6 +48,8 @@ interface AuthenticationParts {
 const openPaths: ReadonlySet<string> = new Set([
   "/",
   "/ca.pem",
+  "/login",
+  "/logout",
   "/healthz",
   "/readyz",
   "/.well-known/terraform.json",
@@ -64,6 +71,10 @@ export class Authentication {
     return tokens.size > 0 || accessTokens !== undefined;
   }
 
+  get sessions(): Sessions | undefined {
+    return this.#rules.sessions;
+  }
+
   replaceRules(rules: AuthenticationRules): void {
     this.#rules = rules;
   }
@@ -80,9 +91,13 @@ export class Authentication {
     if (openPaths.has(path)) return undefined;
     if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
     const signed = parseSignedPath(path);
-    return signed === undefined
-      ? this.#admitToken(request.headers.authorization)
-      : this.#admitTicket(signed);
+    if (signed !== undefined) return this.#admitTicket(signed);
+    const { authorization, cookie } = request.headers;
+    const person =
+      authorization === undefined && isPage(path)
+        ? this.sessions?.findName(cookie)
+        : undefined;
+    return person ?? this.#admitToken(authorization);
   }
 
   /** Where a client without a token finds a file of `folder` (a path that ends in a slash), relative to it. */
@@ -117,17 +132,11 @@ export class Authentication {
   }
 }
 
-/** Asks who asks; a signed URL is answered as the archive's own. */
-export function authenticate(
-  authentication: Authentication,
-): RequestMiddleware {
-  return async (ctx, next) => {
-    if (authentication.isOn) {
-      ctx.state.asker.token = await authentication.admit(ctx.req);
-      ctx.newRouterPath = ctx.state.path;
-    }
-    await next();
-  };
+/** Whether a path is one for people, which a session of theirs opens. */
+export function isPage(path: string): boolean {
+  return /^\/(?:$|ca\.pem$|log(?:in|out)$|browse$|alarms$|health$|why\/)/.test(
+    path,
+  );
 }
 
 /** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
+import type { RequestState } from "../http/request-context.ts";
 import { html, Html } from "./html.ts";
 
 const style = `
@@ -62,6 +63,8 @@ export function sendPage(
     const current = name === title && html` aria-current="page"`;
     return html`<a href="${up}${path}" ${current}>${name}</a>`;
   });
+  const { hasSession } = ctx.state as Partial<RequestState>;
+  const out = hasSession && html`<a href="${up}logout">Log out</a>`;
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -73,7 +76,7 @@ export function sendPage(
       <body>
         <header>
           <strong>provender</strong>
-          <nav aria-label="Pages">${links}</nav>
+          <nav aria-label="Pages">${links}${out}</nav>
         </header>
         <main>
           <h1>${title}</h1>

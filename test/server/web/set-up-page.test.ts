@@ -77,6 +77,8 @@ describe("the page for people", () => {
     expect((await own.get("/ca.pem")).status).toBe(200);
     for (const path of ["/browse", "/alarms", "/health", "/why/a/b/c"])
       expect((await own.get(path)).status).toBe(401);
+    for (const path of ["/login?code=x&state=y", "/logout"])
+      expect((await own.get(path)).status).toBe(404);
     await own.stop();
   });
 
