@@ -42,7 +42,7 @@ export class StoreUnusable extends ProvenderError {
   readonly code = "store-unusable";
   constructor(directory: string, reason: string, options?: ErrorOptions) {
     super(
-      `The storage directory ${directory} cannot be used (${reason}): make it writable, or set another "storage.directory".`,
+      `The storage directory ${directory} cannot be used (${reason}): make it a directory that can be written, or set another "storage.directory".`,
       options,
     );
   }

@@ -8,7 +8,7 @@ export class OriginUnreachable extends ProvenderError {
     url: string,
     reason: string,
     options?: ErrorOptions,
-    advice = "check the network, proxy and CA of this origin",
+    advice = "check the network, proxy and CA on the way there",
   ) {
     super(`${url} could not be reached (${reason}): ${advice}.`, options);
     this.url = url;

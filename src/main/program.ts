@@ -9,6 +9,7 @@ import {
   StoreTooNew,
   StoreVersionUnreadable,
 } from "../errors/index.ts";
+import { formatFailure } from "../commands/progress/json-document.ts";
 import { makeCompletion, shells, type Shell } from "./help/completion.ts";
 import { addExamples } from "./help/examples.ts";
 import { addOperation } from "./operate/commands.ts";
@@ -24,10 +25,16 @@ const misused = 2;
 export async function runProgram(): Promise<void> {
   process.stdout.on("error", stopSpeaking);
   process.stderr.on("error", () => undefined);
+  const asked: { json?: boolean } = {};
+  const program = makeProgram().hook("preAction", (_, command) => {
+    Object.assign(asked, command.opts());
+  });
   try {
-    await makeProgram().parseAsync();
+    await program.parseAsync();
   } catch (error) {
     process.exitCode = report(error);
+    if (asked.json === true && error instanceof ProvenderError)
+      process.stdout.write(formatFailure(error));
   }
 }
 

@@ -33,23 +33,26 @@ export interface AuditEntry {
   readonly because?: string | undefined;
 }
 
-export type AuditEvent =
-  | "refused"
-  | "first-seen"
+export const auditEvents = [
+  "refused",
+  "first-seen",
   /** An archive, to its last byte. */
-  | "served"
+  "served",
   /** An archive of which the client got a part. */
-  | "cut"
+  "cut",
   /** The origin offers other bytes than the first that were seen. */
-  | "replaced"
-  | "new-key"
-  | "quarantined"
-  | "approved"
-  | "revoked"
+  "replaced",
+  "new-key",
+  "quarantined",
+  "approved",
+  "revoked",
   /** Versions that an index does not have because of the rules or the keys. */
-  | "left-out"
+  "left-out",
   /** A kept verdict was made anew, because the keys or the profile changed. */
-  | "judged-again";
+  "judged-again",
+] as const;
+
+export type AuditEvent = (typeof auditEvents)[number];
 
 /** Only these fields are written, in this order. */
 export const auditFields = [

@@ -82,6 +82,34 @@ describe("--json", () => {
     },
   );
 
+  it.each<[string, readonly string[], number, string]>([
+    ["purge", ["known/nothing"], 1, "nothing-held"],
+    ["list", ["known"], 2, "malformed-address"],
+    ["trust list", ["--config", "/nowhere.yaml"], 2, "configuration"],
+    ["compare", ["--with", "https://127.0.0.1:1/"], 1, "origin-unreachable"],
+    [
+      "explain",
+      ["--mirror", "https://127.0.0.1:1/", "known/thing"],
+      1,
+      "origin-unreachable",
+    ],
+    ["audit", ["--since", "yesterday"], 2, "malformed-address"],
+  ])(
+    "prints a document also where nothing comes of it: %s %j",
+    async (words, args, status, code) => {
+      const named = ["--config", "--mirror"].includes(args[0] ?? "");
+      const config = named ? [] : ["--config", scene.mirror.configFile];
+      const run = await runCommand([
+        ...words.split(" "),
+        ...[...config, ...args, "--json"],
+      ]);
+      expect(expectDocument("error", run.stdout)).toMatchObject({
+        error: { code, message: run.stderr.replace(/^provender: |\n$/g, "") },
+      });
+      expect(run.status).toBe(status);
+    },
+  );
+
   it("is tried with every command that has it, and each is documented with its fields", () => {
     const tried = Object.keys(commands).map((words) => words.split(" --")[0]);
     expect(new Set(tried)).toEqual(new Set(listSpeaking(makeProgram(), "")));

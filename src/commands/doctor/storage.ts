@@ -1,9 +1,14 @@
 import { constants, existsSync } from "node:fs";
 import { access, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { StoreOwnedByAnother } from "../../errors/index.ts";
+import {
+  ProvenderError,
+  StoreOwnedByAnother,
+  StoreUnusable,
+} from "../../errors/index.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
+import { checkStoreVersion } from "../../store/store-version.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 import { formatAmount } from "../progress/figures.ts";
 import { fail, failBy, good, type Check } from "./check.ts";
@@ -22,11 +27,33 @@ export async function examineStorage(
     if (!(error instanceof StoreOwnedByAnother)) throw error;
     return [failBy("storage", error)];
   }
+  const unusable = await examineVersion(layout);
+  if (unusable !== undefined) return [unusable];
   const owner = await examineOwner(layout);
   const disk = await examineDisk(layout.directory, minFree);
   const checks = [owner, disk].filter((check) => check !== undefined);
   const isBad = checks.some(({ state }) => state === "fail");
   return isBad ? checks : [...checks, await examineWriting(layout)];
+}
+
+/** Undefined where no newer program wrote the store; what is no directory is told, too. */
+async function examineVersion(layout: StoreLayout): Promise<Check | undefined> {
+  const { directory } = layout;
+  const there = findExisting(directory);
+  if (!(await stat(there)).isDirectory())
+    return failBy(
+      "storage",
+      new StoreUnusable(directory, `${there} is a file`),
+    );
+  try {
+    await checkStoreVersion(layout);
+    return undefined;
+  } catch (error) {
+    // What cannot be read is told with the folders.
+    return error instanceof ProvenderError
+      ? failBy("storage", error)
+      : undefined;
+  }
 }
 
 async function examineDisk(directory: string, minFree: number): Promise<Check> {

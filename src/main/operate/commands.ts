@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import { auditEvents } from "../../telemetry/audit-entry.ts";
 import { withConfig } from "../flags.ts";
 import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
@@ -129,7 +130,7 @@ function addAudit(program: Command): void {
         "reported",
       ]),
     )
-    .option("--event <event>", "such as served or first-seen")
+    .addOption(new Option("--event <event>").choices(auditEvents))
     .option("--verify", "say where it is not what was written")
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: AuditFlags) =>

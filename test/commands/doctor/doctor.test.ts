@@ -46,6 +46,30 @@ const brokenServers: Readonly<
     },
     "disk",
   ],
+  "a store of a newer program": [
+    () => {
+      const directory = scratch("store");
+      writeFileSync(join(directory, "store.json"), '{"version":99}');
+      return scene.server({ storage: { directory } });
+    },
+    "storage",
+  ],
+  "a file for a storage directory": [
+    () => {
+      const directory = join(scratch("store"), "file");
+      writeFileSync(directory, "", { mode: 0o777 });
+      return scene.server({ storage: { directory } });
+    },
+    "storage",
+  ],
+  "a storage directory below a file": [
+    () => {
+      const file = join(scratch("store"), "file");
+      writeFileSync(file, "", { mode: 0o777 });
+      return scene.server({ storage: { directory: join(file, "store") } });
+    },
+    "storage",
+  ],
   "an expired certificate": [
     async () => {
       const tls = await scene.certificateFiles(["127.0.0.1"], yesterday());
