@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listLibraries } from "../../packaging/image.ts";
+import { writeConfiguration } from "../acceptance/clients.ts";
 import { makeArchive } from "../fakes/archive.ts";
 import { scratch } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
@@ -66,7 +67,7 @@ describe("the single executable", () => {
   );
 
   it.skipIf(!canChroot)(
-    "serves, and completes lock files from a running mirror",
+    "serves, and asks the mirror that it is as lock, explain and doctor do",
     async () => {
       scene.configure(root);
       const daemon = await startServing(
@@ -75,29 +76,30 @@ describe("the single executable", () => {
         { env },
       );
       const url = `https://127.0.0.1:${new URL(daemon.url).port}/`;
-      const caFile = join(root, "var/lib/provender/tls/v1/ca.pem");
-      await scene.initThrough(url, caFile);
+      const ca = "/var/lib/provender/tls/v1/ca.pem";
+      await scene.initThrough(url, join(root, ca));
+      const source = "registry.terraform.io/acme/widget";
       mkdirSync(join(root, "work"));
-      const text = `terraform {\n  required_providers {\n    widget = { source = "registry.terraform.io/acme/widget" }\n  }\n}\n`;
-      writeFileSync(join(root, "work/main.tf"), text);
-      const lock = `provider "registry.terraform.io/acme/widget" {\n  version = "1.2.3"\n}\n`;
-      writeFileSync(join(root, "work/.terraform.lock.hcl"), lock);
-      await inRoot(
-        "lock",
-        "/work",
-        "--platform",
-        "linux_amd64",
-        "--mirror",
-        url,
-        "--ca",
-        "/var/lib/provender/tls/v1/ca.pem",
+      await writeConfiguration(join(root, "work"), { widget: { source } });
+      const lockFile = join(root, "work/.terraform.lock.hcl");
+      writeFileSync(
+        lockFile,
+        `provider "${source}" {\n  version = "1.2.3"\n}\n`,
       );
-      const locked = await readFile(
-        join(root, "work/.terraform.lock.hcl"),
-        "utf8",
-      );
-      expect(locked).toMatch(/h1:/);
+
+      const mirror = ["--mirror", url, "--ca", ca];
+      await inRoot("lock", "/work", "--platform", "linux_amd64", ...mirror);
+      expect(await readFile(lockFile, "utf8")).toMatch(/h1:/);
+      const explained = await inRoot("explain", `${source}@1.2.3`, ...mirror);
+      expect(explained.stdout).toContain("Clients get it.");
+      const server = JSON.parse((await inRoot("doctor", "--json")).stdout) as {
+        readonly ok: boolean;
+      };
+      expect(server).toMatchObject({ ok: true });
+      const client = await inRoot("doctor", ...mirror);
+      expect(client.stdout).toContain("ok");
       expect((await daemon.stop()).status).toBe(0);
     },
+    60_000,
   );
 });
