@@ -97,6 +97,42 @@ describe.runIf(await canRunCeph())("replicas whose bucket fails", () => {
   }, 120_000);
   afterAll(() => scene.stop());
 
+  it.each([
+    ["may not be written to", "read"],
+    ["is full", "no more"],
+  ] as const)(
+    "read from a bucket that %s, and refuse what would have to be written",
+    async (what, permitted) => {
+      const [one] = await scene.start();
+      if (one === undefined) throw new Error("none");
+      const type = what.replaceAll(" ", "-");
+      const known = requestsFor(one, type);
+      await scene.registry.publish({ type, version: "1.0.0" });
+      expect((await known.archive("1.0.0")).status).toBe(200);
+      await scene.registry.publish({ type: `${type}-new`, version: "1.0.0" });
+      const unknown = () => requestsFor(one, `${type}-new`).version("1.0.0");
+      await scene.ceph.permit(permitted);
+      try {
+        const refused = await unknown();
+        expect(outcomeOf(refused)).toBe("503 bucket-refuses");
+        expect(refused.headers["retry-after"]).toMatch(/^[1-5]$/);
+        expect((await known.archive("1.0.0")).status).toBe(200);
+        await eventually(
+          async () => (await one.get("/readyz")).body.toString(),
+          (body) => body.includes("takes no writes"),
+        );
+      } finally {
+        await scene.ceph.permit("all");
+      }
+      await eventually(unknown, ({ status }) => status === 200);
+      await eventually(
+        async () => (await one.get("/healthz")).body.toString(),
+        (body) => body === '{"status":"ok"}',
+      );
+    },
+    120_000,
+  );
+
   it.each(outages)(
     "serve what they know while it $what, refuse what nobody could claim, lose no line of the audit log, and bring everything there later",
     async ({ what, fail, heal, outcome }) => {

@@ -138,6 +138,58 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     await proxy.stop();
   });
 
+  it.each([5, -5, 20])(
+    "whose clock is off by %i minutes are told, admit no release before its time by it, and leave an archive to the one that fetches it",
+    async (minutes) => {
+      const bucket = await scene.makeBucket();
+      const config = {
+        policy: { minimumAge: "4m" },
+        freshness: { versions: "1ms" },
+      };
+      const ahead = `
+      const real = Date, by = ${minutes} * 60_000;
+      globalThis.Date = class extends real {
+        constructor(...args) { args.length ? super(...args) : super(real.now() + by); }
+        static now() { return real.now() + by; }
+      };`;
+      const shifted = `data:text/javascript,${encodeURIComponent(ahead)}`;
+      const [right] = await scene.start({ bucket, config });
+      const [wrong] = await scene.start({
+        bucket,
+        config,
+        nodeOptions: ["--import", shifted],
+      });
+      if (right === undefined || wrong === undefined) throw new Error("none");
+      const provider = {
+        type: `aged${minutes}`,
+        signedAt: new Date(Date.now() - 3_600_000),
+      };
+      await scene.registry.publish({ ...provider, version: "1.0.0" });
+      expect((await requestsFor(right, provider.type).index()).status).toBe(
+        200,
+      );
+      await scene.registry.publish({ ...provider, version: "1.1.0" });
+      for (const mirror of [right, wrong])
+        expect(
+          outcomeOf(await requestsFor(mirror, provider.type).version("1.1.0")),
+        ).toBe("451 too-young");
+      const health = (await wrong.get("/healthz")).body.toString();
+      expect(health).toMatch(
+        /clock is over 30 s (ahead of|behind) the bucket's/,
+      );
+      expect(await countAlarms(wrong, "bucket-failing")).toBe(1);
+      const { requests } = scene.registry;
+      requests.clear();
+      const got = await Promise.all(
+        [wrong, right].map((mirror) =>
+          requestsFor(mirror, provider.type).archive("1.0.0"),
+        ),
+      );
+      expect(got.map(outcomeOf)).toEqual(["200", "200"]);
+      expect(requests.count("archive")).toBe(1);
+    },
+  );
+
   it("begin nothing in a bucket that was wiped under them, and serve what they know", async () => {
     const settings = await scene.makeBucket();
     const [one] = await scene.start({ bucket: settings });

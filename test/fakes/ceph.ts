@@ -25,8 +25,8 @@ export interface Ceph {
   /** Ends the gateway as a crash does; `startGateway` brings it back. */
   killGateway(): Promise<void>;
   startGateway(): Promise<void>;
-  /** What the keys may do: "read", or all of "read, write, delete". */
-  permit(operations: string): Promise<void>;
+  /** What the keys may do from now on; "no more": nothing that would make the bucket larger. */
+  permit(what: "all" | "read" | "no more"): Promise<void>;
   /** The gateway takes requests and answers none, until `resume`. */
   suspend(): void;
   resume(): void;
@@ -98,9 +98,17 @@ export async function startCeph(): Promise<Ceph> {
   return {
     endpoint,
     makeBucket: () => makeBucket(endpoint),
-    permit: async (operations) => {
-      const mask = ["user", "modify", "--uid", "provender", "--op-mask"];
-      await run("radosgw-admin", ["--conf", config, ...mask, operations]);
+    permit: async (what) => {
+      const of = ["--uid", "provender"];
+      const quota = ["--quota-scope", "user", "--max-size", "1"];
+      const mask = what === "read" ? "read" : "read, write, delete";
+      const full = what === "no more" ? "enable" : "disable";
+      for (const command of [
+        ["user", "modify", ...of, "--op-mask", mask],
+        ["quota", "set", ...of, ...quota],
+        ["quota", full, ...of, "--quota-scope", "user"],
+      ])
+        await run("radosgw-admin", ["--conf", config, ...command]);
     },
     killGateway: () => kill(radosgw),
     startGateway,

@@ -169,9 +169,14 @@ export class LedgerEntry {
   async #readDecisions(seen: Seen | undefined): Promise<Decisions> {
     const key = this.#decisionsKey;
     const decisions = await this.#records.read(key, readDecisions);
-    if (decisions === undefined && seen?.hasDecisions)
-      this.#records.refuse(key, "it is missing, and decisions were made");
-    return decisions ?? noDecisions;
+    if (decisions !== undefined) return decisions;
+    if (seen?.hasDecisions !== true) return noDecisions;
+    // Another replica may have made them meanwhile.
+    const made = await this.#records.read(key, readDecisions, { anew: true });
+    return (
+      made ??
+      this.#records.refuse(key, "it is missing, and decisions were made")
+    );
   }
 
   /** Undefined when nothing was ever seen; throws RecordUnreadable when that was lost. */
@@ -181,8 +186,8 @@ export class LedgerEntry {
     if (seen !== undefined) return seen;
     if (!(await expectsLedger(this.#records, this.#namespace)))
       return undefined;
-    // Another process may have begun with the namespace meanwhile.
-    const begun = await this.#records.read(key, readSeen);
+    // Another process or replica may have begun with the namespace meanwhile.
+    const begun = await this.#records.read(key, readSeen, { anew: true });
     return begun ?? this.#records.refuse(key, missing);
   }
 }

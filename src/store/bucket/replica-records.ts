@@ -41,12 +41,16 @@ export class ReplicaRecords implements RecordStore {
     this.#parts = parts;
   }
 
-  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+  async read<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    { anew } = { anew: false },
+  ): Promise<T | undefined> {
     const { local, shared, watch } = this.#parts;
     if (isRebuildable(key)) return local.read(key, readBody);
     const { epoch } = watch;
     const last = this.#confirmed.get(key.join("/"));
-    if (isTrust(key) && last?.epoch === epoch) {
+    if (!anew && isTrust(key) && last?.epoch === epoch) {
       const recalled = await this.#recall(key, readBody);
       if (recalled !== undefined || last.isAbsent) return recalled;
     }
@@ -57,7 +61,8 @@ export class ReplicaRecords implements RecordStore {
     } catch (error) {
       if (!isBucketFailure(error)) throw error;
       const recalled = await this.#recall(key, readBody);
-      if (recalled === undefined && last?.isAbsent !== true) throw error;
+      const isAbsent = !anew && last?.isAbsent === true;
+      if (recalled === undefined && !isAbsent) throw error;
       return recalled;
     }
   }

@@ -21,8 +21,12 @@ export interface RecordInspection {
  * are damaged.
  */
 export interface RecordStore {
-  /** Undefined when there is none. */
-  read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined>;
+  /** Undefined when there is none; `anew`: as it is now, where others than this machine's processes write as well. */
+  read<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    options?: { readonly anew: boolean },
+  ): Promise<T | undefined>;
   /**
    * Writes the first body of a record. Returns what is first: `body`, or what
    * was there. Of many writers at once exactly one is first. Durable on return.

@@ -42,11 +42,15 @@ async function openBucket(): Promise<Bucket> {
   return bucket;
 }
 
-function makeReplica(bucket: Bucket, layout: StoreLayout): ReplicaRecords {
+function makeReplica(
+  bucket: Bucket,
+  layout: StoreLayout,
+  epoch = NaN,
+): ReplicaRecords {
   const seen = new RecordMemory(layout);
   const shared = new BucketRecords(bucket, form, () => undefined, seen);
   const local = new DiskRecords(layout);
-  const watch = { epoch: NaN, bump: () => Promise.resolve() };
+  const watch = { epoch, bump: () => Promise.resolve() };
   const onChanged = () => undefined;
   return new ReplicaRecords({ shared, seen, local, watch, onChanged });
 }
@@ -170,6 +174,25 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       const stranger = makeReplica(bucket, await makeLayout());
       const elsewhere = stranger.create(["trust", "x"], { n: 1 }, asItIs);
       expect(await elsewhere).toEqual({ n: 1 });
+    });
+
+    it("are looked at anew when that is asked for, while what was absent counts until the next epoch", async () => {
+      const bucket = await openBucket();
+      const [one, other] = [
+        makeReplica(bucket, await makeLayout(), 1),
+        makeReplica(bucket, await makeLayout(), 1),
+      ];
+      const anew = { anew: true };
+      expect(await one.read(key, asItIs)).toBeUndefined();
+      await other.create(key, { n: 1 }, asItIs);
+      expect(await one.read(key, asItIs)).toBeUndefined();
+      bucket.connection.suspend(new BucketUnreachable(bucket.name, "a test"));
+      await expect(one.read(key, asItIs, anew)).rejects.toThrow(
+        BucketUnreachable,
+      );
+      bucket.connection.suspend(undefined);
+      expect(await one.read(key, asItIs, anew)).toEqual({ n: 1 });
+      expect(await one.read(key, asItIs)).toEqual({ n: 1 });
     });
 
     it("count while the bucket fails, absence too, and nothing else does", async () => {
