@@ -36,6 +36,7 @@ export async function writeImage(
   await writeLayer(tree, layer, source);
   const layout = join(folder, "layout");
   await writeLayout(layout, await readFile(layer), source);
+  await setModes(layout);
   const name = `provender-${source.version}-image.tar`;
   await writeTar(layout, join(release, name), source);
   await rm(folder, { recursive: true });

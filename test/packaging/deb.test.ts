@@ -11,7 +11,7 @@ import { scratch } from "../running-mirror.ts";
 import { listShellCommands } from "../scenes/documents.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { copyMachineRoot, unpackDebianRoot } from "./machine-root.ts";
-import { elsewhere, has, isRoot, makeRelease, run } from "./release.ts";
+import { has, isRoot, makeRelease, run } from "./release.ts";
 import { startUnit } from "./unit.ts";
 
 const canPack = await has("dpkg-deb", "the Debian package");
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 describe.skipIf(!canPack)("the Debian package", () => {
   it("is the same bytes when it is made again, elsewhere", async () => {
-    const again = await makeRelease("deb", ".deb", { env: elsewhere });
+    const again = await makeRelease("deb", ".deb", { elsewhere: true });
     expect((await readFile(again.file)).equals(await readFile(deb))).toBe(true);
     // Of this and of the bill of materials and the provenance.
     const sumsIn = (folder: string) =>

@@ -7,7 +7,7 @@ import { writeConfiguration } from "../acceptance/clients.ts";
 import { makeArchive } from "../fakes/archive.ts";
 import { scratch } from "../running-mirror.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
-import { elsewhere, has, isRoot, makeRelease, run } from "./release.ts";
+import { has, isRoot, makeRelease, run } from "./release.ts";
 import { startServing } from "./serving.ts";
 
 const canChroot =
@@ -42,7 +42,7 @@ describe("the single executable", () => {
 
   it("is the same bytes when it is made again, elsewhere", async () => {
     const again = await makeRelease("executable", "-linux-x64", {
-      env: elsewhere,
+      elsewhere: true,
     });
     expect((await readFile(again.file)).equals(await readFile(file))).toBe(
       true,

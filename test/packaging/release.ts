@@ -9,38 +9,31 @@ const root = join(import.meta.dirname, "..", "..");
 
 export type Kind = "deb" | "rpm" | "image" | "executable" | "npm";
 
-/** What `npm run package` writes, of one kind: the folder, and the file in it. */
+/** Another machine, as far as a program can tell. */
+const another = { TZ: "Asia/Tokyo", LANG: "de_DE.UTF-8", HOME: "/" };
+
+/** What `npm run package` writes, of one kind: the folder, and the file in it. `elsewhere` is as another machine, for somebody who keeps files to herself. */
 export async function makeRelease(
   kind: Kind,
   ending: string,
   {
     version,
-    env = {},
-  }: { version?: string; env?: Record<string, string> } = {},
+    elsewhere = false,
+  }: { version?: string; elsewhere?: boolean } = {},
 ): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = scratch("release");
   const named = version === undefined ? [] : ["--version", version];
-  await run(
-    process.execPath,
-    [
-      "packaging/package.ts",
-      "--to",
-      folder,
-      "--only",
-      kind,
-      "--level",
-      "1",
-      ...named,
-    ],
-    { cwd: root, env: { ...process.env, ...env } },
-  );
+  const program = [process.execPath, "packaging/package.ts"];
+  const asked = ["--to", folder, "--only", kind, "--level", "1", ...named];
+  const shell = ["-c", 'umask "$0" && exec "$@"', elsewhere ? "077" : "022"];
+  await run("sh", [...shell, ...program, ...asked], {
+    cwd: root,
+    env: { ...process.env, ...(elsewhere && another) },
+  });
   const name = readdirSync(folder).find((found) => found.endsWith(ending));
   if (name === undefined) throw new Error(`no ${ending} in ${folder}`);
   return { folder, file: join(folder, name) };
 }
-
-/** Another machine, as far as a program can tell. */
-export const elsewhere = { TZ: "Asia/Tokyo", LANG: "de_DE.UTF-8", HOME: "/" };
 
 /** True where a program is there; says on standard error what is not tested without it. */
 export async function has(program: string, what: string): Promise<boolean> {
