@@ -48,6 +48,12 @@ const silence: Fault = {
   cure: "Look at the mirror's log and load, and at what is between.",
 };
 
+const stranger: Fault = {
+  check: "answer",
+  found: "what it answers is no mirror's",
+  cure: "Correct the name and the port.",
+};
+
 const tls: Fault = {
   check: "tls",
   found: "no TLS connection can be made",
@@ -73,6 +79,9 @@ const faults: Readonly<Record<string, Fault>> = {
   CERT_SIGNATURE_FAILURE: authority,
   ERR_PROXY_TUNNEL: proxy,
   ABORT_ERR: silence,
+  ERR_ANSWER_ENDLESS: stranger,
+  HPE_INVALID_CONSTANT: stranger,
+  HPE_HEADER_OVERFLOW: stranger,
 };
 
 /** Why no answer came from `url`; `proxyUrl` is what may have been asked in its place. */

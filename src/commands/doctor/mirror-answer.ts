@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { get as getPlain, type IncomingMessage } from "node:http";
 import { Agent, get } from "node:https";
-import { text } from "node:stream/consumers";
 import { isIP } from "node:net";
 import { connect, TLSSocket } from "node:tls";
 import { z } from "zod";
@@ -69,7 +68,7 @@ export async function askMirror(
   const [response] = (await once(request, "response")) as [IncomingMessage];
   const at = new Date();
   const certificateExpires = findExpiry(response);
-  const body = await text(response);
+  const body = await readBody(response, signal);
   const document = parse(body);
   agent.destroy();
   return {
@@ -110,6 +109,32 @@ function findExpiry({ socket }: IncomingMessage): Date | undefined {
   return socket instanceof TLSSocket
     ? new Date(socket.getPeerCertificate().valid_to)
     : undefined;
+}
+
+/** Bytes that a mirror's answers, of which its metrics are the longest, stay below. */
+const mostBytes = 16 * 1024 * 1024;
+
+async function readBody(
+  response: IncomingMessage,
+  signal: AbortSignal,
+): Promise<string> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > mostBytes) throw coded("ERR_ANSWER_ENDLESS");
+      pieces.push(piece);
+    }
+  } catch (error) {
+    // Node says of a deadline that the connection was reset.
+    throw signal.aborted ? coded("ABORT_ERR") : error;
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+function coded(code: string): Error {
+  return Object.assign(new Error(code), { code });
 }
 
 function parse(body: string): unknown {

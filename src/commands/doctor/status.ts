@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { formatAmount } from "../progress/figures.ts";
 import { formatDocument } from "../progress/json-document.ts";
 import { formatTable } from "../progress/table.ts";
@@ -47,13 +48,18 @@ async function findStatus(
     return { ...absent, problems: [problem] };
   }
   try {
-    const readiness = await askMirror(access, "../readyz", signal);
+    const answer = await askMirror(access, "../readyz", signal);
     const metrics = await askMirror(access, "../metrics", signal);
+    const ready = isReady(answer.document);
+    if (!ready && answer.code === undefined) {
+      const problem = `What answers at ${access.base.origin} is no mirror: correct the name and the port.`;
+      return { ...absent, problems: [problem] };
+    }
     const isTold = metrics.code === undefined && metrics.document === undefined;
     return {
       running: true,
-      ready: readiness.code === undefined && readiness.document !== undefined,
-      problems: [...readiness.errors, ...metrics.errors],
+      ready,
+      problems: [...answer.errors, ...metrics.errors],
       figures: isTold ? readFigures(metrics.body) : undefined,
     };
   } catch (error) {
@@ -65,6 +71,12 @@ async function findStatus(
     return { ...absent, problems: [`${found} ${cure ?? ""}`] };
   }
 }
+
+function isReady(document: unknown): boolean {
+  return readiness.safeParse(document).success;
+}
+
+const readiness = z.object({ status: z.literal("ready") });
 
 function readFigures(exposition: string) {
   const samples = parseExposition(exposition);

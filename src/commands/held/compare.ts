@@ -132,7 +132,8 @@ function explain(error: unknown) {
     ...[OriginStatus, OriginTimedOut, OriginBusy, OriginAnswerUnusable],
   ].some((kind) => error instanceof kind);
   if (!isOfRelease) throw error;
-  return { because: (error as Error).message, failed: true };
+  const { message } = error as Error;
+  return { because: message.replace(/\.$/, ""), failed: true };
 }
 
 function isDifferent({ held, there }: Compared): boolean {

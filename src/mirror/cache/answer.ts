@@ -9,3 +9,8 @@ export interface Answer<V> {
   /** Milliseconds spent asking the origin; 0 when it was not asked. */
   readonly originTime: number;
 }
+
+/** What is held, and never asked for. */
+export function asHit<T>(value: T): Answer<T> {
+  return { value, outcome: "hit", age: 0, originTime: 0 };
+}

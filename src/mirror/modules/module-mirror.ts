@@ -11,8 +11,13 @@ import {
 } from "../../address/module-source.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
-import { NotFound, NotStored, OriginNotServed } from "../../errors/index.ts";
-import type { Answer } from "../cache/answer.ts";
+import {
+  NotFound,
+  NotStored,
+  OriginNotServed,
+  TooBusy,
+} from "../../errors/index.ts";
+import { asHit, type Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ModuleAdmission } from "./admission.ts";
@@ -29,6 +34,7 @@ import {
 } from "./release.ts";
 import {
   fetchModuleRelease,
+  noneIfGone,
   sourceOf,
   startOf,
   type ModuleOrigin,
@@ -119,13 +125,17 @@ export class ModuleMirror {
     format: ArchiveFormat,
     asker: AbortSignal,
   ): Promise<OpenArchive> {
-    const archive = await this.ensureArchive(address, asker);
     const name = formatModuleRelease(address);
-    if ("foreign" in archive || archive.format !== format)
-      throw new NotFound(`${name} as ${format}`);
-    const opened = await this.#parts.stored.openStored(archive.sha256);
-    if (opened === undefined) throw new NotStored(name);
-    return opened;
+    let found: OpenArchive | undefined;
+    // What is damaged on disk is dropped as it is opened, and fetched again.
+    for (let tries = 0; found === undefined && tries < 2; tries++) {
+      const archive = await this.ensureArchive(address, asker);
+      if ("foreign" in archive || archive.format !== format)
+        throw new NotFound(`${name} as ${format}`);
+      found = await this.#parts.stored.openStored(archive.sha256);
+    }
+    if (found === undefined) throw new TooBusy("archives that leave the store");
+    return found;
   }
 
   /** Waits until the archive is stored. */
@@ -284,17 +294,4 @@ export class ModuleMirror {
     admission.admitElsewhere(module);
     throw new OriginNotServed(module.hostname, fallThrough);
   }
-}
-
-function asHit<T>(value: T): Answer<T> {
-  return { value, outcome: "hit", age: 0, originTime: 0 };
-}
-
-/** A module that was known and is gone has no versions any more; one that was never known is absent. */
-function noneIfGone(
-  known: VersionList | undefined,
-  error: unknown,
-): readonly Version[] {
-  if (known !== undefined && error instanceof NotFound) return [];
-  throw error;
 }

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../../running-command.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
@@ -152,6 +156,36 @@ describe("provender status", () => {
       const status = await statusOf(here(own));
       expect(status).toMatchObject({ ready: true, url: own.url });
     });
+  });
+
+  it.each<[string, RequestListener, string]>([
+    ["a page", (_, res) => res.end("<h1>It works!</h1>"), "is no mirror"],
+    ["another's JSON", (_, res) => res.end('{"ok":true}'), "is no mirror"],
+    ["null", (_, res) => res.end("null"), "is no mirror"],
+    ["nothing at all", (_, res) => res.writeHead(404).end(), "is no mirror"],
+    [
+      "an answer without end",
+      (_, res) => {
+        const more = () => void res.write(Buffer.alloc(2 ** 20), more);
+        more();
+      },
+      "is no mirror's",
+    ],
+  ])("finds no mirror where %s answers", async (_, answer, problem) => {
+    const { certificate, key } = await scene.authority.issue(["127.0.0.1"]);
+    const server = createServer({ cert: certificate, key }, answer);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const status = await statusOf([
+      ...["--mirror", `https://127.0.0.1:${port}/`],
+      ...["--ca", keep("ca.pem", scene.authority.caPem)],
+    ]).finally(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    expect(status).toMatchObject({ running: false, ready: false });
+    expect(status.problems[0]).toContain(problem);
   });
 
   it("says why it has no figures where they want a token, and takes the token of the environment", async () => {
