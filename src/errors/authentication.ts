@@ -44,14 +44,21 @@ export class ArchiveUrlRefused extends ProvenderError {
   }
 }
 
-/** A mirror that a command asks wants a token, or refuses the one that it got. */
+/** A mirror that a command asks wants a token, or refuses the one that it got, for the `reason` that it tells. */
 export class MirrorWantsToken extends ProvenderError {
   readonly code = "origin-credentials";
   readonly url: string;
-  constructor({ origin, host }: URL, options?: ErrorOptions) {
+  constructor(
+    { origin, host }: URL,
+    { reason, ...options }: ErrorOptions & { reason?: string | undefined } = {},
+  ) {
+    const problem =
+      reason === undefined
+        ? "wants a token, and got none or one that it does not take"
+        : `refuses the token that it got because ${reason}`;
     const name = host.replaceAll("-", "__").replaceAll(".", "_");
     super(
-      `${origin} wants a token or refuses the one that it got: set TF_TOKEN_${name} to one that it knows.`,
+      `${origin} ${problem}: set TF_TOKEN_${name} to one that it knows.`,
       options,
     );
     this.url = origin;

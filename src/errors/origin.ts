@@ -67,11 +67,14 @@ export class OriginBusy extends ProvenderError {
 export class OriginRejectsCredentials extends ProvenderError {
   readonly code = "origin-credentials";
   readonly url: string;
-  constructor(url: string, status: number) {
+  /** In the origin's own words, why it refuses the token. */
+  readonly reason: string | undefined;
+  constructor(url: string, status: number, reason?: string) {
     super(
       `${url} answered with status ${status}: check the "token" that the mirror has for this origin.`,
     );
     this.url = url;
+    this.reason = reason;
   }
 }
 

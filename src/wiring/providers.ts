@@ -15,6 +15,8 @@ import { StoredReleases } from "../mirror/providers/stored-releases.ts";
 import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
+import type { RecordStore } from "../store/records/record-store.ts";
+import type { Logger } from "../telemetry/logger.ts";
 import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import type {
@@ -60,7 +62,7 @@ export function wireProviders(
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
   });
-  const tampered = new TamperedArchives();
+  const tampered = wireTampered(records, logger);
   const seen = { hashes, tampered };
   const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
@@ -87,7 +89,8 @@ export function wireProviders(
   };
   const close = async () => {
     await stopFetching();
-    await Promise.all([hashing.close(), clients.close(), kept.close()]);
+    await Promise.all([hashing.close(), clients.close(), tampered.close()]);
+    await kept.close();
   };
   return {
     ...kept,
@@ -152,6 +155,12 @@ function wireClaim(
       return undefined;
     }
   };
+}
+
+function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {
+  return new TamperedArchives(records, (sha256, err) =>
+    logger.warn({ sha256, err }, "that an archive was tampered with is lost"),
+  );
 }
 
 function wireArchives(

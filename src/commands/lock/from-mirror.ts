@@ -63,7 +63,7 @@ export function readerOf(
     const asked = http.readJson(new URL(path, base), signal, reading);
     const { value } = await asked.catch((error: unknown) => {
       throw error instanceof OriginRejectsCredentials
-        ? new MirrorWantsToken(base, { cause: error })
+        ? new MirrorWantsToken(base, { cause: error, reason: error.reason })
         : error;
     });
     return value;

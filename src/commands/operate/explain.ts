@@ -32,7 +32,7 @@ export function explainFrom(
     const asked = http.readJson(url, signal, reading);
     const { value } = await asked.catch((error: unknown) => {
       throw error instanceof OriginRejectsCredentials
-        ? new MirrorWantsToken(base, { cause: error })
+        ? new MirrorWantsToken(base, { cause: error, reason: error.reason })
         : error;
     });
     return value;

@@ -1,30 +1,62 @@
-import { LRUCache } from "lru-cache";
+import { z } from "zod";
 import type { ArchiveDigestWrong } from "../../errors/index.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 
-/** Bytes that came in place of a signed archive. */
-interface Tampering {
-  /** SHA-256 of what came. */
-  readonly got: string;
-  readonly at: Date;
-}
+/** Bytes that came in place of a signed archive: the SHA-256 of what came, and when. */
+const tampering = z.object({
+  got: z.string(),
+  at: z.iso.datetime().transform((text) => new Date(text)),
+});
 
-/** Origins may send wrong bytes for any archive, so memory is bounded. */
-const mostRemembered = 1_000;
-
-/** The archives that came with other bytes than were signed when they were asked for last, as far as this process saw it. */
+/** The archives that came with other bytes than were signed when they were asked for last: a record each, which also another process reads. */
 export class TamperedArchives {
-  readonly #known = new LRUCache<string, Tampering>({ max: mostRemembered });
+  readonly #records: RecordStore;
+  readonly #onUnwritten: (sha256: string, error: unknown) => void;
+  #writing: Promise<void> = Promise.resolve();
 
+  constructor(
+    records: RecordStore,
+    onUnwritten: (sha256: string, error: unknown) => void,
+  ) {
+    this.#records = records;
+    this.#onUnwritten = onUnwritten;
+  }
+
+  /** Whoever asks next waits for it. */
   note({ expected, got }: ArchiveDigestWrong, at: Date): void {
-    this.#known.set(expected, { got, at });
+    const body = { got, at: at.toISOString() };
+    this.#write(expected, () => this.#records.write(recordKey(expected), body));
   }
 
   /** The archive itself came. */
   forget(sha256: string): void {
-    this.#known.delete(sha256);
+    const key = recordKey(sha256);
+    this.#write(sha256, async () => {
+      if ((await this.#records.stamp(key)) !== undefined)
+        await this.#records.remove(key);
+    });
   }
 
-  find(sha256: string): Tampering | undefined {
-    return this.#known.get(sha256);
+  async find(sha256: string): Promise<z.infer<typeof tampering> | undefined> {
+    await this.#writing;
+    return this.#records.read(recordKey(sha256), (body) =>
+      tampering.parse(body),
+    );
   }
+
+  /** Until what was noted is on the disk. */
+  async close(): Promise<void> {
+    await this.#writing;
+  }
+
+  #write(sha256: string, write: () => Promise<void>): void {
+    this.#writing = this.#writing
+      .then(write)
+      .catch((error: unknown) => this.#onUnwritten(sha256, error));
+  }
+}
+
+function recordKey(sha256: string): RecordKey {
+  return ["tampered-archives", sha256.slice(0, 2), sha256];
 }

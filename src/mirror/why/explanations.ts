@@ -89,7 +89,7 @@ export class Explanations {
     }
     const answer = await providers.findRelease({ provider, version });
     const { release } = answer.value;
-    const wrong = tellTampered(release, tampered);
+    const wrong = await tellTampered(release, tampered);
     const facts = [tellSigner(release), ...tellAge(answer)];
     if (wrong.length === 0) return serve(subject, facts);
     const reasons = [...wrong, ...facts];

@@ -42,16 +42,20 @@ export function tellReplaced(
 }
 
 /** Archives of a release that came with other bytes than were signed. */
-export function tellTampered(
+export async function tellTampered(
   { packages }: Release,
   tampered: TamperedArchives,
-): readonly string[] {
-  return Array.from(packages.values()).flatMap(({ filename, sha256 }) => {
-    const found = tampered.find(sha256);
-    return found === undefined
+): Promise<readonly string[]> {
+  const own = [...packages.values()];
+  const found = await Promise.all(
+    own.map(({ sha256 }) => tampered.find(sha256)),
+  );
+  return own.flatMap(({ filename, sha256 }, index) => {
+    const one = found[index];
+    return one === undefined
       ? []
       : [
-          `The origin sent other bytes for ${filename} than were signed, last at ${found.at.toISOString()}: expected SHA-256 ${sha256}, got ${found.got}; nothing of them was kept.`,
+          `The origin sent other bytes for ${filename} than were signed, last at ${one.at.toISOString()}: expected SHA-256 ${sha256}, got ${one.got}; nothing of them was kept.`,
         ];
   });
 }

@@ -56,8 +56,14 @@ export function describeStatus(
     return new OriginBusy(shown, ms === undefined ? ms : Math.ceil(ms / 1000));
   }
   if (status === 401 || status === 403)
-    return new OriginRejectsCredentials(shown, status);
+    return new OriginRejectsCredentials(shown, status, readReason(headers));
   return new OriginStatus(shown, status);
+}
+
+/** Why a token is refused (RFC 6750, 3), in no more than printable ASCII. */
+function readReason(headers: IncomingHttpHeaders): string | undefined {
+  const told = headers["www-authenticate"] ?? "";
+  return /\berror_description="([\w ,.:'-]{1,200})"/.exec(told)?.[1];
 }
 
 /** Undefined stands for a good answer and for a redirect. */

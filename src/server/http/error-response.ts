@@ -176,10 +176,10 @@ function errorHeaders(error: ProvenderError | undefined) {
   };
 }
 
-/** RFC 6750, 3: a request without a token is told no error. */
+/** RFC 6750, 3: a request without a token is told no error. A reason has no quotes. */
 function challenge(error: ProvenderError | undefined): string {
   return error instanceof TokenRefused
-    ? 'Bearer error="invalid_token"'
+    ? `Bearer error="invalid_token", error_description="${error.reason}"`
     : "Bearer";
 }
 

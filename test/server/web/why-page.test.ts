@@ -67,19 +67,27 @@ describe.each(cases)("of $title", ({ path, code, says }) => {
   });
 });
 
-it("explain tells the same from the store beside the daemon", async () => {
-  const { mirror } = scene;
-  const path = `${host}/acme/held/1.1.0`;
-  const run = await runCommand(mirror, "explain", "acme/held@1.1.0");
-  const why = (await mirror.get(`/why/${path}`, asJson)).json() as WhyDocument;
-  expect(run.stdout).toBe(
-    [
-      `${host}/acme/held 1.1.0: This mirror refuses it (key-refused).\n`,
-      ...why.reasons.map((reason) => `${reason}\n`),
-    ].join("- "),
-  );
-  expect(run.status).toBe(1);
-});
+it.each([
+  ["held", "1.1.0", "key-refused"],
+  ["tampered", "1.0.0", "archive-digest"],
+])(
+  "explain tells the same of %s from the store beside the daemon",
+  async (type, version, code) => {
+    const { mirror } = scene;
+    const path = `${host}/acme/${type}/${version}`;
+    const run = await runCommand(mirror, "explain", `acme/${type}@${version}`);
+    const why = (
+      await mirror.get(`/why/${path}`, asJson)
+    ).json() as WhyDocument;
+    expect(run.stdout).toBe(
+      [
+        `${host}/acme/${type} ${version}: This mirror refuses it (${code}).\n`,
+        ...why.reasons.map((reason) => `${reason}\n`),
+      ].join("- "),
+    );
+    expect(run.status).toBe(1);
+  },
+);
 
 describe("with authentication on", () => {
   const path = `/why/${host}/acme/partly`;
@@ -93,14 +101,27 @@ describe("with authentication on", () => {
       "401 token-refused",
       /because it has expired/,
     ],
-  ])("is told nobody with %s", async (_, token, outcome, reason) => {
-    const answer = await scene.guarded.get(
-      path,
-      token === undefined ? {} : bearer(token),
-    );
-    expect(outcomeOf(answer)).toBe(outcome);
-    expect(answer.reason).toMatch(reason);
-  });
+  ])(
+    "is told nobody with %s, by page and command",
+    async (_, token, outcome, reason) => {
+      const answer = await scene.guarded.get(
+        path,
+        token === undefined ? {} : bearer(token),
+      );
+      expect(outcomeOf(answer)).toBe(outcome);
+      expect(answer.reason).toMatch(reason);
+      const { url, caFile } = scene.guarded;
+      const variable = `TF_TOKEN_${new URL(url).host.replaceAll(".", "_")}`;
+      const env = token === undefined ? {} : { [variable]: token };
+      const named = ["--mirror", url, "--ca", caFile];
+      const asker = { configFile: scene.mirror.configFile, env };
+      const run = await runCommand(asker, "explain", "acme/partly", ...named);
+      expect(run.status).toBe(1);
+      expect(run.stderr).toMatch(
+        token === undefined ? /wants a token, and got none/ : reason,
+      );
+    },
+  );
 
   it("tells with the token that an offline mirror does not hold it", async () => {
     const { headers } = bearer(tokens.good.token);
