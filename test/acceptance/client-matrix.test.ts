@@ -13,6 +13,7 @@ import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { calling } from "../scenes/module-calls.ts";
 import {
+  defaultHosts,
   directConfig,
   findClients,
   hostConfig,
@@ -33,10 +34,6 @@ const file = join(
 );
 const clients = await findClients();
 const platforms = ["linux_amd64", "darwin_arm64", "windows_amd64"];
-const defaultHosts = {
-  terraform: "registry.terraform.io",
-  tofu: "registry.opentofu.org",
-} as const;
 const moduleHost = "modules.example.com";
 
 let authority: Authority;

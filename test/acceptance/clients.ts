@@ -13,6 +13,12 @@ import type { ReleaseArchive } from "../fakes/release.ts";
 
 export type ClientName = "terraform" | "tofu";
 
+/** Whose providers a client means by an address without a hostname. */
+export const defaultHosts = {
+  terraform: "registry.terraform.io",
+  tofu: "registry.opentofu.org",
+} as const;
+
 /** A real client on this machine. */
 export interface Client {
   readonly name: ClientName;

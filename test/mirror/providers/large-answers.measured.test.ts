@@ -35,6 +35,8 @@ const steps = watchLoopSteps();
 
 /** Milliseconds in which some hundred answers come. */
 const enough = 1_500 * effort;
+/** Of which the mean is taken. */
+const coldLists = 20;
 /** Processes that want a processor at a time; the test itself takes two. */
 const mostLoad = 2 * availableParallelism();
 
@@ -178,6 +180,23 @@ describe("/healthz is answered within 50 ms while an origin sends", () => {
     },
   );
 });
+
+it("a cold list of 500 versions for 15 platforms takes 50 ms of processor time", async () => {
+  const list = JSON.stringify(versionsOf(500));
+  const before = await processorTime();
+  for (let asked = 0; asked < coldLists; asked++)
+    expect((await ask.list(list)).status).toBe(200);
+  const each = ((await processorTime()) - before) / coldLists;
+  console.info(`a cold list: ${each.toFixed(1)} ms of processor time`);
+  expect(each).toBeLessThanOrEqual(50);
+});
+
+/** Milliseconds that the mirror has taken since its start, all threads together. */
+async function processorTime(): Promise<number> {
+  const text = (await mirror.get("/metrics")).body.toString();
+  const [, seconds] = /^process_cpu_seconds_total (\S+)$/m.exec(text) ?? [];
+  return Number(seconds) * 1_000;
+}
 
 /** Publishes a version of twenty new providers, which are listed with many more. */
 async function release(

@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { scratch, startMirror } from "../running-mirror.ts";
+import {
+  defaultHosts,
+  findClients,
+  findOnPath,
+  networkMirrorConfig,
+  readLockFile,
+  runClient,
+  writeConfiguration,
+} from "./clients.ts";
+
+vi.setConfig({ testTimeout: 300_000 });
+
+const terragrunt = await findOnPath("terragrunt");
+if (terragrunt === undefined) {
+  console.error("NOT TESTED with terragrunt: it is not on PATH.");
+  it.skip("runs init of many units: there is no terragrunt", () => undefined);
+}
+const found = terragrunt === undefined ? [] : await findClients();
+/** The first of each name. */
+const clients = ["terraform", "tofu"].flatMap((name) =>
+  found.filter((client) => client.name === name).slice(0, 1),
+);
+
+const unitCount = 20;
+const types = ["alpha", "beta", "gamma", "delta", "epsilon"];
+
+let registry: Registry;
+let config: { readonly origins: object };
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (const type of types)
+    await registry.publish({ type, version: "1.0.0", size: 200_000 });
+  const hosts = Object.values(defaultHosts);
+  const origins = hosts.map((host) => originsOf(authority, registry, {}, host));
+  config = {
+    origins: Object.fromEntries(
+      origins.flatMap((one) => Object.entries(one.origins)),
+    ),
+  };
+});
+
+afterAll(() => registry.stop());
+
+/** Each requires two of the providers, so that each is required by eight. */
+async function makeUnits(
+  hostname: string,
+): Promise<readonly [string, readonly string[]]> {
+  const root = scratch("units");
+  const units: string[] = [];
+  for (let unit = 0; unit < unitCount; unit++) {
+    const directory = join(root, `unit-${unit}`);
+    mkdirSync(directory);
+    const required = [0, 1].map((more) => {
+      const type = types[(unit + more) % types.length] ?? "";
+      const source = `${hostname}/acme/${type}`;
+      return [type, { source, version: "1.0.0" }] as const;
+    });
+    await writeConfiguration(directory, Object.fromEntries(required));
+    writeFileSync(join(directory, "terragrunt.hcl"), "");
+    units.push(directory);
+  }
+  return [root, units];
+}
+
+describe.each(clients)("terragrunt with $name $version", (client) => {
+  it.each([
+    ["without its provider cache", {}],
+    ["with its provider cache", { TG_PROVIDER_CACHE: "1" }],
+  ])(
+    `runs init of ${unitCount} units %s, and the origin sends each package once`,
+    async (_, env) => {
+      const mirror = await startMirror({ config });
+      try {
+        registry.requests.clear();
+        const [root, units] = await makeUnits(defaultHosts[client.name]);
+        const binary = terragrunt ?? "";
+        const ran = await runClient(
+          { ...client, binary },
+          ["run", "--all", "--non-interactive", "init"],
+          {
+            directory: root,
+            cliConfig: networkMirrorConfig(`${mirror.url}providers/`),
+            caFile: mirror.caFile,
+            env: { ...env, TG_TF_PATH: client.binary },
+            timeout: 280_000,
+          },
+        );
+        expect(ran.status, ran.output.slice(-3_000)).toBe(0);
+        for (const unit of units)
+          expect((await readLockFile(unit)).size).toBe(2);
+        expect(registry.requests.count("archive")).toBe(types.length);
+        const cache = join(root, ".home", ".cache", "terragrunt", "providers");
+        expect(existsSync(cache)).toBe("TG_PROVIDER_CACHE" in env);
+      } finally {
+        await mirror.stop();
+      }
+    },
+  );
+});
