@@ -30,7 +30,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "skopeo copy":
     "needs an engine or a registry; test/packaging/image.test.ts reads the image with skopeo",
   "oras cp":
-    "needs a registry of OCI artifacts; test/mirror/bundles/export-oci.test.ts holds the layout to the specification",
+    "needs a registry of OCI artifacts: test/acceptance/oci-registry.test.ts has one",
   "provender store ":
     "needs a bucket: test/store/bucket/carrying/carry.test.ts carries a store into one and back",
   "terraform login":
