@@ -15,7 +15,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "npm run":
     "test/demo.test.ts and test/soak.test.ts run what is short; CI runs check and test",
   "npm test": "it runs this",
-  "npm install --global": "test/pack.test.ts runs what npm packs",
+  "sudo npm install --global": "test/pack.test.ts runs what npm packs",
   "PROVENDER_EFFORT=50 npx vitest":
     "it takes 50 times as long as the test in CI",
   "sudo apt install":
@@ -25,7 +25,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "journalctl ": "needs systemd",
   "systemctl ": "needs systemd; test/systemd.test.ts reads the unit",
   "sudo systemctl ": "needs systemd",
-  'cp "$(npm root --global)':
+  'sudo cp "$(npm root --global)':
     "writes to the machine's units; test/pack.test.ts finds the file",
   "skopeo copy":
     "needs an engine or a registry; test/packaging/image.test.ts reads the image with skopeo",

@@ -2,9 +2,12 @@ import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { effort } from "../effort.ts";
 import { scratch } from "../running-mirror.ts";
 
 export const run = promisify(execFile);
+/** Of compression: that of a release takes a minute. */
+const level = effort > 1 ? "6" : "1";
 const root = join(import.meta.dirname, "..", "..");
 
 export type Kind = "deb" | "rpm" | "image" | "executable" | "npm";
@@ -24,7 +27,7 @@ export async function makeRelease(
   const folder = scratch("release");
   const named = version === undefined ? [] : ["--version", version];
   const program = [process.execPath, "packaging/package.ts"];
-  const asked = ["--to", folder, "--only", kind, "--level", "1", ...named];
+  const asked = ["--to", folder, "--only", kind, "--level", level, ...named];
   const shell = ["-c", 'umask "$0" && exec "$@"', elsewhere ? "077" : "022"];
   await run("sh", [...shell, ...program, ...asked], {
     cwd: root,
