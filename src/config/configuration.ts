@@ -73,6 +73,8 @@ export interface S3Configuration {
   /** In front of every key; empty, or with a slash at its end. */
   readonly prefix: string;
   readonly addressing: "path" | "virtual-host";
+  /** How many replicas write there at once. */
+  readonly writers: "many" | "one";
   /** PEM certificates, each of them parseable, read from `caFile`. */
   readonly ca: string | undefined;
   readonly caFile: string | undefined;

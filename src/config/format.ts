@@ -103,10 +103,10 @@ function plainConfiguration(from: Configuration) {
 }
 
 function plainS3({ endpoint, keys, caFile, ...rest }: S3Configuration) {
-  const { bucket, region, prefix, addressing } = rest;
-  const place = { endpoint: endpoint.href, bucket, region, prefix, addressing };
+  const { bucket, region, prefix, addressing, writers } = rest;
+  const place = { bucket, region, prefix, addressing, writers };
   return {
-    ...place,
+    ...{ endpoint: endpoint.href, ...place },
     ...(caFile !== undefined && { ca: caFile }),
     ...(keys && {
       accessKeyId: keys.accessKeyId,

@@ -42,7 +42,17 @@ export class BucketUnproven extends ProvenderError {
   readonly code = "bucket-unproven";
   constructor(bucket: string, broken: readonly string[]) {
     super(
-      `The bucket ${bucket} cannot be shared by replicas (${broken.join("; ")}): use an object store with atomic conditional writes, or a directory alone without "storage.s3".`,
+      `The bucket ${bucket} cannot be shared by replicas (${broken.join("; ")}): use an object store with atomic conditional writes, or set "storage.s3.writers: one" and run one replica alone.`,
+    );
+  }
+}
+
+/** Another replica is the one that writes to a bucket of one writer. */
+export class BucketHasWriter extends ProvenderError {
+  readonly code = "bucket-has-writer";
+  constructor(bucket: string, writer: string) {
+    super(
+      `The bucket ${bucket} is written by ${writer} alone ("storage.s3.writers: one"): stop that one first.`,
     );
   }
 }

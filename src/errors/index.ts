@@ -9,7 +9,12 @@ import {
   OriginTimedOut,
   OriginUnreachable,
 } from "./origin.ts";
-import { BucketForeign, BucketRefuses, BucketUnreachable } from "./bucket.ts";
+import {
+  BucketForeign,
+  BucketHasWriter,
+  BucketRefuses,
+  BucketUnreachable,
+} from "./bucket.ts";
 import { RecordUnreadable } from "./host.ts";
 import { ProvenderError } from "./provender-error.ts";
 import { SignatureUndecided } from "./verification.ts";
@@ -37,7 +42,8 @@ export function isBucketFailure(error: unknown): error is BucketUnreachable {
   return (
     error instanceof BucketUnreachable ||
     error instanceof BucketRefuses ||
-    error instanceof BucketForeign
+    error instanceof BucketForeign ||
+    error instanceof BucketHasWriter
   );
 }
 

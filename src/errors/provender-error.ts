@@ -50,6 +50,7 @@ export type ErrorCode =
   | "stored-archive-unreadable"
   | "stored-archive-damaged"
   | "bucket-foreign"
+  | "bucket-has-writer"
   | "bucket-refuses"
   | "bucket-unproven"
   | "bucket-unreachable"

@@ -39,6 +39,8 @@ export interface StoreLayout {
   readonly archiveUrlKeys: string;
   /** Which store the bucket had that this replica works on. */
   readonly bucketIdentity: string;
+  /** What tells this directory from those of other replicas. */
+  readonly replicaId: string;
   /** The names of archives that are to be brought into the bucket. */
   readonly outbox: string;
   readonly tls: {
@@ -78,6 +80,7 @@ export function layOutStore(directory: string): StoreLayout {
     auditKey: join(directory, "auth", "v1", "audit-key.pem"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     bucketIdentity: join(directory, "bucket.v1.json"),
+    replicaId: join(directory, "replica.v1.json"),
     outbox: join(directory, "outbox", "v1"),
     tls: {
       directory: tls,

@@ -48,7 +48,7 @@ export async function startLooseBucket({
       objects.delete(key);
       response.writeHead(204).end();
     } else if (isList) {
-      response.end(list(objects, times, searchParams.get("prefix") ?? ""));
+      response.end(list(objects, times, searchParams));
     } else if (found === undefined) {
       response.writeHead(404).end("<Error><Code>NoSuchKey</Code></Error>");
     } else {
@@ -99,13 +99,24 @@ function etagOf(bytes: Buffer): string {
 function list(
   objects: ReadonlyMap<string, Buffer>,
   times: ReadonlyMap<string, string>,
-  prefix: string,
+  asked: URLSearchParams,
 ): string {
-  const keys = [...objects.keys()].filter((key) => key.startsWith(prefix));
+  const prefix = asked.get("prefix") ?? "";
+  const below = [...objects.keys()].filter((key) => key.startsWith(prefix));
+  const slashOf = (key: string) =>
+    asked.get("delimiter") === "/" ? key.indexOf("/", prefix.length) : -1;
+  const keys = below.filter((key) => slashOf(key) < 0);
+  const folders = below.flatMap((key) =>
+    slashOf(key) < 0 ? [] : [key.slice(0, slashOf(key) + 1)],
+  );
+  const prefixes = [...new Set(folders)].map(
+    (one) =>
+      `<CommonPrefixes><Prefix>${encodeURIComponent(one)}</Prefix></CommonPrefixes>`,
+  );
   const contents = keys.toSorted().map((key) => {
     const bytes = objects.get(key) ?? Buffer.of();
     const at = times.get(key) ?? "";
     return `<Contents><Key>${encodeURIComponent(key)}</Key><Size>${bytes.length}</Size><ETag>${etagOf(bytes)}</ETag><LastModified>${at}</LastModified></Contents>`;
   });
-  return `<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join("")}</ListBucketResult>`;
+  return `<ListBucketResult><IsTruncated>false</IsTruncated>${[...contents, ...prefixes].join("")}</ListBucketResult>`;
 }

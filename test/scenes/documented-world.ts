@@ -7,6 +7,8 @@ import { readPrintedBlock } from "../acceptance/clients.ts";
 import { endingWithTests } from "../child-process.ts";
 import { issueToken } from "../client-token.ts";
 import { createAuthority } from "../fakes/authority.ts";
+import { settingsOf } from "../fakes/ceph.ts";
+import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, defaultSigner } from "../fakes/signing.ts";
 import { originsOf } from "../origins.ts";
@@ -16,6 +18,7 @@ import {
   startMirror,
   type RunningMirror,
 } from "../running-mirror.ts";
+import { writeBucketConfiguration } from "./bucket-configuration.ts";
 import {
   filesOf,
   makeDist,
@@ -75,6 +78,12 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
   };
 
   const folder = await makeFolder(mirror);
+  const bucket = await startLooseBucket({ keepsConditions: true });
+  const endpoint = new URL(bucket.settings.endpoint as string);
+  const onBucket = writeBucketConfiguration(
+    scratch("carried"),
+    settingsOf(endpoint, "loose"),
+  );
   const meanings = {
     "/srv/providers": makeOriginFolder(await defaultSigner()),
     "https://mirror.other-site.example.com": mirror.url,
@@ -98,11 +107,16 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
       );
       const cwd =
         document === "docs/audit.md" ? join(asked.directory, "audit") : folder;
-      return runInShell(meant, cwd, makeEnvironment(folder, asked));
+      const config =
+        document === "docs/replicas.md"
+          ? onBucket
+          : join(folder, "provender.yaml");
+      return runInShell(meant, cwd, makeEnvironment(config, asked));
     },
     stop: async () => {
       await Promise.all([mirror.stop(), guarded.stop()]);
       await registry.stop();
+      await bucket.stop();
     },
   };
 }
@@ -155,7 +169,7 @@ function writeProgram(file: string, line: string): void {
 }
 
 /** Of somebody who did what the mirror prints at its start. */
-function makeEnvironment(folder: string, mirror: RunningMirror) {
+function makeEnvironment(config: string, mirror: RunningMirror) {
   const bin = scratch("bin");
   writeProgram(join(bin, "provender"), program);
   writeProgram(join(bin, "sudo"), '"$@"');
@@ -164,7 +178,7 @@ function makeEnvironment(folder: string, mirror: RunningMirror) {
   return {
     PATH: [bin, process.env.PATH].join(delimiter),
     HOME: home,
-    PROVENDER_CONFIG: join(folder, "provender.yaml"),
+    PROVENDER_CONFIG: config,
     NODE_COMPILE_CACHE: compiledCode,
     SSL_CERT_FILE: mirror.caFile,
     CHECKPOINT_DISABLE: "1",

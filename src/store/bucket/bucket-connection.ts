@@ -33,6 +33,11 @@ export interface BucketBody {
 
 export type BucketAnswer = Dispatcher.ResponseData;
 
+interface Permission {
+  readonly until: number;
+  readonly otherwise: ProvenderError | undefined;
+}
+
 interface Sending {
   readonly body?: BucketBody;
   /** False for what would do another thing when it is done twice. */
@@ -48,6 +53,7 @@ export class BucketConnection {
   readonly #agent: Agent;
   #skew = 0;
   #suspension: ProvenderError | undefined;
+  #permission: Permission = { until: Infinity, otherwise: undefined };
   #refusal: string | undefined;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
@@ -72,7 +78,8 @@ export class BucketConnection {
 
   /** Why it is of no use now, takes no writes, or has another time than we; undefined while all is well. */
   get problem(): string | undefined {
-    if (this.#suspension !== undefined) return this.#suspension.message;
+    const reason = this.#reasonToWait;
+    if (reason !== undefined) return reason.message;
     if (this.#refusal !== undefined) return this.#refusal;
     if (Math.abs(this.#skew) <= largestSkew) return undefined;
     const side = this.#skew < 0 ? "ahead of" : "behind";
@@ -82,6 +89,16 @@ export class BucketConnection {
   /** Until it is called without a reason, everybody but a probe gets this error at once. */
   suspend(reason: ProvenderError | undefined): void {
     this.#suspension = reason;
+  }
+
+  /** From then on, of `performance.now()`, everybody but a probe gets the error `otherwise` at once. */
+  permit(until: number, otherwise: ProvenderError): void {
+    this.#permission = { until, otherwise };
+  }
+
+  get #reasonToWait(): ProvenderError | undefined {
+    const { until, otherwise } = this.#permission;
+    return performance.now() > until ? otherwise : this.#suspension;
   }
 
   async close(): Promise<void> {
@@ -94,7 +111,8 @@ export class BucketConnection {
     { body, isRepeatable, isProbe = false }: Sending,
   ): Promise<BucketAnswer> {
     for (let attempt = 1; ; attempt++) {
-      if (this.#suspension !== undefined && !isProbe) throw this.#suspension;
+      const reason = this.#reasonToWait;
+      if (reason !== undefined && !isProbe) throw reason;
       const isLast = attempt === tries || !isRepeatable || isProbe;
       try {
         const answer = await this.#sendOnce(asked, body);

@@ -7,7 +7,12 @@ import {
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
 import { classifyFileFailure } from "../file-failure.ts";
-import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
+import {
+  leaseObject,
+  stagingPath,
+  type RecordKey,
+  type StoreLayout,
+} from "../layout.ts";
 import { listRecords } from "../records/listing.ts";
 import { bodyOf } from "./bucket-connection.ts";
 import { proofFolder, proveBucket } from "./bucket-proof.ts";
@@ -27,6 +32,11 @@ const shape = z.object({
 /** Which store a bucket has, and what its service was seen to keep to. */
 export type BucketIdentity = Readonly<z.infer<typeof shape>>;
 
+/** False where a single writer needs no proof. */
+interface ProofNeed {
+  readonly isProven: boolean;
+}
+
 /**
  * The store in the bucket, which is begun in an empty one, and which the
  * directory of this replica remembers: while the bucket does not answer, what is
@@ -36,14 +46,12 @@ export type BucketIdentity = Readonly<z.infer<typeof shape>>;
 export async function identifyBucket(
   bucket: Bucket,
   layout: StoreLayout,
+  proof: ProofNeed = { isProven: true },
 ): Promise<BucketIdentity> {
   const known = await readKnown(layout);
   try {
     const found = await checkBucket(bucket, layout);
-    const isProven =
-      found !== undefined &&
-      Date.now() - Date.parse(found.provenAt) < proofLasts;
-    const now = isProven ? found : await mark(bucket, found);
+    const now = await marked(bucket, found, proof);
     await writeKnown(layout, now);
     return now;
   } catch (error) {
@@ -70,7 +78,7 @@ export async function checkBucket(
 }
 
 /** A storage directory and the bucket that its records are carried to or from. */
-interface CarriedDirectory {
+export interface CarriedDirectory {
   readonly identity: BucketIdentity;
   /** What it has was seen in the bucket. */
   readonly isReplicas: boolean;
@@ -82,7 +90,7 @@ interface CarriedDirectory {
 export async function identifyCarried(
   bucket: Bucket,
   layout: StoreLayout,
-  { begins }: { readonly begins: boolean },
+  { begins, isProven }: ProofNeed & { readonly begins: boolean },
 ): Promise<CarriedDirectory> {
   const known = await readKnown(layout);
   const found = await findStore(bucket, known);
@@ -92,7 +100,7 @@ export async function identifyCarried(
       "it has no store",
       `correct "storage.s3", or begin one with "provender store push"`,
     );
-  const identity = found ?? (await mark(bucket, found));
+  const identity = await marked(bucket, found, { isProven });
   const own = await findOwnRecord(layout);
   return {
     identity,
@@ -124,13 +132,30 @@ export async function expectProof(
   return etagForm;
 }
 
-/** Begins the store, or renews the proof of the one that is there. */
+/** Begins the store, or renews the proof of the one that is there, where that is due. */
+async function marked(
+  bucket: Bucket,
+  before: BucketIdentity | undefined,
+  { isProven }: ProofNeed,
+): Promise<BucketIdentity> {
+  const provenAt = isProven ? Date.now() : 0;
+  if (
+    before !== undefined &&
+    provenAt - Date.parse(before.provenAt) < proofLasts
+  )
+    return before;
+  const etagForm = isProven ? await expectProof(bucket) : "quoted";
+  return mark(bucket, before, {
+    etagForm,
+    provenAt: new Date(provenAt).toISOString(),
+  });
+}
+
 async function mark(
   bucket: Bucket,
   before: BucketIdentity | undefined,
+  { etagForm, provenAt }: Omit<BucketIdentity, "store">,
 ): Promise<BucketIdentity> {
-  const etagForm = await expectProof(bucket);
-  const provenAt = new Date().toISOString();
   const store = before?.store ?? crypto.randomUUID();
   const identity = { store, etagForm, provenAt };
   const body = bodyOf(JSON.stringify(identity));
@@ -166,7 +191,8 @@ async function expectEmpty(
   bucket: Bucket,
 ): Promise<BucketIdentity | undefined> {
   for await (const { key } of bucket.list("")) {
-    if (key.startsWith(proofFolder)) continue;
+    if (key.startsWith(proofFolder) || key.startsWith(leaseObject("")))
+      continue;
     const begun = await readMarker(bucket);
     if (begun !== undefined) return begun;
     throw new BucketForeign(

@@ -33,12 +33,12 @@ export type Condition =
  * `lost`: another's write came first. `unknown`: the answer was lost, or the
  * service failed while it decided; only the object itself tells who won.
  */
-type PutOutcome =
+export type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
   | { readonly kind: "lost" }
   | { readonly kind: "unknown" };
 
-const markHeader = "x-amz-meta-mark";
+export const markHeader = "x-amz-meta-mark";
 
 /** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
 export class Bucket {
@@ -74,26 +74,32 @@ export class Bucket {
   }
 
   /** Writes the object whole; what was there before goes. */
-  async put(key: string, body: BucketBody): Promise<string> {
-    const answer = await this.connection.send(putRequest(key, body), {
-      body,
-      isRepeatable: true,
-    });
+  async put(key: string, body: BucketBody, isProbe = false): Promise<string> {
+    const sending = { body, isRepeatable: true, isProbe };
+    const answer = await this.connection.send(putRequest(key, body), sending);
     return this.#readEtag(answer);
   }
 
   /** Writes the object whole if `condition` holds; `mark` tells this write from another's of the same bytes. */
-  async putIf(
+  putIf(
     key: string,
     body: BucketBody,
     condition: Condition,
     mark = "",
   ): Promise<PutOutcome> {
+    return this.putOnce(key, body, {
+      ...conditionHeaders(condition),
+      [markHeader]: mark,
+    });
+  }
+
+  protected async putOnce(
+    key: string,
+    body: BucketBody,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<PutOutcome> {
     try {
-      const asked = putRequest(key, body, {
-        ...conditionHeaders(condition),
-        [markHeader]: mark,
-      });
+      const asked = putRequest(key, body, headers);
       const sending = { body, isRepeatable: false };
       const answer = await this.connection.send(asked, sending);
       if (answer.statusCode !== 412 && answer.statusCode !== 409)

@@ -1,27 +1,61 @@
+import { hostname } from "node:os";
 import type { Configuration, S3Configuration } from "../../config/load.ts";
 import { Bucket } from "../../store/bucket/bucket.ts";
 import {
   checkBucket,
   expectProof,
 } from "../../store/bucket/bucket-identity.ts";
-import { layOutStore } from "../../store/layout.ts";
+import { SoleWriterBucket } from "../../store/bucket/writer/sole-writer-bucket.ts";
+import { WriterLease } from "../../store/bucket/writer/writer-lease.ts";
+import { layOutStore, type StoreLayout } from "../../store/layout.ts";
+import { ChangeLocks } from "../../store/records/change-locks.ts";
+import { readReplicaId } from "../../store/replica-id.ts";
 
 /** Milliseconds: metadata of clients waits for the bucket, and they give it 10 s. */
 const limits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
 
-export function wireBucket(s3: S3Configuration): Bucket {
-  const { addressing, keys, ...place } = s3;
-  return new Bucket(
-    {
-      ...place,
-      pathStyle: addressing === "path",
-      keys: keys && {
-        accessKeyId: keys.accessKeyId,
-        secretAccessKey: keys.secretAccessKey.secret,
-      },
+/** A bucket that this process may write to, as one of many or as the only one. */
+export interface OpenBucket {
+  readonly bucket: Bucket;
+  /** Resolves when it may. Throws BucketHasWriter, and what the bucket throws. */
+  readonly take: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openBucket(
+  s3: S3Configuration,
+  layout: StoreLayout,
+): Promise<OpenBucket> {
+  const isAlone = s3.writers === "one";
+  const bucket = isAlone
+    ? new SoleWriterBucket(settingsOf(s3), limits, new ChangeLocks(layout))
+    : wireBucket(s3);
+  const id = await readReplicaId(layout);
+  const name = `${hostname()}:${layout.directory}`;
+  const lease = new WriterLease(bucket, { id, name });
+  return {
+    bucket,
+    take: () => (isAlone ? lease.take() : lease.expectNone()),
+    close: async () => {
+      if (isAlone) await lease.release();
+      await bucket.close();
     },
-    limits,
-  );
+  };
+}
+
+function wireBucket(s3: S3Configuration): Bucket {
+  return new Bucket(settingsOf(s3), limits);
+}
+
+function settingsOf({ addressing, keys, ...place }: S3Configuration) {
+  return {
+    ...place,
+    pathStyle: addressing === "path",
+    keys: keys && {
+      accessKeyId: keys.accessKeyId,
+      secretAccessKey: keys.secretAccessKey.secret,
+    },
+  };
 }
 
 /** A line on the bucket, of which this proves anew what replicas rely on; empty where there is none. Throws what is wrong with it. */
@@ -32,9 +66,10 @@ export async function describeBucket({
   const bucket = wireBucket(s3);
   try {
     const found = await checkBucket(bucket, layOutStore(directory));
-    await expectProof(bucket);
+    if (s3.writers === "many") await expectProof(bucket);
+    const use = s3.writers === "many" ? "for replicas" : "for one writer";
     const store = found ? `has the store ${found.store}` : "is empty";
-    return `${s3.endpoint.href}${s3.bucket}: good for replicas, ${store}\n`;
+    return `${s3.endpoint.href}${s3.bucket}: good ${use}, ${store}\n`;
   } finally {
     await bucket.close();
   }

@@ -11,7 +11,7 @@ import {
   prepareStorageDirectory,
 } from "../../store/storage-directory.ts";
 import { findLayout } from "../command.ts";
-import { wireBucket } from "./bucket.ts";
+import { openBucket } from "./bucket.ts";
 
 /** Carries `storage.directory` into `storage.s3` or back, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
 export async function carryStore(
@@ -28,11 +28,13 @@ export async function carryStore(
   const layout = findLayout(configuration);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
-  const bucket = wireBucket(s3);
+  const { bucket, take, close } = await openBucket(s3, layout);
+  const isProven = s3.writers === "many";
   try {
-    return await carry(direction, { bucket, layout }, options);
+    await take();
+    return await carry(direction, { bucket, layout, isProven }, options);
   } finally {
-    await bucket.close();
+    await close();
     lock.release();
   }
 }

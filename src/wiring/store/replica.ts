@@ -1,4 +1,5 @@
-import type { Configuration } from "../../config/load.ts";
+import type { Configuration, S3Configuration } from "../../config/load.ts";
+import { BucketUnreachable } from "../../errors/index.ts";
 import { systemClock, type Clock } from "../../mirror/cache/clock.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
 import {
@@ -11,7 +12,7 @@ import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
 import type { Bucket } from "../../store/bucket/bucket.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Telemetry } from "../telemetry.ts";
-import { wireBucket } from "./bucket.ts";
+import { openBucket, type OpenBucket } from "./bucket.ts";
 
 /** This process as one of many on a bucket. */
 export interface Replica {
@@ -37,14 +38,10 @@ export async function openReplica(
   { logger, alarms }: Pick<Telemetry, "logger" | "alarms">,
 ): Promise<Replica | undefined> {
   if (s3 === undefined) return undefined;
-  const bucket = wireBucket(s3);
+  const opened = await openBucket(s3, layout);
+  const { bucket } = opened;
   const listeners: (() => void)[] = [];
-  const identity = await identifyBucket(bucket, layout).catch(
-    async (error: unknown) => {
-      await bucket.close();
-      throw error;
-    },
-  );
+  const identity = await identify(opened, s3, layout);
   if (s3.endpoint.protocol === "http:")
     logger.warn(
       "storage.s3.endpoint is http: whoever is on the way can read and change what replicas tell each other",
@@ -77,7 +74,25 @@ export async function openReplica(
     listen: (listener) => listeners.push(listener),
     close: async () => {
       await watch.close();
-      await bucket.close();
+      await opened.close();
     },
   };
+}
+
+/** A bucket that does not answer now may be written to later. */
+async function identify(
+  { bucket, take, close }: OpenBucket,
+  { writers }: S3Configuration,
+  layout: StoreLayout,
+): Promise<BucketIdentity> {
+  try {
+    await take().catch((error: unknown) => {
+      if (!(error instanceof BucketUnreachable)) throw error;
+    });
+    const isProven = writers === "many";
+    return await identifyBucket(bucket, layout, { isProven });
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@ import { forEach } from "../../../concurrency/for-each.ts";
 import { BlobStore } from "../../blobs/blob-store.ts";
 import type { StoreLayout } from "../../layout.ts";
 import { BucketBlobs } from "../bucket-blobs.ts";
-import { identifyCarried } from "../bucket-identity.ts";
+import { identifyCarried, type CarriedDirectory } from "../bucket-identity.ts";
 import { BucketRecords } from "../bucket-records.ts";
 import { BucketWatch } from "../bucket-watch.ts";
 import type { Bucket } from "../bucket.ts";
@@ -11,6 +11,13 @@ import { listRecordsToPull, listRecordsToPush } from "./carried-records.ts";
 import type { Carried, Outcome } from "./carried.ts";
 
 export type Direction = "push" | "pull";
+
+interface CarrySides {
+  readonly bucket: Bucket;
+  readonly layout: StoreLayout;
+  /** The bucket has to keep to what many writers rely on. */
+  readonly isProven: boolean;
+}
 
 export interface CarryOptions {
   readonly signal: AbortSignal;
@@ -54,15 +61,16 @@ const atOnce = 16;
  */
 export async function carry(
   direction: Direction,
-  { bucket, layout }: { readonly bucket: Bucket; readonly layout: StoreLayout },
+  { bucket, layout, isProven }: CarrySides,
   { signal, onListed, onBegun }: CarryOptions,
 ): Promise<CarryReport> {
   const begins = direction === "push";
-  const directory = await identifyCarried(bucket, layout, { begins });
+  const options = { begins, isProven };
+  const directory = await identifyCarried(bucket, layout, options);
   const { identity, isReplicas } = directory;
   // So that a later run knows that what it wrote earlier was seen in the bucket.
   if (direction === "pull" && isReplicas) await directory.adopt();
-  const all = await list(direction, { bucket, layout, ...directory });
+  const all = await list(direction, { bucket, layout }, directory);
   onListed(all.length);
   const outcomes = new Map<Carried, Outcome>();
   await forEach(all, { atOnce, signal }, async (one) => {
@@ -81,15 +89,8 @@ export async function carry(
 
 async function list(
   direction: Direction,
-  {
-    bucket,
-    layout,
-    identity,
-    isReplicas,
-  }: { readonly bucket: Bucket; readonly layout: StoreLayout } & Pick<
-    Awaited<ReturnType<typeof identifyCarried>>,
-    "identity" | "isReplicas"
-  >,
+  { bucket, layout }: Pick<CarrySides, "bucket" | "layout">,
+  { identity, isReplicas }: CarriedDirectory,
 ): Promise<readonly Carried[]> {
   const { store, etagForm } = identity;
   const records = new BucketRecords(bucket, etagForm, () => undefined);
