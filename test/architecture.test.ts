@@ -66,7 +66,11 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "openpgp",
     "",
   ],
-  store: ["", "records", "blobs", "bucket", "bucket/writer", "bucket/carrying"],
+  store: [
+    "",
+    ...["records", "blobs", "bucket"],
+    ...["bucket/writer", "bucket/upkeep", "bucket/carrying"],
+  ],
   mirror:
     "cache releases trust providers modules/packing modules bundles upkeep why".split(
       " ",

@@ -161,6 +161,14 @@ export function parseBlobObject(name: string): Sha256 | undefined {
   return isName ? sha256 : undefined;
 }
 
+/** What the names of the objects start with in which replicas say which archives they use. */
+export const useObjects = "last-use/v1/";
+
+/** Where a replica says which archives it uses. */
+export function useObject(replica: string): string {
+  return `${useObjects}${replica}.log`;
+}
+
 /** What tells that some replica does what `name` says. */
 export function leaseObject(name: string): string {
   return `leases/v1/${name}`;

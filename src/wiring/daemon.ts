@@ -94,6 +94,7 @@ async function wireShared(
   tellMode(rules, telemetry);
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
+  core.nearest?.uses.start();
   return { core, access };
 }
 

@@ -43,6 +43,8 @@ export interface Kept {
   /** The bucket, before any origin. */
   readonly nearest: Nearest | undefined;
   readonly replica: Replica | undefined;
+  /** The releases that other records tell of. */
+  readonly releasesIn: (records: RecordStore) => ReleaseRecords;
   /** Counts what this process changes of what answers are made of. */
   readonly countChanges: () => number;
   close(): Promise<void>;
@@ -71,16 +73,18 @@ export function wireKept(
   const judge = wireJudge(signatures);
   const ledger = new TrustLedger(records, () => clock.monotonic());
   const makeCache = wireCaches(configuration, telemetry, clock);
-  const keepIn = (records: RecordStore) => ({
-    records,
-    versions: makeCache(new VersionRecords(records, providerVersionNaming)),
-    releases: new ReleaseRecords(records, {
+  const releasesIn = (records: RecordStore) =>
+    new ReleaseRecords(records, {
       judge,
       clock,
       policyOf: (hostname) =>
         signaturePolicyOf(configuration.origins.get(hostname)),
       beginLedger: (provider) => ledger.begin(provider),
-    }),
+    });
+  const keepIn = (records: RecordStore) => ({
+    records,
+    versions: makeCache(new VersionRecords(records, providerVersionNaming)),
+    releases: releasesIn(records),
   });
   const kept = keepIn(records);
   // What leaves the disk goes by what is there: to ask the bucket for every record would cost too much.
@@ -92,13 +96,14 @@ export function wireKept(
     replica && wireNearest(replica, layout, blobs, telemetry, archive);
   const close = async () => {
     await nearest?.outbox.close();
+    await nearest?.uses.close();
     await Promise.all([signatures.close(), blobs.usage.close()]);
     await replica?.close();
   };
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, ledger, nearest, replica },
+    ...{ clock, judge, ledger, nearest, replica, releasesIn },
     countChanges: () => changes,
     close,
   };

@@ -17,6 +17,8 @@ export interface LooseBucket {
   /** `storage.s3` of a configuration. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly objects: ReadonlyMap<string, Buffer>;
+  /** When each object was written, as RFC 3339; tests may set it. */
+  readonly times: Map<string, string>;
   stop(): Promise<void>;
 }
 
@@ -67,7 +69,7 @@ export async function startLooseBucket({
   const file = join(scratch("bucket"), "secret");
   writeFileSync(file, "any", { mode: 0o600 });
   return {
-    objects,
+    ...{ objects, times },
     settings: {
       endpoint: `http://127.0.0.1:${port}/`,
       bucket: "loose",

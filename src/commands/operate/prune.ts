@@ -1,7 +1,6 @@
 import {
   carryOutPrune,
-  planPrune,
-  type PruneParts,
+  type LeavingParts,
   type PrunePlan,
 } from "../../mirror/upkeep/pruning.ts";
 import { formatAmount } from "../progress/figures.ts";
@@ -11,18 +10,16 @@ import { formatTable } from "../progress/table.ts";
 interface PruneOptions {
   readonly dryRun: boolean;
   readonly json: boolean;
-  /** Bytes; undefined for unlimited. */
-  readonly maxSize: number | undefined;
-  readonly now: Date;
 }
 
 /** `provender prune`: returns the exit status, 1 when more is stored than may be and none of it may leave. */
 export async function runPrune(
-  parts: PruneParts,
-  { dryRun, json, maxSize, now }: PruneOptions,
+  makePlan: () => Promise<PrunePlan>,
+  parts: LeavingParts,
+  { dryRun, json }: PruneOptions,
   stdout: (text: string) => void,
 ): Promise<number> {
-  const plan = await planPrune(parts, maxSize, now.getTime());
+  const plan = await makePlan();
   if (!dryRun) await carryOutPrune(parts, plan);
   stdout(json ? formatJson(plan, dryRun) : formatText(plan, dryRun));
   return plan.excess > 0 ? 1 : 0;

@@ -189,7 +189,10 @@ const guides: Readonly<Record<string, Guide>> = {
     fails: "something bad was found and is still there",
   },
   prune: {
-    examples: [["provender prune --dry-run", "what would leave"]],
+    examples: [
+      ["provender prune --dry-run", "what would leave"],
+      ["provender prune --bucket", "of what all replicas share"],
+    ],
     fails: "more is stored than may be",
   },
   "store push": {

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import { withConfig } from "../flags.ts";
 import type { CarryFlags } from "./carry.ts";
 import type { CompareFlags } from "./compare.ts";
@@ -54,6 +54,8 @@ function addCompare(program: Command): void {
 function addVerify(program: Command): void {
   withConfig(program.command("verify"))
     .description("hash every stored archive and judge every proof again")
+    .option("--bucket", "what is in the bucket of storage.s3")
+    .option("--sample <n>", "hash so many of its archives", parseCount)
     .option("--repair", "drop what is bad, so that it is fetched again")
     .option("--json", "print one JSON document")
     .action(async (flags: VerifyFlags) =>
@@ -66,6 +68,7 @@ function addPrune(program: Command): void {
     .description(
       "remove what no record names, and the least recently used above storage.maxSize",
     )
+    .option("--bucket", "of the bucket, unless a replica used it for a day")
     .option("--dry-run", "only say what would leave")
     .option("--json", "print one JSON document")
     .action(async (flags: PruneFlags) =>
@@ -88,4 +91,9 @@ function addCarry(program: Command): void {
       .action(async (flags: CarryFlags) =>
         (await import("./carry.ts")).carry(direction, flags),
       );
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a number such as 100.");
 }

@@ -2,17 +2,26 @@ import { runPrune } from "../../commands/operate/prune.ts";
 import { makeProgress } from "../../commands/progress/progress.ts";
 import { runVerify } from "../../commands/operate/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import { planPrune } from "../../mirror/upkeep/pruning.ts";
 import { wireStored } from "../../wiring/command.ts";
+import {
+  wireBucketInspection,
+  wireBucketPruning,
+} from "../../wiring/store/upkeep.ts";
 import { untilStopped } from "../options.ts";
 
 export interface PruneFlags {
   readonly config?: string;
+  readonly bucket?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
 export interface VerifyFlags {
   readonly config?: string;
+  readonly bucket?: boolean;
+  readonly sample?: number;
   readonly repair?: boolean;
   readonly json?: boolean;
 }
@@ -24,9 +33,15 @@ export async function prune(flags: PruneFlags): Promise<void> {
   const configuration = loadConfiguration({ file: flags.config });
   const { maxSize } = configuration.storage;
   const core = await wireStored(configuration);
-  const options = { dryRun, json, maxSize, now: new Date() };
+  const planLocal = () => planPrune(core, maxSize, Date.now());
   try {
-    process.exitCode = await runPrune(core, options, stdout);
+    const { plan, parts, close } = flags.bucket
+      ? wireBucketPruning(core, configuration)
+      : { parts: core, plan: planLocal, close: () => Promise.resolve() };
+    const options = { dryRun, json };
+    process.exitCode = await runPrune(plan, parts, options, stdout).finally(
+      close,
+    );
   } finally {
     await core.close();
   }
@@ -34,13 +49,20 @@ export async function prune(flags: PruneFlags): Promise<void> {
 
 export async function verify(flags: VerifyFlags): Promise<void> {
   const { repair = false, json = false } = flags;
-  const core = await wireStored(loadConfiguration({ file: flags.config }));
+  const configuration = loadConfiguration({ file: flags.config });
+  const { bucket = false, sample } = flags;
+  if (sample !== undefined && !bucket)
+    throw new ConfigurationInvalid("--sample", "it is for --bucket only.");
+  const core = await wireStored(configuration);
   const signal = untilStopped();
   const progress = makeProgress(process.stderr, () => performance.now());
   const options = { repair, json, signal };
   try {
+    const parts = bucket
+      ? wireBucketInspection(core, configuration, sample)
+      : core;
     await unlessStopped(signal, () =>
-      runVerify(core, options, progress, stdout),
+      runVerify(parts, options, progress, stdout),
     );
   } finally {
     await core.close();

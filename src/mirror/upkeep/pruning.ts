@@ -1,4 +1,7 @@
+import type { Sha256 } from "../../address/hash.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
 import { orderByUse, type UsedBlob } from "./eviction-order.ts";
 import { listIrreplaceable, type KeptReleases } from "./irreplaceable.ts";
 import {
@@ -7,7 +10,9 @@ import {
   type NamingParts,
 } from "./unnamed-records.ts";
 
-export interface PruneParts extends KeptReleases, NamingParts {}
+interface PruneParts extends KeptReleases, NamingParts {
+  readonly blobs: BlobStore;
+}
 
 interface PrunedArchive extends UsedBlob {
   /** Its file name, where a record has one. */
@@ -70,9 +75,14 @@ export async function planPrune(
   return { ...total, recordBytes, removed, removedRecords, excess };
 }
 
+export interface LeavingParts {
+  readonly blobs: { delete(sha256: Sha256): Promise<unknown> };
+  readonly records: Pick<RecordStore, "remove">;
+}
+
 /** Archives first: a record that speaks of one is written after it. */
 export async function carryOutPrune(
-  { blobs, records }: PruneParts,
+  { blobs, records }: LeavingParts,
   { removed, removedRecords }: PrunePlan,
 ): Promise<void> {
   for (const { sha256 } of removed) await blobs.delete(sha256);

@@ -6,8 +6,16 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import { judgeRecord } from "./record-judgement.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 
+/** Archives that are hashed, of a directory or of a bucket. */
+interface InspectedBlobs extends Pick<BlobStore, "inspect"> {
+  list(): AsyncIterable<Omit<ListedBlob, "writtenAt">>;
+  delete(sha256: Sha256): Promise<unknown>;
+  /** Of what is no archive. */
+  deleteFile?(path: string): Promise<unknown>;
+}
+
 export interface InspectionParts {
-  readonly blobs: BlobStore;
+  readonly blobs: InspectedBlobs;
   readonly records: RecordStore;
   readonly releases: ReleaseRecords;
 }
@@ -83,13 +91,13 @@ export async function inspectStore(
 }
 
 async function inspectFile(
-  blobs: BlobStore,
-  { sha256, path, size }: ListedBlob,
+  blobs: InspectedBlobs,
+  { sha256, path, size }: Omit<ListedBlob, "writtenAt">,
   { repair, onHashed }: InspectionOptions,
 ): Promise<Finding | "gone" | undefined> {
   if (sha256 === undefined) {
     onHashed(size);
-    if (repair) await blobs.deleteFile(path);
+    if (repair) await blobs.deleteFile?.(path);
     const problem = "it is no archive, by its name or its place";
     return { kind: "file", name: path, problem, dropped: repair };
   }

@@ -1,4 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
+import { forEach } from "../../concurrency/for-each.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -6,7 +7,7 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import { readNames } from "./record-judgement.ts";
 
 export interface NamingParts {
-  readonly blobs: BlobStore;
+  readonly blobs: Pick<BlobStore, "size">;
   readonly records: RecordStore;
   readonly releases: ReleaseRecords;
 }
@@ -26,25 +27,31 @@ interface RebuildableRecord {
 
 const isDigest = /^[0-9a-f]{64}$/;
 
+/** Records that are read at once. */
+const atOnce = 8;
+
 /** Reads every record once. Throws RecordUnreadable for one that names nobody knows what. */
 export async function readNamedArchives(
-  parts: NamingParts,
+  parts: Omit<NamingParts, "blobs">,
 ): Promise<NamedArchives> {
   const names = new Map<Sha256, string>();
   const rebuildable: RebuildableRecord[] = [];
-  for await (const key of parts.records.listAll())
-    if (isRebuildable(key)) {
-      const sha256 = key.at(-1) ?? "";
-      if (isDigest.test(sha256)) rebuildable.push({ key, sha256 });
-    } else
-      for (const [digest, name] of await readNames(parts, key))
-        names.set(digest, name);
+  const others: RecordKey[] = [];
+  for await (const key of parts.records.listAll()) {
+    const sha256 = key.at(-1) ?? "";
+    if (!isRebuildable(key)) others.push(key);
+    else if (isDigest.test(sha256)) rebuildable.push({ key, sha256 });
+  }
+  await forEach(others, { atOnce }, async (key) => {
+    for (const [digest, name] of await readNames(parts, key))
+      names.set(digest, name);
+  });
   return { names, rebuildable };
 }
 
 /** Records of archives that nothing names and that are not stored, but for `leaving` ones. */
 export async function listUnnamedRecords(
-  { blobs }: NamingParts,
+  { blobs }: Pick<NamingParts, "blobs">,
   { names, rebuildable }: NamedArchives,
   leaving: ReadonlySet<string>,
 ): Promise<readonly RecordKey[]> {

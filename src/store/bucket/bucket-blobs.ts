@@ -67,10 +67,13 @@ export class BucketBlobs {
   async *list(): AsyncGenerator<{
     readonly sha256: Sha256;
     readonly size: number;
+    /** By the service's clock. */
+    readonly writtenAt: Date;
   }> {
-    for await (const { key, size } of this.#bucket.list(blobObjects)) {
-      const sha256 = parseBlobObject(key);
-      if (sha256 !== undefined) yield { sha256, size };
+    for await (const one of this.#bucket.list(blobObjects)) {
+      const sha256 = parseBlobObject(one.key);
+      const { size, lastModified: writtenAt } = one;
+      if (sha256 !== undefined) yield { sha256, size, writtenAt };
     }
   }
 

@@ -16,6 +16,8 @@ const limits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
 
 /** A bucket that this process may write to, as one of many or as the only one. */
 export interface OpenBucket {
+  /** Of this storage directory. */
+  readonly id: string;
   readonly bucket: Bucket;
   /** Resolves when it may. Throws BucketHasWriter, and what the bucket throws. */
   readonly take: () => Promise<void>;
@@ -34,7 +36,7 @@ export async function openBucket(
   const name = `${hostname()}:${layout.directory}`;
   const lease = new WriterLease(bucket, { id, name });
   return {
-    bucket,
+    ...{ id, bucket },
     take: () => (isAlone ? lease.take() : lease.expectNone()),
     close: async () => {
       if (isAlone) await lease.release();

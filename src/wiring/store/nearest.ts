@@ -4,6 +4,7 @@ import type { NearestOrigin } from "../../mirror/cache/nearest-origin.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { Outbox } from "../../store/bucket/outbox.ts";
 import { Leases } from "../../store/bucket/leases.ts";
+import { SharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Telemetry } from "../telemetry.ts";
 import type { Replica } from "./replica.ts";
@@ -11,10 +12,11 @@ import type { Replica } from "./replica.ts";
 /** The archives of the bucket, and what this replica brings there. */
 export interface Nearest extends NearestOrigin {
   readonly outbox: Outbox;
+  readonly uses: SharedUses;
 }
 
 export function wireNearest(
-  { bucket, blobs: shared, url, watch }: Replica,
+  { bucket, id, blobs: shared, url, watch }: Replica,
   layout: StoreLayout,
   blobs: BlobStore,
   { alarms, metrics }: Telemetry,
@@ -57,7 +59,8 @@ export function wireNearest(
   const settle = (sha256: Sha256) => {
     if (!outbox.has(sha256)) release(sha256);
   };
-  return { outbox, open, lead, settle, distrust };
+  const uses = new SharedUses(bucket, id, blobs.usage);
+  return { outbox, uses, open, lead, settle, distrust };
 }
 
 function leaseName(sha256: Sha256): string {

@@ -16,6 +16,8 @@ import { openBucket, type OpenBucket } from "./bucket.ts";
 
 /** This process as one of many on a bucket. */
 export interface Replica {
+  /** Of no other storage directory. */
+  readonly id: string;
   readonly bucket: Bucket;
   readonly identity: BucketIdentity;
   readonly blobs: BucketBlobs;
@@ -58,8 +60,8 @@ export async function openReplica(
   await watch.begin().catch(() => undefined);
   await watch.start();
   return {
-    bucket,
-    identity,
+    id: opened.id,
+    ...{ bucket, identity },
     blobs: new BucketBlobs(bucket),
     url: s3.endpoint,
     clock: {

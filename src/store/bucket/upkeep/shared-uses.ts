@@ -1,0 +1,85 @@
+import { parseSha256, type Sha256 } from "../../../address/hash.ts";
+import type { BlobUsage } from "../../blobs/usage.ts";
+import { useObject, useObjects } from "../../layout.ts";
+import { bodyOf } from "../bucket-connection.ts";
+import type { Bucket } from "../bucket.ts";
+
+/** Milliseconds between two reports of a replica. */
+const interval = 5 * 60 * 1000;
+/** Milliseconds for which a use matters to anybody. */
+const lasts = 2 * 24 * 60 * 60 * 1000;
+
+/** The journal's line: `SHA256 MILLISECONDS`. */
+const line = /^([0-9a-f]{64}) ([0-9]{1,15})$/;
+
+/**
+ * When each replica last used which archive of late: an object a replica, which
+ * it writes anew. Times are the bucket's.
+ */
+export class SharedUses {
+  readonly #bucket: Bucket;
+  readonly #key: string;
+  readonly #usage: BlobUsage;
+  #timer: NodeJS.Timeout | undefined;
+  #said = "";
+
+  constructor(bucket: Bucket, replica: string, usage: BlobUsage) {
+    this.#bucket = bucket;
+    this.#key = useObject(replica);
+    this.#usage = usage;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.tell(), interval).unref();
+  }
+
+  /** Never rejects: what the bucket does not take is said next time. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#timer !== undefined) await this.tell();
+  }
+
+  /** Never rejects. */
+  async tell(): Promise<void> {
+    try {
+      const text = await this.#describe();
+      if (text === this.#said) return;
+      await this.#bucket.put(this.#key, bodyOf(text));
+      this.#said = text;
+    } catch {
+      // The next one says it, too.
+    }
+  }
+
+  async #describe(): Promise<string> {
+    const { skew } = this.#bucket.connection;
+    const since = Date.now() - lasts;
+    const lines = [...(await this.#usage.read())].flatMap(([sha256, { at }]) =>
+      at < since ? [] : [`${sha256} ${Math.round(at + skew)}\n`],
+    );
+    return lines.join("");
+  }
+}
+
+/** When any replica last used each archive, in milliseconds since 1970; removes what replicas that are gone left. Throws what the bucket throws. */
+export async function readSharedUses(
+  bucket: Bucket,
+  now: number,
+): Promise<ReadonlyMap<Sha256, number>> {
+  const uses = new Map<Sha256, number>();
+  for await (const { key, lastModified } of bucket.list(useObjects)) {
+    if (now - lastModified.getTime() > lasts) {
+      await bucket.delete(key);
+      continue;
+    }
+    const found = await bucket.get(key);
+    const text = found && (await found.body.text());
+    for (const written of text?.split("\n") ?? []) {
+      const [, sha256, at] = line.exec(written) ?? [];
+      if (sha256 === undefined) continue;
+      const digest = parseSha256(sha256);
+      uses.set(digest, Math.max(uses.get(digest) ?? 0, Number(at)));
+    }
+  }
+  return uses;
+}

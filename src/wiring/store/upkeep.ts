@@ -1,0 +1,65 @@
+import type { Configuration } from "../../config/load.ts";
+import { ConfigurationInvalid } from "../../errors/index.ts";
+import { planBucketPrune } from "../../mirror/upkeep/bucket-pruning.ts";
+import { BucketRecords } from "../../store/bucket/bucket-records.ts";
+import { Leases } from "../../store/bucket/leases.ts";
+import { RecordMemory } from "../../store/bucket/record-memory.ts";
+import { InspectedArchives } from "../../store/bucket/upkeep/inspected-archives.ts";
+import { readSharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
+import { layOutStore } from "../../store/layout.ts";
+import type { Kept } from "../kept.ts";
+
+/** Milliseconds that a command waits for another one that removes from the bucket. */
+const patience = 60_000;
+const lease = "prune";
+
+/** What `prune` works on when it is about the bucket. Throws ConfigurationInvalid. */
+export function wireBucketPruning(core: Kept, configuration: Configuration) {
+  const { records, releases, replica } = wireShared(core, configuration);
+  const { bucket, blobs } = replica;
+  const readUses = () => readSharedUses(bucket, timeOf());
+  const timeOf = () => Date.now() + bucket.connection.skew;
+  const leases = new Leases(bucket);
+  return {
+    parts: { blobs, records },
+    plan: async () => {
+      const signal = AbortSignal.timeout(patience);
+      await leases.take(lease, () => Promise.resolve(false), signal);
+      const parts = { blobs, records, releases, readUses };
+      return planBucketPrune(parts, timeOf());
+    },
+    close: () => leases.release(lease),
+  };
+}
+
+/** What `verify` works on when it is about the bucket; `sample` is how many archives are hashed. Throws ConfigurationInvalid. */
+export function wireBucketInspection(
+  core: Kept,
+  configuration: Configuration,
+  sample: number | undefined,
+) {
+  const { records, releases, replica } = wireShared(core, configuration);
+  return {
+    blobs: new InspectedArchives(replica.blobs, sample),
+    records,
+    releases,
+  };
+}
+
+/** The records of the bucket, held against what this replica saw of them, of which it remembers nothing more. */
+function wireShared({ replica, releasesIn }: Kept, { storage }: Configuration) {
+  if (replica === undefined)
+    throw new ConfigurationInvalid("--bucket", `there is no "storage.s3".`);
+  const { bucket, identity } = replica;
+  const memory = new RecordMemory(layOutStore(storage.directory));
+  const records = new BucketRecords(
+    bucket,
+    identity.etagForm,
+    () => undefined,
+    {
+      recall: (key) => memory.recall(key),
+      remember: () => Promise.resolve(),
+    },
+  );
+  return { records, releases: releasesIn(records), replica };
+}

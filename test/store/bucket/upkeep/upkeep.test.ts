@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Sha256 } from "../../../../src/address/hash.ts";
+import { planBucketPrune } from "../../../../src/mirror/upkeep/bucket-pruning.ts";
+import { BlobUsage } from "../../../../src/store/blobs/usage.ts";
+import { BucketBlobs } from "../../../../src/store/bucket/bucket-blobs.ts";
+import { bodyOf } from "../../../../src/store/bucket/bucket-connection.ts";
+import { BucketRecords } from "../../../../src/store/bucket/bucket-records.ts";
+import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
+import { Bucket } from "../../../../src/store/bucket/bucket.ts";
+import {
+  readSharedUses,
+  SharedUses,
+} from "../../../../src/store/bucket/upkeep/shared-uses.ts";
+import {
+  blobObject,
+  recordObject,
+  useObject,
+  type RecordKey,
+} from "../../../../src/store/layout.ts";
+import { loadConfiguration } from "../../../../src/config/load.ts";
+import { wireStored } from "../../../../src/wiring/command.ts";
+import { expectDocument } from "../../../commands/documents.ts";
+import {
+  bucketLimits,
+  canRunCeph,
+  settingsOf,
+  startCeph,
+  type Ceph,
+} from "../../../fakes/ceph.ts";
+import {
+  startLooseBucket,
+  type LooseBucket,
+} from "../../../fakes/loose-bucket.ts";
+import { runCommand } from "../../../running-command.ts";
+import { scratch } from "../../../running-mirror.ts";
+import { writeBucketConfiguration } from "../../../scenes/bucket-configuration.ts";
+import { plantArchive, plantRecord } from "../../../scenes/planted-store.ts";
+import { makeLayout } from "../../stores.ts";
+
+const hour = 60 * 60 * 1000;
+const module: RecordKey = ["modules", "a.example", "n", "m", "s", "1.0.0"];
+
+let loose: LooseBucket;
+let ceph: Ceph | undefined;
+const hasCeph = await canRunCeph();
+
+beforeAll(async () => {
+  loose = await startLooseBucket({ keepsConditions: true });
+  if (hasCeph) ceph = await startCeph();
+}, 120_000);
+afterAll(async () => {
+  await loose.stop();
+  await ceph?.stop();
+});
+
+function makeLoose(): BucketSettings {
+  const endpoint = new URL(loose.settings.endpoint as string);
+  const prefix = `${crypto.randomUUID()}/`;
+  return { ...settingsOf(endpoint, "loose"), prefix };
+}
+
+async function makeCeph(): Promise<BucketSettings> {
+  if (ceph === undefined) throw new Error("no Ceph");
+  return ceph.makeBucket();
+}
+
+const buckets: readonly (readonly [
+  string,
+  () => BucketSettings | Promise<BucketSettings>,
+])[] = [
+  ...(hasCeph ? [["a real Ceph", makeCeph] as const] : []),
+  ["a fake", makeLoose],
+];
+
+/** A bucket of which a record names one archive; `used` of the others was used an hour ago, `idle` two days ago. */
+async function fill(settings: BucketSettings) {
+  const layout = await makeLayout();
+  const plant = (text: string) => plantArchive(layout, Buffer.from(text));
+  const archives = {
+    named: plant("named"),
+    used: plant("used"),
+    idle: plant("idle"),
+    orphan: plant("orphan"),
+  };
+  plantRecord(layout, module, { sha256: archives.named });
+  const file = writeBucketConfiguration(layout.directory, settings);
+  const pushed = await runCommand(["store", "push", "--config", file]);
+  expect(pushed).toMatchObject({ status: 0 });
+  const { used, idle } = archives;
+  const bucket = new Bucket(settings, bucketLimits);
+  const say = (replica: string, sha256: Sha256, ago: number, at = Date.now()) =>
+    bucket.put(useObject(replica), bodyOf(`${sha256} ${at - ago}\n`));
+  await say("one", used, hour);
+  await say("two", idle, 48 * hour);
+  return { bucket, archives, file, say };
+}
+
+async function listArchives(bucket: Bucket): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { sha256 } of new BucketBlobs(bucket).list())
+    found.push(sha256);
+  return found.toSorted();
+}
+
+async function run(words: string, file: string) {
+  const args = [...words.split(" "), "--bucket", "--json", "--config", file];
+  const { status, stdout, stderr } = await runCommand(args);
+  const [command = ""] = words.split(" ");
+  if (stdout === "") throw new Error(stderr);
+  return { status, said: expectDocument(command, stdout) };
+}
+
+describe("prune --bucket", () => {
+  it("removes what no record names, no replica used for a day, and is older than that", async () => {
+    const settings = makeLoose();
+    const { bucket, archives, file } = await fill(settings);
+    const { named, used, idle, orphan } = archives;
+    const all = Object.values(archives).toSorted();
+    expect(await run("prune", file)).toMatchObject({
+      status: 0,
+      said: { archives: 4, removed: [] },
+    });
+    const old = new Date(Date.now() - 25 * hour).toISOString();
+    for (const sha256 of all)
+      loose.times.set(`${settings.prefix}${blobObject(sha256)}`, old);
+    const young = bodyOf("young");
+    await bucket.put(blobObject(young.sha256 as Sha256), young);
+    const dry = await run("prune --dry-run", file);
+    const removed = [idle, orphan].toSorted();
+    for (const found of [dry, await run("prune", file)]) {
+      const { said } = found as { said: { removed: { sha256: string }[] } };
+      expect(said.removed.map(({ sha256 }) => sha256).toSorted()).toEqual(
+        removed,
+      );
+    }
+    expect(await listArchives(bucket)).toEqual(
+      [named, used, young.sha256].toSorted(),
+    );
+    expect(await bucket.head("leases/v1/prune")).toBeUndefined();
+    await bucket.delete(recordObject(module));
+    await bucket.delete(useObject("one"));
+    // Records that are lost are no reason to lose the archives, too.
+    expect(await run("prune", file)).toMatchObject({ said: { removed: [] } });
+    await bucket.close();
+  }, 60_000);
+
+  it.each(buckets)(
+    "goes by the time of %s",
+    async (_, make) => {
+      const { bucket, archives, file, say } = await fill(await make());
+      const { used, idle, orphan } = archives;
+      const core = await wireStored(loadConfiguration({ file }));
+      const form = core.replica?.identity.etagForm ?? "quoted";
+      const records = new BucketRecords(bucket, form, () => undefined);
+      const plan = async (now: number) => {
+        const { removed } = await planBucketPrune(
+          {
+            blobs: new BucketBlobs(bucket),
+            records,
+            releases: core.releasesIn(records),
+            readUses: () => readSharedUses(bucket, now),
+          },
+          now,
+        );
+        return removed.map(({ sha256 }) => sha256).toSorted();
+      };
+      expect(await plan(Date.now() + 23 * hour)).toEqual([]);
+      const later = Date.now() + 25 * hour;
+      await say("one", used, hour, later);
+      expect(await plan(later)).toEqual([idle, orphan].toSorted());
+      await core.close();
+      await bucket.close();
+    },
+    30_000,
+  );
+});
+
+describe.each(buckets)("verify --bucket, with the bucket of %s", (_, make) => {
+  it("hashes every archive or a sample, judges every record, and drops what is bad", async () => {
+    const { bucket, archives, file } = await fill(await make());
+    const { used } = archives;
+    expect(await run("verify", file)).toMatchObject({
+      status: 0,
+      said: { archives: 4, records: 1, findings: [] },
+    });
+    expect(await run("verify --sample 2", file)).toMatchObject({
+      status: 0,
+      said: { archives: 2, records: 1 },
+    });
+    await bucket.put(blobObject(used), bodyOf("another"));
+    const seen: RecordKey = ["trust", "seen", "a.example", "acme"];
+    await bucket.put(recordObject(seen), bodyOf("forged"));
+    const bad = await run("verify", file);
+    expect(bad.status).toBe(1);
+    const names = [used, seen.join("/")];
+    const namesOf = ({ said }: { said: unknown }) =>
+      (said as { findings: { name: string }[] }).findings.map(
+        ({ name }) => name,
+      );
+    expect(namesOf(bad)).toEqual(expect.arrayContaining(names));
+    expect((await run("verify --repair", file)).status).toBe(1);
+    expect(await listArchives(bucket)).not.toContain(used);
+    expect(namesOf(await run("verify", file))).toEqual([seen.join("/")]);
+    await bucket.close();
+  }, 60_000);
+
+  it("has from every replica what it used of late", async () => {
+    const bucket = new Bucket(await make(), bucketLimits);
+    const usage = new BlobUsage(await makeLayout());
+    const uses = new SharedUses(bucket, "one", usage);
+    const used = bodyOf("used").sha256 as Sha256;
+    const began = Date.now();
+    usage.begin(used)();
+    await uses.tell();
+    const at = (await readSharedUses(bucket, began)).get(used) ?? 0;
+    expect(at).toBeGreaterThan(began - 3_000);
+    const first = await bucket.head(useObject("one"));
+    await uses.tell();
+    const second = await bucket.head(useObject("one"));
+    expect(second?.lastModified).toEqual(first?.lastModified);
+    // A replica that is gone.
+    await readSharedUses(bucket, began + 72 * hour);
+    expect(await bucket.head(useObject("one"))).toBeUndefined();
+    await usage.close();
+    await bucket.close();
+  });
+});
+
+it("wants a bucket for --bucket, and --bucket for --sample", async () => {
+  const { directory } = await makeLayout();
+  const env = { STATE_DIRECTORY: directory };
+  for (const args of [
+    ["verify", "--sample", "3"],
+    ["verify", "--bucket", "--sample", "none"],
+    ["verify", "--bucket"],
+    ["prune", "--bucket"],
+  ])
+    expect(await runCommand(args, { env, cwd: scratch("cwd") })).toMatchObject({
+      status: 2,
+    });
+}, 30_000);
