@@ -1,0 +1,89 @@
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readRootDirectory } from "../../src/commands/inputs/configuration-directory.ts";
+import { parseDependencyLockFile } from "../../src/commands/inputs/dependency-lock-file.ts";
+import { completeLockFile } from "../../src/commands/lock/dependency-lock-file-edit.ts";
+import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
+import { decideSignature } from "../../src/verification/openpgp/signature.ts";
+import { scratch } from "../running-mirror.ts";
+
+const now = new Date("2026-11-21T00:00:00Z");
+
+interface Signed {
+  readonly name: string;
+  /** Of `keys/`. */
+  readonly keys: readonly string[];
+  readonly document: string;
+  readonly signature: string;
+  readonly answer: string;
+}
+
+const corpus = join(import.meta.dirname, "..", "corpus");
+
+function readText(...path: readonly string[]): string {
+  return readFileSync(join(corpus, ...path), "utf8");
+}
+
+const signed = readText("signatures.jsonl")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Signed);
+
+describe("real signatures", () => {
+  it.each(signed)("are decided as go-crypto decides: $name", (one) => {
+    const decision = decideSignature({
+      keys: one.keys.map((name) => readText("keys", `${name}.asc`)),
+      document: Buffer.from(one.document, "base64"),
+      signature: Buffer.from(one.signature, "base64"),
+      profile: "terraform",
+      now,
+    });
+    const refusal = () =>
+      "reason" in decision && decision.reason === "signature-expired"
+        ? "sigExpired"
+        : "refused";
+    expect(decision.accepted ? decision.validity : refusal()).toBe(one.answer);
+  });
+
+  it("are over a document that is read whole", () => {
+    const [first] = signed;
+    const bytes = Buffer.from(first?.document ?? "", "base64");
+    const lines = bytes.toString().trim().split("\n");
+    const read = parseChecksumsDocument("null 3.1.0", bytes);
+    expect([...read].map(([name, sha256]) => `${sha256}  ${name}`)).toEqual(
+      lines,
+    );
+  });
+});
+
+const lockFiles = readdirSync(join(corpus, "lock-files"));
+
+describe("real lock files", () => {
+  it.each(lockFiles)("are read whole and left as they are: %s", (name) => {
+    const text = readText("lock-files", name);
+    const file = parseDependencyLockFile(name, text);
+    expect(file.problems).toEqual([]);
+    expect(file.locks).toHaveLength([...text.matchAll(/^provider /gm)].length);
+    const hashes = file.locks.flatMap((lock) => lock.hashes);
+    expect(hashes).toHaveLength([...text.matchAll(/"(?:h1|zh):/g)].length);
+    expect(completeLockFile(file, file.locks)).toBe(text);
+  });
+});
+
+describe("a real configuration", () => {
+  it("requires what its lock file has, in each case of letters", async () => {
+    const directory = scratch("corpus");
+    const from = (...path: readonly string[]) => join(corpus, ...path);
+    const locked = join(directory, ".terraform.lock.hcl");
+    copyFileSync(from("thirteen-providers.tf"), join(directory, "main.tf"));
+    copyFileSync(from("lock-files", "thirteen-providers.hcl"), locked);
+    const open = () => Promise.reject(new Error("it calls no module"));
+    const root = await readRootDirectory(directory, { open });
+    expect(root.problems).toEqual([]);
+    expect(root.client).toBe("tofu");
+    const names = root.requirements.map(({ name }) => name).toSorted();
+    expect(names).toHaveLength(13);
+    expect(root.locks?.locks.map(({ name }) => name).toSorted()).toEqual(names);
+  });
+});
