@@ -1,0 +1,222 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { makeRouter, type RoutedParts } from "../../src/server/routes.ts";
+import { bearer, issueToken } from "../client-token.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { alteredByte, onlyFor } from "../fakes/faults.ts";
+import { Issuer } from "../fakes/issuer.ts";
+import { startLooseBucket, type LooseBucket } from "../fakes/loose-bucket.ts";
+import { tarGz } from "../fakes/module-archive.ts";
+import { FakeModuleRegistry } from "../fakes/module-registry.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import {
+  scratch,
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../running-mirror.ts";
+import { awaitLine } from "../scenes/log-lines.ts";
+
+const host = "registry.terraform.io";
+const moduleHost = "modules.example.com";
+const asker = issueToken("asker");
+const other = issueToken("canary-name-of-somebody-else");
+const old = issueToken("canary-name-of-an-old-one", new Date("2020-01-01"));
+/** Secrets that the daemon has from its environment and configuration. */
+const given = {
+  originToken: "canary-origin-token",
+  moduleToken: "canary-module-token",
+  bucketSecret: "canary-bucket-secret",
+  bucketKey: "CANARYBUCKETKEY",
+};
+
+let registry: Registry;
+let modules: FakeModuleRegistry;
+let bucket: LooseBucket;
+let issuer: Issuer;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  modules = await FakeModuleRegistry.start({ authority });
+  bucket = await startLooseBucket({ keepsConditions: true });
+  issuer = await Issuer.start(authority);
+  const { origins } = originsOf(authority, registry);
+  const [own] = Object.values(origins) as [{ ca: string }];
+  const { ca } = own;
+  const directory = scratch("canary-store");
+  const { bucketKey: accessKeyId, bucketSecret, ...tokens } = given;
+  const s3 = { ...bucket.settings, accessKeyId };
+  const secretAccessKey = { env: "BUCKET_SECRET" };
+  const oidc = { issuer: issuer.url, audience: "x", clientId: "y", ca };
+  mirror = await startMirror({
+    directory,
+    env: {
+      BUCKET_SECRET: bucketSecret,
+      ORIGIN_TOKEN: tokens.originToken,
+      MODULE_TOKEN: tokens.moduleToken,
+    },
+    config: {
+      listen: { port: 0, tls: "off" },
+      publicUrl: "https://mirror.example.com/",
+      storage: { directory, s3: { ...s3, secretAccessKey } },
+      origins: {
+        [host]: { ...own, token: { env: "ORIGIN_TOKEN" } },
+        [moduleHost]: { url: modules.url, ca, token: { env: "MODULE_TOKEN" } },
+      },
+      auth: { tokens: [asker, other, old].map((one) => one.configured), oidc },
+      policy: {
+        rules: [{ match: `${host}/acme/denied`, action: "deny" }],
+      },
+      freshness: { versions: "1ms", notFound: "1ms" },
+    },
+  });
+  await fill();
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await Promise.all([registry.stop(), modules.stop(), issuer.stop()]);
+});
+
+/** As somebody else, whose name is in the log of it all then. */
+async function fill(): Promise<void> {
+  for (const type of ["good", "denied", "tampered", "damaged"])
+    await registry.publish({ type, version: "1.0.0" });
+  registry.script("archive", onlyFor(/tampered/, alteredByte()));
+  const archive = await tarGz([["main.tf", "# net"]]);
+  const url = modules.serve("/net.tar.gz", archive);
+  modules.publish("acme/good/aws", "1.0.0", `${url}?token=canary-of-the-query`);
+  const far = "hg::https://hg.example.com/far?token=canary-that-clients-need";
+  modules.publish("acme/far/aws", "1.0.0", far);
+  for (const path of pathsOf("good", "tampered", "damaged"))
+    await mirror.get(path, bearer(other.token));
+  const objects = bucket.objects as Map<string, Buffer>;
+  for (const name of objects.keys())
+    if (/\/damaged\/.*\.json$/.test(name)) objects.set(name, Buffer.from("{}"));
+}
+
+/** Every path of the table of URLs, whatever is added to it, for each type or name. */
+function pathsOf(...types: readonly string[]): readonly string[] {
+  const parts = { warm: { keep: () => undefined } } as unknown as RoutedParts;
+  const rows = makeRouter(parts).stack.map(({ path }) => String(path));
+  const filled = types.flatMap((type) =>
+    rows.map((row) => {
+      const isModule = row.includes(":system");
+      const values: Readonly<Record<string, string>> = {
+        ...{ hostname: isModule ? moduleHost : host, namespace: "acme" },
+        ...{ type, name: type, system: "aws", version: "1.0.0" },
+        ...{
+          os: "linux",
+          arch: "amd64",
+          format: "tar.gz",
+          proof: "SHA256SUMS",
+        },
+        archive: `terraform-provider-${type}_1.0.0_linux_amd64`,
+        document: "other.txt",
+      };
+      return row.replaceAll(
+        /:(\w+)/g,
+        (_, name: string) => values[name] ?? "x",
+      );
+    }),
+  );
+  const browsed = types.flatMap((type) => [
+    `/browse?provider=${host}/acme/${type}`,
+    `/browse?provider=${host}/acme/${type}&version=1.0.0`,
+    `/browse?module=${moduleHost}/acme/${type}/aws`,
+  ]);
+  return [...new Set([...filled, ...browsed, "/browse?q=canary", "/nothing"])];
+}
+
+/** What nobody may be told, and the paths and names that are the operator's. */
+function listSecrets(): readonly string[] {
+  const { directory, configFile } = mirror;
+  const read = (name: string) => readFileSync(join(directory, name), "utf8");
+  const keys = JSON.parse(read("auth/v1/archive-url-keys.json")) as {
+    keys: { secret: string }[];
+  };
+  return [
+    ...Object.values(given),
+    ...keys.keys.map(({ secret }) => secret),
+    read("auth/v1/audit-key.pem").split("\n")[1] ?? "",
+    ...[asker, other, old].flatMap(({ token, configured }) => [
+      token,
+      configured.sha256,
+    ]),
+    ...[other, old].map(({ configured }) => configured.name),
+    "canary-of-the-query",
+    directory,
+    dirname(configFile),
+    new URL("../../src", import.meta.url).pathname,
+  ];
+}
+
+/** All that is sent, also in the names and texts that URLs and HTML write otherwise. */
+function textOf({ reason, headers, body }: Answer): string {
+  const text = `${reason}\n${JSON.stringify(headers)}\n${body.toString()}`;
+  const tickets = text.match(/(?<=\d{13}\.)[\w-]+(?=\.[\w-]{43}\/)/g) ?? [];
+  const holders = tickets.map((one) =>
+    Buffer.from(one, "base64url").toString(),
+  );
+  return [text, ...holders].join("\n");
+}
+
+async function findTold(): Promise<{
+  readonly statuses: ReadonlySet<number>;
+  readonly told: readonly string[];
+}> {
+  const secrets = listSecrets();
+  const statuses = new Set<number>();
+  const told: string[] = [];
+  const types = ["good", "denied", "tampered", "damaged", "unknown", "far"];
+  const all = pathsOf(...types);
+  const few = pathsOf("good");
+  const asked = [
+    ...all.map((path) => [path, bearer(asker.token).headers] as const),
+    ...few.flatMap((path) => [
+      [path, {}] as const,
+      [path, { accept: "text/html" }] as const,
+      [path, bearer("wrong").headers] as const,
+      [path, bearer(old.token).headers] as const,
+      [
+        path,
+        { ...bearer(asker.token).headers, accept: "application/json" },
+      ] as const,
+    ]),
+  ];
+  for (const [path, headers] of asked) {
+    const answer = await mirror.get(path, { headers });
+    statuses.add(answer.status);
+    const text = textOf(answer);
+    for (const secret of secrets)
+      if (secret.length < 8 || text.includes(secret))
+        told.push(`${path}: ${answer.status} tells ${secret}`);
+  }
+  return { statuses, told };
+}
+
+it("no page, document, phrase, error or number tells a secret, a path of the machine or the name of another's token", async () => {
+  const { statuses, told } = await findTold();
+  expect(told).toEqual([]);
+  // It was all there to be told.
+  expect([...statuses]).toEqual(
+    expect.arrayContaining([200, 303, 400, 401, 404, 451, 503]),
+  );
+  expect(mirror.log.map(({ token }) => token)).toContain(other.configured.name);
+  const log = JSON.stringify(mirror.log);
+  for (const secret of [...Object.values(given), asker.token, other.token])
+    expect(log).not.toContain(secret);
+}, 120_000);
+
+it("tells none of them either once its bucket and its origins are gone", async () => {
+  await Promise.all([bucket.stop(), registry.stop(), modules.stop()]);
+  await awaitLine(mirror, ({ alarm }) => alarm === "bucket-failing");
+  const { statuses, told } = await findTold();
+  expect(told).toEqual([]);
+  expect([...statuses]).toEqual(expect.arrayContaining([200, 502]));
+  await registry.restart();
+}, 120_000);
