@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { describeCommands } from "../src/main/help/described.ts";
 import { makeProgram } from "../src/main/program.ts";
 import { documents, readDocument as read } from "./scenes/documents.ts";
 
@@ -27,12 +28,34 @@ function leadsSomewhere(from: string, link: string): boolean {
   return anchor === undefined || anchorsOf(path).includes(anchor);
 }
 
+const known = new Map(
+  describeCommands(makeProgram()).map(({ words, options }) => [
+    words,
+    new Set(options.map(({ flag }) => flag)),
+  ]),
+);
+
+/** What of a command in a sentence the program does not know: its name or one of its options. */
+function unknownIn(command: string): readonly string[] {
+  const words = command.split(/[\s=]+/);
+  const name = [2, 1].map((count) => words.slice(0, count).join(" "));
+  const options = name.map((one) => known.get(one)).find((one) => one);
+  if (options === undefined) return name.slice(-1);
+  return words.filter((word) => word.startsWith("--") && !options.has(word));
+}
+
 describe("the documents", () => {
   it.each(documents)("%s links to what is there", (path) => {
     const text = read(path).replaceAll(/^```.*?^```/gms, "");
     const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)];
     const dead = links.filter(([, link = ""]) => !leadsSomewhere(path, link));
     expect(dead.map(([, link]) => link)).toEqual([]);
+  });
+
+  // test/document-commands.test.ts runs those in shell blocks.
+  it.each(documents)("%s names commands and options that there are", (path) => {
+    const named = read(path).matchAll(/`provender ([a-z][^`\n]*)`/g);
+    expect([...named].flatMap(([, one = ""]) => unknownIn(one))).toEqual([]);
   });
 
   it("lead to every document from the README", () => {
