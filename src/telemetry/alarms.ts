@@ -16,7 +16,7 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "something happened that no code foresaw; what it was about was ended",
   "versions-vanished": "the origin lists versions no more that it had listed",
   "package-hash-conflict":
-    "the registry reports another h1 than its archive has, or than it reported first",
+    "the registry reports another h1 than its archive has, or than it reported first, or another replica computed another one",
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":

@@ -80,7 +80,7 @@ async function wireKeys(
   lifeOf: () => number,
   replica: Replica | undefined,
 ): Promise<{ readonly keys: ArchiveUrlKeys; close(): void }> {
-  const keys = await ArchiveUrlKeys.open(layout, new Date(), replica?.secrets);
+  const keys = await ArchiveUrlKeys.open(layout, new Date(), replica?.uncopied);
   const renew = () =>
     keys
       .renew(new Date(), lifeOf())

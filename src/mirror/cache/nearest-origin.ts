@@ -11,6 +11,17 @@ export interface NearestOrigin {
    */
   lead(sha256: Sha256, signal: AbortSignal): Promise<OriginArchive | undefined>;
   settle(sha256: Sha256): void;
+  /**
+   * For what has no digest yet: resolves when it is ours to fetch, or nobody's to
+   * wait for, or `isDone`. Whoever asked calls `settleNamed`, with what was fetched.
+   */
+  leadNamed(
+    name: string,
+    isDone: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  settleNamed(name: string, fetched: Sha256 | undefined): void;
+  has(sha256: Sha256): Promise<boolean>;
   /** What it gave was another archive. */
   distrust(sha256: Sha256): void;
 }

@@ -1,22 +1,16 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
-import {
-  ChecksumConflict,
-  ModuleReplaced,
-  NotReady,
-  OriginAnswerUnusable,
-  TooBusy,
-} from "../../errors/index.ts";
+import { ModuleReplaced, NotReady, TooBusy } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import type { NearestOrigin } from "../cache/nearest-origin.ts";
 import type { Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
-import { FairShare, type Sharer } from "../cache/fair-share.ts";
+import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
+import { receiveModule, type OpenedModule } from "./received-module.ts";
 import { NearestArchives } from "./nearest-archives.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
 import type { ModuleReplacements } from "./replacements.ts";
@@ -27,17 +21,6 @@ import {
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "./release.ts";
-
-/** A module's archive that starts to arrive. */
-interface OpenedModule {
-  readonly body: AsyncIterable<Uint8Array>;
-  /** Bytes; undefined when nobody announced it. */
-  readonly size: number | undefined;
-  /** What a git source was packed from. */
-  readonly commit: string | undefined;
-  /** Lets go of what it comes from, also where nothing of the body was read. */
-  readonly close: () => Promise<void>;
-}
 
 /** How a missing archive is fetched; it takes of the share of its origin, of its namespace and of its host. */
 export interface ModuleStart {
@@ -178,8 +161,20 @@ export class ModuleArchives {
   ): Promise<ModuleArchive | ForeignRelease> {
     using turn = await this.#share.take(sharer, this.#closing.signal);
     turn.signal.throwIfAborted();
-    const brought = await this.#nearest.bring(address);
-    if (brought !== undefined) return brought;
+    let kept: ModuleArchive | ForeignRelease | undefined;
+    try {
+      kept = await this.#nearest.lead(address, turn.signal);
+      return (kept ??= await this.#fetch(address, start, turn));
+    } finally {
+      this.#nearest.settle(address, isArchive(kept) ? kept.sha256 : undefined);
+    }
+  }
+
+  async #fetch(
+    address: ModuleReleaseAddress,
+    start: ModuleStart,
+    turn: Turn,
+  ): Promise<ModuleArchive | ForeignRelease> {
     turn.noteHost(start.host);
     let opened: OpenedModule | undefined;
     try {
@@ -187,7 +182,7 @@ export class ModuleArchives {
       opened = module;
       const named = { subject: "the module", size: module.size };
       return await receiveWhole(this.#parts, named, async (spool, append) => {
-        await receive(module, address, start.checksum, async (chunk) => {
+        await receiveModule(module, address, start.checksum, async (chunk) => {
           await turn.proceed();
           await append(chunk);
         });
@@ -267,34 +262,4 @@ function describe(archive: ModuleArchive): string {
   const { sha256, format, subdirectory, commit } = archive;
   const from = commit === undefined ? "" : ` of commit ${commit}`;
   return `SHA-256 ${sha256} (${format}, folder "${subdirectory}")${from}`;
-}
-
-/** Throws StoreFull, ChecksumConflict and OriginAnswerUnusable. */
-async function receive(
-  { body, size }: OpenedModule,
-  address: ModuleReleaseAddress,
-  checksum: Checksum | undefined,
-  append: (chunk: Uint8Array) => Promise<void>,
-): Promise<void> {
-  const name = formatModuleRelease(address);
-  const hash = checksum && createHash(checksum.algorithm);
-  let written = 0;
-  for await (const chunk of body) {
-    await append(chunk);
-    hash?.update(chunk);
-    written += chunk.length;
-  }
-  if (size !== undefined && written !== size)
-    throw new OriginAnswerUnusable(
-      name,
-      `${written} bytes came, ${size} were announced`,
-    );
-  const got = hash?.digest("hex");
-  if (checksum !== undefined && got !== checksum.digest)
-    throw new ChecksumConflict(
-      name,
-      checksum.digest,
-      String(got),
-      `the ${checksum.algorithm} of what came`,
-    );
 }

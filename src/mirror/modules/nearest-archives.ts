@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import type { Sha256 } from "../../address/hash.ts";
 import { ArchiveDigestWrong } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
@@ -9,6 +11,8 @@ import { receiveWhole } from "../cache/receive-whole.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
 import {
   formatModuleRelease,
+  isArchive,
+  type ForeignRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "./release.ts";
@@ -34,18 +38,43 @@ export class NearestArchives {
     this.#parts = parts;
   }
 
-  /** Undefined when it has to come from its origin. */
-  async bring(
+  /** What another one fetched, which may take until it has; undefined when it has to come from its origin. Call `settle` in any case. */
+  async lead(
     address: ModuleReleaseAddress,
+    signal: AbortSignal,
+  ): Promise<ModuleArchive | ForeignRelease | undefined> {
+    const { nearest, records } = this.#parts;
+    if (nearest === undefined) return undefined;
+    const before = await records.read(address);
+    const brought = await this.#bring(address, before);
+    if (brought !== undefined) return brought;
+    const isDone = async () => {
+      const now = await records.read(address);
+      return isArchive(now)
+        ? nearest.has(now.sha256)
+        : before === undefined && now !== undefined;
+    };
+    await nearest.leadNamed(nameOf(address), isDone, signal);
+    const now = await records.read(address);
+    return before === undefined && !isArchive(now)
+      ? now
+      : this.#bring(address, now);
+  }
+
+  settle(address: ModuleReleaseAddress, fetched: Sha256 | undefined): void {
+    this.#parts.nearest?.settleNamed(nameOf(address), fetched);
+  }
+
+  async #bring(
+    address: ModuleReleaseAddress,
+    archive: ModuleArchive | ForeignRelease | undefined,
   ): Promise<ModuleArchive | undefined> {
-    if (this.#parts.nearest === undefined) return undefined;
-    const archive = await this.#parts.records.read(address);
-    if (archive === undefined || "foreign" in archive) return undefined;
-    const isHere = await this.#bring(formatModuleRelease(address), archive);
+    if (!isArchive(archive)) return undefined;
+    const isHere = await this.#fetch(formatModuleRelease(address), archive);
     return isHere ? archive : undefined;
   }
 
-  async #bring(module: string, archive: ModuleArchive): Promise<boolean> {
+  async #fetch(module: string, archive: ModuleArchive): Promise<boolean> {
     const { nearest, onFailed } = this.#parts;
     const found = await nearest?.open(archive.sha256);
     if (found === undefined) return false;
@@ -79,4 +108,10 @@ export class NearestArchives {
     await this.#parts.verify(module, format, place);
     await this.#parts.blobs.commit(spool, sha256);
   }
+}
+
+/** Addresses may be longer than a name in a bucket. */
+function nameOf(address: ModuleReleaseAddress): string {
+  const text = formatModuleRelease(address);
+  return `modules/${createHash("sha256").update(text).digest("hex")}`;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { isBucketFailure } from "../../errors/index.ts";
 import { isRebuildable, isTrust, type RecordKey } from "../layout.ts";
@@ -13,6 +14,10 @@ interface ReplicaParts {
   readonly seen: SeenRecords;
   /** Of the replica's own directory: the files that `seen` keeps, and what can be made again. */
   readonly local: RecordStore;
+  /** Where replicas compare what each makes for itself. */
+  readonly compared: Pick<RecordStore, "create">;
+  /** Another replica made something else of the same. */
+  readonly onDiffering: (key: RecordKey, ours: unknown, first: unknown) => void;
   readonly watch: { readonly epoch: number; bump(): Promise<void> };
   /** This process wrote a record, or was about to. */
   readonly onChanged: () => void;
@@ -31,7 +36,8 @@ const mostConfirmed = 20_000;
  * what it saw of them. What was seen or decided is written in the bucket or not
  * at all. While the bucket fails, what was seen of it counts, also that there was
  * nothing; whatever else it may have is unknown, and asking for it throws.
- * What can be made again is of this replica alone.
+ * What can be made again is of this replica alone, and compared with what the
+ * first replica made.
  */
 export class ReplicaRecords implements RecordStore {
   readonly #parts: ReplicaParts;
@@ -73,8 +79,26 @@ export class ReplicaRecords implements RecordStore {
     readBody: ReadBody<T>,
   ): Promise<T> {
     const { local, shared } = this.#parts;
-    if (isRebuildable(key)) return local.create(key, body, readBody);
-    return this.#changing(key, () => shared.create(key, body, readBody));
+    if (!isRebuildable(key))
+      return this.#changing(key, () => shared.create(key, body, readBody));
+    const ours = await local.create(key, body, readBody);
+    void this.#compare(key, ours, readBody);
+    return ours;
+  }
+
+  /** Never rejects: nobody waits for it, and what is ours counts. */
+  async #compare<T>(
+    key: RecordKey,
+    ours: T,
+    readBody: ReadBody<T>,
+  ): Promise<void> {
+    const { compared, onDiffering } = this.#parts;
+    try {
+      const first = await compared.create(key, ours, readBody);
+      if (!isDeepStrictEqual(first, ours)) onDiffering(key, ours, first);
+    } catch {
+      // While the bucket fails there is nothing to compare with.
+    }
   }
 
   async change<T>(

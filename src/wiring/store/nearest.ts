@@ -22,15 +22,13 @@ export function wireNearest(
   { alarms, metrics }: Telemetry,
   largest: number,
 ): Nearest {
-  const leases = new Leases(bucket);
-  const release = (sha256: Sha256) => void leases.release(leaseName(sha256));
-  const outbox = new Outbox(layout, blobs, shared, {
-    onTried: release,
-    onDropped: (sha256, reason) =>
-      alarms.raise("bucket-failing", {
-        problem: `the archive ${sha256} is not brought into it: ${reason}`,
-      }),
-  });
+  const fetches = new FetchLeases(new Leases(bucket));
+  const onDropped = (sha256: Sha256, reason: string) => {
+    const problem = `the archive ${sha256} is not brought into it: ${reason}`;
+    alarms.raise("bucket-failing", { problem });
+  };
+  const onTried = (sha256: Sha256) => fetches.end(sha256);
+  const outbox = new Outbox(layout, blobs, shared, { onTried, onDropped });
   blobs.listen({ onStored: (_, sha256) => outbox.add(sha256) });
   metrics.watch({
     bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
@@ -46,21 +44,75 @@ export function wireNearest(
       return undefined;
     }
   };
-  const lead = async (sha256: Sha256, signal: AbortSignal) => {
-    const found = await open(sha256);
-    if (found !== undefined || outbox.isDistrusted(sha256)) return found;
-    const isThere = async () => (await shared.size(sha256)) !== undefined;
-    const name = leaseName(sha256);
-    const isContended = await leases.take(name, isThere, signal);
-    return isContended ? open(sha256) : undefined;
-  };
-  const distrust = (sha256: Sha256) => outbox.distrust(sha256);
-  // What is to be brought is settled when it is there.
-  const settle = (sha256: Sha256) => {
-    if (!outbox.has(sha256)) release(sha256);
-  };
+  const has = async (sha256: Sha256) =>
+    (await shared.size(sha256)) !== undefined;
   const uses = new SharedUses(bucket, id, blobs.usage);
-  return { outbox, uses, open, lead, settle, distrust };
+  return {
+    ...{ outbox, uses, open, has },
+    lead: async (sha256, signal) => {
+      const found = await open(sha256);
+      if (found !== undefined || outbox.isDistrusted(sha256)) return found;
+      const isContended = await fetches.take(sha256, () => has(sha256), signal);
+      return isContended ? open(sha256) : undefined;
+    },
+    ...leadBy(fetches, outbox),
+    distrust: (sha256) => outbox.distrust(sha256),
+  };
+}
+
+/** What is to be brought is settled when it is there. */
+function leadBy(
+  fetches: FetchLeases,
+  outbox: Outbox,
+): Pick<Nearest, "settle" | "leadNamed" | "settleNamed"> {
+  return {
+    settle: (sha256) => {
+      if (!outbox.has(sha256)) fetches.end(sha256);
+    },
+    leadNamed: (name, isDone, signal) => fetches.wait(name, isDone, signal),
+    settleNamed: (name, fetched) => {
+      const isComing = fetched !== undefined && outbox.has(fetched);
+      fetches.endNamed(name, isComing ? fetched : undefined);
+    },
+  };
+}
+
+/** The leases on fetches of archives, by digest or by a name of what has none yet. */
+class FetchLeases {
+  readonly #leases: Leases;
+  readonly #named = new Map<Sha256, string>();
+
+  constructor(leases: Leases) {
+    this.#leases = leases;
+  }
+
+  take(
+    sha256: Sha256,
+    isDone: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return this.#leases.take(leaseName(sha256), isDone, signal);
+  }
+
+  async wait(
+    name: string,
+    isDone: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#leases.take(name, isDone, signal);
+  }
+
+  end(sha256: Sha256): void {
+    void this.#leases.release(leaseName(sha256));
+    void this.#leases.release(this.#named.get(sha256) ?? "");
+    this.#named.delete(sha256);
+  }
+
+  /** Once `sha256` ends, where it is given. */
+  endNamed(name: string, sha256: Sha256 | undefined): void {
+    if (sha256 === undefined) void this.#leases.release(name);
+    else this.#named.set(sha256, name);
+  }
 }
 
 function leaseName(sha256: Sha256): string {

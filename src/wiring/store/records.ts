@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { StoreLayout } from "../../store/layout.ts";
+import type { RecordKey, StoreLayout } from "../../store/layout.ts";
 import { DiskRecords } from "../../store/records/disk-records.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { BucketRecords } from "../../store/bucket/bucket-records.ts";
@@ -45,10 +45,16 @@ export function wireRecords(
       ),
   });
   if (replica === undefined) return local;
-  const { bucket, identity, watch } = replica;
+  const { bucket, identity, watch, uncopied: compared } = replica;
   const seen = new RecordMemory(layout);
   const { etagForm } = identity;
   const shared = new BucketRecords(bucket, etagForm, onUnreadable, seen);
   replica.listen(onChanged);
-  return new ReplicaRecords({ shared, seen, local, watch, onChanged });
+  const onDiffering = (key: RecordKey, computed: unknown, first: unknown) =>
+    alarms.raise("package-hash-conflict", {
+      sha256: key.at(-1),
+      ...{ computed, first },
+    });
+  const own = { seen, local, watch, onChanged };
+  return new ReplicaRecords({ ...own, shared, compared, onDiffering });
 }

@@ -27,7 +27,7 @@ export interface Replica {
   /** This machine's, or the bucket's when ours is ahead of it: no release is older than for other replicas. */
   readonly clock: Clock;
   /** Records that have no copy among those of this replica. */
-  readonly secrets: RecordStore;
+  readonly uncopied: RecordStore;
   /** Calls `listener` whenever some replica changed what is trusted. */
   listen(listener: () => void): void;
   close(): Promise<void>;
@@ -72,7 +72,7 @@ export async function openReplica(
       },
     },
     watch,
-    secrets: new BucketRecords(bucket, identity.etagForm, () => undefined),
+    uncopied: new BucketRecords(bucket, identity.etagForm, () => undefined),
     listen: (listener) => listeners.push(listener),
     close: async () => {
       await watch.close();

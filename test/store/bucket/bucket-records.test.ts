@@ -52,7 +52,10 @@ function makeReplica(
   const local = new DiskRecords(layout);
   const watch = { epoch, bump: () => Promise.resolve() };
   const onChanged = () => undefined;
-  return new ReplicaRecords({ shared, seen, local, watch, onChanged });
+  const compared = new BucketRecords(bucket, form, () => undefined);
+  const onDiffering = () => undefined;
+  const own = { seen, local, watch, onChanged };
+  return new ReplicaRecords({ ...own, shared, compared, onDiffering });
 }
 
 /** Ceph before its release 20 wants ETags without quotes. */

@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Sha256 } from "../../src/address/hash.ts";
+import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
+import { Bucket } from "../../src/store/bucket/bucket.ts";
+import { readSharedUses } from "../../src/store/bucket/upkeep/shared-uses.ts";
+import { recordObject, type RecordKey } from "../../src/store/layout.ts";
+import { seal } from "../../src/store/records/seal.ts";
+import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
+import { tarGz } from "../fakes/module-archive.ts";
+import type { RunningMirror } from "../running-mirror.ts";
+import {
+  countAlarms,
+  digestsIn,
+  eventually,
+  requestsFor,
+} from "../scenes/provider-requests.ts";
+import {
+  moduleHost,
+  readObject,
+  startReplicaScene,
+  type ReplicaScene,
+} from "../scenes/replica-scene.ts";
+
+let scene: ReplicaScene;
+
+async function fetchModule(
+  mirror: RunningMirror,
+  name: string,
+): Promise<Buffer> {
+  const path = `v1/modules/${moduleHost}/acme/${name}/aws/1.0.0/download`;
+  const found = await mirror.get(`/${path}`);
+  const location = String(found.headers["x-terraform-get"]);
+  return (await mirror.get(new URL(location, mirror.url + path).href)).body;
+}
+
+function hashKey(sha256: string): RecordKey {
+  return ["package-hashes", sha256.slice(0, 2), sha256];
+}
+
+describe.runIf(await canRunCeph())("what replicas share", () => {
+  beforeAll(async () => {
+    scene = await startReplicaScene();
+  }, 120_000);
+  afterEach(() => scene.stopReplicas());
+  afterAll(() => scene.stop());
+
+  it("is the fetch of a module: its origin is asked once, however many replicas want it at once", async () => {
+    const replicas = await scene.start({ count: 3 });
+    const { modules } = scene;
+    const padding = "x".repeat(200_000);
+    const bytes = await tarGz([["main.tf", `# ${padding}`]]);
+    const names = Array.from({ length: 5 }, (_, n) => `wanted-${n}`);
+    for (const name of names) {
+      const url = modules.serve(`/files/${name}.tar.gz`, bytes);
+      modules.publish(`acme/${name}/aws`, "1.0.0", url);
+    }
+    const got = await Promise.all(
+      names.flatMap((name) => replicas.map((one) => fetchModule(one, name))),
+    );
+    expect(got.every((body) => body.equals(bytes))).toBe(true);
+    const asked = names.map((name) => modules.count(`/files/${name}.tar.gz`));
+    expect(asked).toEqual(names.map(() => 1));
+    const settings = await scene.makeBucket();
+    const [other] = await scene.start({ bucket: settings });
+    // One that fails leaves nobody waiting.
+    const url = modules.serve("/files/broken.tar.gz", Buffer.from("broken"));
+    modules.publish("acme/broken/aws", "1.0.0", url);
+    const path = `/v1/modules/${moduleHost}/acme/broken/aws/1.0.0/download`;
+    expect((await other?.get(path))?.status).toBeGreaterThan(399);
+    const bucket = new Bucket(settings, bucketLimits);
+    await eventually(
+      () => bucket.listLevel("leases/v1/modules/"),
+      ({ keys }) => keys.length === 0,
+    );
+    await bucket.close();
+  }, 60_000);
+
+  it("is the h1 of an archive, and another one raises an alarm and is published by nobody", async () => {
+    const settings = await scene.makeBucket();
+    const bucket = new Bucket(settings, bucketLimits);
+    const [one] = await scene.start({ bucket: settings });
+    if (one === undefined) throw new Error("none");
+    const [good, forged] = [
+      await scene.registry.publish({ type: "hashed", version: "1.0.0" }),
+      await scene.registry.publish({ type: "forged", version: "1.0.0" }),
+    ];
+    const digestOf = (release: typeof good) =>
+      release.archive("linux_amd64").sha256;
+    const key = hashKey(digestOf(forged));
+    const lie = JSON.stringify({ hash: `h1:${"A".repeat(43)}=` });
+    const sealed = bodyOf(seal(key, { revision: 0, body: lie }));
+    await bucket.put(recordObject(key), sealed);
+    for (const type of ["hashed", "forged"])
+      expect((await requestsFor(one, type).archive("1.0.0")).status).toBe(200);
+    const kept = await eventually(
+      () => readObject(bucket, recordObject(hashKey(digestOf(good)))),
+      (text) => text.length > 0,
+    );
+    const [, hash = "none"] = /"hash":"(h1:[^"]+)"/.exec(String(kept)) ?? [];
+    const hashed = await requestsFor(one, "hashed").version("1.0.0");
+    expect(hashed.body.toString()).toContain(hash);
+    await eventually(
+      () => countAlarms(one, "package-hash-conflict"),
+      (alarms) => alarms === 1,
+    );
+    const said = await requestsFor(one, "forged").version("1.0.0");
+    expect(said.body.toString()).not.toContain(`h1:${"A".repeat(43)}=`);
+    expect(digestsIn(said)).toBeDefined();
+    expect(await readObject(bucket, recordObject(key))).toEqual(sealed.open());
+    await bucket.close();
+  }, 60_000);
+
+  it("is what they used of late", async () => {
+    const settings = await scene.makeBucket();
+    const [one] = await scene.start({ bucket: settings });
+    if (one === undefined) throw new Error("none");
+    const release = await scene.registry.publish({
+      type: "used",
+      version: "1.0.0",
+    });
+    const began = Date.now();
+    expect((await requestsFor(one, "used").archive("1.0.0")).status).toBe(200);
+    await one.stop();
+    const bucket = new Bucket(settings, bucketLimits);
+    const { sha256 } = release.archive("linux_amd64");
+    const uses = await readSharedUses(bucket, Date.now());
+    expect(uses.get(sha256 as Sha256)).toBeGreaterThan(began - 3_000);
+    await bucket.close();
+  }, 60_000);
+});
