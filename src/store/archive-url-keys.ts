@@ -42,7 +42,7 @@ export class ArchiveUrlKeys {
   readonly #layout: StoreLayout;
   readonly #shared: SharedRecords | undefined;
   #keys: readonly StoredKey[];
-  #secrets: readonly Buffer[];
+  #secrets: readonly Buffer[] = [];
 
   private constructor(
     layout: StoreLayout,
@@ -51,7 +51,6 @@ export class ArchiveUrlKeys {
   ) {
     this.#layout = layout;
     this.#keys = keys;
-    this.#secrets = keys.map(secretOf);
     this.#shared = shared;
   }
 
@@ -64,6 +63,7 @@ export class ArchiveUrlKeys {
     try {
       const keys = new ArchiveUrlKeys(layout, await readKeys(layout), shared);
       if (keys.#keys.length === 0) await keys.renew(now, Infinity);
+      keys.#secrets = keys.#inOrder(now).map(secretOf);
       return keys;
     } catch (error) {
       const { archiveUrlKeys } = layout;

@@ -80,10 +80,13 @@ async function wireKeys(
   lifeOf: () => number,
   replica: Replica | undefined,
 ): Promise<{ readonly keys: ArchiveUrlKeys; close(): void }> {
-  const keys = await ArchiveUrlKeys.open(layout, new Date(), replica?.uncopied);
+  // Replicas agree on the bucket's time, whatever their clocks say.
+  const now = () =>
+    new Date(Date.now() + (replica?.bucket.connection.skew ?? 0));
+  const keys = await ArchiveUrlKeys.open(layout, now(), replica?.uncopied);
   const renew = () =>
     keys
-      .renew(new Date(), lifeOf())
+      .renew(now(), lifeOf())
       .catch((error: unknown) =>
         logger.error(
           { err: error },

@@ -1,6 +1,7 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { ArchiveUrlKeys } from "../../src/store/archive-url-keys.ts";
+import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { scratch } from "../running-mirror.ts";
@@ -82,5 +83,57 @@ describe("the keys of archive URLs", () => {
     const text = await readFile(layout.archiveUrlKeys, "utf8");
     const [, secret = ""] = /"secret":"([^"]+)"/.exec(text) ?? [];
     expect(message).not.toContain(secret);
+  });
+});
+
+/** Of replicas that look every 30 s at what all of them have; `shared` stands for the bucket. */
+describe("the keys of archive URLs of replicas", () => {
+  const later = (seconds: number) =>
+    new Date(after(31).getTime() + seconds * 1000);
+
+  it("are the same for all that begin at once", async () => {
+    const shared = new DiskRecords(await makeLayout());
+    const opened = await Promise.all(
+      Array.from({ length: 6 }, async () =>
+        ArchiveUrlKeys.open(await makeLayout(), start, shared),
+      ),
+    );
+    const [one, ...others] = opened.map(texts);
+    expect(one).toHaveLength(1);
+    for (const other of others) expect(other).toEqual(one);
+  });
+
+  it("never sign with one that another replica has not seen, also after a restart", async () => {
+    const shared = new DiskRecords(await makeLayout());
+    const own = await makeLayout();
+    const layouts = [own, await makeLayout(), await makeLayout()];
+    const open = (layout: StoreLayout, now: Date) =>
+      ArchiveUrlKeys.open(layout, now, shared);
+    const replicas = await Promise.all(layouts.map((one) => open(one, start)));
+    const [[first = ""] = []] = replicas.map(texts);
+    const signed: string[] = [];
+    // Each looks every 30 s, one after the other.
+    for (let second = 0; second <= 120; second += 10) {
+      const index = (second / 10) % 3;
+      await replicas[index]?.renew(later(second), day);
+      const secrets = replicas.map(texts);
+      for (const [signs = ""] of secrets) {
+        expect(secrets.every((known) => known.includes(signs))).toBe(true);
+        signed.push(signs);
+      }
+      if (second === 30) {
+        const unreachable = { change: () => Promise.reject(new Error("gone")) };
+        const again = await ArchiveUrlKeys.open(
+          own,
+          later(second),
+          unreachable,
+        );
+        expect(texts(again)[0]).toBe(first);
+      }
+    }
+    expect(new Set(signed).size).toBe(2);
+    const last = new Set(replicas.map((one) => texts(one)[0]));
+    expect(last).toHaveLength(1);
+    expect(last).not.toContain(first);
   });
 });

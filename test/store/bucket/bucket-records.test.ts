@@ -8,6 +8,7 @@ import {
   RecordUnreadable,
 } from "../../../src/errors/index.ts";
 import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
+import { ArchiveUrlKeys } from "../../../src/store/archive-url-keys.ts";
 import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { RecordMemory } from "../../../src/store/bucket/record-memory.ts";
@@ -243,6 +244,18 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
     ).rejects.toThrow(RecordUnreadable);
     expect(told).toHaveLength(3);
     expect((await records.inspect(key)).readable).toBe(false);
+  });
+
+  it("have one key of archive URLs for all replicas that begin at once", async () => {
+    const bucket = await openBucket();
+    const opened = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const records = new BucketRecords(bucket, form, () => undefined);
+        return ArchiveUrlKeys.open(await makeLayout(), new Date(), records);
+      }),
+    );
+    const secrets = opened.map((keys) => keys.secrets.map(String).join());
+    expect(new Set(secrets).size).toBe(1);
   });
 
   it("are unknown when another's lies in their place", async () => {
