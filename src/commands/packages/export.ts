@@ -1,5 +1,7 @@
 import pLimit from "p-limit";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { NothingAsked, ProvenderError } from "../../errors/index.ts";
+import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import {
   BundleFile,
   type BundleLimits,
@@ -57,16 +59,15 @@ export async function runExport(
   const known =
     since === undefined ? undefined : await readBundled(since, limits);
   const { ready, modules, notCarried, problems } = await gather(input, parts);
-  const left = [...problems];
+  const failed: FailedExport[] = [];
   if (to !== undefined) {
-    const failed = await writeTree(to, store, ready, signal);
+    failed.push(...(await writeTree(to, store, ready, signal)));
     failed.push(...(await writeModules(to, store, modules, signal)));
-    left.push(...failed.map(formatFailed));
   }
-  if (oci !== undefined) {
-    const failed = await writeOciLayouts(oci, store, ready, signal);
-    left.push(...failed.map(formatFailed));
-  }
+  if (oci !== undefined)
+    failed.push(...(await writeOciLayouts(oci, store, ready, signal)));
+  const left = [...problems, ...failed.map(formatFailed)];
+  const lost = new Set(failed.map(({ subject }) => subject));
   // Nothing takes the place of an earlier bundle when nothing could be had.
   const isEmpty = ready.length + modules.length === 0 && left.length > 0;
   if (bundle !== undefined && !isEmpty) {
@@ -82,8 +83,14 @@ export async function runExport(
   }
   notCarried.map(formatNotCarried).forEach(stderr);
   for (const problem of left) stderr(`${problem}\n`);
-  if (modules.length > 0) stderr(`${modules.length} modules exported.\n`);
-  stderr(`${ready.length} packages exported, ${left.length} failed.\n`);
+  const written = ready.filter(
+    ({ request }) => !lost.has(formatProviderAddress(request.provider)),
+  );
+  const carried = modules.filter(
+    ({ address }) => !lost.has(formatModuleRelease(address)),
+  );
+  if (modules.length > 0) stderr(`${carried.length} modules exported.\n`);
+  stderr(`${written.length} packages exported, ${left.length} failed.\n`);
   return left.length === 0 ? 0 : 1;
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer as createHttpServer, type Server } from "node:http";
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import {
@@ -39,7 +40,7 @@ export type Handle = (
 
 const keepAlive = 65_000;
 /** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
-const mostPipelined = 1_000;
+const mostPipelined = 100;
 
 /**
  * The HTTP server on its socket; HTTP/2 is not offered. Whatever a handler
@@ -108,12 +109,17 @@ export class Listener {
   #listenForRequests(handle: Handle): void {
     const answer = guarded(
       (req: IncomingMessage, res: ServerResponse) => {
+        const { socket } = req;
         // What was read with the request for which the connection was cut.
-        if (req.socket.destroyed) return undefined;
-        if (this.#note(req.socket, res) <= mostPipelined)
-          return handle(req, res);
-        req.socket.destroy();
-        return undefined;
+        if (socket.destroyed) return undefined;
+        const before = this.#note(socket, res);
+        const last = before.at(-1);
+        if (last === undefined) return handle(req, res);
+        if (before.length >= mostPipelined) socket.destroy();
+        // One after the other: whoever sends many at once has a turn with the other connections for each.
+        return once(last, "close").then(() =>
+          socket.destroyed ? undefined : handle(req, res),
+        );
       },
       (error, { socket }, res) => {
         endUnanswered(res, socket);
@@ -148,10 +154,11 @@ export class Listener {
     );
   }
 
-  /** Returns how many answers the connection waits for. */
-  #note(socket: Duplex, response: ServerResponse): number {
-    const open = this.#answers.get(socket) ?? new Set();
-    this.#answers.set(socket, open.add(response));
+  /** Returns the answers that the connection waits for before this one. */
+  #note(socket: Duplex, response: ServerResponse): readonly ServerResponse[] {
+    const open = this.#answers.get(socket) ?? this.#expectEnd(socket);
+    const before = [...open];
+    open.add(response);
     this.#stalled.watch(response);
     response.once("close", () => {
       open.delete(response);
@@ -160,7 +167,17 @@ export class Listener {
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());
     });
-    return open.size;
+    return before;
+  }
+
+  /** Of a connection that ends, Node closes the answer alone that is under way, and none behind it. */
+  #expectEnd(socket: Duplex): Set<ServerResponse> {
+    const open = new Set<ServerResponse>();
+    this.#answers.set(socket, open);
+    socket.once("close", () => {
+      for (const response of open) this.#stalled.forget(response);
+    });
+    return open;
   }
 
   #isAnswering(socket: Duplex): boolean {

@@ -180,6 +180,7 @@ describe("export --to", () => {
     symlinkSync(outside, join(tree, "registry.terraform.io", "acme"));
     const linked = await exportTo(tree, "acme/widget@1.0.0");
     expect(linked.stderr).toMatch(/acme could not be written: .* not a folder/);
+    expect(linked.stderr).toContain("0 packages exported, 1 failed.");
     expect(linked.status).toBe(1);
 
     const other = newTree();

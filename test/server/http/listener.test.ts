@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { ClientAddresses } from "../../../src/server/http/client-address.ts";
@@ -117,3 +118,36 @@ async function reset(socket: Socket, text: string): Promise<void> {
   socket.write(text, () => socket.resetAndDestroy());
   await once(socket, "close");
 }
+
+it("answers the requests of a connection in their order, and one after the other", async () => {
+  let [under, most] = [0, 0];
+  const { port } = await listenWith(async (req, res) => {
+    most = Math.max(most, ++under);
+    await new Promise((resolve) => setImmediate(resolve));
+    res.end(req.url);
+    under -= 1;
+  });
+  const asked = Array.from({ length: 50 }, (_, each) => `/n${each}.`);
+  const text = asked.map((path) => request.replace("/ ", `${path} `)).join("");
+  const last = request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  const answered = (await send(port, text + last)).match(/\/n\d+\./g);
+  expect([answered, most]).toEqual([asked, 1]);
+});
+
+it.each([101, 5_000])(
+  "does no work for %i requests that a client sent without reading, once it has left",
+  async (count) => {
+    let asked = 0;
+    const begun = Promise.withResolvers<ServerResponse>();
+    const { port, told } = await listenWith((_, res) => {
+      asked += 1;
+      begun.resolve(res);
+    });
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    socket.write(request.repeat(count));
+    const res = await begun.promise;
+    // So many are not waited for: the connection ends by itself.
+    await once(res, "close");
+    expect([asked, told]).toEqual([1, []]);
+  },
+);
