@@ -110,36 +110,43 @@ async function init(
   return { ...ran, installed: existsSync(installed) };
 }
 
-describe.each(clients)("$name with direct after the mirror", (client) => {
-  it("could install it directly", async () => {
-    const { status, installed } = await init(
-      client,
-      "denied",
-      undefined,
-      "  direct {}\n",
-    );
-    expect([status, installed]).toEqual([0, true]);
-  });
+describe.each(clients)(
+  "$name $version with direct after the mirror",
+  (client) => {
+    it("could install it directly", async () => {
+      const { status, installed } = await init(
+        client,
+        "denied",
+        undefined,
+        "  direct {}\n",
+      );
+      expect([status, installed]).toEqual([0, true]);
+    });
 
-  it.each([
-    ["a denied provider", "denied", undefined],
-    ["a denied provider at its version", "denied", "1.0.0"],
-    ["a provider with a denied version", "partly", undefined],
-    ["a denied version", "partly", "2.0.0"],
-    ["a provider whose versions are all too young", "young", undefined],
-    ["a version that is too young", "young", "1.0.0"],
-    ["a provider under another key than the pinned one", "foreign", undefined],
-    ["a version under an unknown key", "held", "1.1.0"],
-  ])("does not install %s", async (_name, type, version) => {
-    registry.requests.clear();
-    const { status, output, installed } = await init(client, type, version);
-    expect(output).toContain("451");
-    expect([status, installed]).toEqual([1, false]);
-    expect(registry.requests.count("archive")).toBe(0);
-  });
+    it.each([
+      ["a denied provider", "denied", undefined],
+      ["a denied provider at its version", "denied", "1.0.0"],
+      ["a provider with a denied version", "partly", undefined],
+      ["a denied version", "partly", "2.0.0"],
+      ["a provider whose versions are all too young", "young", undefined],
+      ["a version that is too young", "young", "1.0.0"],
+      [
+        "a provider under another key than the pinned one",
+        "foreign",
+        undefined,
+      ],
+      ["a version under an unknown key", "held", "1.1.0"],
+    ])("does not install %s", async (_name, type, version) => {
+      registry.requests.clear();
+      const { status, output, installed } = await init(client, type, version);
+      expect(output).toContain("451");
+      expect([status, installed]).toEqual([1, false]);
+      expect(registry.requests.count("archive")).toBe(0);
+    });
 
-  it("installs what is allowed beside what is not", async () => {
-    const { status, installed } = await init(client, "partly", "1.0.0");
-    expect([status, installed]).toEqual([0, true]);
-  });
-});
+    it("installs what is allowed beside what is not", async () => {
+      const { status, installed } = await init(client, "partly", "1.0.0");
+      expect([status, installed]).toEqual([0, true]);
+    });
+  },
+);

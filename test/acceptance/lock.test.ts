@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { makeStorage } from "../commands/storage.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
@@ -16,6 +16,8 @@ import {
   type Client,
   type RequiredProviders,
 } from "./clients.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const clients = await findClients();
 if (clients.length === 0)
@@ -89,7 +91,7 @@ function lock(configFile: string, ...args: string[]) {
   return runCommand(["lock", "--config", configFile, ...flags, ...args]);
 }
 
-describe.each(clients)("lock for $name", (client) => {
+describe.each(clients)("lock for $name $version", (client) => {
   it("completes a file of one platform exactly as providers lock does", async () => {
     const { configFile } = makeStorage(config);
     const { directory, file } = await makeRoot();

@@ -52,21 +52,24 @@ it("leads to a module's archive by a signed path, which is good for no other", a
   expect((await mirror.get(`${folder}download`)).status).toBe(401);
 });
 
-describe.each(clients)("$name init with a module", (client: Client) => {
-  it("installs with the token of the module's hostname, and not without", async () => {
-    const service = `${mirror.url}v1/modules/${host}/`;
-    const services = hostConfig(host, { "modules.v1": service });
-    const init = async (cliConfig: string) => {
-      const directory = scratch("module");
-      const block = `module "network" {\n  source  = "${host}/acme/network/aws"\n  version = "1.0.0"\n}\n`;
-      await writeFile(join(directory, "main.tf"), block);
-      const { caFile } = mirror;
-      const options = { directory, cliConfig, caFile };
-      return runClient(client, ["init", "-no-color"], options);
-    };
-    const known = await init(credentialsConfig(host, ci.token) + services);
-    expect(known.output).toContain("successfully initialized");
-    const unknown = await init(services);
-    expect(unknown.status).toBe(1);
-  });
-});
+describe.each(clients)(
+  "$name $version init with a module",
+  (client: Client) => {
+    it("installs with the token of the module's hostname, and not without", async () => {
+      const service = `${mirror.url}v1/modules/${host}/`;
+      const services = hostConfig(host, { "modules.v1": service });
+      const init = async (cliConfig: string) => {
+        const directory = scratch("module");
+        const block = `module "network" {\n  source  = "${host}/acme/network/aws"\n  version = "1.0.0"\n}\n`;
+        await writeFile(join(directory, "main.tf"), block);
+        const { caFile } = mirror;
+        const options = { directory, cliConfig, caFile };
+        return runClient(client, ["init", "-no-color"], options);
+      };
+      const known = await init(credentialsConfig(host, ci.token) + services);
+      expect(known.output).toContain("successfully initialized");
+      const unknown = await init(services);
+      expect(unknown.status).toBe(1);
+    });
+  },
+);

@@ -49,7 +49,7 @@ function prefetch({ configFile }: CommandStorage, ...args: string[]) {
   return runCommand(["prefetch", "--config", configFile, ...args]);
 }
 
-describe.each(clients)("prefetch for $name", (client) => {
+describe.each(clients)("prefetch for $name $version", (client) => {
   it("brings all that a lock file names for three platforms, so that init works without the origin, and asks for nothing again", async () => {
     const directory = scratch("locked");
     await writeConfiguration(directory, providers);

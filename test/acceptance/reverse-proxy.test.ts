@@ -68,7 +68,7 @@ afterAll(async () => {
   await registry.stop();
 });
 
-describe.each(pairs)("$name behind nginx", (client) => {
+describe.each(pairs)("$name $version behind nginx", (client) => {
   it.each([
     ["network mirror at the root", "", "mirror"],
     ["network mirror below a path", "tools/", "mirror"],
