@@ -110,7 +110,7 @@ export class ModulePackages implements ModuleReading {
     const name = formatModuleAddress(module);
     return chooseVersions(name, { choice, where }, async () => {
       const { value } = await modules.listVersions(module);
-      return value;
+      return value.versions;
     });
   }
 

@@ -5,10 +5,11 @@ import {
 import { newestFirst, type Version } from "../../address/version.ts";
 import { PolicyDenied, TooYoung } from "../../errors/index.ts";
 import { refuseByPolicy } from "../trust/admission-rules.ts";
-import type { Admission } from "../trust/admission.ts";
+import type { Admission, Listed } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleReleaseAddress } from "./release.ts";
 import {
+  divide,
   leaveOutYoung,
   nothingAdmitted,
   type LeftOut,
@@ -20,6 +21,11 @@ import {
   type Policy,
 } from "../trust/policy.ts";
 import type { VersionList } from "../releases/version-list.ts";
+
+/** What clients may have of a module's versions, newest first, and what else there is. */
+export interface ListedModule extends Listed {
+  readonly versions: readonly Version[];
+}
 
 /**
  * Which modules clients may have. Nobody signs modules, so there are no keys to judge, and a version's age counts from when the mirror first
@@ -71,30 +77,37 @@ export class ModuleAdmission {
     refuseByPolicy(rules, young);
   }
 
-  isAdmitted(
-    address: ModuleReleaseAddress,
+  /** What is left out is written down, too. Throws NothingAdmitted when there are versions and clients may have none of them. */
+  keepAdmitted(module: ModuleAddress, list: VersionList): ListedModule {
+    const listed = this.sortOut(module, list.versions.keys(), list);
+    const { versions, leftOut } = listed;
+    const name = formatModuleAddress(module);
+    this.#admission.noteLeftOut({ module }, listed);
+    if (versions.length === 0 && leftOut.length > 0)
+      throw nothingAdmitted(name, leftOut);
+    return listed;
+  }
+
+  /** What clients may have of `versions`, none of them included. */
+  sortOut(
+    module: ModuleAddress,
+    versions: Iterable<Version>,
     list: VersionList | undefined,
-  ): boolean {
-    return this.#findLeftOut(address, list) === undefined;
-  }
-
-  /** Newest first. Throws NothingAdmitted when there are versions and clients may have none of them. */
-  keepAdmitted(module: ModuleAddress, list: VersionList): readonly Version[] {
-    const versions = newestFirst(list.versions.keys());
-    const leftOut = versions.flatMap(
-      (version) => this.#findLeftOut({ module, version }, list) ?? [],
+  ): ListedModule {
+    const all = newestFirst(versions);
+    const refused = all.flatMap(
+      (version) => this.#findRefused({ module, version }, list) ?? [],
     );
-    if (leftOut.length === versions.length && versions.length > 0)
-      throw nothingAdmitted(formatModuleAddress(module), leftOut);
-    const out = new Set(leftOut.map(({ version }) => version));
-    return versions.filter((version) => !out.has(version));
+    const { mode } = this.#admission.rules;
+    const divided = divide(refused, mode === "report");
+    const out = new Set(divided.leftOut.map(({ version }) => version));
+    return { ...divided, versions: all.filter((one) => !out.has(one)) };
   }
 
-  #findLeftOut(
+  #findRefused(
     { module, version }: ModuleReleaseAddress,
     list: VersionList | undefined,
   ): LeftOut | undefined {
-    if (this.#admission.rules.report !== undefined) return undefined;
     const decision = decideByRules(this.#policy, module, version);
     const { action, rule, minimumAge } = decision;
     if (action === "deny") return { version, kind: "denied", cause: rule };

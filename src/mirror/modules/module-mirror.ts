@@ -9,7 +9,7 @@ import {
   type ArchiveSource,
   type GitSource,
 } from "../../address/module-source.ts";
-import { newestFirst, type Version } from "../../address/version.ts";
+import type { Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import {
   NotFound,
@@ -20,7 +20,7 @@ import {
 import { asHit, type Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
-import type { ModuleAdmission } from "./admission.ts";
+import type { ListedModule, ModuleAdmission } from "./admission.ts";
 import type { ModuleArchives } from "./archives.ts";
 import type { ModuleArchiveRecords } from "./records.ts";
 import type { ModuleReplacements } from "./replacements.ts";
@@ -89,9 +89,7 @@ export class ModuleMirror {
   }
 
   /** Newest first; what the origin lists no more is listed while it is stored. */
-  async listVersions(
-    module: ModuleAddress,
-  ): Promise<Answer<readonly Version[]>> {
+  async listVersions(module: ModuleAddress): Promise<Answer<ListedModule>> {
     const { admission, offline } = this.#parts;
     this.#originOf(module);
     admission.admitModule(module);
@@ -253,19 +251,12 @@ export class ModuleMirror {
     return { ...list, versions: new Map(versions) };
   }
 
-  async #listStored(
-    module: ModuleAddress,
-  ): Promise<Answer<readonly Version[]>> {
+  async #listStored(module: ModuleAddress): Promise<Answer<ListedModule>> {
     const { versions, admission } = this.#parts;
     const list = await versions.peek(module);
     const stored = await this.#listStoredVersions(module);
     if (stored.length === 0) throw new NotStored(formatModuleAddress(module));
-    const value = newestFirst(
-      stored.filter((version) =>
-        admission.isAdmitted({ module, version }, list),
-      ),
-    );
-    return asHit(value);
+    return asHit(admission.sortOut(module, stored, list));
   }
 
   async #listStoredVersions(

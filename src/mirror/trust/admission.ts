@@ -1,6 +1,12 @@
 import { LRUCache } from "lru-cache";
-import { formatProviderAddress } from "../../address/provider-address.ts";
-import type { ProviderAddress } from "../../address/provider-address.ts";
+import {
+  formatModuleAddress,
+  type ModuleAddress,
+} from "../../address/module-address.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
 import {
   KeyRefused,
   TooYoung,
@@ -27,7 +33,8 @@ import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
 /** Clients may ask for any provider, so memory is bounded. */
 const providersInMemory = 1_000;
 
-interface Listed {
+/** What a list of a provider or module does not have, and what a policy that only reports would leave out of it. */
+export interface Listed {
   readonly leftOut: readonly LeftOut[];
   readonly reported: readonly LeftOut[];
 }
@@ -81,8 +88,17 @@ export class Admission {
   }
 
   /** Writes down what an index does not have, or has though the policy would leave it out, once for each change. */
-  noteLeftOut({ provider }: ProviderRequest, listed: Listed): void {
-    const name = formatProviderAddress(provider);
+  noteLeftOut(
+    subject:
+      | { readonly provider: ProviderAddress }
+      | { readonly module: ModuleAddress },
+    listed: Listed,
+  ): void {
+    const named =
+      "provider" in subject
+        ? { provider: formatProviderAddress(subject.provider) }
+        : { module: formatModuleAddress(subject.module) };
+    const [name = ""] = Object.values(named);
     const told = [
       ["refused", listed.leftOut],
       ["reported", listed.reported],
@@ -93,7 +109,7 @@ export class Admission {
       if (this.#toldLeftOut.get(key) === detail) continue;
       this.#toldLeftOut.set(key, detail);
       if (detail === undefined) continue;
-      const facts = { provider: name, detail };
+      const facts = { ...named, detail };
       const entry = { event: "left-out", verdict, ...facts } as const;
       void this.#notebook.audit.record(entry, { durable: false });
     }

@@ -6,6 +6,7 @@ import {
   NothingAdmitted,
   OriginNotServed,
 } from "../../errors/index.ts";
+import type { ListedModule } from "../modules/admission.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import type { OriginHealth } from "../../origin/health/origin-health.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -82,10 +83,7 @@ export class Explanations {
     const { providers, tampered } = this.#parts;
     if (version === undefined) {
       const answer = await providers.listVersions(provider);
-      const { versions, leftOut } = answer.value;
-      const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
-      const left = formatLeftOut(leftOut).map((line) => `${line}.`);
-      return serve(subject, [count, ...left, ...tellAge(answer)]);
+      return serve(subject, [...tellListed(answer.value), ...tellAge(answer)]);
     }
     const answer = await providers.findRelease({ provider, version });
     const { release } = answer.value;
@@ -103,9 +101,7 @@ export class Explanations {
     const { modules } = this.#parts;
     if (version === undefined) {
       const answer = await modules.listVersions(module);
-      const { length, 0: newest = "none" } = answer.value;
-      const count = `Clients get ${length} of its versions, the newest is ${newest}.`;
-      return serve(subject, [count, ...tellAge(answer)]);
+      return serve(subject, [...tellListed(answer.value), ...tellAge(answer)]);
     }
     const answer = await modules.findLocation({ module, version });
     const how =
@@ -177,6 +173,12 @@ export class Explanations {
       ...(mode === "report" ? [onlyReports] : []),
     ];
   }
+}
+
+/** Of a provider or module. */
+function tellListed({ versions, leftOut }: ListedModule): readonly string[] {
+  const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
+  return [count, ...formatLeftOut(leftOut).map((line) => `${line}.`)];
 }
 
 function serve(subject: string, reasons: readonly string[]): Why {

@@ -24,6 +24,7 @@ import { rendersOnce, sendDocument } from "../http/document-response.ts";
 import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
+  noteLeftOut,
   setHeaders,
   type RequestState,
   type RoutedContext,
@@ -47,8 +48,10 @@ export class ModuleRegistryProtocol {
 
   async versions(ctx: RoutedContext): Promise<void> {
     const answer = await this.#mirror.listVersions(readModule(ctx));
+    const { versions } = answer.value;
     noteAnswer(ctx.state, answer);
-    sendDocument(ctx, renderVersionsOnce(answer.value), answer);
+    noteLeftOut(ctx.state, answer.value);
+    sendDocument(ctx, renderVersionsOnce(versions), answer);
   }
 
   async location(ctx: RoutedContext): Promise<void> {

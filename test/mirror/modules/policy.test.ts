@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
 import { startMirror, type RunningMirror } from "../../running-mirror.ts";
-import { awaitLine } from "../../scenes/log-lines.ts";
+import { awaitLine, awaitLineOf } from "../../scenes/log-lines.ts";
 import {
   codeOf,
   locate,
@@ -11,6 +11,7 @@ import {
   withMirror,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
+import { eventually, readAudit } from "../../scenes/provider-requests.ts";
 
 let scene: ModuleScene;
 let mirror: RunningMirror;
@@ -71,6 +72,52 @@ describe("policy", () => {
           expect(codeOf(answer)).toBe("policy-denied");
         }
       });
+    },
+  );
+
+  it.each(["enforce", "report"])(
+    "counts the versions that it leaves out, or would: %s",
+    async (mode) => {
+      for (const version of ["1.0.0", "2.0.0", "3.0.0"])
+        scene.origin.publish("acme/partly/aws", version, "./partly.zip");
+      const match = "registry.terraform.io/acme/partly/aws";
+      const rule = { match, action: "deny", versions: ">= 2.0.0" };
+      const policy = { mode, rules: [rule] };
+      await withMirror(
+        { config: scene.configOf({ policy }) },
+        async (other) => {
+          const isEnforced = mode === "enforce";
+          const path = `${moduleBase}/partly/aws/versions`;
+          for (let time = 0; time < 2; time++)
+            expect(
+              await awaitLineOf(other, await other.get(path)),
+            ).toMatchObject({
+              [isEnforced ? "leftOut" : "reported"]: { denied: 2 },
+            });
+          expect(await versionsOf(other, "partly")).toHaveLength(
+            isEnforced ? 1 : 3,
+          );
+          const lines = await eventually(
+            () => Promise.resolve(readAudit(other)),
+            (all) => all.some(({ event }) => event === "left-out"),
+          );
+          expect(
+            lines.filter(({ event }) => event === "left-out"),
+          ).toMatchObject([
+            {
+              module: match,
+              verdict: isEnforced ? "refused" : "reported",
+              detail: expect.stringMatching(
+                /^2 denied; .*3\.0\.0.*2\.0\.0/,
+              ) as string,
+            },
+          ]);
+          const why = await other.get(`/why/${match}`);
+          expect(
+            why.body.toString().includes("leaves out, denied: 3.0.0"),
+          ).toBe(isEnforced);
+        },
+      );
     },
   );
 
