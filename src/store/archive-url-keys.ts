@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { StoreUnusable } from "../errors/index.ts";
+import { ProvenderError, StoreUnusable } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "./layout.ts";
 import { readOwnFile } from "./own-file.ts";
@@ -54,7 +54,7 @@ export class ArchiveUrlKeys {
     this.#shared = shared;
   }
 
-  /** Reads the keys, or makes the first one. Throws StoreUnusable, also when others can read the file. */
+  /** Reads the keys, or makes the first one. Throws StoreUnusable, also when others can read the file, and what the bucket fails with. */
   static async open(
     layout: StoreLayout,
     now: Date,
@@ -66,6 +66,8 @@ export class ArchiveUrlKeys {
       keys.#secrets = keys.#inOrder(now).map(secretOf);
       return keys;
     } catch (error) {
+      // It names its own cure.
+      if (error instanceof ProvenderError) throw error;
       const { archiveUrlKeys } = layout;
       const reason = `${archiveUrlKeys}: ${(error as Error).message}`;
       throw new StoreUnusable(layout.directory, reason, { cause: error });

@@ -1,5 +1,10 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import {
+  BucketRefuses,
+  BucketUnreachable,
+  RecordUnreadable,
+} from "../../src/errors/index.ts";
 import { ArchiveUrlKeys } from "../../src/store/archive-url-keys.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
@@ -102,6 +107,22 @@ describe("the keys of archive URLs of replicas", () => {
     expect(one).toHaveLength(1);
     for (const other of others) expect(other).toEqual(one);
   });
+
+  it.each([
+    new RecordUnreadable("records/v1/auth/archive-url-keys.json", "it is cut"),
+    new BucketUnreachable("keys", "ECONNREFUSED"),
+    new BucketRefuses("keys", "be written", {
+      status: 403,
+      reason: "AccessDenied",
+    }),
+  ])(
+    "are refused with the bucket's own word, and no advice about the directory: $code",
+    async (problem) => {
+      const shared = { change: () => Promise.reject(problem) };
+      const opened = ArchiveUrlKeys.open(await makeLayout(), start, shared);
+      await expect(opened).rejects.toBe(problem);
+    },
+  );
 
   it("never sign with one that another replica has not seen, also after a restart", async () => {
     const shared = new DiskRecords(await makeLayout());
