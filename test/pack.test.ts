@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, stat, symlink } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "./fakes/authority.ts";
 import { startRegistry } from "./fakes/registry.ts";
 import { originsOf } from "./origins.ts";
+import { makeRelease } from "./packaging/release.ts";
 import { runCommand } from "./running-command.ts";
 import { scratch, startMirror } from "./running-mirror.ts";
 
@@ -28,13 +29,11 @@ let program: string;
 beforeAll(async () => {
   const text = await readFile(join(root, "package.json"), "utf8");
   manifest = JSON.parse(text) as Manifest;
-  const folder = scratch("pack");
-  await run("npm", ["pack", "--pack-destination", folder], { cwd: root });
-  tarball = join(folder, `provender-${manifest.version}.tgz`);
+  tarball = (await makeRelease("npm", ".tgz")).file;
   const { stdout } = await run("tar", ["-tzf", tarball]);
-  names = stdout.trimEnd().split("\n");
+  names = stdout.split("\n").filter((name) => /[^/]$/.test(name));
   [installed, program] = await install(tarball);
-});
+}, 120_000);
 
 /**
  * As npm would, without the internet: the package unpacked, its dependencies
@@ -114,3 +113,39 @@ describe("the installed program", () => {
     await registry.stop();
   });
 });
+
+/** Nodes on PATH and those that PROVENDER_OLD_NODES names, which are older than the program needs. */
+const old = [
+  ...(process.env.PROVENDER_OLD_NODES ?? "").split(delimiter),
+  ...(process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "node")),
+].flatMap((file) => {
+  if (file === "") return [];
+  const { status, stdout } = spawnSync(file, ["--version"], {
+    encoding: "utf8",
+  });
+  const version = status === 0 ? stdout.trim().slice(1) : "24";
+  return Number.parseInt(version) < 24 ? [{ file, version }] : [];
+});
+
+describe.skipIf(old.length === 0)(
+  old.length === 0
+    ? "the npm package on an older Node (NOT TESTED: there is none)"
+    : "the npm package on an older Node",
+  () => {
+    it.each(old)(
+      "says on $version that it is too old, and ends with status 2",
+      ({ file, version }) => {
+        const args = [join(installed, "dist", "main.js"), "serve"];
+        const found = spawnSync(file, args, { encoding: "utf8" });
+        expect(found.stderr).toMatch(
+          /^provender: needs Node 24, found [^\n]*\n$/,
+        );
+        expect(found.stderr).toContain(`found ${version}:`);
+        expect(found.stdout).toBe("");
+        expect(found.status).toBe(2);
+      },
+    );
+  },
+);
