@@ -68,7 +68,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   ],
   store: [
     "",
-    ...["records", "blobs", "bucket"],
+    ...["records", "blobs", "bucket", "bucket/audit"],
     ...["bucket/writer", "bucket/upkeep", "bucket/carrying"],
   ],
   mirror:

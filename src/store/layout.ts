@@ -174,6 +174,46 @@ export function leaseObject(name: string): string {
   return `leases/v1/${name}`;
 }
 
+/** What the names of audit logs start with in a bucket. */
+export const auditObjects = "audit/v1/";
+
+/** Where the lines of a replica's log are from line `seq` of its chain on, which was written on `date`. */
+export function auditSegment(place: AuditSegment): string {
+  const { date, replica, log, seq } = place;
+  const number = String(seq).padStart(16, "0");
+  return `${auditObjects}${date}/${replica}/${log}-${number}.jsonl`;
+}
+
+export interface AuditSegment {
+  /** YYYY-MM-DD. */
+  readonly date: string;
+  readonly replica: string;
+  /** The name of the log's current file, without its suffix. */
+  readonly log: string;
+  readonly seq: number;
+}
+
+/** Undefined for the name of something else. */
+export function parseAuditSegment(name: string): AuditSegment | undefined {
+  const [, date = "", replica = "", log = "", seq] =
+    /^audit\/v1\/([\d-]+)\/([0-9a-f]{16})\/([a-z]+)-(\d{16})\.jsonl$/.exec(
+      name,
+    ) ?? [];
+  return seq === undefined
+    ? undefined
+    : { date, replica, log, seq: Number(seq) };
+}
+
+/** Where it stands how much of a replica's logs is in a bucket. */
+export function auditHead(replica: string): string {
+  return `${auditObjects}replicas/${replica}.json`;
+}
+
+/** The replica; undefined for the name of something else. */
+export function parseAuditHead(name: string): string | undefined {
+  return /^audit\/v1\/replicas\/([0-9a-f]{16})\.json$/.exec(name)?.[1];
+}
+
 function checkParts(key: RecordKey): void {
   for (const part of key)
     if (!/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(part))

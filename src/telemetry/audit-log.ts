@@ -47,6 +47,7 @@ const toldOfOffers = { window: 3_600_000, same: 10, group: 60, all: 600 };
 export class AuditLog {
   readonly #requests: AuditLines;
   readonly #decisions: AuditLines;
+  #share: () => Promise<void> = () => Promise.resolve();
   readonly #folding = new Folding<AuditEntry>(toldOfOffers, {
     summarize: ({ provider, module }, of) => ({
       event: "refused",
@@ -75,15 +76,20 @@ export class AuditLog {
    * Adds who asked. Resolves for a durable entry when it is on the disk, for another one at once. Only a
    * durable entry rejects, with StoreUnusable: then what it speaks of must not be answered.
    */
-  record(
+  async record(
     entry: AuditEntry,
     options: { readonly durable: boolean },
   ): Promise<void> {
     if (ofRequests.has(entry.event))
       return this.#requests.record(entry, options);
-    return this.#isFolded(entry)
-      ? Promise.resolve()
-      : this.#decisions.record(entry, options);
+    if (this.#isFolded(entry)) return;
+    await this.#decisions.record(entry, options);
+    if (options.durable) await this.#share();
+  }
+
+  /** From now on durable decisions wait for `share` as well, which never rejects. */
+  shareBy(share: () => Promise<void>): void {
+    this.#share = share;
   }
 
   /** Writes and syncs what waits. Rejects with StoreUnusable when that fails. */

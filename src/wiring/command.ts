@@ -17,13 +17,13 @@ import { actAsOwner } from "../store/storage-owner.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
 import { wireKept, type Kept } from "./kept.ts";
-import type { LogToRead } from "../telemetry/audit/verify-log.ts";
 import { openReplica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
 import { signaturePolicyOf } from "./origins.ts";
 import { wireJudge, wireSignatures } from "./threads.ts";
 import { wireRules } from "./rules.ts";
-import { wireAuditGuards, wireTelemetry, type Telemetry } from "./telemetry.ts";
+import { listAuditLogs, openSharedAudit } from "./store/audit.ts";
+import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 export { wireNamedHost } from "./origins.ts";
 
@@ -94,16 +94,13 @@ export async function wireLedger(configuration: Configuration): Promise<{
   return { ledger: new TrustLedger(records), audit: telemetry.audit, records };
 }
 
-/** The audit logs of a store, to be read beside a running daemon. */
-export async function wireAuditReading(
-  configuration: Configuration,
-): Promise<readonly LogToRead[]> {
+/** The audit logs of a store, to be read beside a running daemon, and those of other replicas. */
+export async function wireAuditReading(configuration: Configuration) {
   const layout = await openLayout(configuration);
-  const { requests, decisions } = wireAuditGuards(layout);
-  return [
-    { path: layout.audit.decisions, ...decisions },
-    { path: layout.audit.requests, ...requests },
-  ];
+  return {
+    own: listAuditLogs(layout),
+    openShared: () => openSharedAudit(configuration, layout),
+  };
 }
 
 /** The file of this mirror's own CA, for the owner of the store. */

@@ -18,6 +18,7 @@ import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { wireCore } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
+import { wireAuditUpload } from "./store/audit.ts";
 import { openReplica } from "./store/replica.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
@@ -69,7 +70,7 @@ export async function wireDaemon(
       await core.close();
       protocols.refusals.close();
       telemetry.alarms.close();
-      await telemetry.audit.close();
+      await wired.closeAudit();
       clearInterval(beat);
       await removeDaemonNote(layout);
       lock.release();
@@ -95,7 +96,17 @@ async function wireShared(
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
   core.nearest?.uses.start();
-  return { core, access };
+  const upload = await wireAuditUpload(
+    configuration,
+    layout,
+    telemetry,
+    replica,
+  );
+  const closeAudit = async () => {
+    await telemetry.audit.close();
+    await upload?.close();
+  };
+  return { core, access, closeAudit };
 }
 
 /** So that nobody takes a policy that only reports for one that refuses. */

@@ -7,6 +7,8 @@ import { verifyLog, type LogToRead } from "../../telemetry/audit/verify-log.ts";
 interface VerifiedLog {
   /** The name of its current file. */
   readonly log: string;
+  /** Of another replica: the name under which it signs. */
+  readonly replica?: string | undefined;
   /** Chained lines. */
   readonly lines: number;
   /** Lines of earlier versions before them. */
@@ -46,21 +48,24 @@ async function verifyOne(log: LogToRead): Promise<VerifiedLog> {
     await verifyLog(log);
   const counts = { lines, unchained, checkpoints, unsigned };
   const key = await log.checkpoints.describeKey();
-  return { log: basename(log.path), ...counts, breaks, more, torn, key };
+  const { path, replica } = log;
+  return { log: basename(path), replica, ...counts, breaks, more, torn, key };
 }
 
 function formatLog(verified: VerifiedLog): string {
-  const { log, lines, unchained, breaks, more, torn } = verified;
+  const { lines, unchained, breaks, more, torn, replica } = verified;
   const { checkpoints, unsigned } = verified;
+  const folder = replica === undefined ? "" : `${replica}/`;
+  const log = `${folder}${verified.log}`;
   const places = [
     ...breaks.map(
       ({ file, line, kind, problem }) =>
-        `${file}:${line}: ${kind}: this line ${problem}.`,
+        `${folder}${file}:${line}: ${kind}: this line ${problem}.`,
     ),
     ...(more > 0 ? [`${log}: and ${more} more.`] : []),
     ...torn.map(
       ({ file, line }) =>
-        `${file}:${line}: healed: a process was killed while it wrote this line.`,
+        `${folder}${file}:${line}: healed: a process was killed while it wrote this line.`,
     ),
   ];
   const before = unchained > 0 ? ` after ${unchained} of earlier versions` : "";

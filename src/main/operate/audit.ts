@@ -1,7 +1,7 @@
 import { printAudit } from "../../commands/operate/audit-read.ts";
 import { verifyAudit } from "../../commands/operate/audit-verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ArgumentsInvalid } from "../../errors/index.ts";
+import { ArgumentsInvalid, isBucketFailure } from "../../errors/index.ts";
 import { wireAuditReading } from "../../wiring/command.ts";
 
 export interface AuditFlags {
@@ -25,12 +25,26 @@ export async function audit(
       "audit --verify",
       "checks whole logs: leave out what chooses lines, or leave out --verify.",
     );
-  const logs = await wireAuditReading(loadConfiguration({ file: config }));
+  const { own, openShared } = await wireAuditReading(
+    loadConfiguration({ file: config }),
+  );
+  await using shared = await (verify
+    ? openShared()
+    : openShared().catch(passOver));
+  const logs = [...own, ...(shared?.logs ?? [])];
   if (verify) process.exitCode = await verifyAudit(logs, { json }, stdout);
   else {
     const options = { json, now: new Date() };
     await printAudit(logs, { spec, ...flags }, options, print);
   }
+}
+
+/** What this replica has is worth reading on its own. */
+function passOver(error: unknown): undefined {
+  if (!isBucketFailure(error)) throw error;
+  process.stderr.write(
+    `provender: The logs of other replicas are not read: ${error.message}\n`,
+  );
 }
 
 function stdout(text: string): void {

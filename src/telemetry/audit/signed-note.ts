@@ -38,12 +38,7 @@ export function openNote(note: string, key: KeyObject): string | undefined {
   const signed = Buffer.from(found[2] ?? "", "base64");
   const isOwn = signed.subarray(0, 4).equals(keyId(key));
   const signature = signed.subarray(4);
-  const isGood = verify(
-    null,
-    Buffer.from(text),
-    createPublicKey(key),
-    signature,
-  );
+  const isGood = verify(null, Buffer.from(text), publicOf(key), signature);
   return isOwn && isGood ? text : undefined;
 }
 
@@ -53,7 +48,11 @@ function keyId(key: KeyObject): Buffer {
   return hash("sha256", encoded, "buffer").subarray(0, 4);
 }
 
+function publicOf(key: KeyObject): KeyObject {
+  return key.type === "public" ? key : createPublicKey(key);
+}
+
 function rawPublicKey(key: KeyObject): Buffer {
-  const { x = "" } = createPublicKey(key).export({ format: "jwk" });
+  const { x = "" } = publicOf(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url");
 }

@@ -2,7 +2,12 @@ import { basename } from "node:path";
 import { ChainCheck } from "./chain-check.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { Findings } from "./findings.ts";
-import { closeLogFiles, filesKept, openLogFiles } from "./log-files.ts";
+import {
+  closeLogFiles,
+  filesKept,
+  openLogFiles,
+  type LogFile,
+} from "./log-files.ts";
 import { readLogLines } from "./log-lines.ts";
 import { SignatureCheck } from "./signature-check.ts";
 
@@ -12,24 +17,35 @@ export interface LogToRead {
   readonly path: string;
   /** Does the work while nobody appends. */
   readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly checkpoints: Checkpoints;
+  readonly checkpoints: Pick<Checkpoints, "key" | "readNote" | "describeKey">;
+  /** Whose it is, where it is not of this store. */
+  readonly replica?: string;
   /** Older files; 8. */
   readonly keep?: number | undefined;
 }
 
-/** Whether a log is what was written, up to where it stood when this began. Throws StoreUnusable without the store's key. */
-export async function verifyLog({
+/** The files of a log as they are, and the newest checkpoint of what is in them. */
+export function openLog({
   path,
   exclusively,
   checkpoints,
   keep = filesKept,
-}: LogToRead): Promise<Findings> {
-  const key = await checkpoints.key;
-  const log = basename(path);
-  const { files, note } = await exclusively(async () => ({
+}: LogToRead): Promise<{
+  readonly files: readonly LogFile[];
+  readonly note: string | undefined;
+}> {
+  return exclusively(async () => ({
     note: await checkpoints.readNote(),
     files: await openLogFiles(path, keep),
   }));
+}
+
+/** Whether a log is what was written, up to where it stood when this began. Throws StoreUnusable without the store's key. */
+export async function verifyLog(toRead: LogToRead): Promise<Findings> {
+  const { path, checkpoints, keep = filesKept } = toRead;
+  const key = await checkpoints.key;
+  const log = basename(path);
+  const { files, note } = await openLog(toRead);
   const signatures = new SignatureCheck({ log, key, note });
   const check = new ChainCheck(keep, signatures);
   try {

@@ -1,0 +1,235 @@
+import { createPublicKey } from "node:crypto";
+import { basename } from "node:path";
+import { BucketUnreachable } from "../../../errors/index.ts";
+import { readLink } from "../../../telemetry/audit/chain.ts";
+import {
+  closeLogFiles,
+  type LogFile,
+} from "../../../telemetry/audit/log-files.ts";
+import { readLogLines } from "../../../telemetry/audit/log-lines.ts";
+import {
+  openLog,
+  type LogToRead,
+} from "../../../telemetry/audit/verify-log.ts";
+import { bodyOf } from "../bucket-connection.ts";
+import type { Bucket } from "../bucket.ts";
+import { auditSegment } from "../../layout.ts";
+import {
+  nameReplica,
+  readAuditHead,
+  writeAuditHead,
+  type AuditHead,
+} from "./audit-head.ts";
+
+/** Bytes after which a segment ends. */
+const largestSegment = 4 * 1024 * 1024;
+/** Milliseconds after which lines are brought that nobody waits for. */
+const interval = 60_000;
+
+interface UploadEvents {
+  /** Why nothing can be brought now; undefined when it can. */
+  readonly problem: () => string | undefined;
+  /** The disk keeps a log so long and no longer; these lines never came into the bucket. */
+  readonly onLost: (log: string, lines: number) => void;
+  /** Tried again with the next lines. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/** Lines of one log that go into one object. */
+interface Segment {
+  readonly first: number;
+  readonly date: string;
+  readonly pieces: Buffer[];
+  size: number;
+  last: number;
+}
+
+/** All lines before it were brought. */
+interface Place {
+  /** Another one for each file that ever has the name. */
+  readonly file: string;
+  readonly offset: number;
+}
+
+/**
+ * Brings the audit logs of this replica into the bucket, as they are written.
+ * The logs themselves are what waits while the bucket fails.
+ */
+export class AuditUpload {
+  readonly #bucket: Bucket;
+  readonly #logs: readonly LogToRead[];
+  readonly #events: UploadEvents;
+  readonly #places = new Map<string, Place>();
+  readonly #timer: NodeJS.Timeout;
+  #head: AuditHead | undefined;
+  #replica = "";
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  constructor(
+    bucket: Bucket,
+    logs: readonly LogToRead[],
+    events: UploadEvents,
+  ) {
+    this.#bucket = bucket;
+    this.#logs = logs;
+    this.#events = events;
+    this.#timer = setInterval(() => void this.bring(), interval).unref();
+  }
+
+  /** Resolves when all lines that are written by now are in the bucket, or wait for it. Never rejects; many share one round. */
+  bring(): Promise<void> {
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined;
+      this.#running = this.#bringAll();
+      return this.#running;
+    });
+    return this.#next;
+  }
+
+  /** What is left is brought by the next process. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.bring();
+    await this.#bucket.close();
+  }
+
+  async #bringAll(): Promise<void> {
+    if (this.#events.problem() !== undefined) return;
+    try {
+      const head = (this.#head ??= await this.#open());
+      const before = JSON.stringify(head);
+      for (const log of this.#logs) await this.#bringLog(log, head);
+      if (JSON.stringify(head) !== before)
+        await writeAuditHead(this.#bucket, this.#replica, head);
+    } catch (error) {
+      // Nobody knows what the bucket has by now.
+      this.#head = undefined;
+      this.#places.clear();
+      this.#events.onFailed(error);
+    }
+  }
+
+  async #open(): Promise<AuditHead> {
+    const [log] = this.#logs;
+    if (log === undefined) return { key: "", logs: {} };
+    const signing = await log.checkpoints.key;
+    this.#replica = nameReplica(signing);
+    const known = await readAuditHead(this.#bucket, this.#replica);
+    const key = createPublicKey(signing).export({
+      type: "spki",
+      format: "pem",
+    });
+    return known ?? { key: key.toString(), logs: {} };
+  }
+
+  async #bringLog(log: LogToRead, head: AuditHead): Promise<void> {
+    const name = basename(log.path, ".jsonl");
+    const { files, note } = await openLog(log);
+    try {
+      const state = (head.logs[name] ??= { lines: 0 });
+      for await (const segment of this.#cut(name, files, state.lines)) {
+        if (segment.first > state.lines + 1)
+          this.#events.onLost(name, segment.first - state.lines - 1);
+        await this.#put(name, segment);
+        state.lines = await this.#put(name, segment);
+        // A process that was killed brought other lines under this name.
+        if (state.lines !== segment.last) {
+          this.#places.delete(name);
+          await this.#bringLog(log, head);
+          return;
+        }
+      }
+      state.note = note;
+    } finally {
+      await closeLogFiles(files);
+    }
+  }
+
+  /** What follows the first `known` lines of the chain, with what lies between. */
+  async *#cut(
+    name: string,
+    files: readonly LogFile[],
+    known: number,
+  ): AsyncGenerator<Segment> {
+    let segment: Segment | undefined;
+    let passed: Buffer[] = [];
+    let end: Place | undefined;
+    for await (const { bytes, place } of readFrom(
+      files,
+      this.#places.get(name),
+    )) {
+      passed.push(bytes, newline);
+      const link = readLink(bytes);
+      if (link === undefined) continue;
+      end = place;
+      if (link.seq > known) {
+        segment ??= begin(link.seq, bytes);
+        extend(segment, link.seq, passed);
+      }
+      passed = [];
+      if (segment === undefined || segment.size < largestSegment) continue;
+      yield segment;
+      segment = undefined;
+    }
+    if (segment !== undefined) yield segment;
+    if (end !== undefined) this.#places.set(name, end);
+  }
+
+  /** Returns the number of the last line that the bucket has under this name. */
+  async #put(log: string, segment: Segment): Promise<number> {
+    const { date, first: seq, pieces, last } = segment;
+    const key = auditSegment({ date, replica: this.#replica, log, seq });
+    const body = bodyOf(Buffer.concat(pieces));
+    const { kind } = await this.#bucket.putIf(key, body, { kind: "absent" });
+    if (kind === "written") return last;
+    const found = await this.#bucket.get(key);
+    const lines = found && (await found.body.text()).trimEnd();
+    const link = readLink(Buffer.from(lines?.split("\n").at(-1) ?? ""));
+    if (link !== undefined) return link.seq;
+    throw new BucketUnreachable(this.#bucket.name, `${key} is not of this log`);
+  }
+}
+
+const newline = Buffer.from("\n");
+
+function begin(first: number, line: Buffer): Segment {
+  const [, date = "1970-01-01"] =
+    /"at":"([\d-]{10})T/.exec(line.toString("latin1")) ?? [];
+  return { first, date, pieces: [], size: 0, last: first };
+}
+
+function extend(
+  segment: Segment,
+  last: number,
+  pieces: readonly Buffer[],
+): void {
+  segment.pieces.push(...pieces);
+  segment.size += pieces.reduce((sum, { length }) => sum + length, 0);
+  segment.last = last;
+}
+
+/** The lines behind `place`, or all when its file has left; but for one at the end that is not finished. */
+async function* readFrom(
+  files: readonly LogFile[],
+  place: Place | undefined,
+): AsyncGenerator<{ readonly bytes: Buffer; readonly place: Place }> {
+  const named = await Promise.all(
+    files.map(async (file) => ({ ...file, id: await identify(file) })),
+  );
+  const start = named.findIndex(({ id }) => id === place?.file);
+  for (const { id, handle, size, number } of named.slice(Math.max(0, start))) {
+    let offset = id === place?.file ? place.offset : 0;
+    for await (const lines of readLogLines(handle, size, offset))
+      for (const { bytes, isEnded } of lines) {
+        offset += bytes.length + (isEnded ? 1 : 0);
+        const isUnfinished = !isEnded && number === 0 && offset === size;
+        if (!isUnfinished) yield { bytes, place: { file: id, offset } };
+      }
+  }
+}
+
+async function identify({ handle }: LogFile): Promise<string> {
+  const { ino, birthtimeMs } = await handle.stat();
+  return `${ino} ${birthtimeMs}`;
+}

@@ -1,0 +1,69 @@
+import { rm } from "node:fs/promises";
+import type { Configuration } from "../../config/load.ts";
+import { isBucketFailure } from "../../errors/index.ts";
+import { openAuditKey } from "../../store/audit-key.ts";
+import { stagingPath, type StoreLayout } from "../../store/layout.ts";
+import { downloadAudit } from "../../store/bucket/audit/audit-download.ts";
+import { nameReplica } from "../../store/bucket/audit/audit-head.ts";
+import { AuditUpload } from "../../store/bucket/audit/audit-upload.ts";
+import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
+import { wireAuditGuards, type Telemetry } from "../telemetry.ts";
+import { openBucket } from "./bucket.ts";
+import type { Replica } from "./replica.ts";
+
+/** The audit logs of this store. */
+export function listAuditLogs(layout: StoreLayout): readonly LogToRead[] {
+  const { requests, decisions } = wireAuditGuards(layout);
+  return [
+    { path: layout.audit.decisions, ...decisions },
+    { path: layout.audit.requests, ...requests },
+  ];
+}
+
+/** Has decisions wait until the bucket has them, where there is one; undefined where there is none. */
+export async function wireAuditUpload(
+  { storage: { s3 } }: Configuration,
+  layout: StoreLayout,
+  { audit, alarms, metrics, logger }: Telemetry,
+  replica: Replica | undefined,
+): Promise<AuditUpload | undefined> {
+  if (s3 === undefined || replica === undefined) return undefined;
+  // A connection of its own, which is still open when the last lines are written.
+  const { bucket } = await openBucket(s3, layout);
+  const upload = new AuditUpload(bucket, listAuditLogs(layout), {
+    problem: () => replica.watch.problem,
+    onLost: (log, entries) => {
+      metrics.countAuditFailures(entries);
+      const cause = `they left the disk before the bucket had them (${log})`;
+      alarms.raise("audit-lost", { entries, cause });
+    },
+    onFailed: (error) =>
+      logger[isBucketFailure(error) ? "warn" : "error"](
+        { err: error },
+        "the audit log is not brought into the bucket for now",
+      ),
+  });
+  audit.shareBy(() => upload.bring());
+  return upload;
+}
+
+/** The audit logs of all other replicas, in files that go when it is disposed of. Throws what the bucket throws. */
+export async function openSharedAudit(
+  { storage: { s3 } }: Configuration,
+  layout: StoreLayout,
+): Promise<AsyncDisposable & { readonly logs: readonly LogToRead[] }> {
+  const folder = stagingPath(layout, "audit");
+  const remove = () => rm(folder, { recursive: true, force: true });
+  if (s3 === undefined) return { logs: [], [Symbol.asyncDispose]: remove };
+  const { bucket } = await openBucket(s3, layout);
+  try {
+    const own = nameReplica(await openAuditKey(layout));
+    const logs = await downloadAudit(bucket, own, folder);
+    return { logs, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  } finally {
+    await bucket.close();
+  }
+}
