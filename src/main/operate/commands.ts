@@ -130,7 +130,9 @@ function addAudit(program: Command): void {
         "reported",
       ]),
     )
-    .addOption(new Option("--event <event>").choices(auditEvents))
+    .addOption(
+      new Option("--event <event>").choices([...auditEvents, "checkpoint"]),
+    )
     .option("--verify", "say where it is not what was written")
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: AuditFlags) =>
