@@ -59,7 +59,7 @@ export function wireProtocols(
   const setUp = new SetUpPage({
     ...{ publicAddress, authentication },
     hostnames: [...configuration.origins.keys()],
-    listKept: remembered(1_000, () => stored.listProviders(keptOnPage)),
+    listKept: remembered(5_000, () => stored.listProviders(keptOnPage)),
     isReporting: () => core.admission.rules.mode === "report",
   });
   const common = { authentication, audit, limits };

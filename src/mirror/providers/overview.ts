@@ -88,7 +88,7 @@ const usesRememberedFor = 10_000;
 export class ProviderOverview {
   readonly #parts: OverviewParts;
   readonly #readUses: () => ReturnType<BlobStore["usage"]["read"]>;
-  readonly #lists = rememberedEach<readonly Version[]>(1_000, mostLists);
+  readonly #lists = rememberedEach<readonly Version[]>(5_000, mostLists);
   readonly #recorded = rememberedEach<Recorded>(5_000, mostRecorded);
 
   constructor(parts: OverviewParts) {
@@ -108,7 +108,7 @@ export class ProviderOverview {
     return this.#parts.releases.listProviders(Infinity);
   }
 
-  /** Recorded or only listed, newest first, as of the last second. */
+  /** Recorded or only listed, newest first, as of the last seconds. */
   listVersions(provider: ProviderAddress): Promise<readonly Version[]> {
     return this.#lists(formatProviderAddress(provider), () =>
       this.#listVersions(provider),

@@ -30,7 +30,7 @@ interface HeldName {
 }
 
 /** Milliseconds for which the names of all that is held are good enough: every folder is looked into for them. */
-const rememberedFor = 1_000;
+const rememberedFor = 5_000;
 
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
