@@ -1,6 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { BucketHasWriter, BucketUnreachable } from "../../../errors/index.ts";
+import {
+  BucketHasWriter,
+  BucketUnreachable,
+  isBucketFailure,
+  type ProvenderError,
+} from "../../../errors/index.ts";
 import { leaseObject } from "../../layout.ts";
 import { bodyOf } from "../bucket-connection.ts";
 import type { Bucket } from "../bucket.ts";
@@ -62,6 +67,9 @@ export class WriterLease {
     try {
       this.#isJoined = (await this.#awaitTurn()) === "mine";
       await this.#claim(performance.now());
+    } catch (error) {
+      if (isBucketFailure(error)) this.#forbid(error);
+      throw error;
     } finally {
       this.#timer = setInterval(() => this.#beat(), beat).unref();
     }
@@ -70,6 +78,8 @@ export class WriterLease {
   /** Resolves when nobody writes alone. Throws BucketHasWriter and what the bucket throws. */
   async expectNone(): Promise<void> {
     await this.#awaitTurn();
+    // So that nobody waits for the dead one again.
+    if (this.#seen !== undefined) await this.#bucket.delete(lease);
   }
 
   /** So that the next one need not wait. Another process of the directory may go on. */
@@ -152,7 +162,7 @@ export class WriterLease {
     return new BucketUnreachable(this.#bucket.name, reason);
   }
 
-  #forbid(error: BucketHasWriter | BucketUnreachable): void {
+  #forbid(error: ProvenderError): void {
     this.#bucket.connection.permit(-Infinity, error);
   }
 
