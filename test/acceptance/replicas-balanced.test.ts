@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { bearer, issueToken } from "../client-token.ts";
-import { canRunCeph } from "../fakes/ceph.ts";
+import type { Sha256 } from "../../src/address/hash.ts";
+import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
+import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import { Bucket } from "../../src/store/bucket/bucket.ts";
+import { blobObject } from "../../src/store/layout.ts";
+import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
 import { effort } from "../effort.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
@@ -14,12 +19,14 @@ import { scratch, type RunningMirror } from "../running-mirror.ts";
 import {
   countAlarms,
   digestsIn,
+  eventually,
   outcomeOf,
   readAudit,
   requestsFor,
 } from "../scenes/provider-requests.ts";
 import {
   moduleHost,
+  readObject,
   sha256Of,
   startReplicaScene,
   type ReplicaScene,
@@ -46,6 +53,7 @@ const address = `${registryHost}/acme/widget`;
 let scene: ReplicaScene;
 let replicas: readonly RunningMirror[];
 let release: Release;
+let settings: BucketSettings;
 
 /** Clients that come at once. */
 const crowd = effort > 1 ? 300 : 60;
@@ -84,7 +92,8 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     release = await scene.registry.publish({ version: "1.2.3", size: 300_000 });
     const auth = { tokens: [ci.configured] };
     const config = { ...readComposed(), auth };
-    replicas = await scene.start({ count: 3, config });
+    settings = await scene.makeBucket();
+    replicas = await scene.start({ count: 3, bucket: settings, config });
   }, 120_000);
   afterAll(() => scene.stop());
 
@@ -123,6 +132,39 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     }
     expect(got).toEqual([true, true, true]);
     expect(modules.count("/files/shared.tar.gz")).toBe(1);
+  });
+
+  it("have the module that was seen first, whatever the bucket has under its digest", async () => {
+    const { modules } = scene;
+    const [bytes, other] = await Promise.all(
+      ["# good", "# evil"].map((text) => tarGz([["main.tf", text]])),
+    );
+    const [one, two] = replicas;
+    if (!bytes || !other || !one || !two) throw new Error("none");
+    const file = "/files/lied.tar.gz";
+    modules.publish("acme/lied/aws", "1.0.0", modules.serve(file, bytes));
+    const fetchModule = async (mirror: RunningMirror) => {
+      const path = `v1/modules/${moduleHost}/acme/lied/aws/1.0.0/download`;
+      const url = new URL(path, mirror.url);
+      const found = await mirror.get(url.href, bearer(ci.token));
+      const location = String(found.headers["x-terraform-get"]);
+      return (await mirror.get(new URL(location, url).href)).body;
+    };
+    expect((await fetchModule(one)).equals(bytes)).toBe(true);
+    const bucket = new Bucket(settings, bucketLimits);
+    const object = blobObject(sha256Of(bytes) as Sha256);
+    await eventually(
+      () => readObject(bucket, object),
+      (kept) => kept.equals(bytes),
+    );
+    await bucket.put(object, bodyOf(other));
+    expect((await fetchModule(two)).equals(bytes)).toBe(true);
+    expect(modules.count(file)).toBe(2);
+    await eventually(
+      () => readObject(bucket, object),
+      (kept) => kept.equals(bytes),
+    );
+    await bucket.close();
   });
 
   it.each(["hash", "roundrobin"] as const)(

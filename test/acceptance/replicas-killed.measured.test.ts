@@ -126,11 +126,16 @@ describe.runIf(await canRunCeph())("a replica that is killed", () => {
       const bucket = await scene.makeBucket();
       const [other] = await scene.start({ bucket });
       if (other === undefined) throw new Error("none");
-      const told = await Promise.all(
-        points.map(async (point, index) => {
+      const all = await Promise.all(
+        points.map(async (point) => {
           const proxy = await startBucketProxy(bucket);
           const [doomed] = await scene.start({ bucket: proxy.settings });
           if (doomed === undefined) throw new Error("none");
+          return { point, proxy, doomed };
+        }),
+      );
+      const told = await Promise.all(
+        all.map(async ({ point, proxy, doomed }, index) => {
           const release = await scene.registry.publish({
             type: `killed-${round}-${index}`,
             version: "1.0.0",

@@ -213,7 +213,9 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     const unknown = await requestsFor(one, "unknown").version("1.0.0");
     expect(outcomeOf(unknown)).toBe("503 bucket-foreign");
     const left = [];
-    for await (const { key } of bucket.list("")) left.push(key);
+    // An h1 that was on its way while the bucket was wiped begins no store.
+    for await (const { key } of bucket.list(""))
+      if (!key.includes("/package-hashes/")) left.push(key);
     expect(left).toEqual([]);
     await bucket.close();
   });

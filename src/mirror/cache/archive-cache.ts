@@ -160,9 +160,12 @@ export class ArchiveCache {
       isWanted: () => download.isFollowed,
     };
     const from: { host?: string } = {};
+    const { signal } = this.#closing;
     try {
-      using turn = await this.#share.take(sharer, this.#closing.signal);
-      await this.#receive(download, start, turn, from);
+      // Before its turn, since others could download meanwhile.
+      const isNear = await this.#nearest?.awaitOther(download.sha256, signal);
+      using turn = await this.#share.take(sharer, signal);
+      await this.#receive(download, isNear === true, start, turn, from);
     } catch (error) {
       this.#leave(download);
       await download.giveUp(error);
@@ -174,6 +177,7 @@ export class ArchiveCache {
 
   async #receive(
     download: ArchiveDownload,
+    isNear: boolean,
     start: ArchiveStart,
     turn: Turn,
     from: { host?: string },
@@ -183,7 +187,7 @@ export class ArchiveCache {
     turn.signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });
-    const near = await this.#nearest?.lead(sha256, turn.signal);
+    const near = isNear ? await this.#nearest?.open(sha256) : undefined;
     const opening = (
       near === undefined ? start.open(turn.signal) : Promise.resolve(near)
     ).then((archive) => {

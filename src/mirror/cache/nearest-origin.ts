@@ -6,10 +6,10 @@ export interface NearestOrigin {
   /** Undefined for what it has not got, or cannot give now. */
   open(sha256: Sha256): Promise<OriginArchive | undefined>;
   /**
-   * Like `open`, but waits while somebody else brings it there. Whoever gets
-   * nothing is the one who fetches it, and calls `settle` whatever comes of it.
+   * Waits while somebody else brings it there. False for the one who fetches it;
+   * everybody calls `settle` whatever comes of it.
    */
-  lead(sha256: Sha256, signal: AbortSignal): Promise<OriginArchive | undefined>;
+  awaitOther(sha256: Sha256, signal: AbortSignal): Promise<boolean>;
   settle(sha256: Sha256): void;
   /**
    * For what has no digest yet: resolves when it is ours to fetch, or nobody's to

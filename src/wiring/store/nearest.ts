@@ -49,11 +49,15 @@ export function wireNearest(
   const uses = new SharedUses(bucket, id, blobs.usage);
   return {
     ...{ outbox, uses, open, has },
-    lead: async (sha256, signal) => {
-      const found = await open(sha256);
-      if (found !== undefined || outbox.isDistrusted(sha256)) return found;
-      const isContended = await fetches.take(sha256, () => has(sha256), signal);
-      return isContended ? open(sha256) : undefined;
+    awaitOther: async (sha256, signal) => {
+      if (outbox.isDistrusted(sha256)) return false;
+      try {
+        if (await has(sha256)) return true;
+      } catch (error) {
+        if (!isBucketFailure(error)) throw error;
+        return false;
+      }
+      return fetches.take(sha256, () => has(sha256), signal);
     },
     ...leadBy(fetches, outbox),
     distrust: (sha256) => outbox.distrust(sha256),

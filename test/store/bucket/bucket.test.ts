@@ -1,5 +1,9 @@
+import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { execPath } from "node:process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   BucketForeign,
@@ -8,6 +12,7 @@ import {
 } from "../../../src/errors/index.ts";
 import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
 import type { BucketSettings } from "../../../src/store/bucket/bucket-settings.ts";
+import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { proveBucket } from "../../../src/store/bucket/bucket-proof.ts";
 import { MultipartUpload } from "../../../src/store/bucket/multipart-upload.ts";
@@ -134,6 +139,40 @@ describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
       expect((await proveBucket(bucket)).broken).toEqual([]);
     expect(await listKeys("proof/")).toEqual([]);
   }, 600_000);
+
+  it("keeps all of 40 notes that two processes make at once in one record", async () => {
+    const own = await ceph.makeBucket();
+    const key = ["trust", "seen", "a.example", "acme"];
+    const folder = pathToFileURL(
+      join(import.meta.dirname, "..", "..", "..", "src", "store", "bucket"),
+    ).href;
+    const run = promisify(execFile);
+    const note = (process: string) => `
+      const { Bucket } = await import("${folder}/bucket.ts");
+      const { BucketRecords } = await import("${folder}/bucket-records.ts");
+      const settings = ${JSON.stringify(own)};
+      const endpoint = new URL(settings.endpoint);
+      const bucket = new Bucket({ ...settings, endpoint }, ${JSON.stringify(bucketLimits)});
+      const records = new BucketRecords(bucket, "unquoted", () => undefined);
+      for (let n = 0; n < 20; n++)
+        await records.change(${JSON.stringify(key)}, (body) => body, (before) => ({
+          notes: [...(before?.notes ?? []), "${process} " + n],
+        }));
+      await bucket.close();`;
+    await Promise.all(
+      ["one", "other"].map((process) =>
+        run(execPath, ["--input-type=module", "-e", note(process)]),
+      ),
+    );
+    const opened = new Bucket(own, bucketLimits);
+    const records = new BucketRecords(opened, "unquoted", () => undefined);
+    const kept = (await records.read(key, (body) => body)) as {
+      notes: string[];
+    };
+    expect(kept.notes).toHaveLength(40);
+    expect(new Set(kept.notes).size).toBe(40);
+    await opened.close();
+  }, 60_000);
 
   it("has one store for all replicas that begin at once, which their directories remember", async () => {
     const own = new Bucket(await ceph.makeBucket(), bucketLimits);
