@@ -56,6 +56,20 @@ export async function makeProgramTree(
   return { folder };
 }
 
+/** What people read, and what it leads to, below each other as here. */
+const documents = [
+  "README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "LICENSE",
+  "SECURITY.md",
+  "config.example.yaml",
+  "docs",
+  "packaging/compose",
+  "packaging/kustomize",
+  "packaging/monitoring",
+];
+
 /** A tree with all that a .deb or .rpm installs. */
 export async function makePackageTree(
   kind: "deb" | "rpm",
@@ -69,27 +83,15 @@ export async function makePackageTree(
     await writeFile(join(folder, path), text);
   };
   const read = (name: string) => readFile(join(root, name), "utf8");
-  const documents = "usr/share/doc/provender";
+  const place = "usr/share/doc/provender";
   await write("etc/provender/config.yaml", await read("packaging/config.yaml"));
   await write(
     "usr/lib/systemd/system/provender.service",
     withStaticUser(await read("systemd/provender.service")),
   );
-  await write(`${documents}/LICENSES`, await formatLicenses(packages));
-  for (const name of [
-    "README.md",
-    "CHANGELOG.md",
-    "SECURITY.md",
-    "config.example.yaml",
-  ])
-    await write(`${documents}/${name}`, await read(name));
-  for (const name of await readdir(join(root, "docs")))
-    await write(`${documents}/docs/${name}`, await read(join("docs", name)));
-  for (const name of ["alerts.yaml", "dashboard.json"])
-    await write(
-      `${documents}/monitoring/${name}`,
-      await read(`packaging/monitoring/${name}`),
-    );
+  await write(`${place}/LICENSES`, await formatLicenses(packages));
+  for (const name of documents)
+    await cp(join(root, name), join(folder, place, name), { recursive: true });
   await write("usr/share/man/man1/provender.1.gz", pack(makeManual()));
   for (const [shell, file] of Object.entries(completions))
     await write(

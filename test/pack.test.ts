@@ -9,6 +9,7 @@ import { originsOf } from "./origins.ts";
 import { makeRelease } from "./packaging/release.ts";
 import { runCommand } from "./running-command.ts";
 import { scratch, startMirror } from "./running-mirror.ts";
+import { findDeadLinks } from "./scenes/documents.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -58,10 +59,14 @@ async function install(file: string): Promise<[string, string]> {
 describe("the package", () => {
   it("holds what runs, what explains it, and nothing else", () => {
     const allowed =
-      /^package\/(?:dist\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|html|css)|systemd\/[a-z@.-]+|docs\/(?:[a-z-]+\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md)$/;
+      /^package\/(?:dist\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|html|css)|systemd\/[a-z@.-]+|docs\/(?:[a-z-]+\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|packaging\/(?:compose|kustomize|monitoring)\/[a-z/.-]+|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE)$/;
     expect(names.filter((name) => !allowed.test(name))).toEqual([]);
     expect(names).toContain("package/dist/main.js");
     expect(names).toContain("package/systemd/provender.service");
+  });
+
+  it("has all that its documents lead to", () => {
+    expect(findDeadLinks(installed)).toEqual([]);
   });
 
   it("is small", async () => {

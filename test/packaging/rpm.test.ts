@@ -8,6 +8,7 @@ import {
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findDeadLinks } from "../scenes/documents.ts";
 import { makeInstalledScene, type InstalledScene } from "./installed.ts";
 import { copyMachineRoot } from "./machine-root.ts";
 import { has, isRoot, makeRelease, run } from "./release.ts";
@@ -85,6 +86,7 @@ describe.skipIf(!canPack)("the package for Red Hat", () => {
     const store = lstatSync(join(root, "var/lib/provender"));
     expect(store.uid).toBe(Number(user));
     expect(store.mode & 0o777).toBe(0o700);
+    expect(findDeadLinks(join(root, "usr/share/doc/provender"))).toEqual([]);
     scene.configure(root);
     const daemon = await startUnit(root);
     const caFile = join(root, "var/lib/provender/tls/v1/ca.pem");

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -18,4 +18,14 @@ export function listShellCommands(path: string): readonly string[] {
     .flatMap(([, block = ""]) => block.replaceAll("\\\n", " ").split("\n"))
     .map((line) => line.replace(/(?:^|\s+)#.*$/, "").trim())
     .filter((line) => line !== "");
+}
+
+/** Links of documents below a folder to files that are not there. */
+export function findDeadLinks(folder: string): readonly string[] {
+  return globSync("{*.md,docs/*.md}", { cwd: folder }).flatMap((name) => {
+    const text = readFileSync(join(folder, name), "utf8");
+    return [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)]
+      .map(([, link = ""]) => join(dirname(name), link))
+      .filter((path) => !existsSync(join(folder, path)));
+  });
 }
