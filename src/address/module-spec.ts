@@ -27,6 +27,12 @@ export function parseModuleSpec(text: string): ModuleSpec {
   };
 }
 
+/** True for a SPEC with all parts of a module; no provider's has four. */
+export function isWholeModuleSpec(text: string): boolean {
+  const [name = ""] = text.split("@");
+  return name.split("/").length === 4;
+}
+
 /** The registry's module that a `source` names; undefined where it names something else (Terraform, "Module Sources"). */
 export function parseModuleCall(
   source: string,

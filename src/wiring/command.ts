@@ -6,6 +6,7 @@ import {
 import { ConfigurationInvalid } from "../errors/index.ts";
 import type { BundleLimits } from "../mirror/bundles/bundle-file.ts";
 import { largestProof } from "../mirror/bundles/proof.ts";
+import { ModuleArchiveRecords } from "../mirror/modules/records.ts";
 import { TrustLedger } from "../mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
@@ -39,12 +40,15 @@ export async function wireMirror(configuration: Configuration): Promise<Core> {
 }
 
 /** What is stored, for a command that asks no origin and admits nothing. */
-export async function wireStored(configuration: Configuration): Promise<Kept> {
+export async function wireStored(
+  configuration: Configuration,
+): Promise<Kept & { readonly modules: ModuleArchiveRecords }> {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
   const replica = await openReplica(configuration, layout, telemetry);
   const kept = wireKept(configuration, layout, telemetry, { replica });
-  return { ...kept, close: () => closeAll(kept, telemetry) };
+  const modules = new ModuleArchiveRecords(kept.records);
+  return { ...kept, modules, close: () => closeAll(kept, telemetry) };
 }
 
 async function closeAll(

@@ -3,6 +3,7 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   parseProviderSpec,
   selectVersions,
+  type VersionSelection,
 } from "../../address/provider-spec.ts";
 import type { RecordUnreadable } from "../../errors/index.ts";
 import {
@@ -32,12 +33,20 @@ export async function findHeld(
 
 /** Other than where packages are fetched, a SPEC without a constraint means every version. */
 function readQuestion(spec: string | undefined): HeldQuestion {
-  const everyVersion: HeldQuestion["choose"] = (versions) => versions;
   if (spec === undefined) return { provider: undefined, choose: everyVersion };
   const { address: provider, selection } = parseProviderSpec(spec);
+  return { provider, choose: choiceOf(spec, selection) };
+}
+
+export const everyVersion: HeldQuestion["choose"] = (versions) => versions;
+
+export function choiceOf(
+  spec: string,
+  selection: VersionSelection,
+): HeldQuestion["choose"] {
   return spec.includes("@")
-    ? { provider, choose: (all) => selectVersions(selection, all) }
-    : { provider, choose: everyVersion };
+    ? (all) => selectVersions(selection, all)
+    : everyVersion;
 }
 
 /** As JSON names a package. */

@@ -1,28 +1,29 @@
-import type {
-  HeldPackage,
-  HoldingParts,
-} from "../../mirror/upkeep/held-packages.ts";
+import type { HeldModule } from "../../mirror/upkeep/held-modules.ts";
+import type { HeldPackage } from "../../mirror/upkeep/held-packages.ts";
+import type { StoredArchive } from "../../mirror/upkeep/stored-archives.ts";
 import { formatAmount } from "../progress/figures.ts";
 import { formatDocument } from "../progress/json-document.ts";
 import { formatTable } from "../progress/table.ts";
-import { findHeld, namePackage } from "./held-packages.ts";
+import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
+import { namePackage } from "./held-packages.ts";
 
 /** `provender list [SPEC]`: returns the exit status, 1 when a record cannot be believed; each is named. */
 export async function runList(
-  parts: HoldingParts,
+  parts: HeldParts,
   { spec, json }: { readonly spec: string | undefined; readonly json: boolean },
   output: {
     readonly stdout: (text: string) => void;
     readonly stderr: (text: string) => void;
   },
 ): Promise<number> {
-  const { packages, problems } = await findHeld(parts, spec);
-  const failures = problems.map(({ code, message }) => ({ code, message }));
-  output.stdout(
-    json
-      ? formatDocument({ packages: packages.map(describe), problems: failures })
-      : formatPackages(packages),
-  );
+  const { packages, modules, problems } = await findAllHeld(parts, spec);
+  const document = {
+    packages: packages.map(describe),
+    modules: modules.map(describeModule),
+    problems: problems.map(({ code, message }) => ({ code, message })),
+  };
+  const text = `${formatPackages(packages)}${formatModules(modules)}`;
+  output.stdout(json ? formatDocument(document) : text);
   for (const { message } of problems) output.stderr(`${message}\n`);
   return problems.length > 0 ? 1 : 0;
 }
@@ -31,11 +32,21 @@ function describe(held: HeldPackage) {
   const { stored, firstSeen, signedBy } = held;
   return {
     ...namePackage(held),
+    ...describeStored(stored),
+    firstSeen: firstSeen?.toISOString() ?? null,
+    signedBy: signedBy ?? null,
+  };
+}
+
+function describeModule(held: HeldModule) {
+  return { ...nameModule(held), ...describeStored(held.stored) };
+}
+
+function describeStored(stored: StoredArchive | undefined) {
+  return {
     stored: stored !== undefined,
     size: stored?.size ?? null,
-    firstSeen: firstSeen?.toISOString() ?? null,
     lastUsed: stored ? new Date(stored.usedAt).toISOString() : null,
-    signedBy: signedBy ?? null,
   };
 }
 
@@ -47,7 +58,7 @@ function formatPackages(packages: readonly HeldPackage[]): string {
       ...[provider, version, platform],
       stored === undefined ? "listed" : formatAmount(stored.size),
       firstSeen === undefined ? "-" : minuteOf(firstSeen),
-      stored === undefined ? "-" : minuteOf(new Date(stored.usedAt)),
+      formatLastUse(stored),
       signedBy,
     ];
   });
@@ -55,10 +66,40 @@ function formatPackages(packages: readonly HeldPackage[]): string {
     ...["PROVIDER", "VERSION", "PLATFORM", "STORED"],
     ...["FIRST SEEN", "LAST USED", "SIGNED BY"],
   ];
-  const stored = packages.flatMap((held) => held.stored ?? []);
-  const bytes = stored.reduce((sum, { size }) => sum + size, 0);
-  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
-  return `${table}${packages.length} packages, ${stored.length} of them stored (${formatAmount(bytes)}).\n`;
+  return `${formatRows(head, rows)}${sum(packages, "packages")}`;
+}
+
+function formatModules(modules: readonly HeldModule[]): string {
+  if (modules.length === 0) return "";
+  const rows = modules.map((held) => {
+    const { module, version, commit } = nameModule(held);
+    const { stored, sha256 } = held;
+    const state = sha256 === undefined ? "by clients" : "listed";
+    const size = stored === undefined ? state : formatAmount(stored.size);
+    return [module, version, size, formatLastUse(stored), commit ?? "-"];
+  });
+  const head = ["MODULE", "VERSION", "STORED", "LAST USED", "COMMIT"];
+  return `${formatRows(head, rows)}${sum(modules, "versions of modules")}`;
+}
+
+function formatRows(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  return rows.length > 0 ? formatTable([head, ...rows]) : "";
+}
+
+function sum(
+  all: readonly { readonly stored: StoredArchive | undefined }[],
+  what: string,
+): string {
+  const stored = all.flatMap((held) => held.stored ?? []);
+  const bytes = stored.reduce((total, { size }) => total + size, 0);
+  return `${all.length} ${what}, ${stored.length} of them stored (${formatAmount(bytes)}).\n`;
+}
+
+function formatLastUse(stored: StoredArchive | undefined): string {
+  return stored === undefined ? "-" : minuteOf(new Date(stored.usedAt));
 }
 
 function minuteOf(moment: Date): string {

@@ -1,9 +1,9 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { NothingHeld } from "../../errors/index.ts";
-import type { HoldingParts } from "../../mirror/upkeep/held-packages.ts";
 import { formatAmount } from "../progress/figures.ts";
 import { formatDocument } from "../progress/json-document.ts";
-import { findHeld, namePackage } from "./held-packages.ts";
+import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
+import { namePackage } from "./held-packages.ts";
 
 /** Archives that replicas share, which would come back from there. */
 interface SharedArchives {
@@ -15,23 +15,33 @@ interface SharedArchives {
  * first and decided of them stays. Throws NothingHeld, MalformedAddress, and RecordUnreadable before anything is forgotten.
  */
 export async function runPurge(
-  parts: HoldingParts & { readonly shared: SharedArchives | undefined },
+  parts: HeldParts & { readonly shared: SharedArchives | undefined },
   { spec, json }: { readonly spec: string; readonly json: boolean },
   stdout: (text: string) => void,
 ): Promise<void> {
-  const { packages, problems } = await findHeld(parts, spec);
-  const [problem] = problems;
+  const held = await findAllHeld(parts, spec);
+  const [problem] = held.problems;
   if (problem !== undefined) throw problem;
-  const purged = packages.flatMap((held) =>
-    held.stored ? { ...namePackage(held), size: held.stored.size } : [],
+  const purged = held.packages.flatMap((one) =>
+    one.stored ? { ...namePackage(one), size: one.stored.size } : [],
   );
-  if (purged.length === 0) throw new NothingHeld(spec);
-  for (const { sha256 } of purged) {
+  const modules = held.modules.flatMap((one) =>
+    one.stored && one.sha256
+      ? { ...nameModule(one), sha256: one.sha256, size: one.stored.size }
+      : [],
+  );
+  const all = [...purged, ...modules];
+  if (all.length === 0) throw new NothingHeld(spec);
+  for (const sha256 of new Set(all.map((one) => one.sha256))) {
     await parts.shared?.delete(sha256);
     await parts.blobs.delete(sha256);
   }
-  const freed = purged.reduce((sum, { size }) => sum + size, 0);
-  const lines = purged.map(({ filename }) => `${filename} is forgotten.\n`);
-  const sum = `${purged.length} archives, ${formatAmount(freed)}: they are fetched again when they are asked for, and have to be what was seen first.\n`;
-  stdout(json ? formatDocument({ purged, freed }) : lines.join("") + sum);
+  const freed = all.reduce((sum, { size }) => sum + size, 0);
+  const names = [
+    ...purged.map(({ filename }) => filename),
+    ...modules.map(({ module, version }) => `${module} ${version}`),
+  ];
+  const lines = names.map((name) => `${name} is forgotten.\n`).join("");
+  const sum = `${all.length} archives, ${formatAmount(freed)}: they are fetched again when they are asked for, and have to be what was seen first.\n`;
+  stdout(json ? formatDocument({ purged, modules, freed }) : lines + sum);
 }

@@ -168,6 +168,10 @@ const guides: Readonly<Record<string, Guide>> = {
   purge: {
     examples: [
       ["provender purge hashicorp/aws@5.0.0", "to have it fetched again"],
+      [
+        "provender purge registry.terraform.io/hashicorp/consul/aws",
+        "of a module, every version",
+      ],
     ],
     fails: "nothing of it is stored",
   },

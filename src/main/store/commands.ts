@@ -15,12 +15,15 @@ export function addStore(program: Command): void {
   addCarry(program);
 }
 
+const specText =
+  "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or HOSTNAME/NAMESPACE/NAME/SYSTEM[@CONSTRAINT] of a module";
+
 function addList(program: Command): void {
   withConfig(program.command("list"))
     .description(
-      "what is held of providers: sizes, first seen, last used, signer",
+      "what is held of providers and modules: sizes, first seen, last used, signer",
     )
-    .argument("[spec]", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .argument("[spec]", specText)
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: HeldFlags) =>
       (await import("./held.ts")).list(spec, flags),
@@ -32,7 +35,7 @@ function addPurge(program: Command): void {
     .description(
       "forget stored archives, never what was seen first or decided of them",
     )
-    .argument("<spec>", "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]")
+    .argument("<spec>", specText)
     .option("--json", "print one JSON document")
     .action(async (spec: string, flags: HeldFlags) =>
       (await import("./held.ts")).purge(spec, flags),

@@ -6,6 +6,7 @@ import { RecordUnreadable } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { readPlatform, type ReleaseAddress } from "../releases/release.ts";
+import { findStored, type StoredArchive } from "./stored-archives.ts";
 
 export interface HoldingParts {
   readonly blobs: BlobStore;
@@ -20,14 +21,7 @@ export interface HeldPackage extends ReleaseAddress {
   readonly firstSeen: Date | undefined;
   /** The fingerprint of the primary key that signed, as it was recorded. */
   readonly signedBy: string | undefined;
-  readonly stored: StoredPackage | undefined;
-}
-
-interface StoredPackage {
-  /** Bytes. */
-  readonly size: number;
-  /** Milliseconds since 1970; when it was stored, where nobody used it since. */
-  readonly usedAt: number;
+  readonly stored: StoredArchive | undefined;
 }
 
 /** Which packages are meant; without `provider` all. */
@@ -54,7 +48,7 @@ export async function* listHeld(
 async function* describeRelease(
   releases: ReleaseRecords,
   address: ReleaseAddress,
-  stored: ReadonlyMap<Sha256, StoredPackage>,
+  stored: ReadonlyMap<Sha256, StoredArchive>,
 ): AsyncGenerator<HeldPackage | RecordUnreadable> {
   try {
     const found = await releases.describe(address);
@@ -79,17 +73,4 @@ async function* describeRelease(
     if (!(error instanceof RecordUnreadable)) throw error;
     yield error;
   }
-}
-
-async function findStored(
-  blobs: BlobStore,
-): Promise<ReadonlyMap<Sha256, StoredPackage>> {
-  const uses = await blobs.usage.read();
-  const found = new Map<Sha256, StoredPackage>();
-  for await (const { sha256, size, writtenAt } of blobs.list()) {
-    if (sha256 === undefined) continue;
-    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256)?.at ?? 0);
-    found.set(sha256, { size, usedAt });
-  }
-  return found;
 }

@@ -1,0 +1,67 @@
+import { formatModuleAddress } from "../../address/module-address.ts";
+import {
+  isWholeModuleSpec,
+  parseModuleSpec,
+} from "../../address/module-spec.ts";
+import type { RecordUnreadable } from "../../errors/index.ts";
+import {
+  listHeldModules,
+  type HeldModule,
+  type HeldModuleQuestion,
+  type ModuleHoldingParts,
+} from "../../mirror/upkeep/held-modules.ts";
+import type { HoldingParts } from "../../mirror/upkeep/held-packages.ts";
+import { choiceOf, everyVersion, findHeld } from "./held-packages.ts";
+
+export type HeldParts = HoldingParts & ModuleHoldingParts;
+
+interface Held extends Awaited<ReturnType<typeof findHeld>> {
+  readonly modules: readonly HeldModule[];
+}
+
+const nothing = { packages: [], modules: [], problems: [] };
+
+/** What is held of a provider's SPEC, or of one with all parts of a module; of everything without one. Throws MalformedAddress. */
+export async function findAllHeld(
+  parts: HeldParts,
+  spec: string | undefined,
+): Promise<Held> {
+  const isModule = spec !== undefined && isWholeModuleSpec(spec);
+  const { packages, problems } = isModule
+    ? nothing
+    : await findHeld(parts, spec);
+  const found =
+    isModule || spec === undefined
+      ? await findHeldModules(parts, spec)
+      : nothing;
+  const all = [...problems, ...found.problems];
+  return { packages, modules: found.modules, problems: all };
+}
+
+async function findHeldModules(
+  parts: ModuleHoldingParts,
+  spec: string | undefined,
+): Promise<Pick<Held, "modules" | "problems">> {
+  const modules: HeldModule[] = [];
+  const problems: RecordUnreadable[] = [];
+  for await (const one of listHeldModules(parts, readQuestion(spec)))
+    if (one instanceof Error) problems.push(one);
+    else modules.push(one);
+  return { modules, problems };
+}
+
+function readQuestion(spec: string | undefined): HeldModuleQuestion {
+  if (spec === undefined) return { module: undefined, choose: everyVersion };
+  const { address: module, selection } = parseModuleSpec(spec);
+  return { module, choose: choiceOf(spec, selection) };
+}
+
+/** As JSON names a version of a module. */
+export function nameModule({ module, version, sha256, commit }: HeldModule) {
+  return {
+    module: formatModuleAddress(module),
+    version,
+    sha256: sha256 ?? null,
+    commit: commit ?? null,
+  };
+}

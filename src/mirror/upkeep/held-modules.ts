@@ -1,0 +1,59 @@
+import type { Sha256 } from "../../address/hash.ts";
+import type { ModuleAddress } from "../../address/module-address.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
+import { RecordUnreadable } from "../../errors/index.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { ModuleArchiveRecords } from "../modules/records.ts";
+import { isArchive, type ModuleReleaseAddress } from "../modules/release.ts";
+import { findStored, type StoredArchive } from "./stored-archives.ts";
+
+export interface ModuleHoldingParts {
+  readonly blobs: BlobStore;
+  readonly modules: Pick<
+    ModuleArchiveRecords,
+    "listModules" | "listVersions" | "read"
+  >;
+}
+
+/** What is recorded of a module's version, as it was seen first; its archive may be stored. */
+export interface HeldModule extends ModuleReleaseAddress {
+  /** Undefined for one that only clients can fetch. */
+  readonly sha256: Sha256 | undefined;
+  /** Of a git source. */
+  readonly commit: string | undefined;
+  readonly stored: StoredArchive | undefined;
+}
+
+/** Which versions are meant; without `module` those of all. */
+export interface HeldModuleQuestion {
+  readonly module: ModuleAddress | undefined;
+  readonly choose: (versions: readonly Version[]) => readonly Version[];
+}
+
+/** By module, the newest version first; in place of a record that cannot be believed, why. */
+export async function* listHeldModules(
+  { blobs, modules }: ModuleHoldingParts,
+  { module, choose }: HeldModuleQuestion,
+): AsyncGenerator<HeldModule | RecordUnreadable> {
+  const stored = await findStored(blobs);
+  const asked = module === undefined ? await modules.listModules() : [module];
+  for (const one of asked)
+    for (const version of choose(newestFirst(await modules.listVersions(one))))
+      yield await describe(modules, { module: one, version }, stored);
+}
+
+async function describe(
+  modules: ModuleHoldingParts["modules"],
+  address: ModuleReleaseAddress,
+  stored: ReadonlyMap<Sha256, StoredArchive>,
+): Promise<HeldModule | RecordUnreadable> {
+  try {
+    const found = await modules.read(address);
+    const { sha256, commit } = isArchive(found) ? found : {};
+    const archive = sha256 === undefined ? undefined : stored.get(sha256);
+    return { ...address, sha256, commit, stored: archive };
+  } catch (error) {
+    if (!(error instanceof RecordUnreadable)) throw error;
+    return error;
+  }
+}
