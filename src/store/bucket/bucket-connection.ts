@@ -181,12 +181,16 @@ export class BucketConnection {
     return new BucketRefuses(this.#bucket, action, { status, reason });
   }
 
-  async readText({ body }: Pick<BucketAnswer, "body">): Promise<string> {
+  /** `largest`: bytes. */
+  async readText(
+    { body }: Pick<BucketAnswer, "body">,
+    largest = largestDocument,
+  ): Promise<string> {
     const pieces: Uint8Array[] = [];
     let size = 0;
     for await (const piece of body as AsyncIterable<Uint8Array>) {
       size += piece.length;
-      if (size > largestDocument)
+      if (size > largest)
         throw this.refusal("answer briefly", 200, "document too large");
       pieces.push(piece);
     }

@@ -57,9 +57,9 @@ export class Bucket {
     return this.#find({ method: "GET", key, sha256: emptySha256 }, isProbe);
   }
 
-  /** A small object whole. */
-  async readText({ body }: BucketObject): Promise<string> {
-    return this.connection.readText({ body });
+  /** A small object whole, of at most `largest` bytes; 4 MiB. */
+  async readText({ body }: BucketObject, largest?: number): Promise<string> {
+    return this.connection.readText({ body }, largest);
   }
 
   /** Undefined when there is no such object. */

@@ -23,6 +23,8 @@ import {
 
 /** Bytes after which a segment ends. */
 const largestSegment = 4 * 1024 * 1024;
+/** Bytes of one with its last line, and what is no line between. */
+const most = 4 * largestSegment;
 /** Milliseconds after which lines are brought that nobody waits for. */
 const interval = 60_000;
 
@@ -131,7 +133,6 @@ export class AuditUpload {
       for await (const segment of this.#cut(name, files, state.lines)) {
         if (segment.first > state.lines + 1)
           this.#events.onLost(name, segment.first - state.lines - 1);
-        await this.#put(name, segment);
         state.lines = await this.#put(name, segment);
         // A process that was killed brought other lines under this name.
         if (state.lines !== segment.last) {
@@ -184,7 +185,8 @@ export class AuditUpload {
     const { kind } = await this.#bucket.putIf(key, body, { kind: "absent" });
     if (kind === "written") return last;
     const found = await this.#bucket.get(key);
-    const lines = found && (await found.body.text()).trimEnd();
+    const text = found && (await this.#bucket.readText(found, most));
+    const lines = text?.trimEnd();
     const link = readLink(Buffer.from(lines?.split("\n").at(-1) ?? ""));
     if (link !== undefined) return link.seq;
     throw new BucketUnreachable(this.#bucket.name, `${key} is not of this log`);

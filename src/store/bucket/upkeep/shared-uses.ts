@@ -9,6 +9,9 @@ const interval = 5 * 60 * 1000;
 /** Milliseconds for which a use matters to anybody. */
 const lasts = 2 * 24 * 60 * 60 * 1000;
 
+/** Bytes of a report: 200 000 archives. */
+const largest = 16 * 1024 * 1024;
+
 /** The journal's line: `SHA256 MILLISECONDS`. */
 const line = /^([0-9a-f]{64}) ([0-9]{1,15})$/;
 
@@ -73,7 +76,7 @@ export async function readSharedUses(
       continue;
     }
     const found = await bucket.get(key);
-    const text = found && (await found.body.text());
+    const text = found && (await bucket.readText(found, largest));
     for (const written of text?.split("\n") ?? []) {
       const [, sha256, at] = line.exec(written) ?? [];
       if (sha256 === undefined) continue;
