@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
+import { settingsOf } from "../fakes/ceph.ts";
+import type { LooseBucket } from "../fakes/loose-bucket.ts";
 import { scratch } from "../running-mirror.ts";
 
 /** Commands on a directory and a bucket: the file that names both. */
@@ -22,4 +24,11 @@ export function writeBucketConfiguration(
   const storage = { directory, s3 };
   writeFileSync(file, JSON.stringify({ listen: { tls: "off" }, storage }));
   return file;
+}
+
+/** A part of a bucket that nothing else is in. */
+export function makePart({ settings }: LooseBucket): BucketSettings {
+  const endpoint = new URL(settings.endpoint as string);
+  const prefix = `${crypto.randomUUID()}/`;
+  return { ...settingsOf(endpoint, "loose"), prefix };
 }

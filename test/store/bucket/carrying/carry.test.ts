@@ -30,7 +30,6 @@ import { effort } from "../../../effort.ts";
 import {
   bucketLimits,
   canRunCeph,
-  settingsOf,
   startCeph,
   type Ceph,
 } from "../../../fakes/ceph.ts";
@@ -45,7 +44,10 @@ import {
   readRecords,
   seen,
 } from "../../../scenes/planted-store.ts";
-import { writeBucketConfiguration } from "../../../scenes/bucket-configuration.ts";
+import {
+  makePart,
+  writeBucketConfiguration,
+} from "../../../scenes/bucket-configuration.ts";
 import { makeLayout } from "../../stores.ts";
 
 const main = join(import.meta.dirname, "../../../../src/main.ts");
@@ -123,14 +125,7 @@ async function makeCephBucket(): Promise<BucketSettings> {
 
 describe.each<readonly [string, () => Promise<BucketSettings>]>([
   ...(hasCeph ? [["a real Ceph", makeCephBucket] as const] : []),
-  [
-    "a fake",
-    () => {
-      const endpoint = new URL(loose.settings.endpoint as string);
-      const prefix = `${crypto.randomUUID()}/`;
-      return Promise.resolve({ ...settingsOf(endpoint, "loose"), prefix });
-    },
-  ],
+  ["a fake", () => Promise.resolve(makePart(loose))],
 ])("store push and pull, with the bucket of %s", (_, makeBucket) => {
   it("carry a directory there and back, write nothing the second time, and leave directories of replicas", async () => {
     const settings = await makeBucket();

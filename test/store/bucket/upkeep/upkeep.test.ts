@@ -23,7 +23,6 @@ import { expectDocument } from "../../../commands/documents.ts";
 import {
   bucketLimits,
   canRunCeph,
-  settingsOf,
   startCeph,
   type Ceph,
 } from "../../../fakes/ceph.ts";
@@ -33,7 +32,10 @@ import {
 } from "../../../fakes/loose-bucket.ts";
 import { runCommand } from "../../../running-command.ts";
 import { scratch } from "../../../running-mirror.ts";
-import { writeBucketConfiguration } from "../../../scenes/bucket-configuration.ts";
+import {
+  makePart,
+  writeBucketConfiguration,
+} from "../../../scenes/bucket-configuration.ts";
 import { plantArchive, plantRecord } from "../../../scenes/planted-store.ts";
 import { makeLayout } from "../../stores.ts";
 
@@ -53,11 +55,7 @@ afterAll(async () => {
   await ceph?.stop();
 });
 
-function makeLoose(): BucketSettings {
-  const endpoint = new URL(loose.settings.endpoint as string);
-  const prefix = `${crypto.randomUUID()}/`;
-  return { ...settingsOf(endpoint, "loose"), prefix };
-}
+const makeLoose = () => makePart(loose);
 
 async function makeCeph(): Promise<BucketSettings> {
   if (ceph === undefined) throw new Error("no Ceph");

@@ -15,7 +15,6 @@ import { ChangeLocks } from "../../../../src/store/records/change-locks.ts";
 import {
   bucketLimits,
   canRunCeph,
-  settingsOf,
   startCeph,
   type Ceph,
 } from "../../../fakes/ceph.ts";
@@ -29,7 +28,10 @@ import {
   startMirror,
   type RunningMirror,
 } from "../../../running-mirror.ts";
-import { writeBucketConfiguration } from "../../../scenes/bucket-configuration.ts";
+import {
+  makePart,
+  writeBucketConfiguration,
+} from "../../../scenes/bucket-configuration.ts";
 import { eventually } from "../../../scenes/provider-requests.ts";
 import { itIsARecordStore } from "../../records/record-compliance.ts";
 import { makeLayout } from "../../stores.ts";
@@ -49,12 +51,7 @@ afterAll(async () => {
   await ceph?.stop();
 });
 
-/** A part of the bucket that keeps no conditions. */
-function makeLoose(): BucketSettings {
-  const endpoint = new URL(loose.settings.endpoint as string);
-  const prefix = `${crypto.randomUUID()}/`;
-  return { ...settingsOf(endpoint, "loose"), prefix };
-}
+const makeLoose = () => makePart(loose);
 
 async function makeCeph(): Promise<BucketSettings> {
   if (ceph === undefined) throw new Error("no Ceph");
