@@ -75,7 +75,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "cache releases trust providers modules/packing modules bundles upkeep why".split(
       " ",
     ),
-  server: ["http", "tls", "access", "protocols", "web", ""],
+  server: ["http", "tls", "access", "protocols", "requests", "warm", "web", ""],
   commands: [
     "inputs",
     "progress",

@@ -10,8 +10,8 @@ import type {
   RequestContext,
   RequestMiddleware,
 } from "./http/request-context.ts";
-import type { RefusalAudit } from "./refusal-audit.ts";
-import { subjectOf } from "./request-subject.ts";
+import type { RefusalAudit } from "./requests/refusal-audit.ts";
+import { subjectOf } from "./requests/subject.ts";
 
 /** Answers whatever is thrown further down; `onUnexpected` hears of what is no answer of ours, unless its client has left. */
 export function answerErrors(

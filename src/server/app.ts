@@ -5,7 +5,7 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { authenticate } from "./login.ts";
 import { answerErrors } from "./answer-errors.ts";
-import { beginRequest } from "./begin-request.ts";
+import { beginRequest } from "./requests/begin-request.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
 import type { Handle } from "./http/listener.ts";
@@ -15,8 +15,8 @@ import type {
   RequestMiddleware,
   RequestState,
 } from "./http/request-context.ts";
-import type { RefusalAudit } from "./refusal-audit.ts";
-import { recordRequests } from "./request-log.ts";
+import type { RefusalAudit } from "./requests/refusal-audit.ts";
+import { recordRequests } from "./requests/request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
 
 export interface AppParts extends RoutedParts {

@@ -13,7 +13,7 @@ import {
   type Services,
 } from "./protocols/service-discovery.ts";
 import { answerWhy } from "./web/why-page.ts";
-import type { WarmDocuments } from "./warm-documents.ts";
+import type { WarmDocuments } from "./warm/documents.ts";
 import type { Explanations } from "../mirror/why/explanations.ts";
 import { answerAlarms, type AlarmParts } from "./web/alarms-page.ts";
 import type { BrowsePage } from "./web/browse-page.ts";

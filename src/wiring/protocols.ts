@@ -16,8 +16,8 @@ import {
 } from "../mirror/modules/records.ts";
 import { ProviderOverview } from "../mirror/providers/overview.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
-import { RefusalAudit } from "../server/refusal-audit.ts";
-import { WarmDocuments } from "../server/warm-documents.ts";
+import { RefusalAudit } from "../server/requests/refusal-audit.ts";
+import { WarmDocuments } from "../server/warm/documents.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import type { Core } from "./core.ts";

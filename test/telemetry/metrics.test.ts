@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
-import { requestKind } from "../../src/server/request-subject.ts";
+import { requestKind } from "../../src/server/requests/subject.ts";
 import { alarmKinds, Metrics } from "../../src/telemetry/metrics.ts";
 import type { Definition } from "../../src/telemetry/series/definition.ts";
 import { definitions } from "../../src/telemetry/series/definitions.ts";

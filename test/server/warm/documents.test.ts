@@ -2,21 +2,25 @@ import { once } from "node:events";
 import { createServer, IncomingMessage, type Server } from "node:http";
 import { Socket, type AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ClientAddresses } from "../../src/server/http/client-address.ts";
-import { renderDocument } from "../../src/server/http/document-response.ts";
-import { MetadataCaps } from "../../src/server/access/metadata-caps.ts";
+import { ClientAddresses } from "../../../src/server/http/client-address.ts";
+import { renderDocument } from "../../../src/server/http/document-response.ts";
+import { MetadataCaps } from "../../../src/server/access/metadata-caps.ts";
 import type {
   RequestContext,
   SentDocument,
-} from "../../src/server/http/request-context.ts";
-import { beginRequest } from "../../src/server/begin-request.ts";
+} from "../../../src/server/http/request-context.ts";
+import { beginRequest } from "../../../src/server/requests/begin-request.ts";
 import {
   WarmDocuments,
   type WarmDocumentParts,
-} from "../../src/server/warm-documents.ts";
-import { makeLogger } from "../../src/telemetry/logger.ts";
-import { Metrics } from "../../src/telemetry/metrics.ts";
-import { fetchFrom, type Answer, type GetOptions } from "../running-mirror.ts";
+} from "../../../src/server/warm/documents.ts";
+import { makeLogger } from "../../../src/telemetry/logger.ts";
+import { Metrics } from "../../../src/telemetry/metrics.ts";
+import {
+  fetchFrom,
+  type Answer,
+  type GetOptions,
+} from "../../running-mirror.ts";
 
 const path = "/providers/registry.terraform.io/acme/demo/index.json";
 const document = renderDocument({ versions: { "1.0.0": {} } });

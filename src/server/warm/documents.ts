@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LRUCache } from "lru-cache";
-import type { Answer } from "../mirror/cache/answer.ts";
-import type { Logger } from "../telemetry/logger.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import type { Authentication } from "./access/authentication.ts";
-import { beginRequest } from "./begin-request.ts";
-import type { Client, ClientAddresses } from "./http/client-address.ts";
-import { isUnmodified } from "./http/conditional-request.ts";
-import type { MetadataCaps } from "./access/metadata-caps.ts";
-import { findRequestProblem } from "./http/raw-request.ts";
+import type { Answer } from "../../mirror/cache/answer.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import type { Authentication } from "../access/authentication.ts";
+import { beginRequest } from "../requests/begin-request.ts";
+import type { Client, ClientAddresses } from "../http/client-address.ts";
+import { isUnmodified } from "../http/conditional-request.ts";
+import type { MetadataCaps } from "../access/metadata-caps.ts";
+import { findRequestProblem } from "../http/raw-request.ts";
 import type {
   RecordedRequest,
   RenderedDocument,
   RequestMiddleware,
   RequestNote,
-} from "./http/request-context.ts";
-import { recordWhenClosed } from "./request-log.ts";
+} from "../http/request-context.ts";
+import { recordWhenClosed } from "../requests/request-log.ts";
 
 /** What documents are made of, besides time: while both stay the same, so do they. */
 interface Generation {

@@ -3,13 +3,13 @@ import {
   PackageHashWrong,
   SignatureRefused,
   type ProvenderError,
-} from "../errors/index.ts";
-import type { Alarms } from "../telemetry/alarms.ts";
-import { currentAsker } from "../telemetry/asker.ts";
-import type { AuditEntry, AuditLog } from "../telemetry/audit-log.ts";
-import { Folding } from "../telemetry/folding.ts";
-import type { Client } from "./http/client-address.ts";
-import { subjectOf, type PathNames } from "./request-subject.ts";
+} from "../../errors/index.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
+import { currentAsker } from "../../telemetry/asker.ts";
+import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
+import { Folding } from "../../telemetry/folding.ts";
+import type { Client } from "../http/client-address.ts";
+import { subjectOf, type PathNames } from "./subject.ts";
 
 /** Of the same refusal of the same client, of each client, and of all. */
 const told = { window: 60_000, same: 10, group: 60, all: 600 };

@@ -1,11 +1,11 @@
-import { ProvenderError } from "../errors/index.ts";
-import type { Logger } from "../telemetry/logger.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import { requestKind, subjectOf } from "./request-subject.ts";
+import { ProvenderError } from "../../errors/index.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { requestKind, subjectOf } from "./subject.ts";
 import type {
   RecordedRequest,
   RequestMiddleware,
-} from "./http/request-context.ts";
+} from "../http/request-context.ts";
 
 /** Characters. */
 const longestUserAgent = 200;

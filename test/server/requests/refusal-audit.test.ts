@@ -7,17 +7,17 @@ import {
   PolicyDenied,
   SignatureRefused,
   type ProvenderError,
-} from "../../src/errors/index.ts";
+} from "../../../src/errors/index.ts";
 import {
   ClientAddresses,
   type Client,
-} from "../../src/server/http/client-address.ts";
-import { RefusalAudit } from "../../src/server/refusal-audit.ts";
-import { Alarms } from "../../src/telemetry/alarms.ts";
-import { AuditLog, type AuditEntry } from "../../src/telemetry/audit-log.ts";
-import { makeLogger } from "../../src/telemetry/logger.ts";
-import { Metrics } from "../../src/telemetry/metrics.ts";
-import { scratch } from "../running-mirror.ts";
+} from "../../../src/server/http/client-address.ts";
+import { RefusalAudit } from "../../../src/server/requests/refusal-audit.ts";
+import { Alarms } from "../../../src/telemetry/alarms.ts";
+import { AuditLog, type AuditEntry } from "../../../src/telemetry/audit-log.ts";
+import { makeLogger } from "../../../src/telemetry/logger.ts";
+import { Metrics } from "../../../src/telemetry/metrics.ts";
+import { scratch } from "../../running-mirror.ts";
 
 let folder: string;
 let log: AuditLog;

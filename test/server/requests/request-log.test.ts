@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../fakes/authority.ts";
-import { barrier } from "../fakes/barrier.ts";
-import { status } from "../fakes/faults.ts";
-import { startRegistry, type Registry } from "../fakes/registry.ts";
-import type { Release } from "../fakes/release.ts";
-import { originsOf } from "../origins.ts";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { status } from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import type { Release } from "../../fakes/release.ts";
+import { originsOf } from "../../origins.ts";
 import {
   startMirror,
   type Answer,
   type RunningMirror,
-} from "../running-mirror.ts";
-import { awaitHit, awaitLineOf } from "../scenes/log-lines.ts";
+} from "../../running-mirror.ts";
+import { awaitHit, awaitLineOf } from "../../scenes/log-lines.ts";
 
 const namespace = "/providers/registry.terraform.io/acme";
 const folder = `${namespace}/demo`;

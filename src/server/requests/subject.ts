@@ -1,6 +1,6 @@
-import type { RequestKind } from "../telemetry/series/labels.ts";
-import { isPage } from "./access/authentication.ts";
-import type { Subject } from "./protocols/public-address.ts";
+import type { RequestKind } from "../../telemetry/series/labels.ts";
+import { isPage } from "../access/authentication.ts";
+import type { Subject } from "../protocols/public-address.ts";
 
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);
 
