@@ -84,8 +84,12 @@ export async function decideContinuity(row: Case): Promise<string> {
   if (change.kind === "replaced")
     expect(change).toEqual({
       kind: "replaced",
-      offered: believed ? documentDigest(believed) : "archive-not-signed",
-      fingerprint: believed?.checksums.signedBy,
+      offered: believed
+        ? {
+            digest: documentDigest(believed),
+            signedBy: believed.checksums.signedBy,
+          }
+        : { refused: "archive-not-signed" },
     });
   const before =
     change.kind === "signed-anew" ? `, before ${change.before}` : "";

@@ -14,6 +14,7 @@ import {
   isSameRelease,
   knownKeys,
   namespaceKeys,
+  readOffered,
   type Decisions,
   type NamespaceTrust,
   type ReleaseName,
@@ -149,9 +150,11 @@ async function findOffer(
       formatRelease(release),
       await listHeld(ledger, release.provider),
     );
-  const digest = isDigest(other?.offered) ? other.offered : held?.digest;
-  const isOther = isDigest(other?.offered);
-  const signer = isOther ? (other.fingerprint ?? "none") : held?.fingerprint;
+  const offered = other && readOffered(other);
+  const { digest, signer } =
+    offered !== undefined && "digest" in offered
+      ? { digest: offered.digest, signer: offered.signedBy ?? "none" }
+      : { digest: held?.digest, signer: held?.fingerprint };
   if (typeof digest !== "string" || signer === undefined)
     throw describeUnapprovable(release, other?.offered);
   expectNotRevoked(
@@ -251,10 +254,6 @@ function remindOfKey(
   return key === undefined
     ? ""
     : `; the key that was approved with it stays known until "provender trust revoke --key ${key.fingerprint} --scope ${key.type === null ? "namespace" : "provider"} ${nameScope(provider, key.type)}"`;
-}
-
-function isDigest(offered: string | undefined): offered is string {
-  return offered !== undefined && /^[0-9a-f]{64}$/.test(offered);
 }
 
 function nameOf({ provider, version }: NamedRelease): ReleaseName {

@@ -29,6 +29,7 @@ import {
   documentDigest,
   findContradiction,
   reconcile,
+  replacedBy,
   type Continuity,
 } from "../releases/continuity.ts";
 import type { Notebook } from "../trust/notebook.ts";
@@ -247,14 +248,13 @@ async function expectFirst(
   release: Release,
 ): Promise<void> {
   const { address, entry } = request;
-  const offered = documentDigest(release);
+  const digest = documentDigest(release);
   const first = await releases.readFirstDigests(address);
   if (findContradiction(first, release) === undefined) return;
-  if (standingOf(entry.trust, address).isApproved(offered)) return;
-  const fingerprint = release.checksums.signedBy;
-  const change = { kind: "replaced", offered, fingerprint } as const;
+  if (standingOf(entry.trust, address).isApproved(digest)) return;
+  const change = replacedBy(release);
   await history.note(request, release, { release, change });
-  throw new ReleaseConflict(address, offered);
+  throw new ReleaseConflict(address, digest);
 }
 
 /** The same packages on the same word need not be written again. */

@@ -25,6 +25,7 @@ import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 import {
   documentDigest,
   findContradiction,
+  replacedBy,
   type Continuity,
   type Standing,
 } from "../releases/continuity.ts";
@@ -219,13 +220,11 @@ export class ProviderCatalog {
     { isApproved }: Standing,
   ): Promise<void> {
     const { history, readFirstDigests } = this.#parts;
-    const offered = documentDigest(release);
-    if (isApproved(offered)) return;
+    if (isApproved(documentDigest(release))) return;
     const first = await readFirstDigests(request.address);
     const found = findContradiction(first, release);
     if (found === undefined) return;
-    const fingerprint = release.checksums.signedBy;
-    const change = { kind: "replaced", offered, fingerprint } as const;
+    const change = replacedBy(release);
     await history.note(request, release, { release, change });
     const { filename, before, now } = found;
     throw new ChecksumConflict(filename, before, now, "the registry");

@@ -35,7 +35,7 @@ export function isFall(reason: string): boolean {
 /** What was decided on a release before it is asked for again. */
 export interface Standing {
   /** Tells whether an operator approved a given SHA256SUMS in place of the first. */
-  readonly isApproved: (offered: string) => boolean;
+  readonly isApproved: (digest: string) => boolean;
   /** Why the release that was seen first is believed no more. */
   readonly fallen: SignatureRefused | undefined;
 }
@@ -48,11 +48,19 @@ export type Change =
       /** Who signed before. */
       readonly before: string;
     }
+  | { readonly kind: "replaced"; readonly offered: OtherContent };
+
+/** What an origin offers in place of the content that was seen first. */
+export type OtherContent =
   | {
-      readonly kind: "replaced";
-      /** SHA-256 of the SHA256SUMS that is offered instead, or why it is refused. */
-      readonly offered: string;
-      readonly fingerprint: string | undefined;
+      /** SHA-256 of its SHA256SUMS. */
+      readonly digest: string;
+      /** undefined when nobody signed. */
+      readonly signedBy: string | undefined;
+    }
+  | {
+      /** The code of the error that refuses it. */
+      readonly refused: string;
     };
 
 /**
@@ -77,8 +85,8 @@ export async function reconcile(
   const { isApproved } = context.standing;
   const fallen = await findFall(address, known, keys, context);
   if ("refused" in offer) {
-    const change = replaced(offer.refused.code, undefined);
-    return { release: known, change, fallen };
+    const offered = { refused: offer.refused.code };
+    return { release: known, change: { kind: "replaced", offered }, fallen };
   }
   const { release } = offer;
   const continued = { ...release, firstSeen: known.firstSeen };
@@ -86,10 +94,9 @@ export async function reconcile(
   const before = known.checksums.signedBy;
   const isSameWord = before === undefined || before === signedBy;
   if (isConflict(known, release) || (!isSameWord && isWider(known, release))) {
-    const offered = documentDigest(release);
-    return isApproved(offered)
+    return isApproved(documentDigest(release))
       ? { release: continued, change: { kind: "approved" } }
-      : { release: known, change: replaced(offered, signedBy), fallen };
+      : { release: known, change: replacedBy(release), fallen };
   }
   if (fallen !== undefined && !isSameWord)
     return { release: continued, change: { kind: "signed-anew", before } };
@@ -97,8 +104,11 @@ export async function reconcile(
   return { release: takes ? continued : known, change: { kind: "none" } };
 }
 
-function replaced(offered: string, fingerprint: string | undefined): Change {
-  return { kind: "replaced", offered, fingerprint };
+/** Of a release that is offered with other content than its first. */
+export function replacedBy(release: Release): Change {
+  const { signedBy } = release.checksums;
+  const offered = { digest: documentDigest(release), signedBy };
+  return { kind: "replaced", offered };
 }
 
 /** Names the content of a SHA256SUMS in records and approvals. */

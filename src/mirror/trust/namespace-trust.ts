@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isFall } from "../releases/continuity.ts";
+import { isFall, type OtherContent } from "../releases/continuity.ts";
 
 const moment = z.iso.datetime();
 const release = { type: z.string(), version: z.string() };
@@ -55,8 +55,9 @@ export const seenShape = z.object({
   replaced: z.array(
     z.object({
       ...release,
-      /** SHA-256 of the SHA256SUMS now offered. */
+      /** SHA-256 of the SHA256SUMS now offered, or the code of its refusal. */
       offered: z.string(),
+      /** null when nobody signed, and of what is refused. */
       fingerprint: z.string().nullable(),
       since: moment,
     }),
@@ -217,6 +218,22 @@ export function isApproved(
         ? approved.fingerprint !== null
         : approved.offered === digest()),
   );
+}
+
+type WrittenOffer = Pick<Seen["replaced"][number], "offered" | "fingerprint">;
+
+/** As the ledger has it. */
+export function writeOffered(other: OtherContent): WrittenOffer {
+  return "digest" in other
+    ? { offered: other.digest, fingerprint: other.signedBy ?? null }
+    : { offered: other.refused, fingerprint: null };
+}
+
+export function readOffered(written: WrittenOffer): OtherContent {
+  const { offered, fingerprint } = written;
+  return /^[0-9a-f]{64}$/.test(offered)
+    ? { digest: offered, signedBy: fingerprint ?? undefined }
+    : { refused: offered };
 }
 
 /** True when an operator approved exactly this SHA256SUMS in place of the first. */

@@ -7,6 +7,7 @@ import {
   isSameRelease,
   knownKeys,
   revokedKeys,
+  writeOffered,
   type NamespaceTrust,
   type ReleaseName,
   type Seen,
@@ -42,7 +43,7 @@ export function standingOf(
   const name = nameOf(address);
   const fall = findFall(trust, name);
   return {
-    isApproved: (offered) => isApprovedReplacement(trust, name, offered),
+    isApproved: (digest) => isApprovedReplacement(trust, name, digest),
     fallen: fall && fallenError(address, fall.reason),
   };
 }
@@ -156,13 +157,15 @@ export class ReleaseHistory {
 
   async #noteReplaced(
     { address, entry: ledger }: NotedRelease,
-    { offered, fingerprint }: Replaced,
+    { offered }: Replaced,
   ): Promise<void> {
     const { alarms, clock } = this.#notebook;
     const name = nameOf(address);
+    const written = writeOffered(offered);
     const { seen } = ledger.trust;
     const isNoted = seen.replaced.some(
-      (entry) => isSameRelease(entry, name) && entry.offered === offered,
+      (entry) =>
+        isSameRelease(entry, name) && entry.offered === written.offered,
     );
     if (isNoted) return;
     const since = clock.now().toISOString();
@@ -170,17 +173,21 @@ export class ReleaseHistory {
       ...before,
       replaced: [
         ...before.replaced.filter((entry) => !isSameRelease(entry, name)),
-        { ...name, offered, fingerprint: fingerprint ?? null, since },
+        { ...name, ...written, since },
       ],
     }));
     await this.#audit(address, {
       event: "replaced",
       verdict: "refused",
       rule: "first seen wins",
-      detail: isDigest(offered) ? `SHA256SUMS ${offered}` : offered,
-      fingerprint,
+      detail:
+        "digest" in offered ? `SHA256SUMS ${offered.digest}` : offered.refused,
+      fingerprint: written.fingerprint ?? undefined,
     });
-    alarms.raise("release-replaced", { ...factsOf(address), offered });
+    alarms.raise("release-replaced", {
+      ...factsOf(address),
+      offered: written.offered,
+    });
   }
 
   async #noteFallen(
@@ -251,11 +258,6 @@ export function fallenError(
 ): SignatureRefused {
   const detail = `under the keys that its registry publishes now: ${reason}`;
   return new SignatureRefused(formatRelease(address), reason, detail);
-}
-
-/** What is offered instead is named by its digest, or by the code of its refusal. */
-function isDigest(offered: string): boolean {
-  return /^[0-9a-f]{64}$/.test(offered);
 }
 
 function nameOf({ provider, version }: ReleaseAddress): ReleaseName {

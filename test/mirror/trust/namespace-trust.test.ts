@@ -7,7 +7,9 @@ import {
   isUnmet,
   knownKeys,
   namespaceKeys,
+  readOffered,
   revokedKeys,
+  writeOffered,
 } from "../../../src/mirror/trust/namespace-trust.ts";
 import { key, lesson, since, trustOf } from "../../scenes/key-questions.ts";
 
@@ -184,5 +186,21 @@ describe("a release is believed no more", () => {
     ["not when nothing fell", trustOf(), undefined],
   ])("%s", (_rule, trust, expected) => {
     expect(findFall(trust, name)?.reason).toBe(expected);
+  });
+});
+
+const digest = "0123456789abcdef".repeat(4);
+
+describe("what is offered in place of the first content is read as it was written:", () => {
+  it.each([
+    [digest, "S", { digest, signedBy: "S" }],
+    [digest, null, { digest, signedBy: undefined }],
+    ["signature-refused", null, { refused: "signature-refused" }],
+    [`${digest}0`, null, { refused: `${digest}0` }],
+    [`0${digest}`, null, { refused: `0${digest}` }],
+    ["D".repeat(64), null, { refused: "D".repeat(64) }],
+  ])("%s of %s", (offered, fingerprint, other) => {
+    expect(readOffered({ offered, fingerprint })).toEqual(other);
+    expect(writeOffered(other)).toEqual({ offered, fingerprint });
   });
 });

@@ -25,7 +25,7 @@ import { trustOf } from "../../scenes/key-questions.ts";
 import { TrustNotes } from "../../scenes/trust-notes.ts";
 
 const offering = {
-  change: { kind: "replaced", offered: digest, fingerprint: "S" },
+  change: { kind: "replaced", offered: { digest, signedBy: "S" } },
 } as const;
 
 describe("what was decided on a release", () => {
@@ -130,19 +130,15 @@ describe("what happens to a release", () => {
     expect(alarms).toEqual(["release-replaced 1"]);
   });
 
-  it.each(["signature-refused", `${digest}0`, `0${digest}`, "D".repeat(64)])(
-    "offered as %s, which is no digest, is audited with that",
-    async (offered) => {
-      const change = {
-        kind: "replaced",
-        offered,
-        fingerprint: undefined,
-      } as const;
-      const { seen, audit } = await note([], { change });
-      expect(audit).toMatchObject([{ detail: offered }]);
-      expect(seen.replaced).toMatchObject([{ offered, fingerprint: null }]);
-    },
-  );
+  it("refused with other content, is audited with the code of that", async () => {
+    const offered = { refused: "signature-refused" };
+    const change = { kind: "replaced", offered } as const;
+    const { seen, audit } = await note([], { change });
+    expect(audit).toMatchObject([{ detail: offered.refused }]);
+    expect(seen.replaced).toMatchObject([
+      { offered: offered.refused, fingerprint: null },
+    ]);
+  });
 
   it.each<[string, object, number]>([
     ["the same content again, is told once", replaced(), 0],

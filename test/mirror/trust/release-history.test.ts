@@ -30,7 +30,7 @@ afterEach(() => trust.close());
 
 const replaced: Continuity = {
   release: byK,
-  change: { kind: "replaced", offered, fingerprint: "L" },
+  change: { kind: "replaced", offered: { digest: offered, signedBy: "L" } },
 };
 const same: Continuity = { release: byK, change: { kind: "none" } };
 
@@ -58,7 +58,7 @@ describe("what happens to a release is written down:", () => {
     });
     await note({
       ...replaced,
-      change: { kind: "replaced", offered: "limits", fingerprint: undefined },
+      change: { kind: "replaced", offered: { refused: "limits" } },
     });
     expect(seen().replaced).toMatchObject([
       { offered: "limits", fingerprint: null },
