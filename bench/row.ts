@@ -12,7 +12,7 @@ export interface Effort {
   readonly archives: number;
 }
 
-/** One line of the table of the design, or several that are measured together. */
+/** One line of the table that is printed, or several that are measured together. */
 export interface Row {
   readonly name: string;
   readonly what: string;

@@ -36,7 +36,7 @@ describe("the configuration", () => {
     ]);
   });
 
-  it("has every limit of the design as a default", () => {
+  it("has a default for every limit", () => {
     expect(load("").limits).toEqual({
       url: 2048,
       requestHeaders: 16_384,

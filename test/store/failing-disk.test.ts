@@ -11,7 +11,7 @@ import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { digest, sha256Of } from "../scenes/failing-origin.ts";
 import { endingWithTests } from "../child-process.ts";
 
-/** The issue's own number is 20 calls of each kind. */
+/** 20 of each kind for a full run. */
 const calls = Number(process.env.PROVENDER_FAULTS ?? 8);
 
 let authority: Authority;

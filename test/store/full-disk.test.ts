@@ -13,7 +13,7 @@ import {
 import { mountSmallDisk, type SmallDisk } from "../small-disk.ts";
 import { digest, sha256Of } from "../scenes/failing-origin.ts";
 
-/** 1 for the sizes of the issue: 64 MiB of disk, an archive of 100 MiB. */
+/** 1 for a full run: 64 MiB of disk, an archive of 100 MiB. */
 const scale = Number(process.env.PROVENDER_DISK_SCALE ?? 0.25);
 const MiB = 1024 * 1024 * scale;
 const disk = `${64 * MiB}`;

@@ -16,7 +16,7 @@ import {
 } from "../running-mirror.ts";
 import { digest, sha256Of } from "../scenes/failing-origin.ts";
 
-/** The issue's own number is 100. */
+/** 100 for a full run. */
 const kills = Number(process.env.PROVENDER_KILLS ?? 5);
 const planted = 10_000;
 const size = 700_000;

@@ -50,7 +50,7 @@ interface ArchiveEvents {
   ) => void;
 }
 
-export interface ArchiveLimits extends ShareLimits {
+interface ArchiveLimits extends ShareLimits {
   readonly waiters: number;
 }
 

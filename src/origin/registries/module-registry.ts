@@ -102,7 +102,7 @@ export class ModuleRegistry {
 }
 
 /** Versions of the first module, newest first, which is the one that was asked for. */
-export function parseModuleVersions(
+function parseModuleVersions(
   url: URL,
   value: unknown,
   most: number,

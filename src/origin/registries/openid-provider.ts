@@ -4,7 +4,7 @@ import type { HttpClient } from "../http/http-client.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** A public key as its issuer publishes it (RFC 7517, 4); members are checked by who uses it. */
-export type PublishedKey = Readonly<Record<string, unknown>> & {
+type PublishedKey = Readonly<Record<string, unknown>> & {
   readonly kty: string;
 };
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { TokenRefused } from "../../errors/index.ts";
 
 /** A token of the configuration; only its SHA-256 is known. */
-export interface ClientToken {
+interface ClientToken {
   readonly name: string;
   readonly sha256: Buffer;
   /** Milliseconds since 1970; the token is void from then on. */

@@ -36,7 +36,7 @@ import { endingWithTests } from "../../child-process.ts";
 vi.setConfig({ testTimeout: 300_000 });
 
 const MiB = 1024 * 1024;
-/** The issue's own size is 2048; it takes minutes and 8 GiB of disk. */
+/** 2048 for a full run, which takes minutes and 8 GiB of disk. */
 const size = Number(process.env.PROVENDER_BUNDLE_MIB ?? 192) * MiB;
 const versions = Array.from({ length: 12 }, (_, index) => `1.${index}.0`);
 const kills = 10;

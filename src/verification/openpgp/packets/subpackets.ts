@@ -2,7 +2,7 @@ import { formatHex } from "./bytes.ts";
 import { Malformed, Unsupported } from "./refusal.ts";
 
 /** One subpacket as it stands (RFC 9580, 5.2.3.7). */
-export interface Subpacket {
+interface Subpacket {
   readonly type: number;
   readonly critical: boolean;
   readonly content: Uint8Array;

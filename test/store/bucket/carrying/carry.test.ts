@@ -240,7 +240,7 @@ describe.each<readonly [string, () => Promise<BucketSettings>]>([
 });
 
 describe.runIf(hasCeph)("store push and pull, killed again and again", () => {
-  // All of the issue's with PROVENDER_EFFORT=20.
+  // 10 000 records and 1 000 archives with PROVENDER_EFFORT=20.
   const [records, archives] = [500 * effort, 50 * effort];
 
   it(`carry ${records} records and ${archives} archives all the same`, async () => {
