@@ -26,17 +26,15 @@ import { wireRules } from "./rules.ts";
 import { listAuditLogs, openSharedAudit } from "./store/audit.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
-export { wireNamedHost } from "./origins.ts";
-
 /** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
 export async function wireMirror(configuration: Configuration): Promise<Core> {
   const rules = wireRules(configuration);
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
   const replica = await openReplica(configuration, layout, telemetry);
-  const parts = { replica };
-  const mirror = wireCore(configuration, rules, layout, telemetry, parts);
-  return { ...mirror, close: () => closeAll(mirror, telemetry) };
+  const close = (kept: Kept) => closeAll(kept, telemetry);
+  const parts = { replica, close };
+  return wireCore(configuration, rules, layout, telemetry, parts);
 }
 
 /** What is stored, for a command that asks no origin and admits nothing. */

@@ -1,65 +1,66 @@
 import { type Configuration } from "../config/load.ts";
 import type { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleMirror } from "../mirror/modules/module-mirror.ts";
-import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { Explanations } from "../mirror/why/explanations.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
-import { wireKept, type KeptParts } from "./kept.ts";
+import { wireKept, type Kept, type KeptParts } from "./kept.ts";
 import { moduleLimits, wireModules } from "./modules.ts";
 import { wireProviders, type Providers } from "./providers.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** All of a daemon but its protocols. */
+/** All of a daemon but its protocols; modules are wired when they are first asked for. */
 export interface Core extends Providers {
-  readonly platforms: PlatformArchives;
   readonly modules: ModuleMirror;
-  readonly explanations: Explanations;
   readonly moduleArchives: ModuleArchives;
   readonly moduleLimits: ArchiveLimits;
 }
+
+interface CoreParts extends KeptParts {
+  /** What a command does when nothing is fetched any more. */
+  readonly close?: (kept: Kept) => Promise<void>;
+}
+
+const closeKept = (kept: Kept) => kept.close();
 
 export function wireCore(
   configuration: Configuration,
   rules: AdmissionRules,
   layout: StoreLayout,
   telemetry: Telemetry,
-  parts?: KeptParts,
+  { close = closeKept, ...parts }: CoreParts = {},
 ): Core {
   const kept = wireKept(configuration, layout, telemetry, parts);
-  const core = wireProviders(configuration, rules, kept, telemetry);
-  const platforms = wirePlatforms(configuration, core);
-  const modules = wireModules(configuration, { ...telemetry, ...core });
-  const { mirror, archives: moduleArchives, threads } = modules;
-  const fetching = [platforms, moduleArchives, ...threads];
+  const providers = wireProviders(configuration, rules, kept, telemetry);
+  let wired: ReturnType<typeof wireModules> | undefined;
+  const modules = () =>
+    (wired ??= wireModules(configuration, { ...telemetry, ...providers }));
   const stopFetching = async () => {
-    await Promise.all([core.stopFetching(), ...fetching.map(closeIt)]);
+    await Promise.all([providers.stopFetching(), wired?.close()]);
   };
-  const close = async () => {
-    await stopFetching();
-    await core.close();
-  };
-  const hostnames = [...configuration.origins.keys()];
   return {
-    ...core,
-    ...{ platforms, modules: mirror, moduleArchives, stopFetching, close },
-    explanations: new Explanations({
-      ...{ ...core, modules: mirror, hostnames },
-      health: core.clients.health,
-    }),
+    ...providers,
+    get modules() {
+      return modules().mirror;
+    },
+    get moduleArchives() {
+      return modules().archives;
+    },
     moduleLimits: moduleLimits(configuration.limits),
+    stopFetching,
+    close: async () => {
+      await stopFetching();
+      await close(providers);
+    },
   };
 }
 
-/** A mirror that asks nobody has nothing to fetch. */
-function wirePlatforms(
-  { platforms, offline }: Configuration,
-  core: Providers,
-): PlatformArchives {
-  return new PlatformArchives(offline ? [] : platforms, core);
-}
-
-function closeIt(one: { close(): Promise<unknown> }): Promise<unknown> {
-  return one.close();
+/** Why clients get what they ask for, or do not. */
+export function wireExplanations(
+  { origins }: Configuration,
+  core: Core,
+): Explanations {
+  const { health } = core.clients;
+  return new Explanations({ ...core, health, hostnames: [...origins.keys()] });
 }

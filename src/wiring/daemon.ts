@@ -67,8 +67,8 @@ export async function wireDaemon(
     leaveWord: (url) => leaveWord(layout, url, telemetry),
     close: async () => {
       await access.close();
+      protocols.close();
       await core.close();
-      protocols.refusals.close();
       telemetry.alarms.close();
       await wired.closeAudit();
       clearInterval(beat);

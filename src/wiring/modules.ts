@@ -87,7 +87,10 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
     patience: limits.answer,
     ...wireModuleNews(parts),
   });
-  return { mirror, archives, threads: [threads, packing] };
+  const close = async () => {
+    await Promise.all([archives.close(), threads.close(), packing.close()]);
+  };
+  return { mirror, archives, close };
 }
 
 function wireModuleNews({

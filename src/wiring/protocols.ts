@@ -15,12 +15,14 @@ import {
   ModuleReleaseRecords,
 } from "../mirror/modules/records.ts";
 import { ProviderOverview } from "../mirror/providers/overview.ts";
+import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { WarmDocuments } from "../server/warm/documents.ts";
 import { Readiness } from "../server/web/operations.ts";
+import type { Authentication } from "../server/access/authentication.ts";
 import type { WiredAuthentication } from "./authentication.ts";
-import type { Core } from "./core.ts";
+import { wireExplanations, type Core } from "./core.ts";
 import { wireServices } from "./services.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -32,7 +34,7 @@ interface Protocols {
   readonly app: Handle;
   readonly setUp: SetUpPage;
   readonly readiness: Readiness;
-  readonly refusals: RefusalAudit;
+  close(): void;
 }
 
 /** Who may ask, and how much. */
@@ -46,8 +48,7 @@ export function wireProtocols(
   telemetry: Telemetry,
 ): Protocols {
   const { limits } = configuration;
-  const { blobs, providers, modules, platforms, stored } = core;
-  const { explanations } = core;
+  const { blobs, providers, modules } = core;
   const { logger, audit, alarms, metrics } = telemetry;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
@@ -56,20 +57,16 @@ export function wireProtocols(
     () => core.replica?.watch.problem,
   );
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
-  const setUp = new SetUpPage({
-    ...{ publicAddress, authentication },
-    hostnames: [...configuration.origins.keys()],
-    listKept: remembered(5_000, () => stored.listProviders(keptOnPage)),
-    isReporting: () => core.admission.rules.mode === "report",
-  });
   const common = { authentication, audit, limits };
+  const setUp = wireSetUp(configuration, core, publicAddress, authentication);
   const refusals = new RefusalAudit(audit, alarms);
   const findOpen = watchOpenMatters(core.ledger);
   watchAnswers(findOpen, metrics);
+  const platforms = wirePlatforms(configuration, core);
   const app = makeApp({
     setUp,
     pages: { findOpen, alarms, browse: wireBrowse(core) },
-    explanations,
+    explanations: wireExplanations(configuration, core),
     authentication,
     clients,
     metadataCaps,
@@ -87,7 +84,33 @@ export function wireProtocols(
       alarms.raise("unexpected-error", { where, err: error }),
     longestUrl: limits.url,
   });
-  return { app, setUp, readiness, refusals };
+  const close = () => {
+    platforms.close();
+    refusals.close();
+  };
+  return { app, setUp, readiness, close };
+}
+
+function wireSetUp(
+  { origins }: Configuration,
+  { admission, stored }: Core,
+  publicAddress: PublicAddress,
+  authentication: Authentication,
+): SetUpPage {
+  return new SetUpPage({
+    ...{ publicAddress, authentication },
+    hostnames: [...origins.keys()],
+    listKept: remembered(5_000, () => stored.listProviders(keptOnPage)),
+    isReporting: () => admission.rules.mode === "report",
+  });
+}
+
+/** A mirror that asks nobody has nothing to fetch. */
+function wirePlatforms(
+  { platforms, offline }: Configuration,
+  core: Core,
+): PlatformArchives {
+  return new PlatformArchives(offline ? [] : platforms, core);
 }
 
 function wireBrowse(core: Core): BrowsePage {

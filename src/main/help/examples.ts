@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { describeCommands } from "./described.ts";
 
 interface Guide {
   /** What is typed, each with what it is for. */
@@ -227,18 +226,16 @@ const guides: Readonly<Record<string, Guide>> = {
 
 /** Adds examples and exit status to the help of every command. */
 export function addExamples(program: Command): void {
-  for (const { words } of describeCommands(program)) {
-    const guide = guides[words];
-    if (guide !== undefined)
-      find(program, words).addHelpText("after", format(guide));
-  }
+  program.addHelpText("afterAll", ({ command }) => {
+    const guide = guides[wordsOf(command)];
+    return guide === undefined ? "" : format(guide);
+  });
 }
 
-function find(program: Command, words: string): Command {
-  return words.split(" ").reduce<Command>((command, word) => {
-    const below = command.commands.find((one) => one.name() === word);
-    return below ?? command;
-  }, program);
+/** Such as `trust list`, without the program's name. */
+function wordsOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? "" : `${wordsOf(parent)} ${command.name()}`.trim();
 }
 
 function format({ examples, fails }: Guide): string {

@@ -2,7 +2,9 @@ import { explainFrom, runExplain } from "../../commands/operate/explain.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ArgumentsInvalid } from "../../errors/index.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
-import { wireMirror, wireNamedHost } from "../../wiring/command.ts";
+import { wireMirror } from "../../wiring/command.ts";
+import { wireExplanations } from "../../wiring/core.ts";
+import { wireNamedHost } from "../../wiring/origins.ts";
 import { nameMirror } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
 
@@ -37,7 +39,8 @@ export async function explain(
   }
   const core = await wireMirror(configuration);
   try {
-    const ask = core.explanations.explain.bind(core.explanations);
+    const explanations = wireExplanations(configuration, core);
+    const ask = explanations.explain.bind(explanations);
     process.exitCode = await runExplain(ask, question, json, stdout);
   } finally {
     await core.close();

@@ -1,6 +1,7 @@
 import { runCompare } from "../../commands/held/compare.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wireNamedHost, wireStored } from "../../wiring/command.ts";
+import { wireStored } from "../../wiring/command.ts";
+import { wireNamedHost } from "../../wiring/origins.ts";
 import { nameMirror } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
 

@@ -44,9 +44,8 @@ export class PlatformArchives {
     }
   }
 
-  close(): Promise<void> {
+  close(): void {
     this.#turn.clearQueue();
-    return Promise.resolve();
   }
 
   async #ensure(wanted: AdmittedPackage): Promise<void> {
