@@ -48,6 +48,12 @@ describe("a list that is joined to what is known", () => {
     const first = mergeVersions("acme/x", undefined, page(0), now);
     const second = mergeVersions("acme/x", first, page(1), later);
     expect(second.versions.size).toBe(18_000);
+    const last = answerOf(
+      ...Array.from({ length: 2_000 }, (_, n) => `3.0.${n}`),
+    );
+    expect(mergeVersions("acme/x", second, last, later).versions.size).toBe(
+      20_000,
+    );
     expect(() => mergeVersions("acme/x", second, page(2), later)).toThrow(
       "acme/x gave an unusable answer: with what its registry listed earlier there are more than 20000 versions",
     );
@@ -128,6 +134,28 @@ describe("the first contact of each version", () => {
   });
 });
 
+it.each([
+  ["of the first list", "1.0.0", now],
+  ["that came later", "2.0.0", undefined],
+  ["that no list has", "3.0.0", undefined],
+])("a version %s was met with it", (_which, version, met) => {
+  const first = mergeVersions("acme/x", undefined, answerOf("1.0.0"), now);
+  const both = answerOf("2.0.0", "1.0.0");
+  const list = mergeVersions("acme/x", first, both, later);
+  expect(firstContactOf(list, parseVersion(version))).toEqual(met);
+});
+
+it("after an empty list, the versions that appeared first were met, in whatever order they are listed", () => {
+  const empty = mergeVersions("acme/x", undefined, answerOf(), now);
+  const first = mergeVersions("acme/x", empty, answerOf("1.0.0"), later);
+  const both = answerOf("2.0.0", "1.0.0");
+  const list = mergeVersions("acme/x", first, both, future);
+  const contacts = ["2.0.0", "1.0.0"].map((version) =>
+    firstContactOf(list, parseVersion(version)),
+  );
+  expect(contacts).toEqual([undefined, later]);
+});
+
 describe("two lists are the same", () => {
   const list = mergeVersions(
     "acme/x",
@@ -163,6 +191,16 @@ describe("two lists are the same", () => {
     ["protocols", changed({ protocols: ["6.0"] })],
     ["platforms", changed({ platforms: [linux] })],
     ["no platforms", changed({ platforms: [] })],
+    [
+      "one version of two",
+      {
+        ...list,
+        versions: new Map([
+          ...list.versions,
+          ...[...changed({ protocols: ["6.0"] }).versions].slice(1),
+        ]),
+      },
+    ],
   ])("and not when they differ in %s", (_, other) => {
     expect(isSameList(list, other)).toBe(false);
     expect(isSameList(other, list)).toBe(false);

@@ -155,6 +155,12 @@ describe("without any list", () => {
       "K",
       "no: unknown",
     ],
+    [
+      "nor is one beside a provider whose key is known for it alone",
+      { keys: [key("N", "provider", "other")] },
+      "K",
+      "no: unknown",
+    ],
   ])("%s", (_name, seen, by, answer) => {
     const question = askOfKey(
       { provider, version: later },

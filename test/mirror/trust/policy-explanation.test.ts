@@ -88,6 +88,38 @@ test("says that a whole provider is denied or allowed", () => {
   ]);
 });
 
+const below2 = parseVersionConstraint("< 2");
+const hashicorp = "*/hashicorp/*";
+
+test.each([
+  [
+    "not on a rule about versions of others",
+    [{ match: "*/acme/*", action: "deny", versions: below2 }],
+    "allowed",
+  ],
+  [
+    "not on a rule that allows every version",
+    [{ match: hashicorp, action: "allow" }],
+    "allowed",
+  ],
+  [
+    "not on a rule about versions before one that denies the rest, too",
+    [
+      { match: hashicorp, action: "deny", versions: below2 },
+      { match: hashicorp, action: "deny" },
+    ],
+    "denied",
+  ],
+  [
+    "on a rule about its versions",
+    [{ match: hashicorp, action: "deny", versions: below2 }],
+    "depends",
+  ],
+] as const)("what holds for a provider depends %s", (_what, rules, verdict) => {
+  const policy = parsePolicy({ default: "allow", minimumAge: 0, rules });
+  expect(explainPolicy(policy, random).verdict).toBe(verdict);
+});
+
 const rule = fc.record({
   match: fc.constantFrom("*/*/*", "*/hashicorp/*", "*/acme/*"),
   action: fc.constantFrom("allow" as const, "deny" as const),

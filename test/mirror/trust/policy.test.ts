@@ -137,6 +137,7 @@ const admissions: readonly [string, string, string][] = [
   ["3.0.0", "3.0.0", "3.0.0+b 3.0.0-rc1"],
   ["!= 1.5.0", "1.4.0 1.6.0", "1.5.0 1.5.0+b 1.5.0-rc1 1.6.0-rc1"],
   ["!= 1.5.0+a", "1.5.0 1.5.0+b", "1.5.0+a"],
+  ["< 2.0, != 1.5.0", "1.4.0 1.4.0+b", "1.5.0 1.5.0+b 2.0.0"],
 ];
 
 describe("an allowing rule lets in what Terraform would select", () => {
