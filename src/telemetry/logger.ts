@@ -6,6 +6,7 @@ import {
   type LoggerOptions,
 } from "pino";
 import type { PrettyOptions } from "pino-pretty";
+import { GatheredLines, mostGathered } from "./gathered-lines.ts";
 import { redactTickets } from "./redaction.ts";
 
 export type Logger = ReturnType<typeof makeLogger>;
@@ -14,9 +15,6 @@ interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }
-
-/** Lines wait for each other for this many milliseconds or characters, because a write costs more than its line. */
-const gathered = { periodicFlush: 50, minLength: 8192 };
 
 /** Lines on standard error, JSON or for people; standard output belongs to the commands. */
 export function makeLogger({ level, format }: LogSettings) {
@@ -36,8 +34,20 @@ export function makeLogger({ level, format }: LogSettings) {
           singleLine: true,
           errorLikeObjectKeys: ["err"],
         })
-      : pino.destination({ dest: 2, sync: false, ...gathered });
+      : (standardError ??= openStandardError());
   return pino(options, destination);
+}
+
+/** One for all loggers of a process. */
+let standardError: GatheredLines | undefined;
+
+function openStandardError(): GatheredLines {
+  const minLength = mostGathered;
+  const lines = new GatheredLines(
+    pino.destination({ dest: 2, sync: false, minLength }),
+  );
+  process.once("exit", () => lines.flushSync());
+  return lines;
 }
 
 // Loaded on use, because it takes as long as everything else here and services log JSON.
