@@ -18,6 +18,7 @@ import type {
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import { recordRequests } from "./requests/request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
+import { answerFrom } from "./table-of-urls.ts";
 
 export interface AppParts extends RoutedParts {
   readonly logger: Logger;
@@ -63,7 +64,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(refuseMalformed(parts.longestUrl))
     .use(authenticate(parts))
     .use(limitMetadata(metadataCaps))
-    .use(makeRouter(parts).routes())
+    .use(answerFrom(makeRouter(parts)))
     .use(refuseUnknown);
   const answer = koa.callback();
   const { warm } = parts;

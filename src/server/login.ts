@@ -1,3 +1,4 @@
+import type { Next } from "koa";
 import { NoSuchPage, TokenNeeded } from "../errors/index.ts";
 import { isPage, type Authentication } from "./access/authentication.ts";
 import type { Departure } from "./access/sessions.ts";
@@ -14,23 +15,26 @@ interface LoginParts {
 
 /** Asks who asks; a signed URL is answered as the archive's own, and people without a session are sent to log in. */
 export function authenticate(parts: LoginParts): RequestMiddleware {
-  const { authentication } = parts;
-  return async (ctx, next) => {
-    const { req, state } = ctx;
-    if (authentication.isOn) {
-      try {
-        state.asker.token = await authentication.admit(req);
-      } catch (error) {
-        if (error instanceof TokenNeeded && (await sendToLogin(ctx, parts)))
-          return;
-        throw error;
-      }
-      const isUnproven = req.headers.authorization === undefined;
-      state.hasSession = isUnproven && state.asker.token !== undefined;
-      ctx.newRouterPath = state.path;
-    }
-    await next();
-  };
+  return (ctx, next) =>
+    parts.authentication.isOn ? admit(ctx, next, parts) : next();
+}
+
+async function admit(
+  ctx: RequestContext,
+  next: Next,
+  parts: LoginParts,
+): Promise<void> {
+  const { req, state } = ctx;
+  try {
+    state.asker.token = await parts.authentication.admit(req);
+  } catch (error) {
+    if (error instanceof TokenNeeded && (await sendToLogin(ctx, parts))) return;
+    throw error;
+  }
+  const isUnproven = req.headers.authorization === undefined;
+  state.hasSession = isUnproven && state.asker.token !== undefined;
+  ctx.unsignedPath = state.path;
+  await next();
 }
 
 /** `/login`, where the OpenID provider sends browsers back to. Throws NoSuchPage, LoginRefused and the provider's failure. */

@@ -78,16 +78,9 @@ export function isMetadata(path: string): boolean {
 
 /** Charges each request for metadata to its client. */
 export function limitMetadata(caps: MetadataCaps): RequestMiddleware {
-  return async ({ state }, next) => {
-    if (!isMetadata(state.path)) {
-      await next();
-      return;
-    }
+  return ({ state }, next) => {
+    if (!isMetadata(state.path)) return next();
     const allowance = caps.admit(state.client);
-    try {
-      await next();
-    } finally {
-      charge(allowance, state.note);
-    }
+    return next().finally(() => charge(allowance, state.note));
   };
 }

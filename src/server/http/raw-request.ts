@@ -8,10 +8,10 @@ import {
 import type { RequestMiddleware } from "./request-context.ts";
 
 export function refuseMalformed(longestUrl: number): RequestMiddleware {
-  return async ({ req }, next) => {
+  return ({ req }, next) => {
     const problem = findRequestProblem(req, longestUrl);
     if (problem !== undefined) throw problem;
-    await next();
+    return next();
   };
 }
 

@@ -51,12 +51,12 @@ export interface RequestState {
   sent?: SentDocument;
 }
 
-/** What the router adds to Koa's context. */
+/** What the table of URLs adds to Koa's context. */
 interface Routing {
   /** Names in the path, undecoded, once a row of the table matched. */
-  readonly params?: Readonly<Record<string, string>>;
-  /** The path that is looked up in the table instead of the URL's own. */
-  newRouterPath?: string;
+  params?: Readonly<Record<string, string>>;
+  /** The path that is looked up in the table instead of the URL's own, once a ticket in that was checked. */
+  unsignedPath?: string;
 }
 
 export type RequestContext = ParameterizedContext<RequestState, Routing>;
