@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Sha256 } from "../address/hash.ts";
 
@@ -167,6 +168,11 @@ export const useObjects = "last-use/v1/";
 /** Where a replica says which archives it uses. */
 export function useObject(replica: string): string {
   return `${useObjects}${replica}.log`;
+}
+
+/** Of a lease on what `text` says, which may be longer than a name in a bucket. */
+export function leaseName(kind: string, text: string): string {
+  return `${kind}/${createHash("sha256").update(text).digest("hex")}`;
 }
 
 /** What tells that some replica does what `name` says. */

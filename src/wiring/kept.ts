@@ -1,10 +1,8 @@
 import { type Configuration } from "../config/load.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
-import {
-  MetadataCache,
-  type MetadataRecords,
-} from "../mirror/cache/metadata-cache.ts";
+import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
+import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/verdict.ts";
 import type { VersionList } from "../mirror/releases/version-list.ts";
@@ -72,7 +70,7 @@ export function wireKept(
   const signatures = wireSignatures(configuration);
   const judge = wireJudge(signatures);
   const ledger = new TrustLedger(records, () => clock.monotonic());
-  const makeCache = wireCaches(configuration, telemetry, clock);
+  const makeCache = wireCaches(configuration, telemetry, { clock, replica });
   const releasesIn = (records: RecordStore) =>
     new ReleaseRecords(records, {
       judge,
@@ -142,9 +140,9 @@ function wireStore(
 
 /** Makes the cache for one kind of metadata. */
 export function wireCaches(
-  { limits, freshness, offline, storage }: Configuration,
+  { limits, freshness, offline }: Configuration,
   { logger, metrics }: Telemetry,
-  clock: Clock,
+  { clock, replica }: Pick<Kept, "clock" | "replica">,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
     logger.error({ record, err }, unwritten);
@@ -156,7 +154,7 @@ export function wireCaches(
   return <K, V extends object>(records: MetadataRecords<K, V>) => {
     const cache = new MetadataCache(
       records,
-      { ...limits, ...freshness, shared: storage.s3 !== undefined },
+      { ...limits, ...freshness, shared: replica?.turns },
       clock,
       offline,
       onUnwritten,

@@ -46,13 +46,14 @@ type ModuleParts = Telemetry &
     | "clock"
     | "nearest"
     | "records"
+    | "replica"
     | "retention"
   >;
 
 export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const { limits, offline, policy } = configuration;
   const { clock, clients } = parts;
-  const makeCache = wireCaches(configuration, parts, clock);
+  const makeCache = wireCaches(configuration, parts, parts);
   const records = new ModuleArchiveRecords(parts.records);
   const threads = new ModuleArchiveThreads({
     threads: 2,

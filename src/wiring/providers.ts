@@ -114,12 +114,12 @@ function wireNotebook(
 function wireCatalog(
   configuration: Configuration,
   origins: ReadonlyMap<Hostname, ReleaseOrigin>,
-  { clock, versions, releases }: Kept,
+  { clock, replica, versions, releases }: Kept,
   history: ReleaseHistory,
   telemetry: Telemetry,
 ): ProviderCatalog {
   const { freshness, policy } = configuration;
-  const makeCache = wireCaches(configuration, telemetry, clock);
+  const makeCache = wireCaches(configuration, telemetry, { clock, replica });
   return new ProviderCatalog({
     origins,
     versions,

@@ -3,7 +3,12 @@ import type { Sha256 } from "../../src/address/hash.ts";
 import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
 import { readSharedUses } from "../../src/store/bucket/upkeep/shared-uses.ts";
-import { recordObject, type RecordKey } from "../../src/store/layout.ts";
+import {
+  leaseName,
+  leaseObject,
+  recordObject,
+  type RecordKey,
+} from "../../src/store/layout.ts";
 import { seal } from "../../src/store/records/seal.ts";
 import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
 import { tarGz } from "../fakes/module-archive.ts";
@@ -73,6 +78,51 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
       ({ keys }) => keys.length === 0,
     );
     await bucket.close();
+  }, 60_000);
+
+  it("is what origins say of versions and releases: they are asked once, however many replicas want it at once", async () => {
+    const bucket = await scene.makeBucket();
+    const replicas = await scene.start({ count: 3, bucket });
+    const { modules, registry } = scene;
+    const types = Array.from({ length: 5 }, (_, n) => `listed-${n}`);
+    for (const type of types) {
+      await registry.publish({ type, version: "1.0.0" });
+      modules.publish(`acme/${type}/aws`, "1.0.0", "https://nowhere.example/");
+    }
+    const held = new Bucket(bucket, bucketLimits);
+    // Of a replica that died.
+    const lost = leaseName("metadata", "registry.terraform.io/acme/listed-0");
+    await held.put(leaseObject(lost), bodyOf("its sign"));
+    registry.requests.clear();
+    const atOnce = async (ask: (one: RunningMirror, type: string) => unknown) =>
+      Promise.all(
+        types.flatMap((type) => replicas.map((one) => ask(one, type))),
+      );
+    await atOnce((one, type) => requestsFor(one, type).index());
+    const listed = registry.requests.count("versions");
+    const got = await atOnce(async (one, type) => {
+      const answer = await requestsFor(one, type).version("1.0.0");
+      return answer.status;
+    });
+    expect(new Set(got)).toEqual(new Set([200]));
+    const described = registry.requests.count("package");
+    const path = (type: string) => `acme/${type}/aws/versions`;
+    await atOnce((one, type) =>
+      one.get(`/v1/modules/${moduleHost}/${path(type)}`),
+    );
+    const counted = types.map((type) => modules.count(path(type)));
+    expect({ listed, described, counted }).toEqual({
+      listed: 5,
+      described: 5,
+      counted: types.map(() => 1),
+    });
+    // One that failed or has nothing leaves nobody waiting.
+    await atOnce((one) => requestsFor(one, "absent").index());
+    await eventually(
+      () => held.listLevel("leases/v1/metadata/"),
+      ({ keys }) => keys.length === 0,
+    );
+    await held.close();
   }, 60_000);
 
   it("is the h1 of an archive, and another one raises an alarm and is published by nobody", async () => {

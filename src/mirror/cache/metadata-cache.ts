@@ -1,5 +1,3 @@
-import { getHeapStatistics } from "node:v8";
-import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import type { ProvenderError } from "../../errors/index.ts";
 import {
@@ -13,25 +11,8 @@ import {
 } from "../../errors/index.ts";
 import type { Answer } from "./answer.ts";
 import { ageOf, readMoment, type Clock, type Moment } from "./clock.ts";
-
-/** A value and when the origin last confirmed it. */
-export interface Kept<V> {
-  readonly value: V;
-  readonly confirmedAt: Date;
-}
-
-/** Where values of one kind are kept on disk, by the thing they describe. */
-export interface MetadataRecords<K, V> {
-  /** The subject in words; also the key in memory. */
-  format(subject: K): string;
-  read(subject: K): Promise<Kept<V> | undefined>;
-  /** Another text after each write, also of another process; undefined for nothing. */
-  stamp(subject: K): Promise<string | undefined>;
-  /** Writes what continues `known`. Returns what is kept, which another process may have made of it. */
-  write(subject: K, kept: Kept<V>, known: V | undefined): Promise<Kept<V>>;
-  /** About how many bytes the value takes, which bounds what memory holds. */
-  weigh(value: V): number;
-}
+import { MetadataMemory, type Remembered } from "./metadata-memory.ts";
+import type { Kept, MetadataRecords } from "./metadata-records.ts";
 
 /** Asks the origin; gets what is known already, and gives that very value back where nothing is to be written. */
 type FetchValue<V> = (known: V | undefined, signal: AbortSignal) => Promise<V>;
@@ -43,32 +24,28 @@ interface MetadataLimits {
   readonly notFound: number;
   readonly answer: number;
   readonly waiters: number;
-  /** Other replicas may have asked the origin meanwhile: their records are looked at before it is. */
-  readonly shared?: boolean;
+  /** Other replicas may ask the origin, too: their records are looked at before it is, and one asks for all. */
+  readonly shared?: FetchTurns | undefined;
 }
 
-interface Remembered<V> extends Kept<V> {
-  /** On the monotonic clock. */
-  readonly checkedAt: number;
-  /** While it fails, the origin is not asked before this. */
-  readonly spareUntil: number;
-  /** Of the record, where only an import brings anything new. */
-  readonly stamp?: string | undefined;
+/** Whose turn it is to ask the origin for what is called `name`. */
+export interface FetchTurns {
+  /** Resolves when it is ours or nobody's to wait for, which takes `longest` milliseconds at most, or `isDone`. Call `release` in any case. */
+  take(
+    name: string,
+    isDone: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<unknown>;
+  release(name: string): Promise<void>;
+  readonly longest: number;
 }
 
-/** Not the error itself, which holds everything that its stack has seen. */
-interface Absence {
-  readonly subject: string;
-  /** On the monotonic clock. */
-  readonly until: number;
+/** What is known before the origin is asked. */
+interface Recalled<V> {
+  readonly known?: Remembered<V> | undefined;
+  readonly refused?: ProvenderError;
 }
 
-/** Of each kind of metadata; all kinds together leave half of a small heap. */
-const memoryBytes = Math.min(
-  64 * 1024 * 1024,
-  getHeapStatistics().heap_size_limit / 8,
-);
-const absentEntries = 10_000;
 /** While the origin fails, it is asked at most this often for one key, and as often as while it is well. */
 const pauseAfterFailure = 5_000;
 
@@ -84,12 +61,7 @@ export class MetadataCache<K, V extends object> {
   readonly #onUnwritten: (key: string, error: unknown) => void;
   readonly #onStale: OnStale;
   readonly #start: Moment;
-  readonly #memory = new LRUCache<string, Remembered<V>>({
-    maxSize: memoryBytes,
-  });
-  readonly #absent = new LRUCache<string, Absence>({
-    max: absentEntries,
-  });
+  readonly #memory: MetadataMemory<V>;
   readonly #asking = new SingleFlight<string, Answer<V>>();
   #waiting = 0;
 
@@ -107,6 +79,7 @@ export class MetadataCache<K, V extends object> {
     this.#offline = offline;
     this.#onUnwritten = onUnwritten;
     this.#onStale = onStale;
+    this.#memory = new MetadataMemory((value) => records.weigh(value));
     this.#start = readMoment(clock);
   }
 
@@ -146,9 +119,7 @@ export class MetadataCache<K, V extends object> {
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
-    const absent = this.#absent.get(key);
-    if (absent !== undefined && now < absent.until)
-      throw new NotFound(absent.subject);
+    this.#memory.expectPresent(key, now);
     const known = this.#memory.get(key);
     if (known === undefined) return undefined;
     const age = now - known.checkedAt;
@@ -179,14 +150,38 @@ export class MetadataCache<K, V extends object> {
     fetch: FetchValue<V>,
     fresh: number,
   ): Promise<Answer<V>> {
-    const { known, refused } = await this.#recall(key, subject, fresh);
-    const held = known && this.#heldAnswer(key, fresh);
+    const recall = () => this.#recall(key, subject, fresh);
+    const findFresh = ({ known }: Recalled<V>) =>
+      known && this.#heldAnswer(key, fresh);
+    const first = await recall();
+    const held = findFresh(first);
     if (held !== undefined) return held;
-    if (this.#offline) return this.#answerOffline(key, known, refused);
+    if (this.#offline) return this.#answerOffline(key, first);
+    const signal = AbortSignal.timeout(this.#limits.answer);
+    const ask = (recalled: Recalled<V>) =>
+      this.#ask(key, subject, (known) => fetch(known, signal), recalled);
+    const { shared } = this.#limits;
+    // What is old by the time that another one has it is not worth waiting for.
+    if (shared === undefined || fresh <= shared.longest) return ask(first);
+    try {
+      const isDone = async () => findFresh(await recall()) !== undefined;
+      await shared.take(key, isDone, signal);
+      const now = await recall();
+      return findFresh(now) ?? (await ask(now));
+    } finally {
+      void shared.release(key);
+    }
+  }
+
+  async #ask(
+    key: string,
+    subject: K,
+    fetch: (known: V | undefined) => Promise<V>,
+    { known, refused }: Recalled<V>,
+  ): Promise<Answer<V>> {
     const start = this.#clock.monotonic();
     try {
-      const signal = AbortSignal.timeout(this.#limits.answer);
-      const value = await fetch(known?.value, signal);
+      const value = await fetch(known?.value);
       const kept = await this.#keep(key, subject, value, known?.value);
       const originTime = this.#clock.monotonic() - start;
       return { value: kept, outcome: "fetched", age: 0, originTime };
@@ -202,11 +197,11 @@ export class MetadataCache<K, V extends object> {
     key: string,
     subject: K,
     fresh = this.#limits.versions,
-  ): Promise<{ known?: Remembered<V> | undefined; refused?: ProvenderError }> {
+  ): Promise<Recalled<V>> {
     const held = this.#memory.get(key);
     const stampOf = () => this.#records.stamp(subject);
     const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
-    const isOld = this.#limits.shared === true && age >= fresh;
+    const isOld = this.#limits.shared !== undefined && age >= fresh;
     try {
       const stamp = this.#offline ? await stampOf() : undefined;
       const isCurrent = !isOld && held?.stamp === stamp;
@@ -219,11 +214,7 @@ export class MetadataCache<K, V extends object> {
     }
   }
 
-  #answerOffline(
-    key: string,
-    known: Remembered<V> | undefined,
-    refused: ProvenderError | undefined,
-  ): Answer<V> {
+  #answerOffline(key: string, { known, refused }: Recalled<V>): Answer<V> {
     if (known === undefined) throw refused ?? new NotStored(key);
     const age = this.#clock.monotonic() - known.checkedAt;
     return { value: known.value, outcome: "hit", age, originTime: 0 };
@@ -238,13 +229,13 @@ export class MetadataCache<K, V extends object> {
     const now = this.#clock.monotonic();
     if (error instanceof NotFound) {
       const until = now + this.#limits.notFound;
-      this.#absent.set(key, { subject: error.subject, until });
+      this.#memory.noteAbsent(key, { subject: error.subject, until });
     }
     const age = now - (known?.checkedAt ?? 0);
     const usable = known !== undefined && age <= this.#limits.staleFor;
     if (!usable || !isOriginFailure(error)) throw error;
     const pause = Math.min(pauseAfterFailure, this.#limits.versions);
-    this.#set(key, { ...known, spareUntil: now + pause });
+    this.#memory.set(key, { ...known, spareUntil: now + pause });
     this.#onStale(key, age, error);
     const originTime = now - start;
     return { value: known.value, outcome: "stale", age, originTime };
@@ -279,7 +270,7 @@ export class MetadataCache<K, V extends object> {
       this.#onUnwritten(key, error);
       return ours;
     });
-    this.#absent.delete(key);
+    this.#memory.forgetAbsence(key);
     this.#remember(key, kept, this.#clock.monotonic());
     return kept.value;
   }
@@ -289,12 +280,6 @@ export class MetadataCache<K, V extends object> {
     kept: Kept<V> & Pick<Remembered<V>, "stamp">,
     checkedAt: number,
   ): Remembered<V> {
-    return this.#set(key, { ...kept, checkedAt, spareUntil: 0 });
-  }
-
-  #set(key: string, remembered: Remembered<V>): Remembered<V> {
-    const size = Math.max(1, this.#records.weigh(remembered.value));
-    this.#memory.set(key, remembered, { size });
-    return remembered;
+    return this.#memory.set(key, { ...kept, checkedAt, spareUntil: 0 });
   }
 }

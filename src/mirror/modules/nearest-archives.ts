@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { Sha256 } from "../../address/hash.ts";
 import { ArchiveDigestWrong } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
+import { leaseName } from "../../store/layout.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { NearestOrigin } from "../cache/nearest-origin.ts";
@@ -110,8 +110,6 @@ export class NearestArchives {
   }
 }
 
-/** Addresses may be longer than a name in a bucket. */
 function nameOf(address: ModuleReleaseAddress): string {
-  const text = formatModuleRelease(address);
-  return `modules/${createHash("sha256").update(text).digest("hex")}`;
+  return leaseName("modules", formatModuleRelease(address));
 }

@@ -8,7 +8,7 @@ import {
 import { isVersion, type Version } from "../../address/version.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import {
   formatModuleRelease,
   type ForeignRelease,

@@ -9,7 +9,7 @@ import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { Clock } from "../cache/clock.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import {
   firstDigestsOf,
   isNoNews,

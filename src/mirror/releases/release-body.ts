@@ -8,7 +8,7 @@ import {
 import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
-import type { Kept } from "../cache/metadata-cache.ts";
+import type { Kept } from "../cache/metadata-records.ts";
 import type { Release } from "./release.ts";
 import { ownBytes } from "./verdict.ts";
 

@@ -5,7 +5,7 @@ import {
   type Platform,
 } from "../../address/platform.ts";
 import { parseVersion } from "../../address/version.ts";
-import type { Kept } from "../cache/metadata-cache.ts";
+import type { Kept } from "../cache/metadata-records.ts";
 import type { VersionList } from "./version-list.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));

@@ -4,7 +4,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { Kept, MetadataRecords } from "../cache/metadata-cache.ts";
+import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import { isSameList, joinLists, type VersionList } from "./version-list.ts";
 import {
   readVersionListBody,

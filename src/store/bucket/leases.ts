@@ -4,14 +4,26 @@ import { leaseObject } from "../layout.ts";
 import { bodyOf, type BucketBody } from "./bucket-connection.ts";
 import type { Bucket } from "./bucket.ts";
 
-/** Milliseconds between two signs of life of a holder. */
-const beat = 4_000;
-/** Milliseconds without one, on the waiter's own clock, after which a holder counts as dead. */
-const dead = 15_000;
-/** Milliseconds between two looks of a waiter. */
+/** In milliseconds, on the waiter's own clock. */
+interface Patience {
+  /** Without a sign of life of the holder, which then counts as dead. */
+  readonly dead: number;
+  /** Whatever the holder does. */
+  readonly longest: number;
+}
+
+interface Held {
+  readonly ending: AbortController;
+  readonly beating: Promise<void>;
+}
+
+/** Of what may take minutes. */
+const long: Patience = { dead: 15_000, longest: 60_000 };
+/** Signs of life in the time after which a holder counts as dead. */
+const beats = 4;
+/** Milliseconds between the first two looks of a waiter, and from later ones on. */
+const shortest = 40;
 const interval = 300;
-/** Milliseconds that anybody waits, whatever the holder does. */
-const longest = 60_000;
 
 /**
  * Which replica fetches what, so that not all of them ask an origin for the same.
@@ -20,10 +32,12 @@ const longest = 60_000;
  */
 export class Leases {
   readonly #bucket: Bucket;
-  readonly #held = new Map<string, NodeJS.Timeout>();
+  readonly #patience: Patience;
+  readonly #held = new Map<string, Held>();
 
-  constructor(bucket: Bucket) {
+  constructor(bucket: Bucket, patience = long) {
     this.#bucket = bucket;
+    this.#patience = patience;
   }
 
   /**
@@ -37,7 +51,7 @@ export class Leases {
     signal: AbortSignal,
   ): Promise<boolean> {
     const key = leaseObject(name);
-    const end = performance.now() + longest;
+    const end = performance.now() + this.#patience.longest;
     let isContended = false;
     try {
       while (performance.now() < end) {
@@ -57,16 +71,13 @@ export class Leases {
 
   async release(name: string): Promise<void> {
     const key = leaseObject(name);
-    const timer = this.#held.get(key);
-    if (timer === undefined) return;
-    clearInterval(timer);
+    const held = this.#held.get(key);
+    if (held === undefined) return;
+    held.ending.abort();
     this.#held.delete(key);
+    // A sign of life that came after it would make it anew.
+    await held.beating;
     await this.#bucket.delete(key).catch(() => undefined);
-  }
-
-  /** What is held is left to the patience of others. */
-  close(): void {
-    for (const timer of this.#held.values()) clearInterval(timer);
   }
 
   /** True when it is done; false when the lease is free, by release or by death. */
@@ -78,16 +89,18 @@ export class Leases {
   ): Promise<boolean> {
     let seen = "";
     let since = performance.now();
+    let wait = shortest;
     while (performance.now() < end) {
-      await pause(interval, undefined, { signal }).catch(() =>
+      await pause(wait, undefined, { signal }).catch(() =>
         signal.throwIfAborted(),
       );
+      wait = Math.min(interval, wait * 2);
       if (await isDone()) return true;
       const etag = (await this.#bucket.head(key))?.etag;
       if (etag === undefined) return false;
       if (etag !== seen) since = performance.now();
       seen = etag;
-      if (performance.now() - since < dead) continue;
+      if (performance.now() - since < this.#patience.dead) continue;
       await this.#bucket.delete(key);
       return false;
     }
@@ -95,9 +108,19 @@ export class Leases {
   }
 
   #hold(key: string): void {
-    const renew = () =>
-      void this.#bucket.put(key, sign()).catch(() => undefined);
-    this.#held.set(key, setInterval(renew, beat).unref());
+    const ending = new AbortController();
+    const beating = this.#beat(key, ending.signal);
+    this.#held.set(key, { ending, beating });
+  }
+
+  async #beat(key: string, signal: AbortSignal): Promise<void> {
+    const interval = this.#patience.dead / beats;
+    for (;;) {
+      const options = { signal, ref: false };
+      await pause(interval, undefined, options).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#bucket.put(key, sign()).catch(() => undefined);
+    }
   }
 }
 

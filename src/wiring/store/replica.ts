@@ -1,6 +1,7 @@
 import type { Configuration, S3Configuration } from "../../config/load.ts";
 import { BucketUnreachable } from "../../errors/index.ts";
 import { systemClock, type Clock } from "../../mirror/cache/clock.ts";
+import type { FetchTurns } from "../../mirror/cache/metadata-cache.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
 import {
   identifyBucket,
@@ -10,7 +11,8 @@ import { BucketRecords } from "../../store/bucket/bucket-records.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
 import type { Bucket } from "../../store/bucket/bucket.ts";
-import type { StoreLayout } from "../../store/layout.ts";
+import { Leases } from "../../store/bucket/leases.ts";
+import { leaseName, type StoreLayout } from "../../store/layout.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { openBucket, type OpenBucket } from "./bucket.ts";
 
@@ -24,6 +26,8 @@ export interface Replica {
   /** Of the service. */
   readonly url: URL;
   readonly watch: BucketWatch;
+  /** To ask an origin for what replicas have as a record. */
+  readonly turns: FetchTurns;
   /** This machine's, or the bucket's when ours is ahead of it: no release is older than for other replicas. */
   readonly clock: Clock;
   /** Records that have no copy among those of this replica. */
@@ -32,6 +36,9 @@ export interface Replica {
   listen(listener: () => void): void;
   close(): Promise<void>;
 }
+
+/** Milliseconds; clients wait 10 s for an answer, part of which the origin may need. */
+const patience = { dead: 2_000, longest: 3_000 };
 
 /** Undefined without a bucket. Throws what is wrong with it; one that does not answer and was known before is waited for. */
 export async function openReplica(
@@ -72,12 +79,23 @@ export async function openReplica(
       },
     },
     watch,
+    turns: wireTurns(bucket),
     uncopied: new BucketRecords(bucket, identity.etagForm, () => undefined),
     listen: (listener) => listeners.push(listener),
     close: async () => {
       await watch.close();
       await opened.close();
     },
+  };
+}
+
+function wireTurns(bucket: Bucket): FetchTurns {
+  const leases = new Leases(bucket, patience);
+  const nameOf = (key: string) => leaseName("metadata", key);
+  return {
+    longest: patience.longest,
+    take: (key, ...how) => leases.take(nameOf(key), ...how),
+    release: (key) => leases.release(nameOf(key)),
   };
 }
 
