@@ -41,12 +41,15 @@ export async function makeTrust(changes: Partial<AdmissionRules> = {}) {
   const admission = new Admission(ledger, notebook, rules);
   // Nothing of it is asked for a decision.
   const origin = {} as ReleaseOrigin;
-  const file = layout.audit.decisions;
   const parse = (text: string) =>
     text
       .split("\n")
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const read = (log: keyof typeof layout.audit) =>
+    existsSync(layout.audit[log])
+      ? parse(readFileSync(layout.audit[log], "utf8"))
+      : [];
   return {
     clock,
     ledger,
@@ -57,13 +60,13 @@ export async function makeTrust(changes: Partial<AdmissionRules> = {}) {
         { provider: { ...provider, type }, version: parseVersion(version) },
         { origin, rules },
       ),
+    /** The lines of a log; those that nobody waits for are in it once it is closed. */
+    read,
     /** What was written down since the start, and what was raised. */
     told: () => ({
-      audit: existsSync(file)
-        ? parse(readFileSync(file, "utf8")).map(
-            ({ event, verdict }) => `${String(event)} ${String(verdict)}`,
-          )
-        : [],
+      audit: read("decisions").map(
+        ({ event, verdict }) => `${String(event)} ${String(verdict)}`,
+      ),
       alarms: parse(lines.join("\n")).map(({ alarm }) => alarm),
     }),
     close: async () => {

@@ -1,10 +1,16 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Release } from "../../../src/mirror/releases/release.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
+import { listSigned } from "../../../src/mirror/releases/signed-releases.ts";
 import type { SignaturePolicy } from "../../../src/mirror/releases/verdict.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
-import { digestOf, judgeFor, sketch } from "../../scenes/release-sketches.ts";
+import {
+  digestOf,
+  h1Of,
+  judgeFor,
+  sketch,
+} from "../../scenes/release-sketches.ts";
 import { makeLayout } from "../../store/stores.ts";
 
 const now = new Date("2026-05-01T00:00:00Z");
@@ -25,7 +31,7 @@ async function prepare() {
       },
     });
   const required = { signatures: "required", profile: "terraform" } as const;
-  return { releases: open(required), open, begun };
+  return { records, releases: open(required), open, begun };
 }
 
 const kept = (value: Release) => ({ value, confirmedAt });
@@ -98,3 +104,103 @@ it("is continued by who knew it, and not by who knew another content", async () 
     digestOf("b"),
   ]);
 });
+
+describe("a release whose proof was dropped", () => {
+  const dropped = async () => {
+    const prepared = await prepare();
+    const { releases } = prepared;
+    const first = await sketch({ by: "K", told: "linux=x" });
+    await releases.claim(address, kept(first));
+    await releases.dropProof(address);
+    return prepared;
+  };
+
+  it("can be claimed and written again, after its ledger was begun", async () => {
+    const { releases, begun } = await dropped();
+    const release = await sketch({ by: "K", content: "linux=b" });
+    expect(await releases.claim(address, kept(release))).toBeUndefined();
+    const written = await releases.write(address, kept(release), undefined);
+    expect(digests(written.value)).toEqual([digestOf("b")]);
+    expect(digests((await releases.read(address))?.value)).toEqual([
+      digestOf("b"),
+    ]);
+    expect(begun).toHaveLength(3);
+  });
+
+  it.each([
+    ["of the same archive what was reported first", "linux=a", "x"],
+    ["of another archive what is reported now", "linux=b", "y"],
+  ])("keeps %s", async (_rule, content, told) => {
+    const { releases } = await dropped();
+    const now = await sketch({ by: "K", content, told: "linux=y" });
+    const { value } = await releases.write(address, kept(now), undefined);
+    const [report] = value.reported.values();
+    expect(report?.packageHashes).toEqual([h1Of(told)]);
+  });
+
+  it("keeps the first digests that no later document names", async () => {
+    const { releases } = await prepare();
+    const first = await sketch({ by: "K", content: "linux=a darwin=b" });
+    await releases.claim(address, kept(first));
+    const next = await sketch({ by: "K", content: "linux=c" });
+    await releases.write(address, kept(next), first);
+    await releases.dropProof(address);
+    expect(
+      Object.fromEntries(await releases.readFirstDigests(address)),
+    ).toEqual({
+      [file]: digestOf("c"),
+      [file.replace("linux", "darwin")]: digestOf("b"),
+    });
+  });
+});
+
+it.each([
+  ["is not written again for a moment later", 999, {}, false],
+  ["nor for the same moment", 0, {}, false],
+  ["is written again a second later", 1000, {}, true],
+  ["is written again under a clock that was set back", -1, {}, true],
+  ["is written again when something is new", 0, { told: "linux=x" }, true],
+])("what is recorded %s", async (_rule, later, changes, isWritten) => {
+  const { releases } = await prepare();
+  const before = await sketch({ by: "K" });
+  await releases.write(address, kept(before), undefined);
+  const stamp = await releases.stamp(address);
+  const value = await sketch({ by: "K", ...changes });
+  const at = new Date(confirmedAt.getTime() + later);
+  await releases.write(address, { value, confirmedAt: at }, before);
+  expect((await releases.stamp(address)) !== stamp).toBe(isWritten);
+});
+
+it("the first providers and all versions are listed, and no other file", async () => {
+  const { releases, records } = await prepare();
+  const release = kept(await sketch({ by: "K" }));
+  for (const type of ["c", "a", "b"])
+    await releases.claim(
+      { ...address, provider: { ...address.provider, type } },
+      release,
+    );
+  const { hostname, namespace } = address.provider;
+  const folder = ["providers", hostname, namespace, "a", "releases"];
+  await records.create([...folder, "no-version"], {}, (body) => body);
+  const found = await releases.listProviders(2);
+  expect(found.map(({ type }) => type)).toEqual(["a", "b"]);
+  const [first] = found;
+  expect(first && (await releases.list(first))).toEqual(["1.0.0"]);
+});
+
+it.each([
+  ["of a provider under its key", "thing", "K", ["thing"]],
+  ["of a namespace under its key", undefined, "K", ["other", "thing"]],
+  ["under another key", undefined, "S", []],
+])(
+  "the releases %s are listed by their signer",
+  async (_which, type, by, found) => {
+    const { releases, records } = await prepare();
+    const release = kept(await sketch({ by: "K" }));
+    const other = { ...address.provider, type: "other" };
+    await releases.claim(address, release);
+    await releases.claim({ ...address, provider: other }, release);
+    const signed = await listSigned(records, address.provider, type, by);
+    expect(signed.map((one) => one.type)).toEqual(found);
+  },
+);

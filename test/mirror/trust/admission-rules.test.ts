@@ -10,12 +10,18 @@ import {
   limitsKeys,
   takesKeys,
   type AdmissionRules,
+  type PolicyRefusal,
 } from "../../../src/mirror/trust/admission-rules.ts";
 import { parseProviderPattern } from "../../../src/address/policy-pattern.ts";
 import {
   parsePolicy,
   type PolicySettings,
 } from "../../../src/mirror/trust/policy.ts";
+import {
+  requestVersion,
+  requestVersions,
+  type ProviderRequest,
+} from "../../../src/mirror/trust/request.ts";
 import { believe } from "../../scenes/believed-releases.ts";
 import {
   key,
@@ -114,6 +120,34 @@ const revoked = trustOf(
   {},
   {
     keys: [{ fingerprint: "R", decision: "revoked", at: since }],
+  },
+);
+
+it("a policy that only reports admits, and tells each refusal", () => {
+  const told: string[] = [];
+  const report = ({ rule }: PolicyRefusal) => told.push(rule);
+  const rules = { ...rulesOf({ default: "deny" }), report };
+  expect(outcome(() => admitProvider(rules, provider))).toBe("admitted");
+  expect(outcome(() => admitVersion(rules, address))).toBe("admitted");
+  expect(told).toEqual(["policy.default", "policy.default"]);
+});
+
+it.each([
+  ["allows", { default: "allow" }, false, ["2.0.0"], []],
+  ["denies", { default: "deny" }, false, [], ["2.0.0"]],
+  ["would deny", { default: "deny" }, true, ["2.0.0"], ["2.0.0"]],
+] as const)(
+  "of the versions that a policy %s, some are asked for and some are left out",
+  (_does, policy, isReporting, asked, left) => {
+    const rules = {
+      ...rulesOf(policy),
+      ...(isReporting && { report: () => undefined }),
+    };
+    const request = { rules, provider } as ProviderRequest;
+    const { allowed, denied } = requestVersions(request, [later]);
+    expect(allowed.map((one) => one.address.version)).toEqual(asked);
+    expect(denied.map(({ version }) => version)).toEqual(left);
+    expect(requestVersion(request, later)?.address.version).toBe(asked[0]);
   },
 );
 

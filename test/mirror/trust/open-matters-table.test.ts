@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { listOpen } from "../../../src/mirror/trust/open-matters.ts";
+import {
+  approval,
+  digest,
+  fell,
+  name,
+  replaced,
+} from "../../scenes/history-notes.ts";
+import { key, provider, since, trustOf } from "../../scenes/key-questions.ts";
+
+const held = (reason: string, of: object = {}) => ({
+  quarantined: [{ ...name, fingerprint: "S", digest, reason, since, ...of }],
+});
+const known = { keys: [key("S", "provider")] };
+
+it.each([
+  ["a release under an unknown key", held("unknown"), {}, "key unknown S"],
+  ["not once its key is known", { ...held("unknown"), ...known }, {}, ""],
+  [
+    "though its key is known, when it was revoked",
+    { ...held("revoked"), ...known },
+    {},
+    "key revoked S",
+  ],
+  [
+    "not once its content was approved, whatever its key",
+    held("not-pinned"),
+    approval(),
+    "",
+  ],
+  [
+    "when other content of it was approved",
+    held("unknown"),
+    approval("e".repeat(64)),
+    "key unknown S",
+  ],
+  [
+    "when nobody noted its content, which an approval names",
+    held("unknown", { digest: null }),
+    approval(),
+    "key unknown S",
+  ],
+  [
+    "a release with other content",
+    { replaced: [replaced()] },
+    {},
+    `content ${digest} S`,
+  ],
+  ["not once that was approved", { replaced: [replaced()] }, approval(), ""],
+  [
+    "when that of another version was",
+    { replaced: [replaced()] },
+    approval(digest, { ...name, version: "2.0.0" }),
+    `content ${digest} S`,
+  ],
+  ["a release that fell", { fallen: [fell()] }, {}, "fall revoked undefined"],
+])("an open matter is %s", (_what, seen, decisions, expected) => {
+  const matters = listOpen(provider, trustOf(seen, decisions));
+  expect(
+    matters.map(({ because, reason, fingerprint }) =>
+      [because, reason, String(fingerprint)].join(" "),
+    ),
+  ).toEqual(expected === "" ? [] : [expected]);
+});
