@@ -1,9 +1,12 @@
+import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Sha256 } from "../../src/address/hash.ts";
 import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
-import { readSharedUses } from "../../src/store/bucket/upkeep/shared-uses.ts";
 import {
+  blobPath,
+  layOutStore,
   leaseName,
   leaseObject,
   recordObject,
@@ -12,7 +15,8 @@ import {
 import { seal } from "../../src/store/records/seal.ts";
 import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
 import { tarGz } from "../fakes/module-archive.ts";
-import type { RunningMirror } from "../running-mirror.ts";
+import type { Release } from "../fakes/release.ts";
+import { scratch, type RunningMirror } from "../running-mirror.ts";
 import {
   countAlarms,
   digestsIn,
@@ -40,6 +44,26 @@ async function fetchModule(
 
 function hashKey(sha256: string): RecordKey {
   return ["package-hashes", sha256.slice(0, 2), sha256];
+}
+
+function digestOf(release: Release): Sha256 {
+  return release.archive("linux_amd64").sha256 as Sha256;
+}
+
+function fileOf(directory: string, release: Release): string {
+  return blobPath(layOutStore(directory), digestOf(release));
+}
+
+/** A client has its last byte before the disk has. */
+async function keep(
+  mirror: RunningMirror | undefined,
+  release: Release,
+): Promise<void> {
+  if (mirror === undefined) throw new Error("none");
+  const got = await requestsFor(mirror, release.type).archive("1.0.0");
+  expect([got.status, got.complete]).toEqual([200, true]);
+  const stored = () => existsSync(fileOf(mirror.directory, release));
+  await expect.poll(stored, { timeout: 20_000 }).toBe(true);
 }
 
 describe.runIf(await canRunCeph())("what replicas share", () => {
@@ -134,8 +158,6 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
       await scene.registry.publish({ type: "hashed", version: "1.0.0" }),
       await scene.registry.publish({ type: "forged", version: "1.0.0" }),
     ];
-    const digestOf = (release: typeof good) =>
-      release.archive("linux_amd64").sha256;
     const key = hashKey(digestOf(forged));
     const lie = JSON.stringify({ hash: `h1:${"A".repeat(43)}=` });
     const sealed = bodyOf(seal(key, { revision: 0, body: lie }));
@@ -160,21 +182,42 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
     await bucket.close();
   }, 60_000);
 
-  it("is what they used of late", async () => {
-    const settings = await scene.makeBucket();
-    const [one] = await scene.start({ bucket: settings });
-    if (one === undefined) throw new Error("none");
-    const release = await scene.registry.publish({
-      type: "used",
-      version: "1.0.0",
+  it("is what they used of late, by which archives leave a disk", async () => {
+    const bucket = await scene.makeBucket();
+    const publish = (type: string) =>
+      scene.registry.publish({ type, version: "1.0.0", size: 400_000 });
+    const [used, idle, last] = [
+      await publish("used"),
+      await publish("idle"),
+      await publish("last"),
+    ];
+    const directory = scratch("small");
+    const small = {
+      directory,
+      bucket,
+      storage: { maxSize: "1000KiB", minFree: 0 },
+    };
+    const [one] = await scene.start(small);
+    for (const release of [used, idle]) await keep(one, release);
+    await one?.stop();
+    const yesterday = Date.now() - 24 * 60 * 60 * 1000;
+    const lines = [used, idle].map((release, order) => {
+      const at = yesterday + order * 1_000;
+      utimesSync(fileOf(directory, release), at / 1_000, at / 1_000);
+      return `${digestOf(release)} ${at} u\n`;
     });
-    const began = Date.now();
-    expect((await requestsFor(one, "used").archive("1.0.0")).status).toBe(200);
-    await one.stop();
-    const bucket = new Bucket(settings, bucketLimits);
-    const { sha256 } = release.archive("linux_amd64");
-    const uses = await readSharedUses(bucket, Date.now());
-    expect(uses.get(sha256 as Sha256)).toBeGreaterThan(began - 3_000);
-    await bucket.close();
+    const journal = join(directory, "last-use.v1.log");
+    writeFileSync(journal, lines.join(""));
+    const [other] = await scene.start({ bucket });
+    await keep(other, used);
+    await other?.stop();
+    const [again] = await scene.start(small);
+    const notes = () => readFileSync(journal, "utf8").split(digestOf(used));
+    await expect.poll(notes, { timeout: 20_000 }).toHaveLength(3);
+    await keep(again, last);
+    const kept = [used, idle, last].map((release) =>
+      existsSync(fileOf(directory, release)),
+    );
+    expect(kept).toEqual([true, false, true]);
   }, 60_000);
 });

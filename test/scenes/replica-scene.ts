@@ -34,6 +34,8 @@ export interface ReplicaOptions {
   readonly count?: number;
   readonly bucket?: BucketSettings | undefined;
   readonly directory?: string;
+  /** Besides its directory and its bucket. */
+  readonly storage?: Readonly<Record<string, unknown>>;
   readonly config?: Readonly<Record<string, unknown>>;
   readonly nodeOptions?: readonly string[];
 }
@@ -55,6 +57,7 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     count = 1,
     bucket,
     directory,
+    storage,
     config,
     nodeOptions = [],
   }: ReplicaOptions = {}) => {
@@ -62,12 +65,12 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     const startOne = () => {
       const own = directory ?? scratch("replica");
       const listen = { port: 0, tls: "off" };
-      const storage = { directory: own, s3: s3Of(shared) };
+      const kept = { directory: own, s3: s3Of(shared), ...storage };
       return startMirror({
         env,
         directory: own,
         nodeOptions,
-        config: { listen, storage, origins: all, ...config },
+        config: { listen, storage: kept, origins: all, ...config },
       });
     };
     const started = await Promise.all(Array.from({ length: count }, startOne));

@@ -33,7 +33,10 @@ export async function prune(flags: PruneFlags): Promise<void> {
   const configuration = loadConfiguration({ file: flags.config });
   const { maxSize } = configuration.storage;
   const core = await wireStored(configuration);
-  const planLocal = () => planPrune(core, maxSize, Date.now());
+  const planLocal = async () => {
+    await core.nearest?.uses.learn();
+    return planPrune(core, maxSize, Date.now());
+  };
   try {
     const { plan, parts, close } = flags.bucket
       ? wireBucketPruning(core, configuration)

@@ -43,13 +43,20 @@ export class BlobUsage {
   /** The archive is in use until the returned function is called. */
   begin(sha256: Sha256): () => void {
     this.#open.set(sha256, (this.#open.get(sha256) ?? 0) + 1);
-    this.#note(sha256);
+    this.note(sha256);
     return () => {
       const others = (this.#open.get(sha256) ?? 1) - 1;
       if (others > 0) this.#open.set(sha256, others);
       else this.#open.delete(sha256);
-      this.#note(sha256);
+      this.note(sha256);
     };
+  }
+
+  /** It was used, here or elsewhere, in milliseconds since 1970. */
+  note(sha256: Sha256, at = this.#now()): void {
+    if (this.#pending.size < mostPending || this.#pending.has(sha256))
+      this.#pending.set(sha256, Math.max(at, this.#pending.get(sha256) ?? 0));
+    this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
   }
 
   /** In this process. */
@@ -93,16 +100,10 @@ export class BlobUsage {
     await writeDurably(staged, lastUse, text.join(""));
   }
 
-  #note(sha256: Sha256): void {
-    if (this.#pending.size < mostPending || this.#pending.has(sha256))
-      this.#pending.set(sha256, this.#now());
-    this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
-  }
-
   /** Says again what stays open, for the other processes. */
   #renew(): void {
     this.#renewal = undefined;
-    for (const sha256 of this.#open.keys()) this.#note(sha256);
+    for (const sha256 of this.#open.keys()) this.note(sha256);
   }
 
   async #write(): Promise<void> {

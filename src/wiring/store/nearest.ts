@@ -46,7 +46,7 @@ export function wireNearest(
   };
   const has = async (sha256: Sha256) =>
     (await shared.size(sha256)) !== undefined;
-  const uses = new SharedUses(bucket, id, blobs.usage);
+  const uses = new SharedUses(bucket, id, blobs);
   return {
     ...{ outbox, uses, open, has },
     awaitOther: async (sha256, signal) => {

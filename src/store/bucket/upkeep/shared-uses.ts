@@ -1,8 +1,10 @@
 import { parseSha256, type Sha256 } from "../../../address/hash.ts";
-import type { BlobUsage } from "../../blobs/usage.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import { useObject, useObjects } from "../../layout.ts";
 import { bodyOf } from "../bucket-connection.ts";
 import type { Bucket } from "../bucket.ts";
+
+type StoredBlobs = Pick<BlobStore, "usage" | "size">;
 
 /** Milliseconds between two reports of a replica. */
 const interval = 5 * 60 * 1000;
@@ -17,23 +19,29 @@ const line = /^([0-9a-f]{64}) ([0-9]{1,15})$/;
 
 /**
  * When each replica last used which archive of late: an object a replica, which
- * it writes anew. Times are the bucket's.
+ * it writes anew, and from which the others learn, so that what leaves a disk
+ * goes by what all of them use. Times are the bucket's.
  */
 export class SharedUses {
   readonly #bucket: Bucket;
   readonly #key: string;
-  readonly #usage: BlobUsage;
+  readonly #blobs: StoredBlobs;
   #timer: NodeJS.Timeout | undefined;
   #said = "";
 
-  constructor(bucket: Bucket, replica: string, usage: BlobUsage) {
+  constructor(bucket: Bucket, replica: string, blobs: StoredBlobs) {
     this.#bucket = bucket;
     this.#key = useObject(replica);
-    this.#usage = usage;
+    this.#blobs = blobs;
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.tell(), interval).unref();
+    void this.learn();
+    const exchange = async () => {
+      await this.tell();
+      await this.learn();
+    };
+    this.#timer = setInterval(() => void exchange(), interval).unref();
   }
 
   /** Never rejects: what the bucket does not take is said next time. */
@@ -54,11 +62,34 @@ export class SharedUses {
     }
   }
 
+  /** Notes here what others used since of what is here. Never rejects: the bucket is asked again. */
+  async learn(): Promise<void> {
+    const { usage } = this.#blobs;
+    const { skew } = this.#bucket.connection;
+    const now = Date.now();
+    try {
+      const own = await usage.read();
+      for (const [sha256, at] of await readSharedUses(
+        this.#bucket,
+        now + skew,
+      )) {
+        const used = Math.min(Math.round(at - skew), now);
+        // What all have is told to and fro: measures of skew differ.
+        const isNews = used - (own.get(sha256)?.at ?? 0) >= interval;
+        if (isNews && (await this.#blobs.size(sha256)) !== undefined)
+          usage.note(sha256, used);
+      }
+    } catch {
+      // What was learnt before counts.
+    }
+  }
+
   async #describe(): Promise<string> {
     const { skew } = this.#bucket.connection;
     const since = Date.now() - lasts;
-    const lines = [...(await this.#usage.read())].flatMap(([sha256, { at }]) =>
-      at < since ? [] : [`${sha256} ${Math.round(at + skew)}\n`],
+    const lines = [...(await this.#blobs.usage.read())].flatMap(
+      ([sha256, { at }]) =>
+        at < since ? [] : [`${sha256} ${Math.round(at + skew)}\n`],
     );
     return lines.join("");
   }

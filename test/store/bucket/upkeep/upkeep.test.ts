@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Sha256 } from "../../../../src/address/hash.ts";
 import { planBucketPrune } from "../../../../src/mirror/upkeep/bucket-pruning.ts";
-import { BlobUsage } from "../../../../src/store/blobs/usage.ts";
+import { BlobStore } from "../../../../src/store/blobs/blob-store.ts";
 import { BucketBlobs } from "../../../../src/store/bucket/bucket-blobs.ts";
 import { bodyOf } from "../../../../src/store/bucket/bucket-connection.ts";
 import { BucketRecords } from "../../../../src/store/bucket/bucket-records.ts";
@@ -204,9 +204,14 @@ describe.each(buckets)("verify --bucket, with the bucket of %s", (_, make) => {
 
   it("has from every replica what it used of late", async () => {
     const bucket = new Bucket(await make(), bucketLimits);
-    const usage = new BlobUsage(await makeLayout());
-    const uses = new SharedUses(bucket, "one", usage);
-    const used = bodyOf("used").sha256 as Sha256;
+    const layout = await makeLayout();
+    const [used, idle] = [
+      plantArchive(layout, Buffer.from("used")),
+      plantArchive(layout, Buffer.from("idle")),
+    ];
+    const blobs = new BlobStore(layout);
+    const { usage } = blobs;
+    const uses = new SharedUses(bucket, "one", blobs);
     const began = Date.now();
     usage.begin(used)();
     await uses.tell();
@@ -216,6 +221,20 @@ describe.each(buckets)("verify --bucket, with the bucket of %s", (_, make) => {
     await uses.tell();
     const second = await bucket.head(useObject("one"));
     expect(second?.lastModified).toEqual(first?.lastModified);
+    const absent = "0".repeat(64) as Sha256;
+    const said = [
+      [used, began + 2_000],
+      [idle, began + hour],
+      [absent, began],
+    ].map(([sha256, at]) => `${sha256} ${at}\n`);
+    await bucket.put(useObject("two"), bodyOf(said.join("")));
+    await uses.learn();
+    // Neither what is no news, nor of the future, nor of what is not here.
+    const learnt = await usage.read();
+    expect(learnt.get(used)?.at).toBeLessThan(began + 2_000);
+    expect(learnt.get(idle)?.at).toBeLessThan(began + 60_000);
+    expect(learnt.get(idle)?.at).toBeGreaterThan(began - 3_000);
+    expect(learnt.has(absent)).toBe(false);
     // A replica that is gone.
     await readSharedUses(bucket, began + 72 * hour);
     expect(await bucket.head(useObject("one"))).toBeUndefined();
