@@ -1,5 +1,17 @@
 import type { Command } from "commander";
 
+/** Of nearly every command. */
+export interface Flags {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+/** Of commands that ask a running mirror where one is named. */
+export interface MirrorFlags extends Flags {
+  readonly mirror?: string;
+  readonly ca?: string;
+}
+
 /** For options that may be given more than once. */
 export function collect(
   value: string,

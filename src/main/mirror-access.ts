@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { loadHostToken } from "../config/load.ts";
+import { loadHostToken, type Configuration } from "../config/load.ts";
 import { ConfigurationInvalid } from "../errors/index.ts";
+import { wireNamedHost } from "../wiring/origins.ts";
 
 /** A running mirror that a command asks. */
 interface NamedMirror {
@@ -21,6 +22,17 @@ export function nameMirror(
   const base = parseMirrorUrl(option, url);
   const authority = ca === undefined ? undefined : readAuthority(ca);
   return { base, ca: authority, token: loadHostToken(base) };
+}
+
+/** The same, with a client for it. */
+export function openMirror(
+  configuration: Configuration,
+  ...asked: Parameters<typeof nameMirror>
+) {
+  const named = nameMirror(...asked);
+  const { base } = named;
+  const http = wireNamedHost(configuration, base, named);
+  return { base, http, [Symbol.asyncDispose]: () => http.close() };
 }
 
 /** Throws ConfigurationInvalid for a CA of nothing. */

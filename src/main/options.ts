@@ -1,10 +1,10 @@
 import { parsePlatform, type Platform } from "../address/platform.ts";
 import { machinePlatform } from "../commands/operate/machine-platform.ts";
 import type { Configuration } from "../config/load.ts";
+import type { Flags } from "./flags.ts";
 
 /** The flags that choose packages. */
-export interface SelectionFlags {
-  readonly config?: string;
+export interface SelectionFlags extends Flags {
   readonly platform?: readonly string[];
   readonly module?: readonly string[];
   readonly lockFile?: readonly string[];

@@ -27,26 +27,34 @@ import { listAuditLogs, openSharedAudit } from "./store/audit.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 /** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
-export async function wireMirror(configuration: Configuration): Promise<Core> {
+export async function wireMirror(
+  configuration: Configuration,
+): Promise<Core & AsyncDisposable> {
   const rules = wireRules(configuration);
-  const layout = await openLayout(configuration);
-  const telemetry = wireCommandTelemetry(configuration, layout);
-  const replica = await openReplica(configuration, layout, telemetry);
+  const { layout, telemetry, replica } = await openStore(configuration);
   const close = (kept: Kept) => closeAll(kept, telemetry);
   const parts = { replica, close };
-  return wireCore(configuration, rules, layout, telemetry, parts);
+  return closing(wireCore(configuration, rules, layout, telemetry, parts));
 }
 
 /** What is stored, for a command that asks no origin and admits nothing. */
-export async function wireStored(
-  configuration: Configuration,
-): Promise<Kept & { readonly modules: ModuleArchiveRecords }> {
-  const layout = await openLayout(configuration);
-  const telemetry = wireCommandTelemetry(configuration, layout);
-  const replica = await openReplica(configuration, layout, telemetry);
+export async function wireStored(configuration: Configuration) {
+  const { layout, telemetry, replica } = await openStore(configuration);
   const kept = wireKept(configuration, layout, telemetry, { replica });
   const modules = new ModuleArchiveRecords(kept.records);
-  return { ...kept, modules, close: () => closeAll(kept, telemetry) };
+  const close = () => closeAll(kept, telemetry);
+  return closing({ ...kept, modules, close });
+}
+
+/** Closed at the end of the block that uses it. */
+export function closing<T extends { close(): Promise<unknown> }>(
+  one: T,
+): T & AsyncDisposable {
+  return Object.assign(one, {
+    [Symbol.asyncDispose]: async () => {
+      await one.close();
+    },
+  });
 }
 
 async function closeAll(
@@ -73,7 +81,7 @@ export function wirePublishing(
     policy: signaturePolicyOf(origin),
     judge: wireJudge(signatures),
     limits: configuration.limits,
-    close: () => signatures.close(),
+    [Symbol.asyncDispose]: () => signatures.close(),
   };
 }
 
@@ -89,9 +97,7 @@ export async function wireLedger(configuration: Configuration): Promise<{
   readonly audit: AuditLog;
   readonly records: RecordStore;
 }> {
-  const layout = await openLayout(configuration);
-  const telemetry = wireCommandTelemetry(configuration, layout);
-  const replica = await openReplica(configuration, layout, telemetry);
+  const { layout, telemetry, replica } = await openStore(configuration);
   const records = wireRecords(layout, telemetry, replica);
   return { ledger: new TrustLedger(records), audit: telemetry.audit, records };
 }
@@ -108,6 +114,13 @@ export async function wireAuditReading(configuration: Configuration) {
 /** The file of this mirror's own CA, for the owner of the store. */
 export function findAuthority(configuration: Configuration): string {
   return findLayout(configuration).tls.authority;
+}
+
+async function openStore(configuration: Configuration) {
+  const layout = await openLayout(configuration);
+  const telemetry = wireCommandTelemetry(configuration, layout);
+  const replica = await openReplica(configuration, layout, telemetry);
+  return { layout, telemetry, replica };
 }
 
 async function openLayout(configuration: Configuration): Promise<StoreLayout> {

@@ -3,6 +3,7 @@ import type { HeldPackage } from "../../mirror/upkeep/held-packages.ts";
 import type { StoredArchive } from "../../mirror/upkeep/stored-archives.ts";
 import { formatAmount } from "../progress/figures.ts";
 import { formatDocument } from "../progress/json-document.ts";
+import type { Output } from "../progress/output.ts";
 import { formatTable } from "../progress/table.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
 import { namePackage } from "./held-packages.ts";
@@ -11,10 +12,7 @@ import { namePackage } from "./held-packages.ts";
 export async function runList(
   parts: HeldParts,
   { spec, json }: { readonly spec: string | undefined; readonly json: boolean },
-  output: {
-    readonly stdout: (text: string) => void;
-    readonly stderr: (text: string) => void;
-  },
+  output: Output,
 ): Promise<number> {
   const { packages, modules, problems } = await findAllHeld(parts, spec);
   const document = {

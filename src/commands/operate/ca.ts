@@ -1,11 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { AuthorityMissing } from "../../errors/index.ts";
-
-interface Output {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
-}
+import type { Output } from "../progress/output.ts";
 
 /**
  * `provender ca`: the CA of the self-signed certificate on standard output, so

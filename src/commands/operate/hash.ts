@@ -6,16 +6,12 @@ import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
 import { formatDocument } from "../progress/json-document.ts";
+import type { Output } from "../progress/output.ts";
 
 interface HashOptions {
   readonly archives: readonly string[];
   readonly json: boolean;
   readonly limits: ArchiveLimits;
-}
-
-interface TextOutput {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
 }
 
 /** What is known of one archive; `problem` says in a sentence why something is missing. */
@@ -32,7 +28,7 @@ interface HashedArchive {
  */
 export async function runHash(
   options: HashOptions,
-  output: TextOutput,
+  output: Output,
 ): Promise<number> {
   const hashed: HashedArchive[] = [];
   for (const path of options.archives) {

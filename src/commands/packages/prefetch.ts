@@ -17,6 +17,7 @@ import {
   type PrefetchParts,
 } from "./prefetch-package.ts";
 import { formatDocument } from "../progress/json-document.ts";
+import type { Output } from "../progress/output.ts";
 import { formatAmount, formatTime } from "../progress/figures.ts";
 
 interface PrefetchOptions {
@@ -24,9 +25,7 @@ interface PrefetchOptions {
   readonly json: boolean;
 }
 
-interface PrefetchOutput {
-  readonly stdout: (text: string) => void;
-  readonly stderr: (text: string) => void;
+interface PrefetchOutput extends Output {
   /** Milliseconds on the monotonic clock. */
   readonly now: () => number;
   /** Ends the downloads that are under way. */

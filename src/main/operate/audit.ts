@@ -3,10 +3,10 @@ import { verifyAudit } from "../../commands/operate/audit-verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ArgumentsInvalid, isBucketFailure } from "../../errors/index.ts";
 import { wireAuditReading } from "../../wiring/command.ts";
+import type { Flags } from "../flags.ts";
+import { output } from "../output.ts";
 
-export interface AuditFlags {
-  readonly config?: string;
-  readonly json?: boolean;
+export interface AuditFlags extends Flags {
   readonly verify?: boolean;
   readonly since?: string;
   readonly until?: string;
@@ -32,7 +32,8 @@ export async function audit(
     ? openShared()
     : openShared().catch(passOver));
   const logs = [...own, ...(shared?.logs ?? [])];
-  if (verify) process.exitCode = await verifyAudit(logs, { json }, stdout);
+  if (verify)
+    process.exitCode = await verifyAudit(logs, { json }, output.stdout);
   else {
     const options = { json, now: new Date() };
     await printAudit(logs, { spec, ...flags }, options, print);
@@ -42,13 +43,9 @@ export async function audit(
 /** What this replica has is worth reading on its own. */
 function passOver(error: unknown): undefined {
   if (!isBucketFailure(error)) throw error;
-  process.stderr.write(
+  output.stderr(
     `provender: The logs of other replicas are not read: ${error.message}\n`,
   );
-}
-
-function stdout(text: string): void {
-  process.stdout.write(text);
 }
 
 function print(text: string): Promise<boolean> {

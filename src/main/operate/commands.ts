@@ -1,11 +1,8 @@
 import { Option, type Command } from "commander";
 import { auditEvents } from "../../telemetry/audit-entry.ts";
-import { withConfig } from "../flags.ts";
+import { withConfig, type Flags, type MirrorFlags } from "../flags.ts";
 import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
-import type { DoctorFlags } from "./doctor.ts";
-import type { ExplainFlags } from "./explain.ts";
-import type { StatusFlags } from "./status.ts";
 import type { TrustFlags } from "./trust.ts";
 
 /** Runs the mirror, decides what it trusts, and tells what it did. */
@@ -24,9 +21,7 @@ export function addOperation(program: Command): void {
 function addServe(program: Command): void {
   withConfig(program.command("serve"))
     .description("run the mirror until SIGTERM or SIGINT")
-    .action(async (flags: { readonly config?: string }) =>
-      (await import("./serve.ts")).serve(flags),
-    );
+    .action(async (flags: Flags) => (await import("./serve.ts")).serve(flags));
 }
 
 function addConfig(program: Command): void {
@@ -44,7 +39,7 @@ function addConfig(program: Command): void {
     );
   withConfig(group.command("show"))
     .description("print the configuration with all defaults, without secrets")
-    .action(async (flags: CheckFlags) =>
+    .action(async (flags: Flags) =>
       (await import("./config.ts")).showConfiguration(flags),
     );
 }
@@ -111,7 +106,7 @@ function addAuthority(program: Command): void {
     .description(
       "print the CA of the self-signed certificate, and how to trust it",
     )
-    .action(async (flags: { readonly config?: string }) =>
+    .action(async (flags: Flags) =>
       (await import("./ca.ts")).showAuthority(flags),
     );
 }
@@ -146,7 +141,7 @@ function addStatus(program: Command): void {
     .option("--mirror <url>", "a mirror elsewhere")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(async (flags: StatusFlags) =>
+    .action(async (flags: MirrorFlags) =>
       (await import("./status.ts")).status(flags),
     );
 }
@@ -157,7 +152,7 @@ function addDoctor(program: Command): void {
     .option("--mirror <url>", "look as its clients on this machine do")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(async (flags: DoctorFlags) =>
+    .action(async (flags: MirrorFlags) =>
       (await import("./doctor.ts")).doctor(flags),
     );
 }
@@ -172,7 +167,7 @@ function addExplain(program: Command): void {
     .option("--mirror <url>", "ask a running mirror, not the local store")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(async (spec: string, flags: ExplainFlags) =>
+    .action(async (spec: string, flags: MirrorFlags) =>
       (await import("./explain.ts")).explain(spec, flags),
     );
 }

@@ -8,9 +8,10 @@ import { ConfigurationInvalid } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import { describeBucket } from "../../wiring/store/bucket.ts";
+import type { Flags } from "../flags.ts";
+import { output } from "../output.ts";
 
-export interface CheckFlags {
-  readonly config?: string;
+export interface CheckFlags extends Flags {
   readonly explain?: string;
 }
 
@@ -26,12 +27,12 @@ export async function checkConfiguration({
   const { source } = configuration;
   const login = describeLogin(configuration);
   const rest = `${certificate}${bucket}${login}`;
-  print(`${source ?? "The built-in defaults"}: good\n${rest}`);
-  if (explain !== undefined) print(formatExplanation(policy, explain));
+  output.stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
+  if (explain !== undefined) output.stdout(formatExplanation(policy, explain));
 }
 
-export function showConfiguration({ config }: CheckFlags): void {
-  print(formatConfiguration(loadConfiguration({ file: config })));
+export function showConfiguration({ config }: Flags): void {
+  output.stdout(formatConfiguration(loadConfiguration({ file: config })));
 }
 
 /** A line where browsers would keep no session, since nobody says that they have TLS; empty elsewhere. */
@@ -61,8 +62,4 @@ async function describeCertificate({
     const where = `${source}: "listen.tls"`;
     throw new ConfigurationInvalid(where, cause.message, { cause });
   }
-}
-
-function print(text: string): void {
-  process.stdout.write(text);
 }

@@ -25,16 +25,10 @@ import { layOutStore } from "../../store/layout.ts";
 import { wireExaminedOrigins } from "../../wiring/commands/doctor.ts";
 import { describeBucket } from "../../wiring/store/bucket.ts";
 import { wireRules } from "../../wiring/rules.ts";
+import type { MirrorFlags } from "../flags.ts";
 import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
 
-export interface DoctorFlags {
-  readonly config?: string;
-  readonly mirror?: string;
-  readonly ca?: string;
-  readonly json?: boolean;
-}
-
-export async function doctor(flags: DoctorFlags): Promise<void> {
+export async function doctor(flags: MirrorFlags): Promise<void> {
   const { config, mirror, ca, json = false } = flags;
   refuseLoneAuthority(flags);
   const checks =

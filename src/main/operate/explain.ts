@@ -4,45 +4,30 @@ import { ArgumentsInvalid } from "../../errors/index.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
 import { wireMirror } from "../../wiring/command.ts";
 import { wireExplanations } from "../../wiring/core.ts";
-import { wireNamedHost } from "../../wiring/origins.ts";
-import { nameMirror } from "../mirror-access.ts";
+import type { MirrorFlags } from "../flags.ts";
+import { openMirror } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
-
-export interface ExplainFlags {
-  readonly config?: string;
-  readonly mirror?: string;
-  readonly ca?: string;
-  readonly json?: boolean;
-}
+import { output } from "../output.ts";
 
 export async function explain(
   spec: string,
-  { config, mirror, ca, json = false }: ExplainFlags,
+  { config, mirror, ca, json = false }: MirrorFlags,
 ): Promise<void> {
   if (mirror === undefined && ca !== undefined)
     throw new ArgumentsInvalid("--ca", "is for --mirror only.");
   const question = parseWhySpec(spec);
   const configuration = loadConfiguration({ file: config });
-  const stdout = (text: string) => process.stdout.write(text);
+  const { stdout } = output;
   if (mirror !== undefined) {
-    const named = nameMirror("--mirror", mirror, ca);
-    const { base } = named;
+    await using other = openMirror(configuration, "--mirror", mirror, ca);
+    const { base, http } = other;
     const root = new URL(base.pathname.replace(/\/providers\/$/, "/"), base);
-    const http = wireNamedHost(configuration, base, named);
     const ask = explainFrom(http, root, untilStopped());
-    try {
-      process.exitCode = await runExplain(ask, question, json, stdout);
-    } finally {
-      await http.close();
-    }
+    process.exitCode = await runExplain(ask, question, json, stdout);
     return;
   }
-  const core = await wireMirror(configuration);
-  try {
-    const explanations = wireExplanations(configuration, core);
-    const ask = explanations.explain.bind(explanations);
-    process.exitCode = await runExplain(ask, question, json, stdout);
-  } finally {
-    await core.close();
-  }
+  await using core = await wireMirror(configuration);
+  const explanations = wireExplanations(configuration, core);
+  const ask = explanations.explain.bind(explanations);
+  process.exitCode = await runExplain(ask, question, json, stdout);
 }

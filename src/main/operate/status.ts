@@ -2,19 +2,14 @@ import { runStatus, type StatusSubject } from "../../commands/doctor/status.ts";
 import { loadConfiguration, type Configuration } from "../../config/load.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { findDaemon } from "../../wiring/commands/status.ts";
+import type { MirrorFlags } from "../flags.ts";
 import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
-
-export interface StatusFlags {
-  readonly config?: string;
-  readonly mirror?: string;
-  readonly ca?: string;
-  readonly json?: boolean;
-}
+import { output } from "../output.ts";
 
 /** Milliseconds for everything. */
 const patience = 10_000;
 
-export async function status(flags: StatusFlags): Promise<void> {
+export async function status(flags: MirrorFlags): Promise<void> {
   refuseLoneAuthority(flags);
   const { config, json = false } = flags;
   const configuration = loadConfiguration({ file: config });
@@ -22,9 +17,8 @@ export async function status(flags: StatusFlags): Promise<void> {
     flags.mirror === undefined
       ? await findDaemon(configuration)
       : nameElsewhere(configuration, flags.mirror, flags.ca);
-  const stdout = (text: string) => void process.stdout.write(text);
   const signal = AbortSignal.timeout(patience);
-  process.exitCode = await runStatus(subject, { json, signal }, stdout);
+  process.exitCode = await runStatus(subject, { json, signal }, output.stdout);
 }
 
 function nameElsewhere(

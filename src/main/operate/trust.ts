@@ -12,10 +12,10 @@ import { listTrust } from "../../commands/operate/trust-list.ts";
 import { loadConfiguration, loadOperator } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { wireLedger } from "../../wiring/command.ts";
+import type { Flags } from "../flags.ts";
+import { output } from "../output.ts";
 
-export interface TrustFlags {
-  readonly config?: string;
-  readonly json?: boolean;
+export interface TrustFlags extends Flags {
   readonly key?: string;
   readonly scope?: KeyScope;
   readonly ahead?: boolean;
@@ -58,7 +58,7 @@ async function withLedger(
   act: (parts: TrustParts) => Promise<void>,
 ): Promise<void> {
   const parts = await wireLedger(loadConfiguration({ file: config }));
-  const stdout = (text: string) => void process.stdout.write(text);
+  const { stdout } = output;
   try {
     const operator = { by: loadOperator(), why: because };
     await act({ ...parts, operator, now: () => new Date(), stdout });

@@ -3,7 +3,9 @@ import { runImport } from "../../commands/packages/import.ts";
 import { makeProgress } from "../../commands/progress/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireBundleLimits, wireMirror } from "../../wiring/command.ts";
+import type { Flags } from "../flags.ts";
 import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
+import { output } from "../output.ts";
 
 export interface ExportFlags extends SelectionFlags {
   readonly to?: string;
@@ -26,33 +28,29 @@ export async function exportPackages(
     limits: wireBundleLimits(configuration),
   };
   const signal = untilStopped();
-  const core = await wireMirror(configuration);
+  await using core = await wireMirror(configuration);
   signal.addEventListener("abort", () => void core.stopFetching());
   const progress = makeProgress(process.stderr, () => performance.now());
   const fetching = { mirror: core, progress, signal, inspects: true };
   const parts = { ...fetching, store: core };
-  await finish(core, signal, () => runExport(options, parts, say));
+  await finish(signal, () => runExport(options, parts, output.stderr));
 }
 
-export async function importFile(
-  file: string,
-  flags: { readonly config?: string },
-): Promise<void> {
+export async function importFile(file: string, flags: Flags): Promise<void> {
   const configuration = loadConfiguration({ file: flags.config });
   const limits = wireBundleLimits(configuration);
   // First, because what is opened leaves files behind for a moment.
   const signal = untilStopped();
-  const core = await wireMirror(configuration);
+  await using core = await wireMirror(configuration);
   const options = { file, limits, signal };
-  await finish(core, signal, async () => {
+  await finish(signal, async () => {
     if (configuration.storage.maxSize !== undefined)
       await core.retention.measure();
-    return runImport(core, options, say);
+    return runImport(core, options, output.stderr);
   });
 }
 
 async function finish(
-  core: { close(): Promise<void> },
   signal: AbortSignal,
   work: () => Promise<number>,
 ): Promise<void> {
@@ -60,13 +58,7 @@ async function finish(
     process.exitCode = await work();
   } catch (error) {
     if (!signal.aborted) throw error;
-    say("Interrupted: run the same command again to go on.\n");
+    output.stderr("Interrupted: run the same command again to go on.\n");
     process.exitCode = 1;
-  } finally {
-    await core.close();
   }
-}
-
-function say(text: string): void {
-  process.stderr.write(text);
 }

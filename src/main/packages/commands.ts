@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { collect, withConfig } from "../flags.ts";
+import { collect, withConfig, type Flags } from "../flags.ts";
+import type { SelectionFlags } from "../options.ts";
 import type { ExportFlags } from "./air-gap.ts";
 import type { LockFlags } from "./lock.ts";
-import type { PrefetchFlags } from "./prefetch.ts";
 import type { PublishFlags } from "./publish.ts";
 
 /** Brings packages in and out, and says what they are. */
@@ -21,7 +21,7 @@ function addHash(program: Command): void {
     .description("print h1: and zh: of archives")
     .argument("<archive...>", "zip files")
     .option("--json", "print one JSON document")
-    .action(async (archives: string[], flags: { readonly json?: boolean }) =>
+    .action(async (archives: string[], flags: Pick<Flags, "json">) =>
       (await import("./hash.ts")).hash(archives, flags),
     );
 }
@@ -30,7 +30,7 @@ function addPrefetch(program: Command): void {
   withSelection(program.command("prefetch"))
     .description("fetch, verify and keep packages before they are asked for")
     .option("--json", "print one JSON document")
-    .action(async (specs: string[], flags: PrefetchFlags) =>
+    .action(async (specs: string[], flags: SelectionFlags) =>
       (await import("./prefetch.ts")).prefetch(specs, flags),
     );
 }
@@ -64,7 +64,7 @@ function addImport(program: Command): void {
   withConfig(program.command("import"))
     .description("take a bundle into the store, after checking all of it again")
     .argument("<file>", "what `provender export --bundle` wrote")
-    .action(async (file: string, flags: { readonly config?: string }) =>
+    .action(async (file: string, flags: Flags) =>
       (await import("./air-gap.ts")).importFile(file, flags),
     );
 }

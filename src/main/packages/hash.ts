@@ -1,17 +1,13 @@
 import { runHash } from "../../commands/operate/hash.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { zipLimits } from "../../wiring/threads.ts";
+import type { Flags } from "../flags.ts";
+import { output } from "../output.ts";
 
 export async function hash(
   archives: readonly string[],
-  { json = false }: { readonly json?: boolean },
+  { json = false }: Pick<Flags, "json">,
 ): Promise<void> {
-  const { limits } = loadConfiguration({ file: undefined });
-  process.exitCode = await runHash(
-    { archives, json, limits: zipLimits(limits) },
-    {
-      stdout: (text) => void process.stdout.write(text),
-      stderr: (text) => void process.stderr.write(text),
-    },
-  );
+  const limits = zipLimits(loadConfiguration({ file: undefined }).limits);
+  process.exitCode = await runHash({ archives, json, limits }, output);
 }

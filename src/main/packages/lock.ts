@@ -4,18 +4,16 @@ import { lockFromStore } from "../../commands/lock/from-store.ts";
 import { MirroredModules } from "../../commands/lock/mirrored-modules.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wireMirror } from "../../wiring/command.ts";
+import { closing, wireMirror } from "../../wiring/command.ts";
 import { moduleLimits } from "../../wiring/modules.ts";
-import { wireNamedHost } from "../../wiring/origins.ts";
 import { wireHashing } from "../../wiring/threads.ts";
-import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
+import type { MirrorFlags } from "../flags.ts";
+import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
 import { platformsOf, untilStopped } from "../options.ts";
+import { output } from "../output.ts";
 
-export interface LockFlags {
-  readonly config?: string;
+export interface LockFlags extends MirrorFlags {
   readonly platform?: readonly string[];
-  readonly mirror?: string;
-  readonly ca?: string;
   readonly check?: boolean;
 }
 
@@ -32,34 +30,23 @@ export async function lock(
     check,
   };
   const signal = untilStopped();
-  const stderr = (text: string) => process.stderr.write(text);
+  const { stderr } = output;
   if (mirror === undefined) {
-    const core = await wireMirror(configuration);
+    await using core = await wireMirror(configuration);
     signal.addEventListener("abort", () => void core.stopFetching());
-    try {
-      const modules = new ModulePackages(core, signal);
-      const parts = { source: lockFromStore(core), modules };
-      process.exitCode = await runLock(options, parts, stderr);
-    } finally {
-      await core.close();
-    }
+    const modules = new ModulePackages(core, signal);
+    const parts = { source: lockFromStore(core), modules };
+    process.exitCode = await runLock(options, parts, stderr);
     return;
   }
-  const named = nameMirror("--mirror", mirror, ca);
-  const { base } = named;
-  const http = wireNamedHost(configuration, base, named);
-  const hashing = wireHashing(configuration);
-  try {
-    const source = lockFromMirror({ http, hashing }, base, signal);
-    const limits = {
-      ...configuration.limits,
-      ...moduleLimits(configuration.limits),
-    };
-    const modules = new MirroredModules(http, base, limits, signal);
-    const parts = { source, modules };
-    process.exitCode = await runLock(options, parts, stderr);
-  } finally {
-    await hashing.close();
-    await http.close();
-  }
+  await using other = openMirror(configuration, "--mirror", mirror, ca);
+  const { base, http } = other;
+  await using hashing = closing(wireHashing(configuration));
+  const source = lockFromMirror({ http, hashing }, base, signal);
+  const limits = {
+    ...configuration.limits,
+    ...moduleLimits(configuration.limits),
+  };
+  const modules = new MirroredModules(http, base, limits, signal);
+  process.exitCode = await runLock(options, { source, modules }, stderr);
 }

@@ -3,13 +3,13 @@ import { parseHostname } from "../../address/hostname.ts";
 import { runPublish } from "../../commands/packages/publish.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wirePublishing } from "../../wiring/command.ts";
+import type { Flags } from "../flags.ts";
 import { untilStopped } from "../options.ts";
+import { output } from "../output.ts";
 
-export interface PublishFlags {
-  readonly config?: string;
+export interface PublishFlags extends Flags {
   readonly to: string;
   readonly namespace?: string;
-  readonly json?: boolean;
 }
 
 export async function publish(
@@ -18,18 +18,10 @@ export async function publish(
 ): Promise<void> {
   const configuration = loadConfiguration({ file: config });
   const directory = resolve(to);
-  const publishing = wirePublishing(configuration, directory);
+  await using publishing = wirePublishing(configuration, directory);
   const hostname = publishing.hostname ?? parseHostname("localhost");
-  const output = {
-    stdout: (text: string) => void process.stdout.write(text),
-    stderr: (text: string) => void process.stderr.write(text),
-  };
   const asked = { from: resolve(from), to: directory, namespace, json };
   const options = { ...asked, signal: untilStopped() };
   const parts = { ...publishing, hostname, now: () => new Date() };
-  try {
-    process.exitCode = await runPublish(options, parts, output);
-  } finally {
-    await publishing.close();
-  }
+  process.exitCode = await runPublish(options, parts, output);
 }

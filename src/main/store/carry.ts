@@ -2,28 +2,24 @@ import { runCarry } from "../../commands/held/carry.ts";
 import { makeProgress } from "../../commands/progress/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { carryStore } from "../../wiring/store/carrying.ts";
+import type { Flags } from "../flags.ts";
 import { untilStopped } from "../options.ts";
+import { output } from "../output.ts";
 import { unlessStopped } from "./retention.ts";
-
-export interface CarryFlags {
-  readonly config?: string;
-  readonly json?: boolean;
-}
 
 export async function carry(
   direction: "push" | "pull",
-  { config, json = false }: CarryFlags,
+  { config, json = false }: Flags,
 ): Promise<void> {
   const configuration = loadConfiguration({ file: config });
   const signal = untilStopped();
   const progress = makeProgress(process.stderr, () => performance.now());
-  const stdout = (text: string) => void process.stdout.write(text);
   await unlessStopped(signal, () =>
     runCarry(
       (options) => carryStore(direction, configuration, options),
       { json, signal },
       progress,
-      stdout,
+      output.stdout,
     ),
   );
 }

@@ -1,8 +1,6 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { withConfig } from "../flags.ts";
-import type { CarryFlags } from "./carry.ts";
+import { withConfig, type Flags } from "../flags.ts";
 import type { CompareFlags } from "./compare.ts";
-import type { HeldFlags } from "./held.ts";
 import type { PruneFlags, VerifyFlags } from "./retention.ts";
 
 /** Looks after what is stored. */
@@ -25,7 +23,7 @@ function addList(program: Command): void {
     )
     .argument("[spec]", specText)
     .option("--json", "print one JSON document")
-    .action(async (spec: string | undefined, flags: HeldFlags) =>
+    .action(async (spec: string | undefined, flags: Flags) =>
       (await import("./held.ts")).list(spec, flags),
     );
 }
@@ -37,7 +35,7 @@ function addPurge(program: Command): void {
     )
     .argument("<spec>", specText)
     .option("--json", "print one JSON document")
-    .action(async (spec: string, flags: HeldFlags) =>
+    .action(async (spec: string, flags: Flags) =>
       (await import("./held.ts")).purge(spec, flags),
     );
 }
@@ -91,7 +89,7 @@ function addCarry(program: Command): void {
     withConfig(store.command(direction))
       .description(description)
       .option("--json", "print one JSON document")
-      .action(async (flags: CarryFlags) =>
+      .action(async (flags: Flags) =>
         (await import("./carry.ts")).carry(direction, flags),
       );
 }

@@ -9,45 +9,39 @@ import {
   wireBucketInspection,
   wireBucketPruning,
 } from "../../wiring/store/upkeep.ts";
+import type { Flags } from "../flags.ts";
 import { untilStopped } from "../options.ts";
+import { output } from "../output.ts";
 
-export interface PruneFlags {
-  readonly config?: string;
+export interface PruneFlags extends Flags {
   readonly bucket?: boolean;
   readonly dryRun?: boolean;
-  readonly json?: boolean;
 }
 
-export interface VerifyFlags {
-  readonly config?: string;
+export interface VerifyFlags extends Flags {
   readonly bucket?: boolean;
   readonly sample?: number;
   readonly repair?: boolean;
-  readonly json?: boolean;
 }
 
-const stdout = (text: string) => void process.stdout.write(text);
+const { stdout } = output;
 
 export async function prune(flags: PruneFlags): Promise<void> {
   const { dryRun = false, json = false } = flags;
   const configuration = loadConfiguration({ file: flags.config });
   const { maxSize } = configuration.storage;
-  const core = await wireStored(configuration);
+  await using core = await wireStored(configuration);
   const planLocal = async () => {
     await core.nearest?.uses.learn();
     return planPrune(core, maxSize, Date.now());
   };
-  try {
-    const { plan, parts, close } = flags.bucket
-      ? wireBucketPruning(core, configuration)
-      : { parts: core, plan: planLocal, close: () => Promise.resolve() };
-    const options = { dryRun, json };
-    process.exitCode = await runPrune(plan, parts, options, stdout).finally(
-      close,
-    );
-  } finally {
-    await core.close();
-  }
+  const { plan, parts, close } = flags.bucket
+    ? wireBucketPruning(core, configuration)
+    : { parts: core, plan: planLocal, close: () => Promise.resolve() };
+  const options = { dryRun, json };
+  process.exitCode = await runPrune(plan, parts, options, stdout).finally(
+    close,
+  );
 }
 
 export async function verify(flags: VerifyFlags): Promise<void> {
@@ -56,20 +50,16 @@ export async function verify(flags: VerifyFlags): Promise<void> {
   const { bucket = false, sample } = flags;
   if (sample !== undefined && !bucket)
     throw new ConfigurationInvalid("--sample", "it is for --bucket only.");
-  const core = await wireStored(configuration);
+  await using core = await wireStored(configuration);
   const signal = untilStopped();
   const progress = makeProgress(process.stderr, () => performance.now());
   const options = { repair, json, signal };
-  try {
-    const parts = bucket
-      ? wireBucketInspection(core, configuration, sample)
-      : core;
-    await unlessStopped(signal, () =>
-      runVerify(parts, options, progress, stdout),
-    );
-  } finally {
-    await core.close();
-  }
+  const parts = bucket
+    ? wireBucketInspection(core, configuration, sample)
+    : core;
+  await unlessStopped(signal, () =>
+    runVerify(parts, options, progress, stdout),
+  );
 }
 
 /** The exit status is that of `run`, or tells that it was stopped. */
@@ -81,7 +71,7 @@ export async function unlessStopped(
     process.exitCode = await run();
   } catch (error) {
     if (!signal.aborted) throw error;
-    process.stderr.write("Interrupted: run the same command again.\n");
+    output.stderr("Interrupted: run the same command again.\n");
     process.exitCode = 1;
   }
 }

@@ -1,0 +1,7 @@
+import type { Output } from "../commands/progress/output.ts";
+
+/** Of this process. */
+export const output: Output = {
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
+};
