@@ -1,0 +1,33 @@
+import {
+  Contents,
+  OctetSource,
+} from "../../../../src/verification/openpgp/packets/octets.ts";
+import type { Malformed } from "../../../../src/verification/openpgp/packets/refusal.ts";
+
+/** Octets from words such as `3` or, for eight zeros, `0*8`. */
+function octetsOf(words: string): Uint8Array {
+  return Uint8Array.from(
+    words.split(" ").flatMap((word) => {
+      const [octet = "", times = "1"] = word.split("*");
+      return octet === ""
+        ? []
+        : Array.from({ length: Number(times) }, () => Number(octet));
+    }),
+  );
+}
+
+/** `read`, with the number of octets that are not, or the name of the refusal; a packet that says to have `length` octets. */
+export function outcomeOf(
+  read: (contents: Contents) => void,
+  words: string,
+  length?: number,
+): string {
+  const source = new OctetSource(octetsOf(words));
+  try {
+    read(new Contents(source, length));
+  } catch (error) {
+    return (error as Malformed).constructor.name;
+  }
+  const left = source.takeSome(Infinity).length;
+  return left === 0 ? "read" : `read, ${left} left`;
+}
