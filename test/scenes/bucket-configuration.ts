@@ -10,6 +10,7 @@ export function writeBucketConfiguration(
   directory: string,
   { endpoint, bucket, prefix, keys }: BucketSettings,
   more: Readonly<Record<string, unknown>> = {},
+  limits: Readonly<Record<string, unknown>> = {},
 ): string {
   const folder = scratch("configured");
   const file = join(folder, "provender.json");
@@ -21,7 +22,7 @@ export function writeBucketConfiguration(
     secretAccessKey: { file: secret },
     ...more,
   };
-  const storage = { directory, s3 };
+  const storage = { directory, s3, ...limits };
   writeFileSync(file, JSON.stringify({ listen: { tls: "off" }, storage }));
   return file;
 }

@@ -35,7 +35,8 @@ export async function runCarry(
     });
     progress.close();
     stdout(json ? formatDocument(report) : formatText(report));
-    return report.differences.length + report.problems.length > 0 ? 1 : 0;
+    const { differences, problems, left } = report;
+    return differences.length + problems.length + left.archives > 0 ? 1 : 0;
   } finally {
     progress.close();
   }
@@ -45,6 +46,7 @@ function formatText({
   store,
   found,
   written,
+  left,
   differences,
   problems,
 }: CarryReport): string {
@@ -54,5 +56,9 @@ function formatText({
   ];
   const head = ["KIND", "NAME", "STATE", "BECAUSE"];
   const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
-  return `${table}${found.records} records and ${found.archives} archives (${formatAmount(found.bytes)}): ${written.records} and ${written.archives} (${formatAmount(written.bytes)}) were written, ${differences.length} differ, ${problems.length} bad. The bucket has the store ${store}.\n`;
+  const room =
+    left.archives > 0
+      ? `${left.archives} archives (${formatAmount(left.bytes)}) stay in the bucket, where a replica reads them: "storage.maxSize" and "storage.minFree" leave no room for them. Change those or make room, and run it again.\n`
+      : "";
+  return `${table}${found.records} records and ${found.archives} archives (${formatAmount(found.bytes)}): ${written.records} and ${written.archives} (${formatAmount(written.bytes)}) were written, ${differences.length} differ, ${problems.length} bad. The bucket has the store ${store}.\n${room}`;
 }

@@ -32,7 +32,8 @@ export async function carryStore(
   const isProven = s3.writers === "many";
   try {
     await take();
-    return await carry(direction, { bucket, layout, isProven }, options);
+    const sides = { bucket, layout, isProven, limits: configuration.storage };
+    return await carry(direction, sides, options);
   } finally {
     await close();
     lock.release();

@@ -7,6 +7,7 @@ import type { BlobStore } from "../../blobs/blob-store.ts";
 import { refuseToStore } from "../../file-failure.ts";
 import { isBucketFailure } from "../../../errors/index.ts";
 import type { BucketBlobs } from "../bucket-blobs.ts";
+import type { ArchiveRoom } from "./archive-room.ts";
 import { same, written, type Carried, type Outcome } from "./carried.ts";
 
 interface ArchiveSides {
@@ -30,17 +31,18 @@ export async function listArchivesToPush({
   return all;
 }
 
-/** The archives of a bucket, on their way into a directory. */
-export async function listArchivesToPull({
-  blobs,
-  shared,
-}: ArchiveSides): Promise<readonly Carried[]> {
+/** The archives of a bucket, on their way into a directory, as far as it has room. */
+export async function listArchivesToPull(
+  { blobs, shared }: ArchiveSides,
+  room: ArchiveRoom,
+): Promise<readonly Carried[]> {
   const all: Carried[] = [];
   for (const [sha256, size] of await sizesOf(shared)) {
-    const carry = async () =>
-      (await blobs.size(sha256)) === undefined
-        ? pull({ blobs, shared }, sha256)
-        : same;
+    const carry = async (): Promise<Outcome> => {
+      if ((await blobs.size(sha256)) !== undefined) return same;
+      if (!(await room.take(size))) return { kind: "left" };
+      return pull({ blobs, shared }, sha256);
+    };
     all.push(describe(sha256, size, carry));
   }
   return all;

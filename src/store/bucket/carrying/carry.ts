@@ -6,6 +6,7 @@ import { identifyCarried, type CarriedDirectory } from "../bucket-identity.ts";
 import { BucketRecords } from "../bucket-records.ts";
 import { BucketWatch } from "../bucket-watch.ts";
 import type { Bucket } from "../bucket.ts";
+import { ArchiveRoom, type DirectoryLimits } from "./archive-room.ts";
 import { listArchivesToPull, listArchivesToPush } from "./carried-archives.ts";
 import { listRecordsToPull, listRecordsToPush } from "./carried-records.ts";
 import type { Carried, Outcome } from "./carried.ts";
@@ -17,6 +18,8 @@ interface CarrySides {
   readonly layout: StoreLayout;
   /** The bucket has to keep to what many writers rely on. */
   readonly isProven: boolean;
+  /** Of the directory. */
+  readonly limits: DirectoryLimits;
 }
 
 export interface CarryOptions {
@@ -43,6 +46,8 @@ export interface CarryReport {
   /** What was looked at, and what of it was written. */
   readonly found: CarryCount;
   readonly written: CarryCount;
+  /** What stays in the bucket, because the directory has no room for it. */
+  readonly left: CarryCount;
   /** Both sides have one, and the one that was there stays. */
   readonly differences: readonly CarryProblem[];
   /** What cannot be believed, and is not carried. */
@@ -55,43 +60,47 @@ const atOnce = 16;
 /**
  * Brings everything that a directory has into a bucket, or back: nothing that is
  * there is overwritten, and what was carried already is not written again, so
- * that it can be run again after it was stopped. A directory of which everything
- * is in the bucket is that of a replica from then on. Throws BucketForeign,
+ * that it can be run again after it was stopped. A directory gets no more archives
+ * than it has room for. One of which everything is in the bucket is that of a
+ * replica from then on. Throws BucketForeign,
  * BucketUnproven, BucketRefuses, BucketUnreachable and StoreFull.
  */
 export async function carry(
   direction: Direction,
-  { bucket, layout, isProven }: CarrySides,
+  sides: CarrySides,
   { signal, onListed, onBegun }: CarryOptions,
 ): Promise<CarryReport> {
+  const { bucket, layout, isProven } = sides;
   const begins = direction === "push";
   const options = { begins, isProven };
   const directory = await identifyCarried(bucket, layout, options);
   const { identity, isReplicas } = directory;
   // So that a later run knows that what it wrote earlier was seen in the bucket.
   if (direction === "pull" && isReplicas) await directory.adopt();
-  const all = await list(direction, { bucket, layout }, directory);
-  onListed(all.length);
+  const lists = await list(direction, sides, directory);
+  onListed(lists.flat().length);
   const outcomes = new Map<Carried, Outcome>();
-  await forEach(all, { atOnce, signal }, async (one) => {
-    const end = onBegun(one);
-    const outcome = await one.carry();
-    outcomes.set(one, outcome);
-    end(outcome.kind);
-  });
+  for (const some of lists)
+    await forEach(some, { atOnce, signal }, async (one) => {
+      const end = onBegun(one);
+      const outcome = await one.carry();
+      outcomes.set(one, outcome);
+      end(outcome.kind);
+    });
   const report = makeReport(identity.store, outcomes);
-  const isOnBothSides = [...outcomes.values()].every(
-    ({ kind }) => kind === "written" || kind === "same",
+  const isReplicasNow = [...outcomes.values()].every(
+    ({ kind }) => kind === "written" || kind === "same" || kind === "left",
   );
-  if (isOnBothSides) await directory.adopt();
+  if (isReplicasNow) await directory.adopt();
   return report;
 }
 
+/** One list after the other. */
 async function list(
   direction: Direction,
-  { bucket, layout }: Pick<CarrySides, "bucket" | "layout">,
+  { bucket, layout, limits }: CarrySides,
   { identity, isReplicas }: CarriedDirectory,
-): Promise<readonly Carried[]> {
+): Promise<readonly (readonly Carried[])[]> {
   const { store, etagForm } = identity;
   const records = new BucketRecords(bucket, etagForm, () => undefined);
   const sides = {
@@ -99,16 +108,19 @@ async function list(
     blobs: new BlobStore(layout),
     shared: new BucketBlobs(bucket),
   };
-  if (direction === "pull")
+  if (direction === "pull") {
+    // What was seen and decided comes whole; archives have what room is left.
+    const room = new ArchiveRoom(layout, sides.blobs, limits);
     return [
-      ...(await listArchivesToPull(sides)),
-      ...(await listRecordsToPull(sides, { isReplicas })),
+      await listRecordsToPull(sides, { isReplicas }),
+      await listArchivesToPull(sides, room),
     ];
+  }
   const watch = new BucketWatch(bucket, store, untold);
   await watch.begin();
   return [
-    ...(await listArchivesToPush(sides)),
-    ...(await listRecordsToPush(sides, () => watch.bump())),
+    await listArchivesToPush(sides),
+    await listRecordsToPush(sides, () => watch.bump()),
   ];
 }
 
@@ -123,12 +135,13 @@ function makeReport(
     all.flatMap(([{ kind, name }, outcome]) =>
       outcome.kind === wanted ? [{ kind, name, problem: outcome.problem }] : [],
     );
+  const those = (wanted: Outcome["kind"]) =>
+    count(all.flatMap(([one, { kind }]) => (kind === wanted ? [one] : [])));
   return {
     store,
     found: count(all.map(([one]) => one)),
-    written: count(
-      all.flatMap(([one, { kind }]) => (kind === "written" ? [one] : [])),
-    ),
+    written: those("written"),
+    left: those("left"),
     differences: problemsOf("differs"),
     problems: problemsOf("bad"),
   };

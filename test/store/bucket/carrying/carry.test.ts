@@ -3,29 +3,22 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCarry } from "../../../../src/commands/held/carry.ts";
-import { makeProgress } from "../../../../src/commands/progress/progress.ts";
-import { loadConfiguration } from "../../../../src/config/load.ts";
 import { BlobStore } from "../../../../src/store/blobs/blob-store.ts";
 import { bodyOf } from "../../../../src/store/bucket/bucket-connection.ts";
 import { BucketBlobs } from "../../../../src/store/bucket/bucket-blobs.ts";
 import { checkBucket } from "../../../../src/store/bucket/bucket-identity.ts";
 import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../../../src/store/bucket/bucket.ts";
-import type { Direction } from "../../../../src/store/bucket/carrying/carry.ts";
 import {
   blobObject,
   blobPath,
   recordObject,
   recordPaths,
-  type StoreLayout,
 } from "../../../../src/store/layout.ts";
 import { readSettled } from "../../../../src/store/records/record-copies.ts";
 import { seal } from "../../../../src/store/records/seal.ts";
 import { lockStorageDirectory } from "../../../../src/store/storage-directory.ts";
-import { carryStore } from "../../../../src/wiring/store/carrying.ts";
 import { endingWithTests } from "../../../child-process.ts";
-import { expectDocument } from "../../../commands/documents.ts";
 import { effort } from "../../../effort.ts";
 import {
   bucketLimits,
@@ -49,6 +42,7 @@ import {
   writeBucketConfiguration,
 } from "../../../scenes/bucket-configuration.ts";
 import { makeLayout } from "../../stores.ts";
+import { nothing, run } from "./carried.ts";
 
 const main = join(import.meta.dirname, "../../../../src/main.ts");
 async function listObjects(bucket: Bucket): Promise<readonly string[]> {
@@ -57,35 +51,6 @@ async function listObjects(bucket: Bucket): Promise<readonly string[]> {
     found.push(`${key} ${etag} ${lastModified.toISOString()}`);
   return found;
 }
-
-async function run(
-  direction: Direction,
-  { directory }: StoreLayout,
-  settings: BucketSettings,
-) {
-  const file = writeBucketConfiguration(directory, settings);
-  const configuration = loadConfiguration({ file });
-  const signal = new AbortController().signal;
-  const progress = makeProgress({ write: () => undefined }, () => 0);
-  let stdout = "";
-  const status = await runCarry(
-    (options) => carryStore(direction, configuration, options),
-    { json: true, signal },
-    progress,
-    (text) => (stdout += text),
-  );
-  const report = expectDocument(`store ${direction}`, stdout) as CarryReport;
-  return { status, report };
-}
-
-interface CarryReport {
-  readonly found: object;
-  readonly written: object;
-  readonly differences: readonly { name: string; problem: string }[];
-  readonly problems: readonly { name: string; problem: string }[];
-}
-
-const nothing = { records: 0, archives: 0, bytes: 0 };
 
 /** Kills the command once `count` says that so many things came. */
 async function killAt(

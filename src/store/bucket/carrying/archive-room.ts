@@ -1,0 +1,38 @@
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import type { StoreLayout } from "../../layout.ts";
+import { measureRecords } from "../../records/record-sizes.ts";
+
+/** In bytes; `maxSize` is undefined for unlimited. */
+export interface DirectoryLimits {
+  readonly maxSize: number | undefined;
+  readonly minFree: number;
+}
+
+/** What a directory has room for beside what it has, measured when the first one asks; nothing leaves for what comes. */
+export class ArchiveRoom {
+  readonly #measure: () => Promise<number>;
+  #measured: Promise<number> | undefined;
+  #taken = 0;
+
+  constructor(
+    layout: StoreLayout,
+    blobs: BlobStore,
+    { maxSize = Infinity, minFree }: DirectoryLimits,
+  ) {
+    this.#measure = async () => {
+      let held = await measureRecords(layout);
+      for await (const { size } of blobs.list()) held += size;
+      const free = await blobs.measureFree();
+      return Math.min(maxSize - held, free.bytes - minFree);
+    };
+  }
+
+  /** False when there is no room for so many bytes. */
+  async take(bytes: number): Promise<boolean> {
+    this.#measured ??= this.#measure();
+    const room = await this.#measured;
+    if (this.#taken + bytes > room) return false;
+    this.#taken += bytes;
+    return true;
+  }
+}
