@@ -57,3 +57,8 @@ export function classifyFileFailure(error: unknown): FileFailure | undefined {
   if (code === undefined || syscall === undefined) return undefined;
   return failures[code] ?? "broken";
 }
+
+/** Undefined for what is not there; throws every other failure. */
+export function unlessMissing(error: unknown): undefined {
+  if (classifyFileFailure(error) !== "missing") throw error;
+}

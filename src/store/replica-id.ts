@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { createDurably } from "./durable-file.ts";
-import { classifyFileFailure } from "./file-failure.ts";
+import { unlessMissing } from "./file-failure.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 
 const shape = z.object({ replica: z.uuid() });
@@ -18,10 +18,6 @@ export async function readReplicaId(layout: StoreLayout): Promise<string> {
 }
 
 async function read({ replicaId }: StoreLayout): Promise<string | undefined> {
-  try {
-    return shape.parse(JSON.parse(await readFile(replicaId, "utf8"))).replica;
-  } catch (error) {
-    if (classifyFileFailure(error) === "missing") return undefined;
-    throw error;
-  }
+  const text = await readFile(replicaId, "utf8").catch(unlessMissing);
+  return text && shape.parse(JSON.parse(text)).replica;
 }

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { StoreTooNew, StoreVersionUnreadable } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
-import { classifyFileFailure } from "./file-failure.ts";
+import { unlessMissing } from "./file-failure.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 
 /** Of what this program writes. It grows when an older program would misunderstand what lies in a store, or overlook it. */
@@ -38,7 +38,7 @@ export async function markStoreVersion(layout: StoreLayout): Promise<void> {
 async function readVersion({
   version,
 }: StoreLayout): Promise<number | undefined> {
-  const text = await readFile(version, "utf8").catch(unlessAbsent);
+  const text = await readFile(version, "utf8").catch(unlessMissing);
   if (text === undefined) return undefined;
   try {
     return shape.parse(JSON.parse(text)).version;
@@ -51,13 +51,9 @@ async function readVersion({
 async function listRecordVersions({
   records,
 }: StoreLayout): Promise<readonly number[]> {
-  const names = await readdir(dirname(records)).catch(unlessAbsent);
+  const names = await readdir(dirname(records)).catch(unlessMissing);
   return (names ?? []).flatMap((name) => {
     const [, digits] = /^v([1-9][0-9]{0,5})$/.exec(name) ?? [];
     return digits === undefined ? [] : [Number(digits)];
   });
-}
-
-function unlessAbsent(error: unknown): undefined {
-  if (classifyFileFailure(error) !== "missing") throw error;
 }

@@ -91,6 +91,7 @@ export function formatAuditEntry(entry: AuditEntry, at: Date): string {
   return json.replaceAll(/[\u007f-\uffff]/g, escapeUnit);
 }
 
-function escapeUnit(unit: string): string {
+/** No text of others drives a terminal. */
+export function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -3,7 +3,6 @@ import {
   isWholeModuleSpec,
   parseModuleSpec,
 } from "../../address/module-spec.ts";
-import type { RecordUnreadable } from "../../errors/index.ts";
 import {
   listHeldModules,
   type HeldModule,
@@ -11,7 +10,7 @@ import {
   type ModuleHoldingParts,
 } from "../../mirror/upkeep/held-modules.ts";
 import type { HoldingParts } from "../../mirror/upkeep/held-packages.ts";
-import { choiceOf, everyVersion, findHeld } from "./held-packages.ts";
+import { choiceOf, everyVersion, findHeld, sortOut } from "./held-packages.ts";
 
 export type HeldParts = HoldingParts & ModuleHoldingParts;
 
@@ -41,13 +40,10 @@ export async function findAllHeld(
 async function findHeldModules(
   parts: ModuleHoldingParts,
   spec: string | undefined,
-): Promise<Pick<Held, "modules" | "problems">> {
-  const modules: HeldModule[] = [];
-  const problems: RecordUnreadable[] = [];
-  for await (const one of listHeldModules(parts, readQuestion(spec)))
-    if (one instanceof Error) problems.push(one);
-    else modules.push(one);
-  return { modules, problems };
+) {
+  const listed = listHeldModules(parts, readQuestion(spec));
+  const { held, problems } = await sortOut(listed);
+  return { modules: held, problems };
 }
 
 function readQuestion(spec: string | undefined): HeldModuleQuestion {

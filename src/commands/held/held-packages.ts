@@ -5,7 +5,7 @@ import {
   selectVersions,
   type VersionSelection,
 } from "../../address/provider-spec.ts";
-import type { RecordUnreadable } from "../../errors/index.ts";
+import { RecordUnreadable } from "../../errors/index.ts";
 import {
   listHeld,
   type HeldPackage,
@@ -13,22 +13,22 @@ import {
   type HoldingParts,
 } from "../../mirror/upkeep/held-packages.ts";
 
-interface HeldAnswer {
-  readonly packages: readonly HeldPackage[];
-  readonly problems: readonly RecordUnreadable[];
+/** What is held of SPECs, of everything without one. Throws MalformedAddress. */
+export async function findHeld(parts: HoldingParts, spec: string | undefined) {
+  const { held, problems } = await sortOut(listHeld(parts, readQuestion(spec)));
+  return { packages: held, problems };
 }
 
-/** What is held of SPECs, of everything without one. Throws MalformedAddress. */
-export async function findHeld(
-  parts: HoldingParts,
-  spec: string | undefined,
-): Promise<HeldAnswer> {
-  const packages: HeldPackage[] = [];
+/** What is held, and apart from it why a record cannot be believed. */
+export async function sortOut<T extends object>(
+  listed: AsyncIterable<T | RecordUnreadable>,
+) {
+  const held: T[] = [];
   const problems: RecordUnreadable[] = [];
-  for await (const one of listHeld(parts, readQuestion(spec)))
-    if (one instanceof Error) problems.push(one);
-    else packages.push(one);
-  return { packages, problems };
+  for await (const one of listed)
+    if (one instanceof RecordUnreadable) problems.push(one);
+    else held.push(one);
+  return { held, problems };
 }
 
 /** Other than where packages are fetched, a SPEC without a constraint means every version. */

@@ -11,6 +11,10 @@ export interface Token {
   readonly text: string;
 }
 
+export function isMark(token: Token | undefined, text: string): boolean {
+  return token?.kind === "mark" && token.text === text;
+}
+
 /** Of one run only: a loop of alternatives takes memory for each round. */
 const space = /[ \t]+|\r+(?!\n)/y;
 const patterns = [

@@ -11,7 +11,7 @@ import {
   type Block,
   type Body,
 } from "./dependency-lock-file-syntax.ts";
-import type { Token } from "./dependency-lock-file-tokens.ts";
+import { isMark, type Token } from "./dependency-lock-file-tokens.ts";
 import { readInputFile } from "./input-file.ts";
 
 /** The name that clients give to the file. */
@@ -182,10 +182,6 @@ function readList(
   if (!isList || open === undefined || close === undefined)
     throw new InputInvalid(where, '"hashes" is not a list of plain strings.');
   return written.slice(written.indexOf(open), written.indexOf(close) + 1);
-}
-
-function isMark(token: Token | undefined, text: string): boolean {
-  return token?.kind === "mark" && token.text === text;
 }
 
 /** Without escapes and templates, which no version and no hash contains. */

@@ -3,7 +3,7 @@ import type {
   DependencyLockFile,
   ProviderLock,
 } from "../inputs/dependency-lock-file.ts";
-import type { Token } from "../inputs/dependency-lock-file-tokens.ts";
+import { isMark, type Token } from "../inputs/dependency-lock-file-tokens.ts";
 
 /** What a provider's entry should hold; `name` is HOSTNAME/NAMESPACE/TYPE. */
 export interface LockEntry {
@@ -211,10 +211,6 @@ function indentOf(text: string, list: readonly Token[]): string {
   const close = list.at(-1)?.start ?? 0;
   const line = text.slice(startOfLine(text, close), close);
   return `${/^[ \t]*/.exec(line)?.[0] ?? ""}  `;
-}
-
-function isMark(token: Token | undefined, text: string): boolean {
-  return token?.kind === "mark" && token.text === text;
 }
 
 function startOfLine(text: string, offset: number): number {

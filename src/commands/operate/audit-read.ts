@@ -1,3 +1,4 @@
+import { escapeUnit } from "../../telemetry/audit-entry.ts";
 import {
   readEntries,
   type WrittenEntry,
@@ -92,9 +93,4 @@ function labelled(
 
 function join(values: readonly (string | number | undefined)[]): string {
   return values.filter((value) => value !== undefined).join(" ");
-}
-
-/** No text of others drives a terminal. */
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

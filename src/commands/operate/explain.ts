@@ -1,13 +1,9 @@
 import { z } from "zod";
-import {
-  MirrorWantsToken,
-  OriginAnswerUnusable,
-  OriginRejectsCredentials,
-  type ErrorCode,
-} from "../../errors/index.ts";
+import { OriginAnswerUnusable, type ErrorCode } from "../../errors/index.ts";
 import { formatQuestion, type WhyQuestion } from "../../mirror/why/question.ts";
 import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
+import { readerOf } from "../lock/from-mirror.ts";
 
 /** Who answers: this store's own mirror, or one that runs elsewhere. */
 type Explain = (question: WhyQuestion) => Promise<Why>;
@@ -26,17 +22,8 @@ export function explainFrom(
   base: URL,
   signal: AbortSignal,
 ): Explain {
-  return async (question) => {
-    const url = new URL(`why/${formatQuestion(question)}`, base);
-    const reading = { read: readWhy, place: undefined };
-    const asked = http.readJson(url, signal, reading);
-    const { value } = await asked.catch((error: unknown) => {
-      throw error instanceof OriginRejectsCredentials
-        ? new MirrorWantsToken(base, { cause: error, reason: error.reason })
-        : error;
-    });
-    return value;
-  };
+  const ask = readerOf(http, base, signal);
+  return (question) => ask(`why/${formatQuestion(question)}`, readWhy);
 }
 
 function readWhy(url: URL, value: unknown): Why {

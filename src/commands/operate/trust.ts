@@ -1,15 +1,18 @@
 import {
   formatProviderAddress,
   parseProviderAddress,
-  type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { parseVersion, type Version } from "../../address/version.ts";
+import { parseVersion } from "../../address/version.ts";
 import {
   MalformedAddress,
   NotApprovable,
   NothingApproved,
   NothingToApprove,
 } from "../../errors/index.ts";
+import {
+  formatRelease,
+  type ReleaseAddress,
+} from "../../mirror/releases/release.ts";
 import {
   isSameRelease,
   knownKeys,
@@ -31,11 +34,6 @@ import {
   type KeyScope,
   type TrustParts,
 } from "./trust-decision.ts";
-
-interface NamedRelease {
-  readonly provider: ProviderAddress;
-  readonly version: Version;
-}
 
 /** What is held back or re-created, as it is approved. */
 interface Offer {
@@ -138,7 +136,7 @@ export async function withdrawApproval(
 /** What is in question of the release now; a re-creation comes before a key. */
 async function findOffer(
   { ledger }: TrustParts,
-  release: NamedRelease,
+  release: ReleaseAddress,
   trust: NamespaceTrust,
 ): Promise<Offer> {
   const name = nameOf(release);
@@ -170,7 +168,7 @@ async function findOffer(
 
 /** Only content that was verified has a digest to approve. */
 function describeUnapprovable(
-  release: NamedRelease,
+  release: ReleaseAddress,
   refused: string | undefined,
 ): NotApprovable {
   const name = formatRelease(release);
@@ -190,7 +188,7 @@ function describeUnapprovable(
 /** With `type` undefined the key is not known thereby, with null it is for the whole namespace. */
 async function decideRelease(
   parts: TrustParts,
-  release: NamedRelease,
+  release: ReleaseAddress,
   offered: string | null,
   fingerprint: string,
   type: string | null | undefined,
@@ -241,7 +239,7 @@ function nameReleases(
 }
 
 function remindOfKey(
-  { provider }: NamedRelease,
+  { provider }: ReleaseAddress,
   { keys }: Decisions,
   fingerprint: string | null,
 ): string {
@@ -256,15 +254,11 @@ function remindOfKey(
     : `; the key that was approved with it stays known until "provender trust revoke --key ${key.fingerprint} --scope ${key.type === null ? "namespace" : "provider"} ${nameScope(provider, key.type)}"`;
 }
 
-function nameOf({ provider, version }: NamedRelease): ReleaseName {
+function nameOf({ provider, version }: ReleaseAddress): ReleaseName {
   return { type: provider.type, version };
 }
 
-function formatRelease({ provider, version }: NamedRelease): string {
-  return `${formatProviderAddress(provider)} ${version}`;
-}
-
-function parseReleaseSpec(spec: string): NamedRelease {
+function parseReleaseSpec(spec: string): ReleaseAddress {
   const [address = "", version, ...rest] = spec.split("@");
   if (version === undefined || rest.length > 0)
     throw new MalformedAddress(

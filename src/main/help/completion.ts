@@ -26,7 +26,9 @@ _provender() {
   local word=\${COMP_WORDS[COMP_CWORD]} command="" offered="" at
   for ((at = 1; at < COMP_CWORD; at++)); do
     case "\${command:+$command }\${COMP_WORDS[at]}" in
-      ${listWords(commands).map(quoteTwice).join(" |\\\n      ")})
+      ${listWords(commands)
+        .map((words) => JSON.stringify(words))
+        .join(" |\\\n      ")})
         command="\${command:+$command }\${COMP_WORDS[at]}" ;;
     esac
   done
@@ -104,10 +106,6 @@ ${lines.join("\n")}
 
 function listWords(commands: Commands): readonly string[] {
   return commands.map(({ words }) => words).filter((words) => words !== "");
-}
-
-function quoteTwice(text: string): string {
-  return JSON.stringify(text);
 }
 
 /** For all three shells. */

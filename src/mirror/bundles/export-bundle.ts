@@ -12,6 +12,7 @@ import {
   tarPadding,
   type TarMember,
 } from "../../verification/archives/tar-header.ts";
+import { asFailure } from "./export-folder.ts";
 import type { BundlePlan } from "./export-plan.ts";
 
 /**
@@ -134,12 +135,4 @@ class TarWriter {
   async #pad(): Promise<void> {
     await this.append(Buffer.alloc(tarPadding(this.#written)));
   }
-}
-
-/** What the file system said about the file that was to be written. */
-function asFailure(path: string, error: unknown): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  return syscall === undefined
-    ? error
-    : new ExportFailed(path, code ?? syscall, { cause: error });
 }

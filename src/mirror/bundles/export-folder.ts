@@ -139,7 +139,7 @@ function unlessThere(error: unknown): void {
 }
 
 /** What the file system says of a path is about that path; everything else is not. */
-function asFailure(path: string, error: unknown): unknown {
+export function asFailure(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === undefined
     ? error

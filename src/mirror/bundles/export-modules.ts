@@ -1,11 +1,12 @@
 import { formatModuleAddress } from "../../address/module-address.ts";
-import { ExportFailed, ProvenderError } from "../../errors/index.ts";
+import { ExportFailed } from "../../errors/index.ts";
 import { formatModuleRelease } from "../modules/release.ts";
 import { makeFolders, placeDocument, readDocument } from "./export-folder.ts";
-import type {
-  ExportedModule,
-  ExportParts,
-  FailedExport,
+import {
+  writeEach,
+  type ExportedModule,
+  type ExportParts,
+  type FailedExport,
 } from "./export-packages.ts";
 import { placeArchive } from "./export-tree.ts";
 
@@ -13,22 +14,19 @@ import { placeArchive } from "./export-tree.ts";
  * Writes modules below `modules/` of a tree, each as VERSION.FORMAT with what was seen first of it in VERSION.json. A tree that has
  * another content of a version keeps it.
  */
-export async function writeModules(
+export function writeModules(
   directory: string,
   parts: Pick<ExportParts, "blobs">,
   modules: readonly ExportedModule[],
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
-  const failed: FailedExport[] = [];
-  for (const one of modules)
-    try {
-      signal.throwIfAborted();
-      await writeModule(directory, parts, one);
-    } catch (error) {
-      if (!(error instanceof ProvenderError)) throw error;
-      failed.push({ subject: formatModuleRelease(one.address), error });
-    }
-  return failed;
+  const named = modules.map(
+    (one) => [formatModuleRelease(one.address), one] as const,
+  );
+  return writeEach(named, async (one) => {
+    signal.throwIfAborted();
+    await writeModule(directory, parts, one);
+  });
 }
 
 async function writeModule(

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { formatPlatform } from "../../address/platform.ts";
-import { formatProviderAddress } from "../../address/provider-address.ts";
-import { ExportFailed, ProvenderError } from "../../errors/index.ts";
+import { ExportFailed } from "../../errors/index.ts";
 import { makeFolders, placeDocument, readDocument } from "./export-folder.ts";
-import type {
-  ExportedPackage,
-  ExportParts,
-  FailedExport,
+import {
+  byProvider,
+  byVersion,
+  writeEach,
+  type ExportedPackage,
+  type ExportParts,
+  type FailedExport,
 } from "./export-packages.ts";
 import { placeArchive } from "./export-tree.ts";
 
@@ -37,24 +39,15 @@ interface Content {
  * Writes an OCI image layout for each provider, as DIR/HOSTNAME/NAMESPACE/TYPE: one artifact a version, whose tag is the version with `_`
  * for each `+`. Versions join what is there; one that is there already has the platforms of this export from then on.
  */
-export async function writeOciLayouts(
+export function writeOciLayouts(
   directory: string,
   parts: Pick<ExportParts, "blobs">,
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
-  const failed: FailedExport[] = [];
-  const providers = Map.groupBy(packages, ({ request }) =>
-    formatProviderAddress(request.provider),
+  return writeEach(byProvider(packages), (group, subject) =>
+    writeLayout(directory, subject.split("/"), parts, group, signal),
   );
-  for (const [subject, group] of providers)
-    try {
-      await writeLayout(directory, subject.split("/"), parts, group, signal);
-    } catch (error) {
-      if (!(error instanceof ProvenderError)) throw error;
-      failed.push({ subject, error });
-    }
-  return failed;
 }
 
 /** Contents first, the index last, so that nobody reads of what is not there. */
@@ -67,12 +60,8 @@ async function writeLayout(
 ): Promise<void> {
   const blobs = await makeFolders(directory, [...name, "blobs", "sha256"]);
   const folder = await makeFolders(directory, name);
-  const versions = Map.groupBy(
-    packages,
-    ({ request }) => request.address.version,
-  );
   const tagged: object[] = [];
-  for (const [version, group] of versions) {
+  for (const [version, group] of byVersion(packages)) {
     const manifests: object[] = [];
     for (const one of group) {
       signal.throwIfAborted();

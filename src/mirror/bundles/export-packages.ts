@@ -1,4 +1,6 @@
-import { ExportFailed, type ProvenderError } from "../../errors/index.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import { ExportFailed, ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { AdmittedPackage } from "../providers/admitted.ts";
 import type { BundledModule } from "./manifest.ts";
@@ -26,6 +28,36 @@ export interface FailedExport {
   /** What was not exported, such as `HOSTNAME/NAMESPACE/TYPE`. */
   readonly subject: string;
   readonly error: ProvenderError;
+}
+
+export function byProvider(
+  packages: readonly ExportedPackage[],
+): ReadonlyMap<string, readonly ExportedPackage[]> {
+  return Map.groupBy(packages, ({ request }) =>
+    formatProviderAddress(request.provider),
+  );
+}
+
+export function byVersion(
+  packages: readonly ExportedPackage[],
+): ReadonlyMap<Version, readonly ExportedPackage[]> {
+  return Map.groupBy(packages, ({ request }) => request.address.version);
+}
+
+/** Writes one subject after the other; what fails of one takes nothing from the rest. Throws what is not foreseen. */
+export async function writeEach<T>(
+  all: Iterable<readonly [subject: string, one: T]>,
+  write: (one: T, subject: string) => Promise<void>,
+): Promise<readonly FailedExport[]> {
+  const failed: FailedExport[] = [];
+  for (const [subject, one] of all)
+    try {
+      await write(one, subject);
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      failed.push({ subject, error });
+    }
+  return failed;
 }
 
 /** Of a package whose archive was just seen in the store. Throws ExportFailed. */

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
-import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { ExportFailed, ProvenderError } from "../../errors/index.ts";
+import { ExportFailed } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   describeFile,
@@ -12,10 +11,13 @@ import {
   placeFile,
   readDocument,
 } from "./export-folder.ts";
-import type {
-  ExportedPackage,
-  ExportParts,
-  FailedExport,
+import {
+  byProvider,
+  byVersion,
+  writeEach,
+  type ExportedPackage,
+  type ExportParts,
+  type FailedExport,
 } from "./export-packages.ts";
 import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
 import type { MirroredPackage } from "../providers/package-description.ts";
@@ -35,24 +37,15 @@ const versionShape = z.looseObject({
  * them to what is there: first archives, then VERSION.json, index.json last, so
  * that clients of the tree never read of what is not there.
  */
-export async function writeTree(
+export function writeTree(
   directory: string,
   parts: ExportParts,
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
-): Promise<FailedExport[]> {
-  const failed: FailedExport[] = [];
-  const providers = Map.groupBy(packages, ({ request }) =>
-    formatProviderAddress(request.provider),
+): Promise<readonly FailedExport[]> {
+  return writeEach(byProvider(packages), (group) =>
+    writeProvider(directory, parts, group, signal),
   );
-  for (const [subject, group] of providers)
-    try {
-      await writeProvider(directory, parts, group, signal);
-    } catch (error) {
-      if (!(error instanceof ProvenderError)) throw error;
-      failed.push({ subject, error });
-    }
-  return failed;
 }
 
 async function writeProvider(
@@ -65,10 +58,7 @@ async function writeProvider(
   if (first === undefined) return;
   const { hostname, namespace, type } = first.request.provider;
   const folder = await makeFolders(directory, [hostname, namespace, type]);
-  const releases = Map.groupBy(
-    packages,
-    ({ request }) => request.address.version,
-  );
+  const releases = byVersion(packages);
   for (const one of packages) {
     signal.throwIfAborted();
     await placeArchive(folder, parts, one.found);

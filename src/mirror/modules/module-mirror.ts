@@ -44,6 +44,7 @@ import {
   mergeVersions,
   type VersionList,
 } from "../releases/version-list.ts";
+import { bareVersions } from "../../origin/registries/registry-answers.ts";
 
 export interface ModuleMirrorParts {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
@@ -222,13 +223,8 @@ export class ModuleMirror {
       const versions = await registry
         .listVersions(module, signal)
         .catch((error: unknown) => noneIfGone(known, error));
-      const listed = versions.map((version) => ({
-        version,
-        protocols: [],
-        platforms: undefined,
-      }));
-      const answer = { versions: listed, warnings: [] };
       const name = formatModuleAddress(module);
+      const answer = bareVersions(versions);
       const list = mergeVersions(name, known, answer, clock.now());
       const vanished = known === undefined ? [] : findVanished(known, list);
       if (vanished.length > 0)

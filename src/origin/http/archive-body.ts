@@ -9,9 +9,9 @@ import {
   readBody,
   single,
   tooLarge,
-  unusable,
   type Answer,
 } from "./http-answer.ts";
+import { unusable } from "./http-failure.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 
 /** Asks for the same archive again with these headers. */

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
-import { describeFailure, describeStatus } from "./http-failure.ts";
+import type { OriginAnswerUnusable } from "../../errors/index.ts";
+import { describeFailure, describeStatus, unusable } from "./http-failure.ts";
 import type { DocumentPlace } from "./large-documents.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
 
 /** An answer with a status that was hoped for, its body not yet read. */
 export interface Answer {
@@ -123,10 +122,6 @@ export function tooLarge(
 ): OriginAnswerUnusable {
   discard(answer.body);
   return unusable(answer.url, `it is larger than ${maxBytes} bytes`);
-}
-
-export function unusable(url: URL, reason: string): OriginAnswerUnusable {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason);
 }
 
 export function single(

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import {
   OriginAnswerCut,
+  OriginAnswerUnusable,
   OriginBusy,
   OriginRejectsCredentials,
   OriginStatus,
@@ -77,6 +78,14 @@ export function originResult(failure: unknown): OriginResult {
   return failure.status === 404 || failure.status === 410
     ? "not-found"
     : "refused";
+}
+
+export function unusable(
+  url: URL,
+  reason: string,
+  options?: ErrorOptions,
+): OriginAnswerUnusable {
+  return new OriginAnswerUnusable(formatPublicUrl(url), reason, options);
 }
 
 function ownErrorIn(error: unknown): ProvenderError | undefined {

@@ -1,5 +1,4 @@
-import { OriginAnswerUnusable } from "../../errors/index.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { unusable } from "./http-failure.ts";
 
 /** Registries' documents are six deep. */
 const mostNesting = 100;
@@ -15,14 +14,11 @@ const mostKeys = 100_000;
  */
 export function parseJsonText(url: URL, bytes: Uint8Array): unknown {
   const problem = findProblem(bytes);
-  if (problem !== undefined)
-    throw new OriginAnswerUnusable(formatPublicUrl(url), problem);
+  if (problem !== undefined) throw unusable(url, problem);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new OriginAnswerUnusable(formatPublicUrl(url), "it is not JSON", {
-      cause: error,
-    });
+    throw unusable(url, "it is not JSON", { cause: error });
   }
 }
 

@@ -1,7 +1,5 @@
 import { Piscina } from "piscina";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
-import { describeFailure } from "./http-failure.ts";
+import { describeFailure, unusable } from "./http-failure.ts";
 import type { JsonReading, ReadingPlace } from "./json-reading.ts";
 import type { JsonAnswer, JsonTask } from "./json-worker.ts";
 import { parseJsonText } from "./json-text.ts";
@@ -81,8 +79,4 @@ export class JsonThreads {
 
 function isOutOfMemory(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
-}
-
-function unusable(url: URL, reason: string): OriginAnswerUnusable {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason);
 }

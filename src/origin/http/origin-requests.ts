@@ -6,17 +6,12 @@ import {
   type AddressAllowance,
 } from "../guard/address-guard.ts";
 import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
-import {
-  acceptAnswer,
-  discard,
-  single,
-  unusable,
-  type Answer,
-} from "./http-answer.ts";
+import { acceptAnswer, discard, single, type Answer } from "./http-answer.ts";
 import {
   describeFailure,
   describeStatus,
   originResult,
+  unusable,
 } from "./http-failure.ts";
 import type { OriginHealth } from "../health/origin-health.ts";
 import type { OriginResult } from "../../telemetry/series/labels.ts";

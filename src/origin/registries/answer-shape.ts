@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { unusable } from "../http/http-failure.ts";
 
 /** Of a release; publishers have about 15. */
 export const mostPlatforms = 256;
@@ -25,10 +24,6 @@ export function checkShape<T>(
     url,
     `at "${issue?.path.join(".") ?? ""}": ${issue?.message ?? "wrong shape"}`,
   );
-}
-
-export function unusable(url: URL, reason: string, cause?: unknown) {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason, { cause });
 }
 
 /** UTF-16 code units; signed URLs of object storage have up to two thousand. */

@@ -7,6 +7,7 @@ import {
 } from "../../address/hash.ts";
 import { parsePlatform, type Platform } from "../../address/platform.ts";
 import { isVersion, newestFirst } from "../../address/version.ts";
+import { unusable } from "../http/http-failure.ts";
 import { readingBy } from "../http/json-reading.ts";
 import {
   anObject,
@@ -15,9 +16,8 @@ import {
   checkShape,
   mostPlatforms,
   resolve,
-  unusable,
 } from "./answer-shape.ts";
-import type { OriginVersions } from "./registry-answers.ts";
+import { bareVersions, type OriginVersions } from "./registry-answers.ts";
 
 /** What a network mirror says of one package, not yet believed. */
 export interface MirroredArchive {
@@ -49,13 +49,7 @@ export function parseMirrorIndex(
   const { versions: listed } = checkShape(url, indexAnswer, value);
   const names = Object.keys(listed);
   checkCount(url, names.length, most, "versions");
-  const versions = newestFirst(names.filter(isVersion));
-  const entries = versions.map((version) => ({
-    version,
-    protocols: [],
-    platforms: undefined,
-  }));
-  return { versions: entries, warnings: [] };
+  return bareVersions(newestFirst(names.filter(isVersion)));
 }
 
 /**

@@ -9,7 +9,8 @@ import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";
 import { readingBy } from "../http/json-reading.ts";
-import { checkCount, unusable } from "./answer-shape.ts";
+import { unusable } from "../http/http-failure.ts";
+import { checkCount } from "./answer-shape.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /** Where a registry says that a module is, not yet read; relative locations count from `base`. */

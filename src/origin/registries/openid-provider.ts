@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { unusable } from "../http/http-failure.ts";
 
 /** A public key as its issuer publishes it (RFC 7517, 4); members are checked by who uses it. */
 type PublishedKey = Readonly<Record<string, unknown>> & {
@@ -148,8 +147,8 @@ export class OpenIdProvider {
     const found = await this.#read(new URL(path, issuer), metadata, signal);
     // Discovery 1.0, 4.3: or one issuer could speak for another.
     if (withoutSlash(found.issuer) !== withoutSlash(issuer.href))
-      throw new OriginAnswerUnusable(
-        formatPublicUrl(issuer),
+      throw unusable(
+        issuer,
         `it calls itself ${JSON.stringify(found.issuer.slice(0, 200))}: set "auth.oidc.issuer" to the name that it has`,
       );
     const { keys } = await this.#read(found.jwks_uri, keySet, signal);
@@ -182,11 +181,8 @@ function parseDocument<T>(
   try {
     return shape.parse(JSON.parse(new TextDecoder().decode(bytes)));
   } catch (error) {
-    throw new OriginAnswerUnusable(
-      formatPublicUrl(url),
-      "it is not what OpenID Connect describes",
-      { cause: error },
-    );
+    const reason = "it is not what OpenID Connect describes";
+    throw unusable(url, reason, { cause: error });
   }
 }
 

@@ -7,6 +7,7 @@ import {
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import { unusable } from "../http/http-failure.ts";
 import { readingBy } from "../http/json-reading.ts";
 import {
   anObject,
@@ -15,7 +16,6 @@ import {
   checkShape,
   mostPlatforms,
   resolve,
-  unusable,
 } from "./answer-shape.ts";
 import { SharedLists } from "./shared-lists.ts";
 
@@ -29,6 +29,13 @@ export interface OriginVersion {
 export interface OriginVersions {
   readonly versions: readonly OriginVersion[];
   readonly warnings: readonly string[];
+}
+
+/** Of an origin that says no more of its versions than which there are. */
+export function bareVersions(versions: readonly Version[]): OriginVersions {
+  const bare = { protocols: [], platforms: undefined };
+  const listed = versions.map((version) => ({ version, ...bare }));
+  return { versions: listed, warnings: [] };
 }
 
 /** Hashes and size of one platform's package as the registry reports them; nobody signs these. */
@@ -250,7 +257,9 @@ function readDigest(url: URL, text: string): Sha256 {
   try {
     return parseSha256(text);
   } catch (error) {
-    throw unusable(url, "its shasum is not 64 hexadecimal digits", error);
+    throw unusable(url, "its shasum is not 64 hexadecimal digits", {
+      cause: error,
+    });
   }
 }
 

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { untilAborted } from "../../concurrency/in-time.ts";
-import { NotFound, OriginAnswerUnusable } from "../../errors/index.ts";
+import { NotFound } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";
-import { describeFailure } from "../http/http-failure.ts";
-import { formatPublicUrl } from "../guard/public-url.ts";
+import { describeFailure, unusable } from "../http/http-failure.ts";
 
 /** The services that provider and module clients look for (Remote Service Discovery). */
 type ServiceName = "providers.v1" | "modules.v1";
@@ -54,10 +53,7 @@ export class ServiceDiscovery {
     const url =
       typeof value === "string" ? URL.parse(value, discovered.url.href) : null;
     if (url === null)
-      throw new OriginAnswerUnusable(
-        formatPublicUrl(discovered.url),
-        `it names no usable ${name} service`,
-      );
+      throw unusable(discovered.url, `it names no usable ${name} service`);
     if (!url.pathname.endsWith("/")) url.pathname += "/";
     return url;
   }
@@ -86,10 +82,7 @@ export class ServiceDiscovery {
     );
     const parsed = document.safeParse(answer.value);
     if (!parsed.success)
-      throw new OriginAnswerUnusable(
-        formatPublicUrl(answer.url),
-        "it is not a service discovery document",
-      );
+      throw unusable(answer.url, "it is not a service discovery document");
     const until = this.#now() + this.#freshFor;
     this.#known = { url: answer.url, services: parsed.data, until };
     return this.#known;

@@ -1,11 +1,6 @@
 import { parseArchiveName } from "../../address/archive-name.ts";
 import { formatPlatform } from "../../address/platform.ts";
-import {
-  formatProviderAddress,
-  providerAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import { parseVersion } from "../../address/version.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   renderIndex,
   renderVersion,
@@ -33,6 +28,7 @@ import {
   type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
+import { readProvider, readRelease } from "./asked-address.ts";
 import type { ProtocolParts } from "./parts.ts";
 
 const renderIndexOnce = rendersOnce(renderIndex);
@@ -66,9 +62,7 @@ export class NetworkMirrorProtocol {
   }
 
   async version(ctx: RoutedContext): Promise<void> {
-    const provider = readProvider(ctx);
-    const version = parseVersion(ctx.params.version ?? "");
-    const answer = await this.#mirror.findRelease({ provider, version });
+    const answer = await this.#mirror.findRelease(readRelease(ctx));
     const packages = await this.#mirror.describePackages(answer.value);
     this.#platforms.want(answer.value);
     const { asker, path } = ctx.state;
@@ -138,12 +132,6 @@ export class NetworkMirrorProtocol {
       await archive.close();
     }
   }
-}
-
-/** Throws MalformedAddress. */
-function readProvider({ params }: RoutedContext): ProviderAddress {
-  const { hostname = "", namespace = "", type = "" } = params;
-  return providerAddress(hostname, namespace, type);
 }
 
 function describe({ request, found: { platform, sha256 } }: AdmittedPackage) {

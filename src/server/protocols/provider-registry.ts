@@ -1,11 +1,6 @@
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePlatform } from "../../address/platform.ts";
-import {
-  formatProviderAddress,
-  providerAddress,
-  type ProviderAddress,
-} from "../../address/provider-address.ts";
-import { parseVersion } from "../../address/version.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { NoSuchPage, NothingToVerify } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
@@ -13,7 +8,6 @@ import {
   publishedProof,
 } from "../../mirror/providers/published-package.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
-import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { Authentication } from "../access/authentication.ts";
 import {
   renderBytes,
@@ -21,6 +15,7 @@ import {
   rendersOnce,
   sendDocument,
 } from "../http/document-response.ts";
+import { readProvider, readRelease } from "./asked-address.ts";
 import type { ProtocolParts } from "./parts.ts";
 import { renderPackage, renderVersions } from "./registry-documents.ts";
 import {
@@ -95,16 +90,4 @@ export class ProviderRegistryProtocol {
         : renderBytes("application/octet-stream", signature);
     sendDocument(ctx, rendered, answer);
   }
-}
-
-/** Throws MalformedAddress. */
-function readProvider({ params }: RoutedContext): ProviderAddress {
-  const { hostname = "", namespace = "", type = "" } = params;
-  return providerAddress(hostname, namespace, type);
-}
-
-/** Throws MalformedAddress. */
-function readRelease(ctx: RoutedContext): ReleaseAddress {
-  const provider = readProvider(ctx);
-  return { provider, version: parseVersion(ctx.params.version ?? "") };
 }

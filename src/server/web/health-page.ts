@@ -131,14 +131,15 @@ function momentOf(seconds: number | undefined): string {
     : dateOf(new Date(seconds * 1000));
 }
 
-function figure(value: number | undefined): string {
+function figure(
+  value: number | undefined,
+  format: (value: number) => string = String,
+): string {
   return value === undefined || Number.isNaN(value)
     ? "not counted yet"
-    : String(value);
+    : format(value);
 }
 
 function bytes(value: number | undefined): string {
-  return value === undefined || Number.isNaN(value)
-    ? "not counted yet"
-    : formatBytes(value);
+  return figure(value, formatBytes);
 }

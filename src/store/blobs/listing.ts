@@ -1,7 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Sha256 } from "../../address/hash.ts";
-import { classifyFileFailure } from "../file-failure.ts";
+import { unlessMissing } from "../file-failure.ts";
 import { blobPath, type StoreLayout } from "../layout.ts";
 
 /** One name below the folder of the blobs. */
@@ -21,7 +21,8 @@ export async function* listBlobs(
 ): AsyncGenerator<ListedBlob> {
   for (const folder of (await readdir(layout.blobs)).toSorted()) {
     const path = join(layout.blobs, folder);
-    const names = await readdir(path).catch(asNoFolder);
+    // Undefined for a file among the folders, and for a folder that has just left.
+    const names = await readdir(path).catch(unlessMissing);
     const found = names?.map((name) => describe(layout, join(path, name)));
     for (const one of await Promise.all(found ?? [describe(layout, path)]))
       if (one !== undefined) yield one;
@@ -32,19 +33,11 @@ async function describe(
   layout: StoreLayout,
   path: string,
 ): Promise<ListedBlob | undefined> {
-  const found = await lstat(path).catch((error: unknown) => {
-    if (classifyFileFailure(error) === "missing") return undefined;
-    throw error;
-  });
+  const found = await lstat(path).catch(unlessMissing);
   if (found === undefined) return undefined;
   const name = path.slice(path.lastIndexOf("/") + 1);
   const isName = /^[0-9a-f]{64}$/.test(name);
   const isPlace = isName && blobPath(layout, name as Sha256) === path;
   const sha256 = isPlace ? (name as Sha256) : undefined;
   return { sha256, path, size: found.size, writtenAt: found.mtimeMs };
-}
-
-/** Undefined for a file among the folders; nothing for a folder that has just left. */
-function asNoFolder(error: unknown): undefined {
-  if (classifyFileFailure(error) !== "missing") throw error;
 }

@@ -1,0 +1,19 @@
+import {
+  providerAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { parseVersion } from "../../address/version.ts";
+import type { ReleaseAddress } from "../../mirror/releases/release.ts";
+import type { RoutedContext } from "../http/request-context.ts";
+
+/** Throws MalformedAddress. */
+export function readProvider({ params }: RoutedContext): ProviderAddress {
+  const { hostname = "", namespace = "", type = "" } = params;
+  return providerAddress(hostname, namespace, type);
+}
+
+/** Throws MalformedAddress. */
+export function readRelease(ctx: RoutedContext): ReleaseAddress {
+  const provider = readProvider(ctx);
+  return { provider, version: parseVersion(ctx.params.version ?? "") };
+}
