@@ -1,14 +1,5 @@
 import { NotFound, NotStored } from "./request.ts";
-import {
-  OriginAddressRefused,
-  OriginAnswerUnusable,
-  OriginBusy,
-  OriginRejectsCredentials,
-  OriginStatus,
-  OriginSuspended,
-  OriginTimedOut,
-  OriginUnreachable,
-} from "./origin.ts";
+import { OriginFailure } from "./origin.ts";
 import {
   BucketForeign,
   BucketHasWriter,
@@ -49,17 +40,7 @@ export function isBucketFailure(error: unknown): error is BucketUnreachable {
 
 /** True when the origin failed, or a signature could not be decided on in time: neither says whether the thing exists or can be believed. */
 export function isOriginFailure(error: unknown): boolean {
-  return (
-    error instanceof OriginUnreachable ||
-    error instanceof OriginTimedOut ||
-    error instanceof OriginStatus ||
-    error instanceof OriginBusy ||
-    error instanceof OriginSuspended ||
-    error instanceof OriginRejectsCredentials ||
-    error instanceof OriginAnswerUnusable ||
-    error instanceof OriginAddressRefused ||
-    error instanceof SignatureUndecided
-  );
+  return error instanceof OriginFailure || error instanceof SignatureUndecided;
 }
 
 /** True for a decision against a thing: who decided could ask, and had what it takes to decide. */

@@ -1,17 +1,24 @@
 import { ProvenderError } from "./provender-error.ts";
 
-/** No connection, name or TLS session could be had, or it broke. */
-export class OriginUnreachable extends ProvenderError {
-  readonly code = "origin-unreachable";
+/** An origin failed; that says nothing about whether a thing exists. */
+export abstract class OriginFailure extends ProvenderError {
   readonly url: string;
+  constructor(url: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.url = url;
+  }
+}
+
+/** No connection, name or TLS session could be had, or it broke. */
+export class OriginUnreachable extends OriginFailure {
+  readonly code = "origin-unreachable";
   constructor(
     url: string,
     reason: string,
     options?: ErrorOptions,
     advice = "check the network, proxy and CA on the way there",
   ) {
-    super(`${url} could not be reached (${reason}): ${advice}.`, options);
-    this.url = url;
+    super(url, `${url} could not be reached (${reason}): ${advice}.`, options);
   }
 }
 
@@ -25,67 +32,60 @@ export class OriginFolderUnreachable extends OriginUnreachable {
 }
 
 /** A deadline passed before the origin had answered. */
-export class OriginTimedOut extends ProvenderError {
+export class OriginTimedOut extends OriginFailure {
   readonly code = "origin-timeout";
-  readonly url: string;
   constructor(url: string, what: string, options?: ErrorOptions) {
     super(
+      url,
       `${url} did not answer in time (${what}): try again, or look at the origin.`,
       options,
     );
-    this.url = url;
   }
 }
 
 /** A status that is neither success nor absence. */
-export class OriginStatus extends ProvenderError {
+export class OriginStatus extends OriginFailure {
   readonly code = "origin-status";
-  readonly url: string;
   readonly status: number;
   constructor(url: string, status: number) {
     super(
+      url,
       `${url} answered with status ${status}, expected 200: try again, or look at the origin.`,
     );
-    this.url = url;
     this.status = status;
   }
 }
 
 /** The origin limits our rate (429 or 503 with Retry-After). */
-export class OriginBusy extends ProvenderError {
+export class OriginBusy extends OriginFailure {
   readonly code = "origin-busy";
-  readonly url: string;
   readonly retryAfterSeconds: number | undefined;
   constructor(url: string, retryAfterSeconds: number | undefined) {
-    super(`${url} asks us to slow down: try again later.`);
-    this.url = url;
+    super(url, `${url} asks us to slow down: try again later.`);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** The origin wants credentials, or rejects the configured ones. */
-export class OriginRejectsCredentials extends ProvenderError {
+export class OriginRejectsCredentials extends OriginFailure {
   readonly code = "origin-credentials";
-  readonly url: string;
   /** In the origin's own words, why it refuses the token. */
   readonly reason: string | undefined;
   constructor(url: string, status: number, reason?: string) {
     super(
+      url,
       `${url} answered with status ${status}: check the "token" that the mirror has for this origin.`,
     );
-    this.url = url;
     this.reason = reason;
   }
 }
 
 /** An answer that is too large, cut short, of another media type, or not in the protocol's shape. */
-export class OriginAnswerUnusable extends ProvenderError {
+export class OriginAnswerUnusable extends OriginFailure {
   readonly code = "origin-answer";
-  readonly url: string;
   readonly reason: string;
   constructor(url: string, reason: string, options?: ErrorOptions) {
-    super(`${url} gave an unusable answer: ${reason}.`, options);
-    this.url = url;
+    super(url, `${url} gave an unusable answer: ${reason}.`, options);
     this.reason = reason;
   }
 }
@@ -108,27 +108,25 @@ export class VersionsWithoutEnd extends OriginAnswerUnusable {
 }
 
 /** The origin failed too often lately to be asked now. */
-export class OriginSuspended extends ProvenderError {
+export class OriginSuspended extends OriginFailure {
   readonly code = "origin-suspended";
-  readonly url: string;
   readonly retryAfterSeconds: number;
   constructor(url: string, retryAfterSeconds: number, reason: string) {
     super(
+      url,
       `${url} is not asked for another ${retryAfterSeconds} s because it failed too often (${reason}): try again later, or look at the origin.`,
     );
-    this.url = url;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 /** An answer led to an address that the mirror must not ask. */
-export class OriginAddressRefused extends ProvenderError {
+export class OriginAddressRefused extends OriginFailure {
   readonly code = "origin-address-refused";
-  readonly url: string;
   constructor(url: string, reason: string) {
     super(
+      url,
       `${url} is not asked because ${reason}: configure the origin's "url" or "allowPrivateAddresses" if this is intended.`,
     );
-    this.url = url;
   }
 }
