@@ -33,6 +33,8 @@ const elsewhere: Readonly<Record<string, string>> = {
     "needs a registry of OCI artifacts: test/acceptance/oci-registry.test.ts has one",
   "provender store ":
     "needs a bucket: test/store/bucket/carrying/carry.test.ts carries a store into one and back",
+  "provender publish dist/ --to s3://":
+    "needs a bucket: test/commands/packages/publish-bucket.test.ts publishes into one",
   "terraform login":
     "needs a person: test/acceptance/login.test.ts logs in with a scripted one",
 };

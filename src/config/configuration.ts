@@ -72,6 +72,8 @@ export interface S3Configuration {
   readonly region: string;
   /** In front of every key; empty, or with a slash at its end. */
   readonly prefix: string;
+  /** The prefixes of origins that lie there, below `prefix`. */
+  readonly folders: readonly string[];
   readonly addressing: "path" | "virtual-host";
   /** How many replicas write there at once. */
   readonly writers: "many" | "one";
@@ -94,8 +96,8 @@ export interface OriginConfiguration {
   /** The operator wrote `url`, so its host and port may be asked even if they are private. */
   readonly urlConfigured: boolean;
   readonly networkMirror: URL | undefined;
-  /** A folder that stands for the registry; then nothing of it is asked over the network. */
-  readonly directory: string | undefined;
+  /** What stands for the registry, which then is not asked over the network. */
+  readonly folder: OriginFolderPlace | undefined;
   /** PEM certificates, each of them parseable, read from `caFile`. */
   readonly ca: string | undefined;
   readonly caFile: string | undefined;
@@ -106,6 +108,10 @@ export interface OriginConfiguration {
   readonly reportedHashes: "publish" | "withhold";
   readonly allowPrivateAddresses: boolean;
 }
+
+/** The prefix is below that of `storage.s3` and ends in a slash. */
+export type OriginFolderPlace =
+  { readonly directory: string } | { readonly bucketPrefix: string };
 
 export interface OriginToken {
   readonly secret: string;

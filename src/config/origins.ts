@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
-import type { OriginConfiguration } from "./configuration.ts";
+import { isStoreObject } from "../store/layout.ts";
+import type {
+  OriginConfiguration,
+  OriginFolderPlace,
+} from "./configuration.ts";
 import type { Surroundings } from "./environment.ts";
 import {
   choice,
@@ -17,7 +21,7 @@ import {
   tokenFromEnvironment,
   tokenFromFile,
 } from "./origin-files.ts";
-import { flag, httpsUrl, variableName } from "./scalars.ts";
+import { flag, httpsUrl, keyPrefix, variableName } from "./scalars.ts";
 
 /** OpenTofu's registry has providers without a signing key. */
 const defaultOrigins = {
@@ -53,11 +57,21 @@ export function certificateFile(path: z.ZodType<string>) {
   return converted(path, (file) => ({ file, text: readCertificates(file) }));
 }
 
+/** What is below it is never read or written as the store's own. */
+const bucketFolder = converted(keyPrefix, (prefix) => {
+  if (prefix === "" || isStoreObject(prefix))
+    throw new Error(
+      `is ${JSON.stringify(prefix)}: expected a prefix such as providers, which is none of the store's own`,
+    );
+  return prefix;
+});
+
 function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
     url: optional(httpsUrl),
     networkMirror: optional(httpsUrl),
     directory: optional(path),
+    bucketPrefix: optional(bucketFolder),
     ca: optional(certificateFile(path)),
     token: optional(secretSchema(path, env)),
     signatures: withDefault(
@@ -107,19 +121,12 @@ function addOrigin(
   const hostname = parseOriginHostname(key);
   if (origins.has(hostname))
     throw new Error(`is ${hostname} once more: leave one of them out`);
-  const { url, networkMirror, ca, token } = written;
-  const asked = Object.entries({ url, networkMirror, ca, token });
-  const [beside] = asked.find(([, value]) => value !== undefined) ?? [];
-  if (written.directory !== undefined && beside !== undefined)
-    throw new Error(
-      `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
-    );
   origins.set(hostname, {
     hostname,
     url: written.url ?? new URL(`https://${hostname}/`),
     urlConfigured: written.url !== undefined,
     networkMirror: written.networkMirror,
-    directory: written.directory,
+    folder: folderOf(written),
     ca: written.ca?.text,
     caFile: written.ca?.file,
     token: written.token,
@@ -128,6 +135,27 @@ function addOrigin(
     reportedHashes: written.reportedHashes,
     allowPrivateAddresses: written.allowPrivateAddresses,
   });
+}
+
+/** Throws an Error like `addOrigin`. */
+function folderOf({
+  directory,
+  bucketPrefix,
+  ...written
+}: WrittenOrigin): OriginFolderPlace | undefined {
+  const { url, networkMirror, ca, token } = written;
+  const places = { directory, bucketPrefix, url, networkMirror, ca, token };
+  const [place, beside] = Object.entries(places).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  );
+  const folder =
+    directory === undefined ? bucketPrefix && { bucketPrefix } : { directory };
+  if (!folder) return undefined;
+  if (beside !== undefined)
+    throw new Error(
+      `has "${place}" and "${beside}": a folder is in one place and is not asked over the network, leave one of them out`,
+    );
+  return folder;
 }
 
 /** Also what only looks like a name, such as 256.1.1.1, is refused. */

@@ -157,6 +157,15 @@ export const moment = leaf(
     ),
 );
 
+/** Ends in a slash, unless it is empty. */
+export const keyPrefix = leaf(
+  "a prefix of keys such as team/provender",
+  (prefix) => {
+    const whole = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
+    return required(/^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/)*$/.exec(whole)?.[0]);
+  },
+);
+
 /** An https URL that ends in a slash. */
 export const httpsUrl = url(
   "an https URL such as https://registry.example.com/ without user, query or fragment",

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { TlsConfiguration } from "./configuration.ts";
+import type { Hostname } from "../address/hostname.ts";
+import type { Configuration, TlsConfiguration } from "./configuration.ts";
 import type { Surroundings } from "./environment.ts";
 import {
   choice,
@@ -70,19 +71,54 @@ export function configurationSchema(folder: string, from: Surroundings) {
       ),
       format: withDefault(choice("json", "pretty"), "json"),
     }),
-  }).superRefine(({ discovery, origins, listen, storage }, context) => {
-    if (storage.s3 !== undefined && listen.tls.kind === "self-signed") {
-      const message =
-        'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own';
-      const path = ["listen", "tls"];
-      context.addIssue({ code: "custom", path, message });
-    }
-    const { origin } = discovery;
-    if (origin === undefined || origins.has(origin)) return;
-    const message = `is "${origin}": expected one of "origins"`;
-    const path = ["discovery", "origin"];
-    context.addIssue({ code: "custom", path, message });
-  });
+  })
+    .superRefine(checkTogether)
+    .transform(({ storage, ...rest }) => {
+      const folders = listBucketFolders(rest.origins).map(([, one]) => one);
+      const s3 = storage.s3 && { ...storage.s3, folders };
+      return { ...rest, storage: { ...storage, s3 } };
+    });
+}
+
+/** What sections say of one another. */
+function checkTogether(
+  {
+    discovery,
+    origins,
+    listen,
+    storage,
+  }: Pick<Configuration, "discovery" | "origins" | "listen" | "storage">,
+  context: z.RefinementCtx,
+): void {
+  const refuse = (path: readonly string[], message: string) =>
+    context.addIssue({ code: "custom", path: [...path], message });
+  if (storage.s3 !== undefined && listen.tls.kind === "self-signed")
+    refuse(
+      ["listen", "tls"],
+      'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own',
+    );
+  if (storage.s3 === undefined)
+    for (const [hostname] of listBucketFolders(origins))
+      refuse(
+        ["origins", hostname, "bucketPrefix"],
+        'is a part of the bucket of "storage.s3", which is not there: set it, or "directory" instead',
+      );
+  const { origin } = discovery;
+  if (origin !== undefined && !origins.has(origin))
+    refuse(
+      ["discovery", "origin"],
+      `is "${origin}": expected one of "origins"`,
+    );
+}
+
+function listBucketFolders(
+  origins: Configuration["origins"],
+): readonly (readonly [Hostname, string])[] {
+  return [...origins].flatMap(([hostname, { folder }]) =>
+    folder !== undefined && "bucketPrefix" in folder
+      ? [[hostname, folder.bucketPrefix] as const]
+      : [],
+  );
 }
 
 function listenSchema(path: z.ZodType<string>) {

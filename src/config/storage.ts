@@ -11,17 +11,17 @@ import {
   withDefault,
 } from "./leaf.ts";
 import { certificateFile, secretSchema } from "./origins.ts";
-import { serviceUrl, size, sizeOrUnlimited, text } from "./scalars.ts";
+import {
+  keyPrefix,
+  serviceUrl,
+  size,
+  sizeOrUnlimited,
+  text,
+} from "./scalars.ts";
 
 const bucketName = leaf("a bucket's name such as provender-eu", (name) =>
   required(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.exec(name)?.[0]),
 );
-
-/** Ends in a slash, unless it is empty. */
-const keyPrefix = leaf("a prefix of keys such as team/provender", (prefix) => {
-  const whole = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
-  return required(/^(?:[A-Za-z0-9][A-Za-z0-9._-]*\/)*$/.exec(whole)?.[0]);
-});
 
 export function storageSchema(path: z.ZodType<string>, from: Surroundings) {
   return section({
@@ -56,6 +56,7 @@ function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
     .transform(
       ({ ca, accessKeyId, secretAccessKey, ...rest }): S3Configuration => ({
         ...rest,
+        folders: [],
         ca: ca?.text,
         caFile: ca?.file,
         keys:

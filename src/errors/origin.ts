@@ -26,8 +26,15 @@ export class OriginUnreachable extends OriginFailure {
 export class OriginFolderUnreachable extends OriginUnreachable {
   constructor(url: string, reason: string, options?: ErrorOptions) {
     const advice =
-      "check that the folder of this origin is there and its disk works";
+      "check that the folder of this origin is there, the daemon may read it and its disk works";
     super(url, reason, options, advice);
+  }
+}
+
+/** A folder that stands for a registry lies in a bucket that is of no use now; `problem` is a sentence about that. */
+export class OriginBucketUnreachable extends OriginUnreachable {
+  constructor(url: string, problem: string, options?: ErrorOptions) {
+    super(url, "it lies in a bucket", options, problem.replace(/\.$/, ""));
   }
 }
 

@@ -20,8 +20,6 @@ import { wireCore, type Core } from "./core.ts";
 import { wireKept, type Kept } from "./kept.ts";
 import { openReplica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
-import { signaturePolicyOf } from "./origins.ts";
-import { wireJudge, wireSignatures } from "./threads.ts";
 import { wireRules } from "./rules.ts";
 import { listAuditLogs, openSharedAudit } from "./store/audit.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
@@ -65,24 +63,6 @@ async function closeAll(
   await parts.close();
   alarms.close();
   await audit.close();
-}
-
-/** How releases are judged that a folder is to get: as those of the origin whose `directory` it is, else as required. */
-export function wirePublishing(
-  configuration: Configuration,
-  directory: string,
-) {
-  const signatures = wireSignatures(configuration);
-  const origin = [...configuration.origins.values()].find(
-    (one) => one.directory === directory,
-  );
-  return {
-    hostname: origin?.hostname,
-    policy: signaturePolicyOf(origin),
-    judge: wireJudge(signatures),
-    limits: configuration.limits,
-    [Symbol.asyncDispose]: () => signatures.close(),
-  };
 }
 
 /** How large the parts of a bundle may be, as if an origin had sent them. */

@@ -24,14 +24,19 @@ import { VersionRecords } from "../mirror/releases/version-records.ts";
 import type { Retention } from "../mirror/upkeep/retention.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
-import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
+import type { Bucket } from "../store/bucket/bucket.ts";
 import type { BlobStore } from "../store/blobs/blob-store.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./kept.ts";
-import { freshnessOf, settingsOf, type OriginClients } from "./origins.ts";
+import {
+  freshnessOf,
+  openFolder,
+  settingsOf,
+  type OriginClients,
+} from "./origins.ts";
 import type { Providers } from "./providers.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -75,6 +80,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
       packing,
       blobs: parts.blobs,
       retention: parts.retention,
+      bucket: parts.replica?.bucket,
     }),
     versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
     releases: makeCache(new ModuleReleaseRecords(parts.records)),
@@ -169,12 +175,13 @@ interface OriginParts {
   readonly packing: PackThreads;
   readonly blobs: BlobStore;
   readonly retention: Retention;
+  readonly bucket: Bucket | undefined;
 }
 
 function wireModuleOrigins(
   configuration: Configuration,
   { own, makeStranger }: OriginClients,
-  { clock, packing, blobs, retention }: OriginParts,
+  { clock, packing, blobs, retention, bucket }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
@@ -201,11 +208,9 @@ function wireModuleOrigins(
             "the module's repository",
           ),
       });
-      const { directory } = origin;
+      const { folder: place } = origin;
       const folder =
-        directory === undefined
-          ? undefined
-          : new FolderModules(new OriginFolder(directory, hostname), limits);
+        place && new FolderModules(openFolder(place, bucket, hostname), limits);
       const parts = {
         registry: folder ?? registry,
         sources: folder ?? new ModuleSources(stranger, git),

@@ -1,6 +1,7 @@
 import {
   type Configuration,
   type OriginConfiguration,
+  type OriginFolderPlace,
 } from "../config/load.ts";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
@@ -16,14 +17,17 @@ import {
   type HttpClientEvents,
 } from "../origin/http/http-client.ts";
 import { LargeDocuments } from "../origin/http/large-documents.ts";
+import { BucketFolder } from "../origin/folder/bucket-folder.ts";
+import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
 import { FolderProviders } from "../origin/folder/folder-providers.ts";
-import { OriginFolder } from "../origin/folder/origin-folder.ts";
+import type { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { OriginHealth } from "../origin/health/origin-health.ts";
 import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import type { OriginSettings } from "../origin/guard/origin-settings.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
+import type { Bucket } from "../store/bucket/bucket.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -36,6 +40,7 @@ export function wireOrigins(
     readonly clock: Clock;
     readonly learnt: LearntDigests;
     readonly logger: Logger;
+    readonly bucket: Bucket | undefined;
   },
 ): ReadonlyMap<Hostname, ReleaseOrigin> {
   return new Map(
@@ -43,9 +48,9 @@ export function wireOrigins(
       const origin = configuration.origins.get(hostname);
       if (origin === undefined) return [];
       const registry =
-        origin.directory === undefined
+        origin.folder === undefined
           ? wireProviders(origin, client, configuration, knowing)
-          : wireFolder(origin, origin.directory, configuration, knowing.logger);
+          : wireFolder(origin, origin.folder, configuration, knowing);
       const freshFor = freshnessOf(origin);
       const policy = signaturePolicyOf(origin);
       const { clock } = knowing;
@@ -56,22 +61,38 @@ export function wireOrigins(
   );
 }
 
-/** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A folder costs nobody anything. */
+/** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A directory costs nobody anything. */
 export function freshnessOf({
-  directory,
+  folder,
 }: OriginConfiguration): number | undefined {
-  return directory === undefined ? undefined : 1_000;
+  if (folder === undefined) return undefined;
+  return "directory" in folder ? 1_000 : 5_000;
+}
+
+/** With a hostname as clients may know it, else as operators do. Throws where it lies in a bucket that nobody gives. */
+export function openFolder(
+  place: OriginFolderPlace,
+  bucket: Bucket | undefined,
+  hostname?: Hostname,
+): OriginFolder {
+  if ("directory" in place)
+    return new DirectoryFolder(place.directory, hostname);
+  if (bucket === undefined) throw new Error("there is no bucket");
+  return new BucketFolder(bucket, place.bucketPrefix, hostname);
 }
 
 function wireFolder(
   { hostname, signatures }: OriginConfiguration,
-  directory: string,
+  place: OriginFolderPlace,
   { limits }: Configuration,
-  logger: Logger,
+  {
+    logger,
+    bucket,
+  }: { readonly logger: Logger; readonly bucket: Bucket | undefined },
 ): ProviderOrigin {
   const told = new Map<string, string>();
   return new FolderProviders({
-    folder: new OriginFolder(directory, hostname),
+    folder: openFolder(place, bucket, hostname),
     limits,
     signed: signatures === "required",
     onUnfit: (folder, reason) => {

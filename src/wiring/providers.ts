@@ -70,11 +70,9 @@ export function wireProviders(
   const { limits } = configuration;
   const parts = { blobs, records, hashes, limits, reserve };
   const learnt = new LearntDigests(parts);
-  const origins = wireOrigins(configuration, clients.own, judge, {
-    clock,
-    learnt,
-    logger,
-  });
+  const bucket = kept.replica?.bucket;
+  const knowing = { clock, learnt, logger, bucket };
+  const origins = wireOrigins(configuration, clients.own, judge, knowing);
   const notebook = wireNotebook(telemetry, clock);
   const admission = new Admission(ledger, notebook, rules);
   const history = new ReleaseHistory(notebook);

@@ -135,7 +135,13 @@ async function makeBucket(endpoint: URL): Promise<BucketSettings> {
 }
 
 export function settingsOf(endpoint: URL, bucket: string): BucketSettings {
-  const where = { bucket, endpoint, region: "us-east-1", prefix: "p/" };
+  const where = {
+    bucket,
+    endpoint,
+    region: "us-east-1",
+    prefix: "p/",
+    folders: [],
+  };
   return { ...where, pathStyle: true, ca: undefined, keys };
 }
 

@@ -9,6 +9,8 @@ import {
 import type { Signer } from "../fakes/signing.ts";
 import { scratch } from "../running-mirror.ts";
 
+export type Files = Record<string, Uint8Array | string>;
+
 export const folderHost = "registry.example.com";
 
 const manifest = '{"version":1,"metadata":{"protocol_versions":["6.0"]}}\n';
@@ -22,7 +24,7 @@ export function makeDist(options: ReleaseOptions): Promise<Release> {
 }
 
 /** The files of a release by name. */
-export function filesOf(release: Release): Record<string, Uint8Array | string> {
+export function filesOf(release: Release): Files {
   const name = `terraform-provider-${release.type}_${release.version}`;
   const archives = release.archives.map(({ filename, bytes }) => [
     filename,
@@ -36,24 +38,23 @@ export function filesOf(release: Release): Record<string, Uint8Array | string> {
   };
 }
 
-export function writeFiles(
-  folder: string,
-  files: Readonly<Record<string, Uint8Array | string>>,
-): string {
+export function writeFiles(folder: string, files: Readonly<Files>): string {
   mkdirSync(folder, { recursive: true });
   for (const [name, content] of Object.entries(files))
     writeFileSync(join(folder, name), content);
   return folder;
 }
 
+/** The public keys of signers, each as a file. */
+export function keysOf(...signers: readonly Signer[]): Files {
+  const keys = signers.map((one) => [`${one.keyId}.asc`, one.armoredPublicKey]);
+  return Object.fromEntries(keys) as Files;
+}
+
 /** A folder that stands for a registry, with the keys of `acme`. */
 export function makeOriginFolder(...signers: readonly Signer[]): string {
   const root = scratch("providers");
-  const keys = signers.map((one) => [`${one.keyId}.asc`, one.armoredPublicKey]);
-  writeFiles(
-    join(root, "acme", "keys"),
-    Object.fromEntries(keys) as Record<string, string>,
-  );
+  writeFiles(join(root, "acme", "keys"), keysOf(...signers));
   return root;
 }
 
@@ -61,7 +62,7 @@ export function makeOriginFolder(...signers: readonly Signer[]): string {
 export function putRelease(
   root: string,
   release: Release,
-  edit: (files: Record<string, Uint8Array | string>) => void = () => undefined,
+  edit: (files: Files) => void = () => undefined,
 ): string {
   const files = filesOf(release);
   edit(files);

@@ -110,7 +110,7 @@ async function awaitBrought(
   await bucket.close();
 }
 
-function s3Of({ endpoint, bucket, prefix, keys }: BucketSettings) {
+export function s3Of({ endpoint, bucket, prefix, keys }: BucketSettings) {
   return {
     endpoint: endpoint.href,
     bucket,

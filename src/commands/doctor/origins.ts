@@ -1,11 +1,10 @@
-import { readdir } from "node:fs/promises";
 import {
   OriginStatus,
   OriginUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
+import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import type { OriginAnswer } from "../../origin/http/http-client.ts";
-import { describeFailure } from "../../store/file-failure.ts";
 import { fail, failBy, good, type Check } from "./check.ts";
 import { examineClock, type ToldTime } from "./clock.ts";
 
@@ -43,17 +42,14 @@ export async function examineOrigins(
 /** A folder that stands for a registry. */
 export async function examineFolder(
   hostname: string,
-  directory: string,
+  folder: OriginFolder,
 ): Promise<Check> {
   try {
-    await readdir(directory);
-    return good("origin", `${directory} stands for ${hostname}.`);
+    await folder.list([]);
+    return good("origin", `${folder.show([])} stands for ${hostname}.`);
   } catch (error) {
-    return fail(
-      "origin",
-      `${directory}, which stands for ${hostname}, cannot be read (${describeFailure(error)}).`,
-      `Correct the origin's "directory", or let the user of the daemon read it.`,
-    );
+    if (!(error instanceof ProvenderError)) throw error;
+    return failBy("origin", error);
   }
 }
 

@@ -1,13 +1,7 @@
 import { createHash } from "node:crypto";
-import { open, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import type { Hostname } from "../../address/hostname.ts";
-import type { ProviderAddress } from "../../address/provider-address.ts";
-import {
-  isVersion,
-  parseVersion,
-  type Version,
-} from "../../address/version.ts";
+import { isVersion, parseVersion } from "../../address/version.ts";
 import { ChecksumConflict, InputInvalid } from "../../errors/index.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import {
@@ -17,16 +11,13 @@ import {
   type SignaturePolicy,
 } from "../../mirror/releases/verdict.ts";
 import { readNamespaceKeys } from "../../origin/folder/namespace-keys.ts";
-import { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import {
   readReleaseFolder,
   type FolderRelease,
 } from "../../origin/folder/release-folder.ts";
 import type { OriginLimits } from "../../origin/guard/origin-settings.ts";
-import {
-  findTrustedDigest,
-  type SignedChecksums,
-} from "../../verification/signed-checksums.ts";
+import { findTrustedDigest } from "../../verification/signed-checksums.ts";
 
 export interface DistParts {
   /** Of the origin whose folder it is; names the release in messages. */
@@ -58,58 +49,60 @@ export async function findDistName(from: string) {
   return one;
 }
 
+/** The release that a folder has at `parts`. */
+export interface Dist {
+  readonly address: ReleaseAddress;
+  /** Where folders that stand for registries have it. */
+  readonly place: readonly string[];
+  readonly folder: OriginFolder;
+  readonly parts: readonly string[];
+  readonly release: FolderRelease;
+  /** What is published of it, in the order in which it is put somewhere: without the last of them nobody takes it for a release. */
+  readonly files: readonly string[];
+}
+
 /** Throws InputInvalid unless all that belongs to the release is there, and OriginAnswerUnusable for what is too large to be served. */
 export async function readDist(
-  place: string,
-  provider: ProviderAddress,
-  version: Version,
+  folder: OriginFolder,
+  parts: readonly string[],
+  address: ReleaseAddress,
   { limits, policy }: DistParts,
-): Promise<FolderRelease> {
-  const folder = new OriginFolder(place);
+): Promise<Dist> {
+  const { provider, version } = address;
   const signed = policy.signatures === "required";
   const reading = { folder, limits, signed };
-  const read = await readReleaseFolder(reading, [], provider, version);
-  const reason = read === undefined ? "it is not there" : "";
-  if (read === undefined || "unfit" in read)
-    throw new InputInvalid(place, `${read?.unfit ?? reason}.`);
-  for (const { filename } of read.packages.values())
-    await folder.isFile([filename], limits.archive);
-  if (read.signature !== undefined)
-    await folder.isFile([read.signature], limits.signature);
-  return read;
+  const release = await readReleaseFolder(reading, parts, provider, version);
+  if (release === undefined || "unfit" in release)
+    throw new InputInvalid(
+      folder.show(parts),
+      `${release?.unfit ?? "it is not there"}.`,
+    );
+  const { packages, checksums, signature } = release;
+  const archives = [...packages.values()].map(({ filename }) => filename);
+  for (const name of archives)
+    await folder.measure([...parts, name], limits.archive);
+  const signatures = signature === undefined ? [] : [signature];
+  for (const name of signatures)
+    await folder.measure([...parts, name], limits.signature);
+  const manifest = `terraform-provider-${provider.type}_${version}_manifest.json`;
+  const size = await folder.measure([...parts, manifest]);
+  const manifests = size === undefined ? [] : [manifest];
+  const files = [...archives, ...manifests, ...signatures, checksums];
+  const place = [provider.namespace, provider.type, version];
+  return { address, place, folder, parts, release, files };
 }
 
-/** What is published of it; goreleaser leaves more. */
-export async function listDistFiles(
-  from: string,
-  { packages, checksums, signature }: FolderRelease,
-  type: string,
-  version: Version,
-): Promise<readonly string[]> {
-  const manifest = `terraform-provider-${type}_${version}_manifest.json`;
-  const names = await readdir(from);
-  return [
-    ...packages.values().map(({ filename }) => filename),
-    checksums,
-    ...(signature === undefined ? [] : [signature]),
-    ...(names.includes(manifest) ? [manifest] : []),
-  ];
-}
-
-/** As the mirror judges it, and every copied file by its digest. Throws what the mirror would refuse it with. */
+/** As the mirror that has `root` judges it, and every file by its digest. Throws what the mirror would refuse it with. */
 export async function judgeDist(
-  staged: string,
-  to: string,
-  address: ReleaseAddress,
-  release: FolderRelease,
+  { address, folder, parts, release, files }: Dist,
+  root: OriginFolder,
   { policy, judge, limits, now }: DistParts,
 ): Promise<void> {
-  const root = new OriginFolder(to);
-  const folder = new OriginFolder(staged);
   const { namespace, type } = address.provider;
   // Throws where the mirror would not look for it, such as behind a link that leads out.
   await root.list([namespace, type]);
-  const read = (name: string, most: number) => folder.read([name], most);
+  const read = (name: string, most: number) =>
+    folder.read([...parts, name], most);
   const evidence = {
     source: "registry",
     document: (await read(release.checksums, limits.checksums)) ?? Buffer.of(),
@@ -121,22 +114,24 @@ export async function judgeDist(
   } as const;
   const proof = prepareProof(address, evidence, policy, judge.library, now());
   const checksums = await judgeProof(address, proof, judge);
-  for (const name of await readdir(staged))
-    await expectDigest(join(staged, name), name, checksums);
+  for (const name of files) {
+    // SHA256SUMS does not list itself.
+    if (!checksums.sha256ByFilename.has(name)) continue;
+    const expected = findTrustedDigest(checksums, name);
+    const got = await digestOf(folder, [...parts, name]);
+    if (got === expected) continue;
+    const path = folder.show([...parts, name]);
+    throw new ChecksumConflict(name, expected, got ?? "nothing", path);
+  }
 }
 
-/** Of what is signed; SHA256SUMS does not list itself. */
-async function expectDigest(
-  path: string,
-  name: string,
-  checksums: SignedChecksums,
-): Promise<void> {
-  if (!checksums.sha256ByFilename.has(name)) return;
-  const expected = findTrustedDigest(checksums, name);
+/** The SHA-256 of a file in hexadecimal; undefined where there is none. */
+export async function digestOf(
+  folder: OriginFolder,
+  parts: readonly string[],
+): Promise<string | undefined> {
+  if ((await folder.measure(parts)) === undefined) return undefined;
   const hash = createHash("sha256");
-  await using file = await open(path);
-  for await (const piece of file.createReadStream({ autoClose: false }))
-    hash.update(piece as Uint8Array);
-  const got = hash.digest("hex");
-  if (got !== expected) throw new ChecksumConflict(name, expected, got, path);
+  for await (const piece of folder.stream(parts)) hash.update(piece);
+  return hash.digest("hex");
 }

@@ -154,7 +154,13 @@ const guides: Readonly<Record<string, Guide>> = {
     fails: "the bundle is refused",
   },
   publish: {
-    examples: [["provender publish dist --to /srv/providers", "one release"]],
+    examples: [
+      ["provender publish dist --to /srv/providers", "one release"],
+      [
+        "provender publish dist --to s3://provender-eu/providers --config provender.yaml",
+        "into the bucket of storage.s3",
+      ],
+    ],
     fails: "the release is refused",
   },
   list: {

@@ -22,7 +22,10 @@ import { ConfigurationInvalid } from "../../errors/index.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
-import { wireExaminedOrigins } from "../../wiring/commands/doctor.ts";
+import {
+  wireExaminedFolders,
+  wireExaminedOrigins,
+} from "../../wiring/commands/doctor.ts";
 import { describeBucket } from "../../wiring/store/bucket.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import type { MirrorFlags } from "../flags.ts";
@@ -100,12 +103,11 @@ async function examineSources(
   configuration: Configuration,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const folders = await Promise.all(
-    [...configuration.origins.values()].flatMap(({ hostname, directory }) =>
-      directory === undefined ? [] : examineFolder(hostname, directory),
-    ),
-  );
-  return [...folders, ...(await examineRegistries(configuration, signal))];
+  const { folders, close } = wireExaminedFolders(configuration);
+  const checks = await Promise.all(
+    [...folders].map(([hostname, folder]) => examineFolder(hostname, folder)),
+  ).finally(close);
+  return [...checks, ...(await examineRegistries(configuration, signal))];
 }
 
 /** What cannot be asked for the proxy alone is not called wrong for itself, too. */

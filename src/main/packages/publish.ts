@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseHostname } from "../../address/hostname.ts";
 import { runPublish } from "../../commands/packages/publish.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wirePublishing } from "../../wiring/command.ts";
+import { wirePublishing } from "../../wiring/commands/publishing.ts";
 import type { Flags } from "../flags.ts";
 import { untilStopped } from "../options.ts";
 import { output } from "../output.ts";
@@ -17,10 +17,10 @@ export async function publish(
   { config, to, namespace, json = false }: PublishFlags,
 ): Promise<void> {
   const configuration = loadConfiguration({ file: config });
-  const directory = resolve(to);
-  await using publishing = wirePublishing(configuration, directory);
+  await using publishing = wirePublishing(configuration, to);
   const hostname = publishing.hostname ?? parseHostname("localhost");
-  const asked = { from: resolve(from), to: directory, namespace, json };
+  const { place } = publishing;
+  const asked = { from: resolve(from), to: place, namespace, json };
   const options = { ...asked, signal: untilStopped() };
   const parts = { ...publishing, hostname, now: () => new Date() };
   process.exitCode = await runPublish(options, parts, output);

@@ -77,9 +77,7 @@ export class FolderModules
       const parts = ["modules", ...spelled.split("/"), system];
       const entries = await this.#folder.list(parts);
       if (entries === undefined) continue;
-      const files = entries.filter(
-        (one) => one.isFile() || one.isSymbolicLink(),
-      );
+      const files = entries.filter(({ kind }) => kind !== "other");
       return { parts, names: files.map((entry) => entry.name) };
     }
     throw new NotFound(`${spelling}/${system}`);

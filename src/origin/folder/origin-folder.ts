@@ -1,35 +1,45 @@
-import { constants, type Dirent } from "node:fs";
-import { open, readdir, realpath, type FileHandle } from "node:fs/promises";
-import { join, sep } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Hostname } from "../../address/hostname.ts";
-import {
-  OriginAnswerUnusable,
-  OriginFolderUnreachable,
-} from "../../errors/index.ts";
+import { OriginAnswerUnusable } from "../../errors/index.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 
-const pieceBytes = 256 * 1024;
+export interface FolderEntry {
+  readonly name: string;
+  /** Whether a link leads to a file is known once it is opened. */
+  readonly kind: "file" | "link" | "other";
+}
 
-/** Absent, or in the way of what is named, or more than a name can be. */
-const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
+/** Open until it is disposed. */
+export interface FolderFile extends AsyncDisposable {
+  /** Bytes. */
+  readonly size: number;
+  readonly pieces: () => AsyncIterable<Uint8Array>;
+}
 
-/** Of the one thing that is read, not of the folder as a whole. */
-const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
-
-/** A folder of the machine that stands for a registry. Nothing outside of it is read, wherever links lead. */
-export class OriginFolder {
-  readonly #directory: string;
+/** Files by the names of folders and their own name, which stand for a registry. */
+export abstract class OriginFolder {
   readonly #base: URL;
 
-  /** Without a hostname, files are told of by their paths. */
-  constructor(directory: string, hostname?: Hostname) {
-    this.#directory = directory;
+  /** `place` ends in a slash. Without a hostname, files are told of by it. */
+  constructor(place: URL, hostname?: Hostname) {
     this.#base =
-      hostname === undefined
-        ? pathToFileURL(join(directory, sep))
-        : new URL(`https://${hostname}/`);
+      hostname === undefined ? place : new URL(`https://${hostname}/`);
   }
+
+  /** As operators know it. */
+  abstract show(parts: readonly string[]): string;
+
+  protected abstract listNamed(
+    parts: readonly string[],
+  ): Promise<readonly FolderEntry[] | undefined>;
+
+  /** Bytes. */
+  protected abstract measureNamed(
+    parts: readonly string[],
+  ): Promise<number | undefined>;
+
+  protected abstract openNamed(
+    parts: readonly string[],
+  ): Promise<FolderFile | undefined>;
 
   /** What stands for a file in records and answers; nobody asks the network for it. */
   urlOf(parts: readonly string[]): URL {
@@ -48,16 +58,13 @@ export class OriginFolder {
     return this.urlOf(parts).href;
   }
 
-  /** As operators know it. */
-  show(parts: readonly string[]): string {
-    return join(this.#directory, ...parts);
-  }
-
-  /** Undefined where there is none. Throws OriginAnswerUnusable and OriginFolderUnreachable, like the others. */
-  async list(parts: readonly string[]): Promise<readonly Dirent[] | undefined> {
-    const place = await this.#place(parts);
-    if (place === undefined) return undefined;
-    return this.#try(parts, () => readdir(place, { withFileTypes: true }));
+  /** Undefined where there is none. Throws OriginAnswerUnusable and OriginUnreachable, like the others. */
+  async list(
+    parts: readonly string[],
+  ): Promise<readonly FolderEntry[] | undefined> {
+    this.#check(parts);
+    const entries = await this.listNamed(parts);
+    return entries?.filter(({ name }) => isFileName(name));
   }
 
   /** Undefined where there is none. */
@@ -65,111 +72,92 @@ export class OriginFolder {
     parts: readonly string[],
     most: number,
   ): Promise<Uint8Array | undefined> {
-    const file = await this.#open(parts, most);
+    await using file = await this.#open(parts, most);
     if (file === undefined) return undefined;
-    await using handle = file.handle;
-    return await this.#try(parts, () => handle.readFile());
+    const pieces = await Array.fromAsync(this.#bound(file, parts, most));
+    return Buffer.concat(pieces);
   }
 
-  /** Throws OriginAnswerUnusable for what is no file, or larger. */
-  async isFile(parts: readonly string[], most = Infinity): Promise<boolean> {
-    const file = await this.#open(parts, most);
-    await file?.handle.close();
-    return file !== undefined;
+  /** Bytes; undefined where there is none. Throws OriginAnswerUnusable for what is no file, or larger. */
+  async measure(
+    parts: readonly string[],
+    most = Infinity,
+  ): Promise<number | undefined> {
+    this.#check(parts);
+    const size = await this.measureNamed(parts);
+    if (size !== undefined && size > most) throw this.#tooLarge(parts, most);
+    return size;
   }
 
-  /** Opened again when it is read, so that nothing stays open where nobody reads. Undefined where there is none. */
+  /** Throws OriginAnswerUnusable also where there is none. */
+  async *stream(
+    parts: readonly string[],
+    most = Infinity,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    await using file = await this.#open(parts, most);
+    if (file === undefined) throw this.unusable(parts, "it is gone");
+    for await (const piece of this.#bound(file, parts, most)) {
+      signal?.throwIfAborted();
+      yield piece;
+    }
+  }
+
+  /** Opened when it is read, so that nothing stays open where nobody reads. Undefined where there is none. */
   async archive(
     parts: readonly string[],
     most: number,
     signal: AbortSignal,
   ): Promise<OriginArchive | undefined> {
-    const file = await this.#open(parts, most);
-    await file?.handle.close();
-    if (file === undefined) return undefined;
-    const body = this.#stream(parts, most, signal);
+    const size = await this.measure(parts, most);
+    if (size === undefined) return undefined;
+    const body = this.stream(parts, most, signal);
     const contentType = "application/octet-stream";
-    return { url: this.urlOf(parts), contentType, size: file.size, body };
+    return { url: this.urlOf(parts), contentType, size, body };
   }
 
-  async *#stream(
+  protected unusable(
+    parts: readonly string[],
+    reason: string,
+  ): OriginAnswerUnusable {
+    return new OriginAnswerUnusable(this.nameOf(parts), reason);
+  }
+
+  async *#bound(
+    file: FolderFile,
     parts: readonly string[],
     most: number,
-    signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
-    const file = await this.#open(parts, most);
-    if (file === undefined) throw this.#unusable(parts, "it is gone");
-    await using handle = file.handle;
-    for (let position = 0; ;) {
-      signal.throwIfAborted();
-      const buffer = Buffer.allocUnsafe(pieceBytes);
-      const read = await this.#try(parts, () =>
-        handle.read(buffer, 0, pieceBytes, position),
-      );
-      const { bytesRead = 0 } = read ?? {};
-      position += bytesRead;
-      if (bytesRead === 0) return;
+    let position = 0;
+    for await (const piece of file.pieces()) {
+      position += piece.length;
       if (position > most) throw this.#tooLarge(parts, most);
-      yield buffer.subarray(0, bytesRead);
+      yield piece;
     }
   }
 
   async #open(
     parts: readonly string[],
     most: number,
-  ): Promise<
-    { readonly handle: FileHandle; readonly size: number } | undefined
-  > {
-    const place = await this.#place(parts);
-    if (place === undefined) return undefined;
-    // Not waiting for the writer of a pipe, nor following a link that was put there meanwhile.
-    const flags =
-      constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
-    const handle = await this.#try(parts, () => open(place, flags));
-    if (handle === undefined) return undefined;
-    try {
-      const stat = await handle.stat();
-      if (!stat.isFile()) throw this.#unusable(parts, "it is not a file");
-      if (stat.size > most) throw this.#tooLarge(parts, most);
-      return { handle, size: stat.size };
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
+  ): Promise<FolderFile | undefined> {
+    this.#check(parts);
+    const file = await this.openNamed(parts);
+    if (file === undefined || file.size <= most) return file;
+    await file[Symbol.asyncDispose]();
+    throw this.#tooLarge(parts, most);
   }
 
-  /** Where it really is; undefined where it is not. */
-  async #place(parts: readonly string[]): Promise<string | undefined> {
-    if (parts.some((part) => /^\.{0,2}$|[/\\\0]/.test(part)))
-      throw this.#unusable(parts, "it is no name of a file");
-    const top = await this.#try([], () => realpath(this.#directory));
-    if (top === undefined || parts.length === 0) return top;
-    const place = await this.#try(parts, () => realpath(join(top, ...parts)));
-    if (place === undefined || place.startsWith(`${top}${sep}`)) return place;
-    throw this.#unusable(parts, "it is a link that leads out of the folder");
-  }
-
-  /** Undefined where there is none; only the folder itself has to be there. */
-  async #try<T>(
-    parts: readonly string[],
-    act: () => Promise<T>,
-  ): Promise<T | undefined> {
-    try {
-      return await act();
-    } catch (cause) {
-      const { code = "unknown" } = cause as NodeJS.ErrnoException;
-      if (parts.length > 0 && absent.has(code)) return undefined;
-      if (parts.length > 0 && unreadable.has(code))
-        throw this.#unusable(parts, `it cannot be read (${code})`);
-      throw new OriginFolderUnreachable(this.nameOf(parts), code, { cause });
-    }
-  }
-
-  #unusable(parts: readonly string[], reason: string): OriginAnswerUnusable {
-    return new OriginAnswerUnusable(this.nameOf(parts), reason);
+  #check(parts: readonly string[]): void {
+    if (!parts.every(isFileName))
+      throw this.unusable(parts, "it is no name of a file");
   }
 
   #tooLarge(parts: readonly string[], most: number): OriginAnswerUnusable {
-    return this.#unusable(parts, `it has more than ${most} bytes`);
+    return this.unusable(parts, `it has more than ${most} bytes`);
   }
+}
+
+/** Object stores have others, too, such as `..` and none at all. */
+function isFileName(name: string): boolean {
+  return !/^\.{0,2}$|[/\\\0]/.test(name);
 }

@@ -50,7 +50,7 @@ interface ReadingParts {
 
 /**
  * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there. Undefined where there is
- * no such folder. Throws OriginFolderUnreachable.
+ * no such folder. Throws OriginUnreachable.
  */
 export async function readReleaseFolder(
   { folder, limits, signed }: ReadingParts,
@@ -75,8 +75,9 @@ export async function readReleaseFolder(
     for (const name of [...archives, ...listed]) {
       const entry = names.get(name);
       const isThere =
-        entry?.isFile() === true ||
-        (entry !== undefined && (await folder.isFile([...parts, name])));
+        entry?.kind === "file" ||
+        (entry !== undefined &&
+          (await folder.measure([...parts, name])) !== undefined);
       if (!isThere) return { unfit: `it has no ${name} yet` };
     }
     return {

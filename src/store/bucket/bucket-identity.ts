@@ -191,8 +191,8 @@ async function expectEmpty(
   bucket: Bucket,
 ): Promise<BucketIdentity | undefined> {
   for await (const { key } of bucket.list("")) {
-    if (key.startsWith(proofFolder) || key.startsWith(leaseObject("")))
-      continue;
+    const others = [proofFolder, leaseObject(""), ...bucket.folders];
+    if (others.some((one) => key.startsWith(one))) continue;
     const begun = await readMarker(bucket);
     if (begun !== undefined) return begun;
     throw new BucketForeign(

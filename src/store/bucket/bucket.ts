@@ -43,12 +43,18 @@ export const markHeader = "x-amz-meta-mark";
 /** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
 export class Bucket {
   readonly name: string;
+  /** For people: no request is made of it. */
+  readonly url: URL;
+  /** What is no part of the store, by the start of its keys. */
+  readonly folders: readonly string[];
   readonly connection: BucketConnection;
   readonly #prefix: string;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
     this.name = settings.bucket;
+    this.folders = settings.folders;
     this.#prefix = settings.prefix;
+    this.url = new URL(`s3://${this.name}/${this.#prefix}`);
     this.connection = new BucketConnection(settings, limits);
   }
 

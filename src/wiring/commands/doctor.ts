@@ -1,12 +1,28 @@
 import type { Configuration, OriginConfiguration } from "../../config/load.ts";
 import type { ExaminedOrigin } from "../../commands/doctor/origins.ts";
-import type { Hostname } from "../../address/hostname.ts";
-import { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
-import { settingsOf } from "../origins.ts";
+import type { Hostname } from "../../address/hostname.ts";
+import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import { openFolder, settingsOf } from "../origins.ts";
+import { wireBucket } from "../store/bucket.ts";
 
 /** Bytes of a discovery document, which has about a thousand. */
 const mostBytes = 64 * 1024;
+
+/** The folders that stand for registries, by the hostname of each. */
+export function wireExaminedFolders({ origins, storage }: Configuration): {
+  readonly folders: ReadonlyMap<Hostname, OriginFolder>;
+  readonly close: () => Promise<void>;
+} {
+  const bucket = storage.s3 && wireBucket(storage.s3);
+  const folders = [...origins].flatMap(([hostname, { folder }]) =>
+    folder === undefined
+      ? []
+      : [[hostname, openFolder(folder, bucket)] as const],
+  );
+  const close = async () => bucket?.close();
+  return { folders: new Map(folders), close };
+}
 
 /** The origins that are asked over the network, as the daemon asks them, each by a client of its own. */
 export function wireExaminedOrigins(configuration: Configuration): {
@@ -14,7 +30,7 @@ export function wireExaminedOrigins(configuration: Configuration): {
   close(): Promise<void>;
 } {
   const wired = [...configuration.origins.values()]
-    .filter(({ directory }) => directory === undefined)
+    .filter(({ folder }) => folder === undefined)
     .map((origin) => wireOrigin(configuration, origin));
   return {
     origins: wired.map(({ examined }) => examined),
@@ -28,11 +44,9 @@ function wireOrigin(
   { proxy, limits }: Configuration,
   origin: OriginConfiguration,
 ) {
-  const { hostname, networkMirror, directory, url } = origin;
+  const { hostname, networkMirror, url } = origin;
   const settings = settingsOf(origin, origin.token?.secret, proxy);
   const http = new HttpClient(settings, limits);
-  if (directory !== undefined)
-    return { http, examined: examineFolder(hostname, directory, url) };
   const examined: ExaminedOrigin = {
     hostname,
     url: networkMirror ?? new URL("/.well-known/terraform.json", url),
@@ -40,18 +54,4 @@ function wireOrigin(
     ask: (at, signal) => http.fetchAnswer(at, mostBytes, signal),
   };
   return { http, examined };
-}
-
-/** Like a network mirror, a folder has nothing that would name its services. */
-function examineFolder(
-  hostname: Hostname,
-  directory: string,
-  url: URL,
-): ExaminedOrigin {
-  const folder = new OriginFolder(directory, hostname);
-  const ask = async () => {
-    await folder.list([]);
-    return { url, bytes: Buffer.alloc(0), headers: {} };
-  };
-  return { hostname, url, isNetworkMirror: true, ask };
 }

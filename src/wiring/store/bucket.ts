@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { Configuration, S3Configuration } from "../../config/load.ts";
+import type { BucketLimits } from "../../store/bucket/bucket-settings.ts";
 import { Bucket } from "../../store/bucket/bucket.ts";
 import {
   checkBucket,
@@ -45,8 +46,11 @@ export async function openBucket(
   };
 }
 
-function wireBucket(s3: S3Configuration): Bucket {
-  return new Bucket(settingsOf(s3), limits);
+export function wireBucket(
+  s3: S3Configuration,
+  within: BucketLimits = limits,
+): Bucket {
+  return new Bucket(settingsOf(s3), within);
 }
 
 function settingsOf({ addressing, keys, ...place }: S3Configuration) {

@@ -1,0 +1,116 @@
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Version } from "../../address/version.ts";
+import { InputInvalid } from "../../errors/index.ts";
+import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
+import { describeFailure } from "../../store/file-failure.ts";
+import { digestOf, type Dist } from "./dist.ts";
+import {
+  expectSame,
+  goOn,
+  type Judge,
+  type PublishPlace,
+} from "./publish-place.ts";
+
+/** A directory, where a release appears by rename. */
+export class PublishDirectory implements PublishPlace {
+  readonly root: DirectoryFolder;
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.root = new DirectoryFolder(directory);
+    this.#directory = directory;
+  }
+
+  async put(dist: Dist, judge: Judge, signal: AbortSignal) {
+    const { namespace, type } = dist.address.provider;
+    const { version } = dist.address;
+    const above = join(this.#directory, namespace);
+    const staged = await stage(above, version);
+    try {
+      for (const name of dist.files) {
+        goOn(dist, signal);
+        const source = dist.folder.show([...dist.parts, name]);
+        const copied = copyDurably(source, join(staged, name));
+        await copied.catch(refuse(source, `copied to ${staged}`));
+      }
+      await judge(new DirectoryFolder(staged), []);
+      goOn(dist, signal);
+      return await place(staged, join(above, type, version), dist);
+    } finally {
+      await rm(staged, { recursive: true, force: true });
+    }
+  }
+}
+
+/** On the same file system, and under no name that the mirror asks for. What killed processes left there goes after a day. */
+async function stage(namespace: string, version: Version): Promise<string> {
+  const names = await readdir(namespace).catch(refuse(namespace));
+  for (const name of names.filter((one) => /^\..*\.partial$/.test(one))) {
+    const left = join(namespace, name);
+    const { mtimeMs } = await stat(left).catch(() => ({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs > dayMs)
+      await rm(left, { recursive: true, force: true });
+  }
+  const staged = join(namespace, `.${version}.${crypto.randomUUID()}.partial`);
+  await makeFolder(staged);
+  return staged;
+}
+
+const dayMs = 86_400_000;
+
+/** To be read by the daemon, which is another user, whatever umask holds here. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+    const { mode } = await stat(folder);
+    await chmod(folder, (mode & 0o7777) | 0o555);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST")
+      refuse(folder)(error);
+  }
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  await using file = await open(to, "r+");
+  await file.chmod(0o644);
+  await file.sync();
+}
+
+/** Throws InputInvalid where another release has the place. */
+async function place(staged: string, path: string, { release }: Dist) {
+  const above = dirname(path);
+  await makeFolder(above);
+  try {
+    await rename(staged, path);
+    await using folder = await open(above);
+    await folder.sync();
+    return "published";
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST") refuse(path)(error);
+    const [ours, theirs] = await Promise.all(
+      [staged, path].map((folder) =>
+        digestOf(new DirectoryFolder(folder), [release.checksums]),
+      ),
+    );
+    return expectSame(path, ours, theirs);
+  }
+}
+
+function refuse(path: string, what = "made") {
+  return (cause: unknown): never => {
+    const problem = `it cannot be ${what} (${describeFailure(cause)}).`;
+    throw new InputInvalid(path, problem, { cause });
+  };
+}
