@@ -88,15 +88,19 @@ export class MetadataCache<K, V extends object> {
    * because it failed just now. `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered
    * briefly; a failing origin is answered with what is known, if that is not too old.
    */
-  async get(
+  get(
     subject: K,
     fetch: FetchValue<V>,
     { maxAge = Infinity }: { readonly maxAge?: number | undefined } = {},
-  ): Promise<Answer<V>> {
+  ): Answer<V> | Promise<Answer<V>> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
-    const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
-    if (held !== undefined) return held;
+    try {
+      const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
+      if (held !== undefined) return held;
+    } catch (absence) {
+      return Promise.reject(absence);
+    }
     const asking = this.#asking.join(key);
     if (asking !== undefined) return this.#join(asking);
     return this.#asking.run(key, () =>

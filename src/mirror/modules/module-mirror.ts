@@ -207,7 +207,9 @@ export class ModuleMirror {
     return this.#parts.archives.fetch(address, start, asker);
   }
 
-  #findRelease(address: ModuleReleaseAddress): Promise<Answer<ModuleRelease>> {
+  async #findRelease(
+    address: ModuleReleaseAddress,
+  ): Promise<Answer<ModuleRelease>> {
     const origin = this.#originOf(address.module);
     const { releases, replacements } = this.#parts;
     return releases.get(address, (known, signal) =>

@@ -91,10 +91,10 @@ export class ProviderCatalog {
   }
 
   /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws NetworkMirrorUnsigned. */
-  async listVersions(
+  listVersions(
     { provider, origin }: ProviderRequest,
     maxAge = origin.freshFor,
-  ): Promise<Answer<VersionList>> {
+  ): Answer<VersionList> | Promise<Answer<VersionList>> {
     expectSignatures(origin, formatProviderAddress(provider));
     return this.#parts.versions.get(
       provider,

@@ -208,7 +208,7 @@ export class ProviderMirror {
     request: ProviderRequest,
     list: VersionList,
     deadline: number,
-  ): Promise<Listing> {
+  ): Listing | Promise<Listing> {
     const learning = this.#learn(request, () => Promise.resolve(list));
     return this.#listing.list(request, list, learning, deadline);
   }

@@ -47,6 +47,8 @@ interface Remembered {
   /** Weak, since each change makes another, of all providers of the namespace. */
   readonly trust: WeakRef<NamespaceTrust>;
   readonly trusted: Trusted;
+  /** Undefined as long as what is listed depends on the time. */
+  listing?: Listing;
 }
 
 type Suspicion = "none" | Exclude<Reason, "age">;
@@ -73,11 +75,24 @@ export class VersionListing {
   }
 
   /**
-   * Newest first. `learning` resolves when first contact has taught the provider's
-   * key, or with why it could not. Throws NothingAdmitted when all are refused,
+   * Newest first, and the same object while neither the rules, nor what is known
+   * of the keys, nor time makes another of it. `learning` resolves when first
+   * contact has taught the provider's key, or with why it could not. Throws NothingAdmitted when all are refused,
    * NotFound when all are gone, and the origin's failure when nobody could tell.
    */
-  async list(
+  list(
+    request: ProviderRequest,
+    list: VersionList,
+    learning: Promise<FirstContactFailure>,
+    deadline: number,
+  ): Listing | Promise<Listing> {
+    return (
+      this.#recall(request, list)?.listing ??
+      this.#list(request, list, learning, deadline)
+    );
+  }
+
+  async #list(
     request: ProviderRequest,
     list: VersionList,
     learning: Promise<FirstContactFailure>,
@@ -90,8 +105,12 @@ export class VersionListing {
     const judged = await keepOld(admission, request, looking, trusted);
     const { versions, refused } = judged;
     const isReporting = request.rules.report !== undefined;
-    if (versions.length > 0 || list.versions.size === 0)
-      return { versions, ...divide(refused, isReporting) };
+    if (versions.length > 0 || list.versions.size === 0) {
+      const listing = { versions, ...divide(refused, isReporting) };
+      const remembered = this.#recall(request, list);
+      if (remembered?.trusted === judged) remembered.listing = listing;
+      return listing;
+    }
     const name = formatProviderAddress(request.provider);
     if (!trusted.any) throw new NotFound(name);
     // An empty list would send clients on to their next installation method.
@@ -107,9 +126,8 @@ export class VersionListing {
   ): Promise<Trusted> {
     const { provider, rules, entry } = request;
     const { trust } = entry;
-    const remembered = this.#remembered.get(list);
-    if (remembered?.rules === rules && remembered.trust.deref() === trust)
-      return remembered.trusted;
+    const remembered = this.#recall(request, list);
+    if (remembered !== undefined) return remembered.trusted;
     const present = await this.#present(provider, list);
     const { allowed, denied } = requestVersions(request, present);
     const verdicts = takesKeys(rules, provider)
@@ -131,6 +149,17 @@ export class VersionListing {
     if (isComplete)
       this.#remembered.set(list, { rules, trust: new WeakRef(trust), trusted });
     return trusted;
+  }
+
+  #recall(
+    { rules, entry }: ProviderRequest,
+    list: VersionList,
+  ): Remembered | undefined {
+    const remembered = this.#remembered.get(list);
+    return remembered?.rules === rules &&
+      remembered.trust.deref() === entry.trust
+      ? remembered
+      : undefined;
   }
 
   async #present(

@@ -7,6 +7,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import { whenKnown } from "../../concurrency/when-known.ts";
 import {
   KeyRefused,
   TooYoung,
@@ -46,6 +47,7 @@ export class Admission {
   readonly #toldLeftOut = new LRUCache<string, string>({
     max: providersInMemory,
   });
+  readonly #told = new WeakSet<Listed>();
   #rules: AdmissionRules;
 
   constructor(ledger: TrustLedger, notebook: Notebook, rules: AdmissionRules) {
@@ -69,12 +71,14 @@ export class Admission {
   }
 
   /** Looks up what is known of a provider's namespace, for one request. Throws RecordUnreadable. */
-  async open(
+  open(
     provider: ProviderAddress,
     served: Served,
-  ): Promise<ProviderRequest> {
-    const entry = await this.#ledger.open(provider);
-    return { ...served, provider, entry };
+  ): ProviderRequest | Promise<ProviderRequest> {
+    return whenKnown(this.#ledger.open(provider), (entry) => ({
+      ...served,
+      ...{ provider, entry },
+    }));
   }
 
   /** The same for one version, which the rules alone decide on first. Throws PolicyDenied. */
@@ -94,6 +98,8 @@ export class Admission {
       | { readonly module: ModuleAddress },
     listed: Listed,
   ): void {
+    if (this.#told.has(listed)) return;
+    this.#told.add(listed);
     const named =
       "provider" in subject
         ? { provider: formatProviderAddress(subject.provider) }

@@ -83,13 +83,13 @@ export class LedgerEntry {
   }
 
   /** Sees to it that `trust` is at most half a second old. Throws RecordUnreadable. */
-  async renew(): Promise<NamespaceTrust> {
-    const isOld = () => this.#now() >= (this.#known?.until ?? -Infinity);
-    if (this.#known === undefined || isOld())
-      await (this.#renewal ??= this.#load().finally(() => {
-        this.#renewal = undefined;
-      }));
-    return this.trust;
+  renew(): NamespaceTrust | Promise<NamespaceTrust> {
+    const known = this.#known;
+    if (known !== undefined && this.#now() < known.until) return known.trust;
+    this.#renewal ??= this.#load().finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal.then(() => this.trust);
   }
 
   /**

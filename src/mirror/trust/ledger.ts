@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { whenKnown } from "../../concurrency/when-known.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import {
@@ -40,11 +41,12 @@ export class TrustLedger {
   }
 
   /** The one entry of a namespace, at most half a second old. Throws RecordUnreadable. */
-  async open(namespace: Namespace): Promise<LedgerEntry> {
+  open(namespace: Namespace): LedgerEntry | Promise<LedgerEntry> {
     const entry = this.#entryOf(namespace);
-    await entry.renew();
-    this.#keep(namespace, entry);
-    return entry;
+    return whenKnown(entry.renew(), () => {
+      this.#keep(namespace, entry);
+      return entry;
+    });
   }
 
   /** The same object as before while nothing changed. Throws RecordUnreadable. */
