@@ -95,12 +95,18 @@ export class MetadataCache<K, V extends object> {
   ): Answer<V> | Promise<Answer<V>> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
-    try {
-      const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
-      if (held !== undefined) return held;
-    } catch (absence) {
-      return Promise.reject(absence);
-    }
+    const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
+    return held ?? this.#find(key, subject, fetch, fresh);
+  }
+
+  async #find(
+    key: string,
+    subject: K,
+    fetch: FetchValue<V>,
+    fresh: number,
+  ): Promise<Answer<V>> {
+    if (!this.#offline)
+      this.#memory.expectPresent(key, this.#clock.monotonic());
     const asking = this.#asking.join(key);
     if (asking !== undefined) return this.#join(asking);
     return this.#asking.run(key, () =>
@@ -123,9 +129,9 @@ export class MetadataCache<K, V extends object> {
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
     const now = this.#clock.monotonic();
-    this.#memory.expectPresent(key, now);
     const known = this.#memory.get(key);
-    if (known === undefined) return undefined;
+    if (known === undefined || this.#memory.isAbsent(key, now))
+      return undefined;
     const age = now - known.checkedAt;
     const isSpared = now < known.spareUntil && age <= this.#limits.staleFor;
     if (age >= fresh && !isSpared) return undefined;

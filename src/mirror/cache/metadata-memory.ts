@@ -56,6 +56,10 @@ export class MetadataMemory<V extends object> {
     this.#absent.delete(key);
   }
 
+  isAbsent(key: string, now: number): boolean {
+    return now < (this.#absent.get(key)?.until ?? -Infinity);
+  }
+
   /** Throws NotFound for as long as an absence lasts. */
   expectPresent(key: string, now: number): void {
     const absent = this.#absent.get(key);

@@ -29,6 +29,8 @@ export interface RequestNote {
 export interface RenderedDocument {
   readonly type: string;
   readonly body: string | Buffer;
+  /** Bytes of the body. */
+  readonly length: number;
   readonly tag: string;
 }
 
