@@ -118,6 +118,7 @@ async function verifySignature(
 }
 
 function explain(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "it has expired";
   if (error instanceof errors.JWTClaimValidationFailed)
     return "it is not valid yet";
   if (error instanceof errors.JWKSMultipleMatchingKeys)

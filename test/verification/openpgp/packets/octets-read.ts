@@ -5,7 +5,7 @@ import {
 import type { Malformed } from "../../../../src/verification/openpgp/packets/refusal.ts";
 
 /** Octets from words such as `3` or, for eight zeros, `0*8`. */
-function octetsOf(words: string): Uint8Array {
+export function octetsOf(words: string): Uint8Array {
   return Uint8Array.from(
     words.split(" ").flatMap((word) => {
       const [octet = "", times = "1"] = word.split("*");
