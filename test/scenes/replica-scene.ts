@@ -37,7 +37,8 @@ export interface ReplicaOptions {
   /** Besides its directory and its bucket. */
   readonly storage?: Readonly<Record<string, unknown>>;
   readonly config?: Readonly<Record<string, unknown>>;
-  readonly nodeOptions?: readonly string[];
+  /** Besides the bucket's secret. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Of the daemons, and of commands beside them. */
@@ -59,7 +60,7 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
     directory,
     storage,
     config,
-    nodeOptions = [],
+    env: more,
   }: ReplicaOptions = {}) => {
     const shared = bucket ?? (await ceph.makeBucket());
     const startOne = () => {
@@ -67,9 +68,8 @@ export async function startReplicaScene(): Promise<ReplicaScene> {
       const listen = { port: 0, tls: "off" };
       const kept = { directory: own, s3: s3Of(shared), ...storage };
       return startMirror({
-        env,
+        env: { ...env, ...more },
         directory: own,
-        nodeOptions,
         config: { listen, storage: kept, origins: all, ...config },
       });
     };
