@@ -9,13 +9,11 @@ import { largestProof } from "../mirror/bundles/proof.ts";
 import { ModuleArchiveRecords } from "../mirror/modules/records.ts";
 import { TrustLedger } from "../mirror/trust/ledger.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
-import type { RecordStore } from "../store/records/record-store.ts";
 import {
   findServedElsewhere,
   prepareStorageDirectory,
 } from "../store/storage-directory.ts";
 import { actAsOwner } from "../store/storage-owner.ts";
-import type { AuditLog } from "../telemetry/audit-log.ts";
 import { wireCore, type Core } from "./core.ts";
 import { wireKept, type Kept } from "./kept.ts";
 import { openReplica } from "./store/replica.ts";
@@ -72,11 +70,7 @@ export function wireBundleLimits({ limits }: Configuration): BundleLimits {
 }
 
 /** The trust ledger of a store and the releases that it is about, for commands beside a running daemon. */
-export async function wireLedger(configuration: Configuration): Promise<{
-  readonly ledger: TrustLedger;
-  readonly audit: AuditLog;
-  readonly records: RecordStore;
-}> {
+export async function wireLedger(configuration: Configuration) {
   const { layout, telemetry, replica } = await openStore(configuration);
   const records = wireRecords(layout, telemetry, replica);
   return { ledger: new TrustLedger(records), audit: telemetry.audit, records };

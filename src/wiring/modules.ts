@@ -2,7 +2,6 @@ import { type Configuration, type Limits } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
-import type { Clock } from "../mirror/cache/clock.ts";
 import { openWorkRoom } from "../mirror/cache/download-steps.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
@@ -21,14 +20,12 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleReplacements } from "../mirror/modules/replacements.ts";
 import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
-import type { Retention } from "../mirror/upkeep/retention.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Bucket } from "../store/bucket/bucket.ts";
-import type { BlobStore } from "../store/blobs/blob-store.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./kept.ts";
 import {
@@ -170,11 +167,8 @@ export function moduleLimits(limits: Limits): ArchiveLimits {
   };
 }
 
-interface OriginParts {
-  readonly clock: Clock;
+interface OriginParts extends Pick<Providers, "clock" | "blobs" | "retention"> {
   readonly packing: PackThreads;
-  readonly blobs: BlobStore;
-  readonly retention: Retention;
   readonly bucket: Bucket | undefined;
 }
 

@@ -17,6 +17,7 @@ import {
 import {
   importModule,
   judgeModule,
+  type Imported,
   type ModuleImportParts,
 } from "./import-modules.ts";
 import type { BundledModule } from "./manifest.ts";
@@ -50,14 +51,7 @@ export interface ImportParts extends JudgingParts, ModuleImportParts {
 
 /** What became of one release of a bundle, of a provider or of a module; `name` has its version. */
 type ImportedRelease =
-  | {
-      readonly name: string;
-      /** Archives that were not stored before. */
-      readonly added: readonly Sha256[];
-      /** Archives that were stored already. */
-      readonly present: number;
-    }
-  | { readonly name: string; readonly refused: ProvenderError };
+  Imported | { readonly name: string; readonly refused: ProvenderError };
 
 /**
  * Takes what a bundle carries into the store. The whole file is read and judged

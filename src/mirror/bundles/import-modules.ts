@@ -13,10 +13,12 @@ export interface ModuleImportParts {
   readonly blobs: BlobStore;
 }
 
-interface ImportedModule {
+/** A release of a bundle, of a module or of a provider, that is in the store now; `name` has its version. */
+export interface Imported {
   readonly name: string;
   /** Archives that were not stored before. */
   readonly added: readonly Sha256[];
+  /** Archives that were stored already. */
   readonly present: number;
 }
 
@@ -46,7 +48,7 @@ export async function importModule(
   bundle: BundleFile,
   one: BundledModule,
   signal: AbortSignal,
-): Promise<ImportedModule> {
+): Promise<Imported> {
   const { address, archive } = one;
   const { sha256, commit, format, subdirectory } = archive;
   await judgeModule(parts, bundle, one);

@@ -2,17 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
 import { ModuleReplaced, NotReady, TooBusy } from "../../errors/index.ts";
-import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import type { NearestOrigin } from "../cache/nearest-origin.ts";
-import type { Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
-import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { NotPackable } from "./packing/threads.ts";
 import { receiveModule, type OpenedModule } from "./received-module.ts";
-import { NearestArchives } from "./nearest-archives.ts";
-import type { ModuleArchiveRecords } from "./records.ts";
+import {
+  NearestArchives,
+  type NearestArchivesParts,
+} from "./nearest-archives.ts";
 import type { ModuleReplacements } from "./replacements.ts";
 import {
   formatModuleRelease,
@@ -33,28 +31,17 @@ export interface ModuleStart {
   readonly open: (signal: AbortSignal) => Promise<OpenedModule>;
 }
 
-interface ModuleArchivesParts {
-  readonly blobs: BlobStore;
-  readonly records: ModuleArchiveRecords;
+interface ModuleArchivesParts extends NearestArchivesParts {
   readonly limits: {
     readonly fills: number;
     readonly fillsPerOrigin: number;
     readonly waiters: number;
   };
-  readonly reserve: Reserve;
-  readonly nearest: NearestOrigin | undefined;
-  /** Throws ModuleArchiveRefused. */
-  readonly verify: (
-    module: string,
-    format: ArchiveFormat,
-    archive: OpenArchive,
-  ) => Promise<void>;
   readonly onFirstSeen: (
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
   ) => Promise<void>;
   readonly replacements: ModuleReplacements;
-  readonly onFailed: (module: string, error: unknown) => void;
 }
 
 /**

@@ -17,11 +17,12 @@ import {
   type ModuleReleaseAddress,
 } from "./release.ts";
 
-interface NearestArchivesParts {
+export interface NearestArchivesParts {
   readonly blobs: BlobStore;
   readonly records: ModuleArchiveRecords;
   readonly reserve: Reserve;
   readonly nearest: NearestOrigin | undefined;
+  /** Throws ModuleArchiveRefused. */
   readonly verify: (
     module: string,
     format: ArchiveFormat,
