@@ -77,13 +77,8 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     ),
   server: ["http", "tls", "access", "protocols", "requests", "warm", "web", ""],
   commands: [
-    "inputs",
-    "progress",
-    "packages",
-    "lock",
-    "held",
-    "doctor",
-    "operate",
+    ...["inputs", "output", "packages", "lock", "held"],
+    ...["doctor", "trust", "audit", "operate"],
   ],
 };
 

@@ -1,4 +1,4 @@
-import type { Output } from "../commands/progress/output.ts";
+import type { Output } from "../commands/output/streams.ts";
 
 /** Of this process. */
 export const output: Output = {

@@ -9,7 +9,7 @@ import {
   StoreTooNew,
   StoreVersionUnreadable,
 } from "../errors/index.ts";
-import { formatFailure } from "../commands/progress/json-document.ts";
+import { formatFailure } from "../commands/output/json-document.ts";
 import { makeCompletion, shells, type Shell } from "./help/completion.ts";
 import { addExamples } from "./help/examples.ts";
 import { addOperation } from "./operate/commands.ts";

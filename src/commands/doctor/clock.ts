@@ -1,4 +1,4 @@
-import { formatTime } from "../progress/figures.ts";
+import { formatTime } from "../output/figures.ts";
 import { fail, good, type Check } from "./check.ts";
 
 /** What another host said of the time, and when. */

@@ -1,4 +1,4 @@
-import { formatDocument } from "../progress/json-document.ts";
+import { formatDocument } from "../output/json-document.ts";
 import type { Check } from "./check.ts";
 
 /** `provender doctor`: prints what was found; returns the exit status, 1 when a check fails. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { formatAmount } from "../progress/figures.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import { formatTable } from "../progress/table.ts";
+import { formatAmount } from "../output/figures.ts";
+import { formatDocument } from "../output/json-document.ts";
+import { formatTable } from "../output/table.ts";
 import { explainFailure } from "./connection.ts";
 import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
 import { askMirror, type MirrorAccess } from "./mirror-answer.ts";

@@ -10,7 +10,7 @@ import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import { checkStoreVersion } from "../../store/store-version.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
-import { formatAmount } from "../progress/figures.ts";
+import { formatAmount } from "../output/figures.ts";
 import { fail, failBy, good, type Check } from "./check.ts";
 
 /** Bytes that a disk that is full does not take. */

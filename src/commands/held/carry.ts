@@ -2,10 +2,10 @@ import type {
   CarryOptions,
   CarryReport,
 } from "../../store/bucket/carrying/carry.ts";
-import { formatAmount } from "../progress/figures.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import type { Progress } from "../progress/progress.ts";
-import { formatTable } from "../progress/table.ts";
+import { formatAmount } from "../output/figures.ts";
+import { formatDocument } from "../output/json-document.ts";
+import type { Progress } from "../output/progress.ts";
+import { formatTable } from "../output/table.ts";
 
 interface CarryCommand {
   readonly json: boolean;

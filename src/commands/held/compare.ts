@@ -19,8 +19,8 @@ import {
   readerOf,
   readVersionDocument,
 } from "../lock/from-mirror.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import { formatTable } from "../progress/table.ts";
+import { formatDocument } from "../output/json-document.ts";
+import { formatTable } from "../output/table.ts";
 import { findHeld, namePackage } from "./held-packages.ts";
 
 interface CompareParts extends HoldingParts {

@@ -1,10 +1,10 @@
 import type { HeldModule } from "../../mirror/upkeep/held-modules.ts";
 import type { HeldPackage } from "../../mirror/upkeep/held-packages.ts";
 import type { StoredArchive } from "../../mirror/upkeep/stored-archives.ts";
-import { formatAmount } from "../progress/figures.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import type { Output } from "../progress/output.ts";
-import { formatTable } from "../progress/table.ts";
+import { formatAmount } from "../output/figures.ts";
+import { formatDocument } from "../output/json-document.ts";
+import type { Output } from "../output/streams.ts";
+import { formatTable } from "../output/table.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
 import { namePackage } from "./held-packages.ts";
 

@@ -1,7 +1,7 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { NothingHeld } from "../../errors/index.ts";
-import { formatAmount } from "../progress/figures.ts";
-import { formatDocument } from "../progress/json-document.ts";
+import { formatAmount } from "../output/figures.ts";
+import { formatDocument } from "../output/json-document.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
 import { namePackage } from "./held-packages.ts";
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { AuthorityMissing } from "../../errors/index.ts";
-import type { Output } from "../progress/output.ts";
+import type { Output } from "../output/streams.ts";
 
 /**
  * `provender ca`: the CA of the self-signed certificate on standard output, so

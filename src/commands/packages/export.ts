@@ -28,7 +28,7 @@ import {
   type PrefetchedPackage,
   type PrefetchParts,
 } from "./prefetch-package.ts";
-import { formatAmount } from "../progress/figures.ts";
+import { formatAmount } from "../output/figures.ts";
 
 interface ExportOptions {
   readonly input: SelectionInput;

@@ -11,7 +11,7 @@ import type { AdmittedPackage } from "../../mirror/providers/admitted.ts";
 import type { ReleasePackage } from "../../mirror/releases/release.ts";
 import type { ModuleSupply } from "./module-packages.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
-import type { Progress, ProgressItem } from "../progress/progress.ts";
+import type { Progress, ProgressItem } from "../output/progress.ts";
 
 /** What became of one package; `absent` when one of many versions is not made for the platform. */
 export interface PrefetchedPackage {

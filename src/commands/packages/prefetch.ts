@@ -16,9 +16,9 @@ import {
   type PrefetchedPackage,
   type PrefetchParts,
 } from "./prefetch-package.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import type { Output } from "../progress/output.ts";
-import { formatAmount, formatTime } from "../progress/figures.ts";
+import { formatDocument } from "../output/json-document.ts";
+import type { Output } from "../output/streams.ts";
+import { formatAmount, formatTime } from "../output/figures.ts";
 
 interface PrefetchOptions {
   readonly input: SelectionInput;

@@ -9,7 +9,7 @@ import {
 } from "../../errors/index.ts";
 import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
 import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
-import { formatDocument } from "../progress/json-document.ts";
+import { formatDocument } from "../output/json-document.ts";
 import { findDistName, judgeDist, readDist, type DistParts } from "./dist.ts";
 import type { Judge, PublishPlace } from "./publish-place.ts";
 

@@ -1,5 +1,5 @@
-import { printAudit } from "../../commands/operate/audit-read.ts";
-import { verifyAudit } from "../../commands/operate/audit-verify.ts";
+import { printAudit } from "../../commands/audit/read.ts";
+import { verifyAudit } from "../../commands/audit/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ArgumentsInvalid, isBucketFailure } from "../../errors/index.ts";
 import { wireAuditReading } from "../../wiring/command.ts";

@@ -2,13 +2,10 @@ import {
   approveAhead,
   approveRelease,
   withdrawApproval,
-} from "../../commands/operate/trust.ts";
-import type {
-  KeyScope,
-  TrustParts,
-} from "../../commands/operate/trust-decision.ts";
-import { decideKey } from "../../commands/operate/trust-keys.ts";
-import { listTrust } from "../../commands/operate/trust-list.ts";
+} from "../../commands/trust/approvals.ts";
+import type { KeyScope, TrustParts } from "../../commands/trust/decision.ts";
+import { decideKey } from "../../commands/trust/keys.ts";
+import { listTrust } from "../../commands/trust/list.ts";
 import { loadConfiguration, loadOperator } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { wireLedger } from "../../wiring/command.ts";

@@ -1,6 +1,6 @@
 import { runExport } from "../../commands/packages/export.ts";
 import { runImport } from "../../commands/packages/import.ts";
-import { makeProgress } from "../../commands/progress/progress.ts";
+import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireBundleLimits, wireMirror } from "../../wiring/command.ts";
 import type { Flags } from "../flags.ts";

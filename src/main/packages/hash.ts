@@ -1,4 +1,4 @@
-import { runHash } from "../../commands/operate/hash.ts";
+import { runHash } from "../../commands/packages/hash.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { zipLimits } from "../../wiring/threads.ts";
 import type { Flags } from "../flags.ts";

@@ -1,5 +1,5 @@
 import { runPrefetch } from "../../commands/packages/prefetch.ts";
-import { makeProgress } from "../../commands/progress/progress.ts";
+import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireMirror } from "../../wiring/command.ts";
 import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";

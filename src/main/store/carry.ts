@@ -1,5 +1,5 @@
 import { runCarry } from "../../commands/held/carry.ts";
-import { makeProgress } from "../../commands/progress/progress.ts";
+import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { carryStore } from "../../wiring/store/carrying.ts";
 import type { Flags } from "../flags.ts";

@@ -1,5 +1,5 @@
 import { runCarry } from "../../../../src/commands/held/carry.ts";
-import { makeProgress } from "../../../../src/commands/progress/progress.ts";
+import { makeProgress } from "../../../../src/commands/output/progress.ts";
 import { loadConfiguration } from "../../../../src/config/load.ts";
 import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
 import type { Direction } from "../../../../src/store/bucket/carrying/carry.ts";

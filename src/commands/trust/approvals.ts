@@ -33,7 +33,7 @@ import {
   withKey,
   type KeyScope,
   type TrustParts,
-} from "./trust-decision.ts";
+} from "./decision.ts";
 
 /** What is held back or re-created, as it is approved. */
 interface Offer {

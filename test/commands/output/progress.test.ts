@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import {
   formatAmount,
   formatTime,
-} from "../../../src/commands/progress/figures.ts";
+} from "../../../src/commands/output/figures.ts";
 import {
   makeProgress,
   type ProgressItem,
-} from "../../../src/commands/progress/progress.ts";
+} from "../../../src/commands/output/progress.ts";
 
 const mebibyte = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runHash } from "../../../src/commands/operate/hash.ts";
+import { runHash } from "../../../src/commands/packages/hash.ts";
 import { expectDocument } from "../documents.ts";
 import { zipBytes } from "../../verification/archives/zip-bytes.ts";
 

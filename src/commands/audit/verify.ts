@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { LogBreak, LogPlace } from "../../telemetry/audit/findings.ts";
-import { formatDocument } from "../progress/json-document.ts";
+import { formatDocument } from "../output/json-document.ts";
 import { verifyLog, type LogToRead } from "../../telemetry/audit/verify-log.ts";
 
 /** One log as `audit --verify --json` shows it. */

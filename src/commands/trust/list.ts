@@ -1,7 +1,7 @@
 import type { TrustLedger } from "../../mirror/trust/ledger.ts";
 import type { NamespaceTrust } from "../../mirror/trust/namespace-trust.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import { formatTable } from "../progress/table.ts";
+import { formatDocument } from "../output/json-document.ts";
+import { formatTable } from "../output/table.ts";
 
 /** One namespace as `trust list --json` shows it. */
 interface ListedNamespace extends NamespaceTrust {

@@ -3,9 +3,9 @@ import {
   type LeavingParts,
   type PrunePlan,
 } from "../../mirror/upkeep/pruning.ts";
-import { formatAmount } from "../progress/figures.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import { formatTable } from "../progress/table.ts";
+import { formatAmount } from "../output/figures.ts";
+import { formatDocument } from "../output/json-document.ts";
+import { formatTable } from "../output/table.ts";
 
 interface PruneOptions {
   readonly dryRun: boolean;

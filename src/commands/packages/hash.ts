@@ -5,8 +5,8 @@ import { ArchiveUnhashable } from "../../errors/index.ts";
 import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
-import { formatDocument } from "../progress/json-document.ts";
-import type { Output } from "../progress/output.ts";
+import { formatDocument } from "../output/json-document.ts";
+import type { Output } from "../output/streams.ts";
 
 interface HashOptions {
   readonly archives: readonly string[];

@@ -12,7 +12,7 @@ import {
   withKey,
   type KeyScope,
   type TrustParts,
-} from "./trust-decision.ts";
+} from "./decision.ts";
 
 /** `provender trust approve|revoke --key FINGERPRINT`: the key is known, or refused, for a namespace or a provider from now on. */
 export async function decideKey(

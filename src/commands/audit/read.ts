@@ -4,7 +4,7 @@ import {
   type WrittenEntry,
 } from "../../telemetry/audit/read-log.ts";
 import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
-import { makeFilter, type AuditQuestion } from "./audit-filter.ts";
+import { makeFilter, type AuditQuestion } from "./filter.ts";
 
 /** Characters that are printed at once. */
 const gathered = 2 ** 16;
