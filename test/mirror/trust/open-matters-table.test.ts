@@ -1,5 +1,12 @@
+import { globSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { listOpen } from "../../../src/mirror/trust/open-matters.ts";
+import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
+import {
+  listOpen,
+  watchOpenMatters,
+} from "../../../src/mirror/trust/open-matters.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import {
   approval,
   digest,
@@ -8,6 +15,7 @@ import {
   replaced,
 } from "../../scenes/history-notes.ts";
 import { key, provider, since, trustOf } from "../../scenes/key-questions.ts";
+import { makeLayout } from "../../store/stores.ts";
 
 const held = (reason: string, of: object = {}) => ({
   quarantined: [{ ...name, fingerprint: "S", digest, reason, since, ...of }],
@@ -62,4 +70,23 @@ it.each([
       [because, reason, String(fingerprint)].join(" "),
     ),
   ).toEqual(expected === "" ? [] : [expected]);
+});
+
+it("namespaces whose ledger cannot be believed are named beside what waits in others", async () => {
+  const layout = await makeLayout();
+  const { hostname } = provider;
+  for (const namespace of ["acme", "broken"]) {
+    const ledger = new TrustLedger(new DiskRecords(layout));
+    const entry = await ledger.open({ hostname, namespace });
+    await entry.noteSeen(() => trustOf({ fallen: [fell()] }).seen);
+  }
+  const damaged = globSync("**/seen/**/broken*", { cwd: layout.directory });
+  expect(damaged).not.toEqual([]);
+  for (const file of damaged) writeFileSync(join(layout.directory, file), "{}");
+  const again = new TrustLedger(new DiskRecords(layout));
+  const { matters, unreadable } = await watchOpenMatters(again)();
+  expect(matters.map((one) => one.provider.namespace)).toEqual(["acme"]);
+  expect(unreadable.map(({ message }) => message)).toEqual([
+    expect.stringContaining("broken"),
+  ]);
 });
