@@ -33,6 +33,11 @@ const elsewhere: Readonly<Record<string, string>> = {
     "needs a registry of OCI artifacts: test/acceptance/oci-registry.test.ts has one",
   "provender store ":
     "needs a bucket: test/store/bucket/carrying/carry.test.ts carries a store into one and back",
+  "mkdir -p /srv/providers":
+    "writes to the machine: test/acceptance/private-provider.test.ts makes such a folder",
+  "gpg --armor --export FINGERPRINT": "wants a key of yours",
+  "cp terraform-registry-manifest.json":
+    "wants a provider of yours; test/scenes/origin-folder.ts makes its dist so",
   "provender publish dist/ --to s3://":
     "needs a bucket: test/commands/packages/publish-bucket.test.ts publishes into one",
   "terraform login":

@@ -55,6 +55,14 @@ export const unfit: Readonly<
     },
     "it has no",
   ],
+  undescribed: [
+    (files, type) =>
+      Reflect.deleteProperty(
+        files,
+        `terraform-provider-${type}_2.0.0_manifest.json`,
+      ),
+    "manifest.json yet, which is terraform-registry-manifest.json",
+  ],
   unmanifested: [
     (files, type) => {
       files[`terraform-provider-${type}_2.0.0_manifest.json`] = "{}";

@@ -13,6 +13,7 @@ import {
 import { readNamespaceKeys } from "../../origin/folder/namespace-keys.ts";
 import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import {
+  formatManifestName,
   readReleaseFolder,
   type FolderRelease,
 } from "../../origin/folder/release-folder.ts";
@@ -84,7 +85,7 @@ export async function readDist(
   const signatures = signature === undefined ? [] : [signature];
   for (const name of signatures)
     await folder.measure([...parts, name], limits.signature);
-  const manifest = `terraform-provider-${provider.type}_${version}_manifest.json`;
+  const manifest = formatManifestName(provider, version);
   const size = await folder.measure([...parts, manifest]);
   const manifests = size === undefined ? [] : [manifest];
   const files = [...archives, ...manifests, ...signatures, checksums];

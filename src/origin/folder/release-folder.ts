@@ -49,7 +49,7 @@ interface ReadingParts {
 }
 
 /**
- * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there. Undefined where there is
+ * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there, and the manifest where it does. Undefined where there is
  * no such folder. Throws OriginUnreachable.
  */
 export async function readReleaseFolder(
@@ -68,21 +68,26 @@ export async function readReleaseFolder(
     if (document === undefined) return { unfit: `it has no ${checksums}` };
     if (signed && !names.has(signature))
       return { unfit: `it has no ${signature}` };
-    const packages = readPackages(document, provider, version);
+    const lines = readLines(document);
+    const packages = readPackages(lines, provider, version);
     if (packages.size === 0) return { unfit: `${checksums} lists no archive` };
     const archives = packages.values().map(({ filename }) => filename);
-    const listed = names.has(signature) ? [signature] : [];
-    for (const name of [...archives, ...listed]) {
+    const manifest = formatManifestName(provider, version);
+    const manifests = lines.has(manifest) ? [manifest] : [];
+    const signatures = names.has(signature) ? [signature] : [];
+    for (const name of [...archives, ...manifests, ...signatures]) {
       const entry = names.get(name);
       const isThere =
         entry?.kind === "file" ||
         (entry !== undefined &&
           (await folder.measure([...parts, name])) !== undefined);
-      if (!isThere) return { unfit: `it has no ${name} yet` };
+      if (!isThere) return { unfit: `it has no ${name} yet${hintFor(name)}` };
     }
     return {
       packages,
-      protocols: await readProtocols(folder, parts, names, provider, version),
+      protocols: names.has(manifest)
+        ? await readProtocols(folder, [...parts, manifest])
+        : defaultProtocols,
       checksums,
       signature: names.has(signature) ? signature : undefined,
     };
@@ -92,23 +97,45 @@ export async function readReleaseFolder(
   }
 }
 
-/** As its lines look; verification reads them strictly. */
+/** Digests by file name, as its lines look; verification reads them strictly. */
+function readLines(document: Uint8Array): ReadonlyMap<string, Sha256> {
+  const text = Buffer.from(document).toString("latin1");
+  const lines = text.matchAll(/^([0-9a-fA-F]{64})\s+(\S+)\s*$/gm);
+  return new Map(
+    lines.map(([, digest = "", filename = ""]) => [
+      filename,
+      digest.toLowerCase() as Sha256,
+    ]),
+  );
+}
+
 function readPackages(
-  document: Uint8Array,
+  lines: ReadonlyMap<string, Sha256>,
   provider: ProviderAddress,
   version: Version,
 ): ReadonlyMap<string, FolderPackage> {
   const packages = new Map<string, FolderPackage>();
-  const lines = Buffer.from(document).toString("latin1").split("\n");
-  for (const line of lines) {
-    const [, digest, filename] =
-      /^([0-9a-fA-F]{64})\s+(\S+)\s*$/.exec(line) ?? [];
-    const platform = filename && platformOf(filename, provider, version);
-    if (!digest || !filename || !platform) continue;
-    const sha256 = digest.toLowerCase() as Sha256;
-    packages.set(formatPlatform(platform), { platform, filename, sha256 });
+  for (const [filename, sha256] of lines) {
+    const platform = platformOf(filename, provider, version);
+    if (platform !== undefined)
+      packages.set(formatPlatform(platform), { platform, filename, sha256 });
   }
   return packages;
+}
+
+/** Of what names the protocols. */
+export function formatManifestName(
+  { type }: ProviderAddress,
+  version: Version,
+): string {
+  return `terraform-provider-${type}_${version}_manifest.json`;
+}
+
+/** goreleaser signs for a manifest that it does not put into its dist. */
+function hintFor(name: string): string {
+  return name.endsWith(".json")
+    ? ", which is terraform-registry-manifest.json of the provider's repository: copy it there under this name"
+    : "";
 }
 
 function platformOf(
@@ -128,18 +155,13 @@ function platformOf(
 async function readProtocols(
   folder: OriginFolder,
   parts: readonly string[],
-  names: ReadonlyMap<string, unknown>,
-  { type }: ProviderAddress,
-  version: Version,
 ): Promise<readonly string[]> {
-  const name = `terraform-provider-${type}_${version}_manifest.json`;
-  if (!names.has(name)) return defaultProtocols;
-  const bytes = await folder.read([...parts, name], manifestBytes);
+  const bytes = await folder.read(parts, manifestBytes);
   try {
     const text = Buffer.from(bytes ?? []).toString("utf8");
     return manifestShape.parse(JSON.parse(text)).metadata.protocol_versions;
   } catch (cause) {
-    const shown = folder.nameOf([...parts, name]);
+    const shown = folder.nameOf(parts);
     throw new OriginAnswerUnusable(shown, "it is no manifest", { cause });
   }
 }

@@ -59,8 +59,13 @@ export async function findElement(
   return undefined;
 }
 
+/** As it is written where it is no UTF-8, which none of our names is. */
 function decodeKey(text: string): string {
-  return decodeURIComponent(text.replaceAll("+", " "));
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return text;
+  }
 }
 
 function parseObject(entry: Readonly<Record<string, unknown>>): ListedObject {
