@@ -6,19 +6,24 @@ import type {
   RequestState,
 } from "./http/request-context.ts";
 
+type Row = Router<RequestState>["stack"][number];
+
 /**
  * Answers from the first row of the table that matches GET of the path. Of more
  * than two dozen rows, those alone are tried that begin with the path's first
  * word: no row begins with a name that a client chooses.
  */
 export function answerFrom({ stack }: Router<RequestState>): RequestMiddleware {
-  const rows = Map.groupBy(stack, ({ path }) => firstWord(String(path)));
+  const rows = Map.groupBy(stack.map(readRow), ({ word }) => word);
   return (ctx, next) => {
     const path = ctx.unsignedPath ?? pathOf(ctx.req.url ?? "");
     for (const row of rows.get(firstWord(path)) ?? []) {
       const match = row.regexp.exec(path);
       if (match === null) continue;
-      ctx.params = row.params(path, match.slice(1));
+      const params: Record<string, string> = {};
+      for (const [at, name] of row.names.entries())
+        params[name] = match[at + 1] ?? "";
+      ctx.params = params;
       return row.stack.reduceRight<Next>(
         (rest, answer) => () => answer(ctx as never, rest) as Promise<void>,
         next,
@@ -26,6 +31,11 @@ export function answerFrom({ stack }: Router<RequestState>): RequestMiddleware {
     }
     return next();
   };
+}
+
+function readRow({ path, regexp, paramNames, stack }: Row) {
+  const names = paramNames.map(({ name }) => name);
+  return { word: firstWord(String(path)), regexp, names, stack };
 }
 
 function firstWord(path: string): string {

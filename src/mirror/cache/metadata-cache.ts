@@ -96,22 +96,19 @@ export class MetadataCache<K, V extends object> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
-    return held ?? this.#find(key, subject, fetch, fresh);
+    const answer = () => this.#answer(key, subject, fetch, fresh);
+    return held ?? this.#find(key, answer);
   }
 
   async #find(
     key: string,
-    subject: K,
-    fetch: FetchValue<V>,
-    fresh: number,
+    answer: () => Promise<Answer<V>>,
   ): Promise<Answer<V>> {
     if (!this.#offline)
       this.#memory.expectPresent(key, this.#clock.monotonic());
     const asking = this.#asking.join(key);
     if (asking !== undefined) return this.#join(asking);
-    return this.#asking.run(key, () =>
-      this.#answer(key, subject, fetch, fresh),
-    );
+    return this.#asking.run(key, answer);
   }
 
   /** Askers that wait for the origin. */
@@ -120,8 +117,15 @@ export class MetadataCache<K, V extends object> {
   }
 
   /** What is known, however old, without asking the origin. */
-  async peek(subject: K): Promise<V | undefined> {
+  peek(subject: K): V | undefined | Promise<V | undefined> {
     const key = this.#records.format(subject);
+    // What others may have written is looked at.
+    const looks = this.#offline || this.#limits.shared !== undefined;
+    const held = looks ? undefined : this.#memory.get(key);
+    return held?.value ?? this.#peek(key, subject);
+  }
+
+  async #peek(key: string, subject: K): Promise<V | undefined> {
     const { known, refused } = await this.#recall(key, subject);
     if (refused !== undefined) throw refused;
     return known?.value;

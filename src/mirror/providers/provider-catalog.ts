@@ -134,9 +134,9 @@ export class ProviderCatalog {
   }
 
   /** What is known of a provider's versions without asking the origin. */
-  async peekVersions(
+  peekVersions(
     provider: ProviderAddress,
-  ): Promise<VersionList | undefined> {
+  ): VersionList | undefined | Promise<VersionList | undefined> {
     return this.#parts.versions.peek(provider);
   }
 
