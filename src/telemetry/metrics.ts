@@ -1,4 +1,4 @@
-import type { CounterName, GaugeName } from "./series/definitions.ts";
+import type { CounterName, GaugeName, LabelsOf } from "./series/definitions.ts";
 import {
   knownGetters,
   originResults,
@@ -55,6 +55,11 @@ export class Metrics {
     this.#series.gauge("buildInfo").set({ version, node }, 1);
   }
 
+  /** What happened once, or `by` as much. */
+  count<N extends CounterName>(name: N, labels: LabelsOf<N>, by = 1): void {
+    this.#series.counter(name).inc(labels, by);
+  }
+
   /** Error codes that may be answered; a series that begins with its first event shows no increase by it. */
   expectCodes(of: "refusals" | "failures", codes: readonly string[]): void {
     for (const code of codes) this.#series.counter(of).inc({ code }, 0);
@@ -78,10 +83,6 @@ export class Metrics {
     this.#series.counter("reloads").inc({ result });
     this.#series.gauge("reloaded").set(result === "applied" ? 1 : 0);
     this.#series.gauge("reloadTime").setToCurrentTime();
-  }
-
-  countRefusedConnection(): void {
-    this.#series.counter("connectionsRefused").inc();
   }
 
   /** `getter` is what a registry wrote, so that only known words become labels. */
@@ -123,42 +124,9 @@ export class Metrics {
       this.#series.gauge("originLastSuccess").setToCurrentTime({ origin });
   }
 
-  countOriginBytes(origin: string, bytes: number): void {
-    this.#series.counter("originBytes").inc({ origin }, bytes);
-  }
-
-  countRetry(origin: string): void {
-    this.#series.counter("originRetries").inc({ origin });
-  }
-
-  countResume(origin: string): void {
-    this.#series.counter("archiveResumes").inc({ origin });
-  }
-
-  /** A request that a policy which only reports would have refused. */
-  countReported(code: "policy-denied" | "too-young"): void {
-    this.#series.counter("policyReported").inc({ code });
-  }
-
-  countSuspension(reason: "busy" | "failing"): void {
-    this.#series.counter("originSuspensions").inc({ reason });
-  }
-
   /** How many hosts are suspended now. */
   showSuspended(hosts: number): void {
     this.#series.gauge("originSuspended").set(hosts);
-  }
-
-  countHealedRecord(): void {
-    this.#series.counter("healedRecords").inc();
-  }
-
-  countArchive(outcome: "evicted" | "passed"): void {
-    this.#series.counter("archives").inc({ outcome });
-  }
-
-  countAuditFailures(lines: number): void {
-    this.#series.counter("auditFailures").inc(lines);
   }
 
   /** Undefined without TLS of the mirror's own. */

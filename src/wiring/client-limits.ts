@@ -12,7 +12,7 @@ export function wireClientLimits(
   const clients = new ClientAddresses(listen.trustedProxies);
   const most = limits.connectionsPerClient;
   const refused = (client: string, first: boolean) => {
-    metrics.countRefusedConnection();
+    metrics.count("connectionsRefused", {});
     if (first) logger.warn({ client, most }, "client connections refused");
   };
   return {

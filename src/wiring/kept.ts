@@ -124,7 +124,7 @@ function wireStore(
     limits: storage,
     listIrreplaceable: () => listIrreplaceable(kept),
     onEvicted: (blob) => {
-      metrics.countArchive("evicted");
+      metrics.count("archives", { outcome: "evicted" });
       logger.info({ ...blob }, "an archive was evicted");
     },
     measureRecords: () => records.measure(),

@@ -145,7 +145,8 @@ function wireHealth(
     {
       onSuspended: (suspension) => {
         const isBusy = suspension.reason === "origin-busy";
-        metrics.countSuspension(isBusy ? "busy" : "failing");
+        const reason = isBusy ? "busy" : "failing";
+        metrics.count("originSuspensions", { reason });
         metrics.showSuspended(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
@@ -162,10 +163,10 @@ function wireHealth(
 function watchOrigin(origin: Hostname, metrics: Metrics): HttpClientEvents {
   metrics.expectOrigin(origin);
   return {
-    onRetry: () => metrics.countRetry(origin),
-    onResume: () => metrics.countResume(origin),
+    onRetry: () => metrics.count("originRetries", { origin }),
+    onResume: () => metrics.count("archiveResumes", { origin }),
     onAsked: (result, ms) => metrics.countOriginRequest(origin, result, ms),
-    onReceived: (bytes) => metrics.countOriginBytes(origin, bytes),
+    onReceived: (bytes) => metrics.count("originBytes", { origin }, bytes),
   };
 }
 

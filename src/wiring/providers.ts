@@ -102,7 +102,7 @@ function wireNotebook(
   clock: Clock,
 ): Notebook {
   const onReported = ({ code, message }: PolicyRefusal) => {
-    metrics.countReported(code);
+    metrics.count("policyReported", { code });
     const facts = { code, error: message };
     logger.info(facts, "the policy would refuse this, and only reports");
   };
@@ -173,7 +173,8 @@ function wireArchives(
       hashes.schedule(sha256, stored);
     },
     onFailed: (archive: string, error: unknown, host: string | undefined) => {
-      if (error instanceof StoreFull) metrics.countArchive("passed");
+      if (error instanceof StoreFull)
+        metrics.count("archives", { outcome: "passed" });
       if (error instanceof ArchiveDigestWrong) {
         const { expected, got } = error;
         tampered.note(error, clock.now());

@@ -29,9 +29,9 @@ export function wireTelemetry(
     ...layout.audit,
     guards: wireAuditGuards(layout),
     now: () => new Date(),
-    onRefused: (entries) => metrics.countAuditFailures(entries),
+    onRefused: (entries) => metrics.count("auditFailures", {}, entries),
     onLost: (entries, cause) => {
-      metrics.countAuditFailures(entries);
+      metrics.count("auditFailures", {}, entries);
       alarms.raise("audit-lost", { entries, cause: cause.message });
     },
   });

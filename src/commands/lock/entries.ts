@@ -16,7 +16,7 @@ import type { Requirement } from "../inputs/configuration-module.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
 import type { LockEntry } from "./dependency-lock-file-edit.ts";
 import type { LockableRelease, LockSource } from "./source.ts";
-import { chooseVersions, newestOf } from "../packages/version-choice.ts";
+import { chooseNewest } from "../packages/version-choice.ts";
 
 /** What a root's lock file should hold, as far as that could be found out. */
 interface LockEntries {
@@ -84,14 +84,11 @@ async function choose(
   { provider, name, constraint, where }: Requirement,
   source: LockSource,
 ): Promise<Target> {
-  const choice = newestOf(constraint);
-  const versions = await chooseVersions(name, { choice, where }, () =>
+  const version = await chooseNewest(name, constraint, where, () =>
     source.listVersions(provider),
   );
   const constraints =
     constraint.length === 0 ? undefined : formatVersionConstraint(constraint);
-  const [version] = versions;
-  if (version === undefined) throw new Error("chooseVersions finds one");
   return { provider, name, version, constraints, lock: undefined };
 }
 

@@ -18,7 +18,7 @@ import { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
 import type { FoundModule, ModuleReading } from "../inputs/module-tree.ts";
 import { readModulePackage } from "../packages/module-packages.ts";
-import { chooseVersions, newestOf } from "../packages/version-choice.ts";
+import { chooseNewest } from "../packages/version-choice.ts";
 import { keepBody, openNameless } from "./mirrored-archive.ts";
 
 /** Modules that a running mirror serves, read for what they require; each archive is asked for once. */
@@ -48,14 +48,11 @@ export class MirroredModules implements ModuleReading {
     where: string,
   ): Promise<FoundModule> {
     const registry = this.#registryOf(module);
-    const asked = { choice: newestOf(constraint), where };
+    const name = formatModuleAddress(module);
     try {
-      const [version] = await chooseVersions(
-        formatModuleAddress(module),
-        asked,
-        () => registry.listVersions(module, this.#signal),
+      const version = await chooseNewest(name, constraint, where, () =>
+        registry.listVersions(module, this.#signal),
       );
-      if (version === undefined) throw new Error("chooseVersions finds one");
       return await this.#get(registry, { module, version });
     } catch (error) {
       if (!(error instanceof NotFound)) throw error;

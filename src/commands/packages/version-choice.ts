@@ -25,6 +25,19 @@ export async function chooseVersions(
   return choice.kind === "newest" ? matching.slice(0, 1) : matching;
 }
 
+/** The version that a client would install where nothing is locked. Throws NoVersionMatches and what listing throws. */
+export async function chooseNewest(
+  name: string,
+  constraint: VersionConstraint,
+  where: string,
+  listVersions: () => Promise<readonly Version[]>,
+): Promise<Version> {
+  const choice = newestOf(constraint);
+  const [version] = await chooseVersions(name, { choice, where }, listVersions);
+  if (version === undefined) throw new Error("chooseVersions finds one");
+  return version;
+}
+
 /** A constraint that names one version alone needs no list. */
 export function choiceOf(selection: VersionSelection): VersionChoice {
   const version =

@@ -248,3 +248,14 @@ type NamesOf<T extends Definition["type"]> = {
 export type CounterName = NamesOf<"counter">;
 export type GaugeName = NamesOf<"gauge">;
 export type HistogramName = NamesOf<"histogram">;
+
+/** What the series of a metric are told apart by, with the values that are listed. */
+export type LabelsOf<N extends MetricName> = (typeof definitions)[N] extends {
+  readonly labels: infer Labels;
+}
+  ? {
+      readonly [K in keyof Labels]: Labels[K] extends readonly (infer V)[]
+        ? V
+        : string;
+    }
+  : Readonly<Record<string, never>>;

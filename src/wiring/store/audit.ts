@@ -33,7 +33,7 @@ export async function wireAuditUpload(
   const upload = new AuditUpload(bucket, listAuditLogs(layout), {
     problem: () => replica.watch.problem,
     onLost: (log, entries) => {
-      metrics.countAuditFailures(entries);
+      metrics.count("auditFailures", {}, entries);
       const cause = `they left the disk before the bucket had them (${log})`;
       alarms.raise("audit-lost", { entries, cause });
     },
