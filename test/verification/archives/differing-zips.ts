@@ -41,6 +41,12 @@ function sizes(...values: readonly number[]): Buffer {
   return field(1, data);
 }
 
+const size = Buffer.alloc(8);
+size.writeBigUInt64LE(BigInt(text.length));
+/** The size of the content in 64 bits, and the number of the disk that it is on. */
+const onDisk = (disk: number) =>
+  field(1, Buffer.concat([size, Buffer.of(disk, 0, 0, 0)]));
+
 const short = Buffer.alloc(12);
 short.writeUInt32LE(crc32(text), 0);
 
@@ -129,6 +135,7 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
   "other sizes of 64 bits before the content": one({
     local: { size: 0xffffffff, rawBytes: 0xffffffff, extra: sizes(3, 3) },
   }),
+  "content on another disk": one({ extra: onDisk(1) }),
   "sizes of 64 bits twice": one({ extra: Buffer.concat([sizes(7), sizes(7)]) }),
   "an extra field past its end": one({ extra: Buffer.from([1, 0, 99, 0]) }),
   "a name that is not said to be UTF-8": one({ name: "é.tf" }),
@@ -159,6 +166,16 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
   "a link to elsewhere": one({
     attributes: 0xa1ff0000,
     content: "/etc/passwd",
+  }),
+  "a link named as a directory": one({
+    name: "main/",
+    attributes: 0xa1ff0000,
+    content: "",
+    deflate: false,
+  }),
+  "a link by too long a way": two({
+    attributes: 0xa1ff0000,
+    content: `${"./".repeat(2045)}main.tf`,
   }),
   "a device": one({ attributes: 0x21b60000, content: "", deflate: false }),
   "a name twice": two({ name: "main.tf" }),
@@ -211,6 +228,14 @@ export const soundZips: Readonly<Record<string, Buffer>> = {
   "sizes of 64 bits": zip64Bytes([
     { ...main, local: { extra: Buffer.alloc(0) } },
   ]),
+  "content on the first disk": one({ extra: onDisk(0) }),
+  "an unknown field twice": one({
+    extra: Buffer.concat([field(0x9999, size), field(0x9999, size)]),
+  }),
+  "a link by a long way": two({
+    attributes: 0xa1ff0000,
+    content: `${"./".repeat(2044)}main.tf`,
+  }),
   "a comment": zipBytes([main], { comment: Buffer.from("0123456789abcdef") }),
   "a link inside": two({ attributes: 0xa1ff0000, content: "main.tf" }),
   "an empty file": one({ content: "", deflate: false }),
