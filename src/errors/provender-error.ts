@@ -52,6 +52,7 @@ export type ErrorCode =
   | "bucket-foreign"
   | "bucket-has-writer"
   | "bucket-refuses"
+  | "audit-waits"
   | "bucket-unproven"
   | "bucket-unreachable"
   | "bundle-refused"

@@ -31,8 +31,12 @@ export async function runProgram(): Promise<void> {
   });
   try {
     await program.parseAsync();
-  } catch (error) {
+  } catch (thrown) {
+    // What went wrong comes before what closing the store adds to it.
+    const isBoth = thrown instanceof SuppressedError;
+    const error: unknown = isBoth ? thrown.suppressed : thrown;
     process.exitCode = report(error);
+    if (isBoth) report(thrown.error);
     if (asked.json === true && error instanceof ProvenderError)
       process.stdout.write(formatFailure(error));
   }

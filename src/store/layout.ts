@@ -28,6 +28,8 @@ export interface StoreLayout {
   readonly auditLocks: {
     readonly requests: string;
     readonly decisions: string;
+    /** While it brings them into a bucket. */
+    readonly upload: string;
   };
   /** The newest checkpoints of the audit logs. */
   readonly auditCheckpoints: {
@@ -73,6 +75,7 @@ export function layOutStore(directory: string): StoreLayout {
     auditLocks: {
       requests: join(directory, "locks", "audit-requests.lock"),
       decisions: join(directory, "locks", "audit-decisions.lock"),
+      upload: join(directory, "locks", "audit-upload.lock"),
     },
     auditCheckpoints: {
       requests: join(directory, "checkpoints", "v1", "audit.note"),

@@ -47,6 +47,7 @@ const toldOfOffers = { window: 3_600_000, same: 10, group: 60, all: 600 };
 export class AuditLog {
   readonly #requests: AuditLines;
   readonly #decisions: AuditLines;
+  #hasEntries = false;
   #share: () => Promise<void> = () => Promise.resolve();
   readonly #folding = new Folding<AuditEntry>(toldOfOffers, {
     summarize: ({ provider, module }, of) => ({
@@ -80,11 +81,17 @@ export class AuditLog {
     entry: AuditEntry,
     options: { readonly durable: boolean },
   ): Promise<void> {
+    this.#hasEntries = true;
     if (ofRequests.has(entry.event))
       return this.#requests.record(entry, options);
     if (this.#isFolded(entry)) return;
     await this.#decisions.record(entry, options);
     if (options.durable) await this.#share();
+  }
+
+  /** Whether this process wrote any. */
+  get hasEntries(): boolean {
+    return this.#hasEntries;
   }
 
   /** From now on durable decisions wait for `share` as well, which never rejects. */

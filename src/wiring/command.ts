@@ -19,7 +19,11 @@ import { wireKept, type Kept } from "./kept.ts";
 import { openReplica } from "./store/replica.ts";
 import { wireRecords } from "./store/records.ts";
 import { wireRules } from "./rules.ts";
-import { listAuditLogs, openSharedAudit } from "./store/audit.ts";
+import {
+  listAuditLogs,
+  openSharedAudit,
+  wireSharedAudit,
+} from "./store/audit.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
 /** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
@@ -27,19 +31,17 @@ export async function wireMirror(
   configuration: Configuration,
 ): Promise<Core & AsyncDisposable> {
   const rules = wireRules(configuration);
-  const { layout, telemetry, replica } = await openStore(configuration);
-  const close = (kept: Kept) => closeAll(kept, telemetry);
+  const { layout, telemetry, replica, close } = await openStore(configuration);
   const parts = { replica, close };
   return closing(wireCore(configuration, rules, layout, telemetry, parts));
 }
 
 /** What is stored, for a command that asks no origin and admits nothing. */
 export async function wireStored(configuration: Configuration) {
-  const { layout, telemetry, replica } = await openStore(configuration);
+  const { layout, telemetry, replica, close } = await openStore(configuration);
   const kept = wireKept(configuration, layout, telemetry, { replica });
   const modules = new ModuleArchiveRecords(kept.records);
-  const close = () => closeAll(kept, telemetry);
-  return closing({ ...kept, modules, close });
+  return closing({ ...kept, modules, close: () => close(kept) });
 }
 
 /** Closed at the end of the block that uses it. */
@@ -53,16 +55,6 @@ export function closing<T extends { close(): Promise<unknown> }>(
   });
 }
 
-async function closeAll(
-  parts: Pick<Kept, "close" | "nearest">,
-  { alarms, audit }: Telemetry,
-): Promise<void> {
-  await parts.nearest?.outbox.drain();
-  await parts.close();
-  alarms.close();
-  await audit.close();
-}
-
 /** How large the parts of a bundle may be, as if an origin had sent them. */
 export function wireBundleLimits({ limits }: Configuration): BundleLimits {
   const { originJson: manifest, archive } = limits;
@@ -71,9 +63,11 @@ export function wireBundleLimits({ limits }: Configuration): BundleLimits {
 
 /** The trust ledger of a store and the releases that it is about, for commands beside a running daemon. */
 export async function wireLedger(configuration: Configuration) {
-  const { layout, telemetry, replica } = await openStore(configuration);
+  const { layout, telemetry, replica, close } = await openStore(configuration);
   const records = wireRecords(layout, telemetry, replica);
-  return { ledger: new TrustLedger(records), audit: telemetry.audit, records };
+  const ledger = new TrustLedger(records);
+  const { audit } = telemetry;
+  return closing({ ledger, audit, records, close: () => close() });
 }
 
 /** The audit logs of a store, to be read beside a running daemon, and those of other replicas. */
@@ -90,11 +84,24 @@ export function findAuthority(configuration: Configuration): string {
   return findLayout(configuration).tls.authority;
 }
 
+/** What commands work with; `close` closes first what was made of it, and throws AuditWaits. */
 async function openStore(configuration: Configuration) {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
   const replica = await openReplica(configuration, layout, telemetry);
-  return { layout, telemetry, replica };
+  const audit = await wireSharedAudit(
+    configuration,
+    layout,
+    telemetry,
+    replica,
+  );
+  const close = async (kept?: Pick<Kept, "close" | "nearest">) => {
+    await kept?.nearest?.outbox.drain();
+    await (kept ?? replica)?.close();
+    telemetry.alarms.close();
+    await audit.close();
+  };
+  return { layout, telemetry, replica, close };
 }
 
 async function openLayout(configuration: Configuration): Promise<StoreLayout> {

@@ -4,7 +4,7 @@ import { listChangedKeys, type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { StoreInUse } from "../errors/index.ts";
+import { AuditWaits, StoreInUse } from "../errors/index.ts";
 import { removeDaemonNote, writeDaemonNote } from "../store/daemon-note.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
@@ -18,7 +18,7 @@ import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { wireCore } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
-import { wireAuditUpload } from "./store/audit.ts";
+import { wireSharedAudit } from "./store/audit.ts";
 import { openReplica } from "./store/replica.ts";
 import { wireTelemetry, type Telemetry } from "./telemetry.ts";
 
@@ -96,16 +96,17 @@ async function wireShared(
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
   core.nearest?.uses.start();
-  const upload = await wireAuditUpload(
+  const shared = await wireSharedAudit(
     configuration,
     layout,
     telemetry,
     replica,
   );
-  const closeAudit = async () => {
-    await telemetry.audit.close();
-    await upload?.close();
-  };
+  const closeAudit = () =>
+    shared.close({ always: true }).catch((error: unknown) => {
+      // The next process brings them, and why was logged.
+      if (!(error instanceof AuditWaits)) throw error;
+    });
   return { core, access, closeAudit };
 }
 

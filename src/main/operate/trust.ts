@@ -54,12 +54,8 @@ async function withLedger(
   { config, because }: TrustFlags,
   act: (parts: TrustParts) => Promise<void>,
 ): Promise<void> {
-  const parts = await wireLedger(loadConfiguration({ file: config }));
+  await using parts = await wireLedger(loadConfiguration({ file: config }));
   const { stdout } = output;
-  try {
-    const operator = { by: loadOperator(), why: because };
-    await act({ ...parts, operator, now: () => new Date(), stdout });
-  } finally {
-    await parts.audit.close();
-  }
+  const operator = { by: loadOperator(), why: because };
+  await act({ ...parts, operator, now: () => new Date(), stdout });
 }

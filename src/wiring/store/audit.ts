@@ -1,11 +1,12 @@
 import { rm } from "node:fs/promises";
 import type { Configuration } from "../../config/load.ts";
-import { isBucketFailure } from "../../errors/index.ts";
+import { AuditWaits, isBucketFailure } from "../../errors/index.ts";
 import { openAuditKey } from "../../store/audit-key.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import { downloadAudit } from "../../store/bucket/audit/audit-download.ts";
 import { nameReplica } from "../../store/bucket/audit/audit-head.ts";
 import { AuditUpload } from "../../store/bucket/audit/audit-upload.ts";
+import { OpenLock } from "../../store/process-lock.ts";
 import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
 import { wireAuditGuards, type Telemetry } from "../telemetry.ts";
 import { openBucket } from "./bucket.ts";
@@ -20,17 +21,27 @@ export function listAuditLogs(layout: StoreLayout): readonly LogToRead[] {
   ];
 }
 
-/** Has decisions wait until the bucket has them, where there is one; undefined where there is none. */
-export async function wireAuditUpload(
+/** What closes the audit log, after all that writes to it. */
+interface SharedAudit {
+  /** With `always` also what other processes left is brought. Throws StoreUnusable, and AuditWaits when the bucket is to have lines and does not. */
+  close(options?: { readonly always: boolean }): Promise<void>;
+}
+
+/** Has decisions wait until the bucket has them, where there is one. */
+export async function wireSharedAudit(
   { storage: { s3 } }: Configuration,
   layout: StoreLayout,
   { audit, alarms, metrics, logger }: Telemetry,
   replica: Replica | undefined,
-): Promise<AuditUpload | undefined> {
-  if (s3 === undefined || replica === undefined) return undefined;
+): Promise<SharedAudit> {
+  if (s3 === undefined || replica === undefined)
+    return { close: () => audit.close() };
   // A connection of its own, which is still open when the last lines are written.
   const { bucket } = await openBucket(s3, layout);
+  const lock = new OpenLock(layout.auditLocks.upload);
   const upload = new AuditUpload(bucket, listAuditLogs(layout), {
+    exclusively: (work) =>
+      lock.hold("processes that bring the audit log into the bucket", work),
     problem: () => replica.watch.problem,
     onLost: (log, entries) => {
       metrics.count("auditFailures", {}, entries);
@@ -44,7 +55,14 @@ export async function wireAuditUpload(
       ),
   });
   audit.shareBy(() => upload.bring());
-  return upload;
+  return {
+    close: async ({ always } = { always: false }) => {
+      await audit.close();
+      const waiting = await upload.close(always || audit.hasEntries);
+      if (waiting !== undefined)
+        throw new AuditWaits(layout.directory, waiting);
+    },
+  };
 }
 
 /** The audit logs of all other replicas, in files that go when it is disposed of. Throws what the bucket throws. */

@@ -28,7 +28,9 @@ const most = 4 * largestSegment;
 /** Milliseconds after which lines are brought that nobody waits for. */
 const interval = 60_000;
 
-interface UploadEvents {
+interface UploadParts {
+  /** Does the work while no other process brings these logs, so that each knows what the other brought. */
+  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
   /** Why nothing can be brought now; undefined when it can. */
   readonly problem: () => string | undefined;
   /** The disk keeps a log so long and no longer; these lines never came into the bucket. */
@@ -60,22 +62,18 @@ interface Place {
 export class AuditUpload {
   readonly #bucket: Bucket;
   readonly #logs: readonly LogToRead[];
-  readonly #events: UploadEvents;
+  readonly #parts: UploadParts;
   readonly #places = new Map<string, Place>();
   readonly #timer: NodeJS.Timeout;
-  #head: AuditHead | undefined;
   #replica = "";
+  #waiting: string | undefined;
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  constructor(
-    bucket: Bucket,
-    logs: readonly LogToRead[],
-    events: UploadEvents,
-  ) {
+  constructor(bucket: Bucket, logs: readonly LogToRead[], parts: UploadParts) {
     this.#bucket = bucket;
     this.#logs = logs;
-    this.#events = events;
+    this.#parts = parts;
     this.#timer = setInterval(() => void this.bring(), interval).unref();
   }
 
@@ -89,27 +87,34 @@ export class AuditUpload {
     return this.#next;
   }
 
-  /** What is left is brought by the next process. */
-  async close(): Promise<void> {
+  /** Brings what is left, if it is to. Returns why lines wait for the next process that does; undefined when none do. */
+  async close(brings: boolean): Promise<string | undefined> {
     clearInterval(this.#timer);
-    await this.bring();
+    if (brings) await this.bring();
+    await this.#running;
     await this.#bucket.close();
+    return brings ? this.#waiting : undefined;
   }
 
   async #bringAll(): Promise<void> {
-    if (this.#events.problem() !== undefined) return;
+    this.#waiting = this.#parts.problem();
+    if (this.#waiting !== undefined) return;
     try {
-      const head = (this.#head ??= await this.#open());
-      const before = JSON.stringify(head);
-      for (const log of this.#logs) await this.#bringLog(log, head);
-      if (JSON.stringify(head) !== before)
-        await writeAuditHead(this.#bucket, this.#replica, head);
+      await this.#parts.exclusively(() => this.#bringLogs());
     } catch (error) {
       // Nobody knows what the bucket has by now.
-      this.#head = undefined;
       this.#places.clear();
-      this.#events.onFailed(error);
+      this.#waiting = (error as Error).message;
+      this.#parts.onFailed(error);
     }
+  }
+
+  async #bringLogs(): Promise<void> {
+    const head = await this.#open();
+    const before = JSON.stringify(head);
+    for (const log of this.#logs) await this.#bringLog(log, head);
+    if (JSON.stringify(head) !== before)
+      await writeAuditHead(this.#bucket, this.#replica, head);
   }
 
   async #open(): Promise<AuditHead> {
@@ -132,7 +137,7 @@ export class AuditUpload {
       const state = (head.logs[name] ??= { lines: 0 });
       for await (const segment of this.#cut(name, files, state.lines)) {
         if (segment.first > state.lines + 1)
-          this.#events.onLost(name, segment.first - state.lines - 1);
+          this.#parts.onLost(name, segment.first - state.lines - 1);
         state.lines = await this.#put(name, segment);
         // A process that was killed brought other lines under this name.
         if (state.lines !== segment.last) {
@@ -159,6 +164,7 @@ export class AuditUpload {
     for await (const { bytes, place } of readFrom(
       files,
       this.#places.get(name),
+      known,
     )) {
       passed.push(bytes, newline);
       const link = readLink(bytes);
@@ -211,16 +217,18 @@ function extend(
   segment.last = last;
 }
 
-/** The lines behind `place`, or all when its file has left; but for one at the end that is not finished. */
+/** The lines behind `place`, or when its file has left all that may follow the first `known`; but for one at the end that is not finished. */
 async function* readFrom(
   files: readonly LogFile[],
   place: Place | undefined,
+  known: number,
 ): AsyncGenerator<{ readonly bytes: Buffer; readonly place: Place }> {
   const named = await Promise.all(
     files.map(async (file) => ({ ...file, id: await identify(file) })),
   );
-  const start = named.findIndex(({ id }) => id === place?.file);
-  for (const { id, handle, size, number } of named.slice(Math.max(0, start))) {
+  const left = named.findIndex(({ id }) => id === place?.file);
+  const start = left < 0 ? await findStart(files, known) : left;
+  for (const { id, handle, size, number } of named.slice(start)) {
     let offset = id === place?.file ? place.offset : 0;
     for await (const lines of readLogLines(handle, size, offset))
       for (const { bytes, isEnded } of lines) {
@@ -229,6 +237,28 @@ async function* readFrom(
         if (!isUnfinished) yield { bytes, place: { file: id, offset } };
       }
   }
+}
+
+/** The newest file that begins with a known line. */
+async function findStart(
+  files: readonly LogFile[],
+  known: number,
+): Promise<number> {
+  for (let index = files.length - 1; index > 0; index--) {
+    const seq = await readFirst(files[index]);
+    if (seq !== undefined && seq <= known) return index;
+  }
+  return 0;
+}
+
+/** The number of the first line of a file; undefined when that is not chained. */
+async function readFirst(
+  file: LogFile | undefined,
+): Promise<number | undefined> {
+  if (file === undefined) return undefined;
+  for await (const [line] of readLogLines(file.handle, file.size))
+    if (line !== undefined) return readLink(line.bytes)?.seq;
+  return undefined;
 }
 
 async function identify({ handle }: LogFile): Promise<string> {
