@@ -22,6 +22,56 @@ export function versionsOf(
   return { versions };
 }
 
+/** For each major version of hashicorp/aws about its minor ones, and its prereleases. */
+const majors = [
+  [5, 0],
+  [61, 0],
+  [71, 1],
+  [77, 0],
+  [68, 2],
+  [101, 0],
+  [23, 3],
+] as const;
+
+const oldPlatforms =
+  "darwin_amd64 freebsd_386 freebsd_amd64 freebsd_arm linux_386 linux_amd64 linux_arm openbsd_386 openbsd_amd64 solaris_amd64 windows_386 windows_amd64".split(
+    " ",
+  );
+const newPlatforms = "linux_arm64 freebsd_arm64 darwin_arm64".split(" ");
+
+/**
+ * What a registry lists of a provider like hashicorp/aws: some 600 versions from 0.1.0 on in no order, protocols and platforms that came
+ * with the years, prereleases. `newestFirst` has their names.
+ */
+export function listLargeProvider() {
+  const entries = majors.flatMap(([minors, prereleases], major) => {
+    const protocols = [["4.0"], ["4.0", "5.0"], ["5.0"]][Math.min(2, major)];
+    const later = newPlatforms.slice(0, major);
+    const platforms = [...oldPlatforms, ...later].map((name) => {
+      const [os, arch] = name.split("_");
+      return { os, arch };
+    });
+    const betas = Array.from(
+      { length: prereleases },
+      (_, n) => `${major}.0.0-beta${n + 1}`,
+    );
+    const releases = Array.from({ length: minors }, (_, minor) =>
+      Array.from(
+        { length: 1 + (minor % 2) },
+        (_, patch) => `${major}.${minor}.${patch}`,
+      ),
+    ).flat();
+    const names = major === 0 ? releases.slice(1) : releases;
+    const all = [...betas, ...names];
+    return all.map((version) => ({ version, protocols, platforms }));
+  });
+  return {
+    newestFirst: entries.map(({ version }) => version).toReversed(),
+    // 7 919 is a prime, so each is taken once.
+    versions: entries.map((_, n) => entries[(n * 7_919) % entries.length]),
+  };
+}
+
 export function objectOf(
   count: number,
   value: unknown,
