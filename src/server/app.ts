@@ -33,7 +33,7 @@ export interface AppParts extends RoutedParts {
 }
 
 /**
- * The one HTTP application. What `WarmDocuments` still holds is answered in front
+ * The one HTTP application. What `server/warm` still holds is answered in front
  * of it, alike in all that clients, logs and metrics see. Every other request
  * passes from the top down:
  *

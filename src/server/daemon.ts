@@ -8,12 +8,18 @@ import {
   formatMirrorUrl,
 } from "./web/client-instructions.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
-import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
+import {
+  Listener,
+  type Front,
+  type Handle,
+  type ListenerLimits,
+} from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 interface DaemonParts {
   readonly app: Handle;
+  readonly front: Front;
   readonly setUp: SetUpPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
@@ -147,15 +153,14 @@ export class Daemon {
   }
 
   async #start(): Promise<Started> {
-    const { app, limits, listen, machineName, hostnames, connectionCaps } =
-      this.#parts;
+    const { app, front, limits, listen, machineName, hostnames } = this.#parts;
     const tls = await this.#parts.certificates(new Date());
     this.#parts.metrics.showCertificate(tls?.expires);
     this.#listener = new Listener(
-      app,
+      { handle: app, front },
       tls,
       limits,
-      connectionCaps,
+      this.#parts.connectionCaps,
       (error, where) => this.alarm(error, where),
     );
     const port = await this.#listener.listen(listen.host, listen.port);

@@ -62,12 +62,8 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { setUp, pages, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
-  router.get(`${mirrored}/index.json`, warm.keep, (ctx) =>
-    providers.index(ctx),
-  );
-  router.get(`${mirrored}/:version.json`, warm.keep, (ctx) =>
-    providers.version(ctx),
-  );
+  router.get(`${mirrored}/index.json`, warm.answering(providers.index));
+  router.get(`${mirrored}/:version.json`, warm.answering(providers.version));
   router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
   router.get(`${mirrored}/:document`, refuseDocument);
 

@@ -2,7 +2,8 @@ import { remembered } from "../concurrency/remembered.ts";
 import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
-import type { Handle } from "../server/http/listener.ts";
+import type { OnUnexpected } from "../server/http/guarded.ts";
+import type { Front, Handle } from "../server/http/listener.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
 import { BrowsePage } from "../server/web/browse-page.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
@@ -18,9 +19,10 @@ import { ProviderOverview } from "../mirror/providers/overview.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
+import { WarmConnections } from "../server/warm/connections.ts";
+import { KnownRequests } from "../server/warm/known-requests.ts";
 import { WarmDocuments } from "../server/warm/documents.ts";
 import { Readiness } from "../server/web/operations.ts";
-import type { Authentication } from "../server/access/authentication.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import { wireExplanations, type Core } from "./core.ts";
 import { wireServices } from "./services.ts";
@@ -32,6 +34,7 @@ const keptOnPage = 50;
 /** Every URL that the daemon answers. */
 interface Protocols {
   readonly app: Handle;
+  readonly front: Front;
   readonly setUp: SetUpPage;
   readonly readiness: Readiness;
   close(): void;
@@ -57,48 +60,57 @@ export function wireProtocols(
     () => core.replica?.watch.problem,
   );
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
+  const addresses = { publicAddress, authentication };
   const common = { authentication, audit, limits };
-  const setUp = wireSetUp(configuration, core, publicAddress, authentication);
+  const setUp = wireSetUp(configuration, core, addresses);
   const refusals = new RefusalAudit(audit, alarms);
-  const findOpen = watchOpenMatters(core.ledger);
-  watchAnswers(findOpen, metrics);
+  const findOpen = watchAnswers(core, metrics);
   const platforms = wirePlatforms(configuration, core);
+  const onUnexpected: OnUnexpected = (error, where) =>
+    alarms.raise("unexpected-error", { where, err: error });
+  const seen = { logger, metrics, onUnexpected };
+  const warm = wireWarmDocuments(configuration, core, access, telemetry);
   const app = makeApp({
     setUp,
     pages: { findOpen, alarms, browse: wireBrowse(core) },
     explanations: wireExplanations(configuration, core),
-    authentication,
+    ...addresses,
     clients,
     metadataCaps,
-    publicAddress,
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),
-    warm: wireWarmDocuments(configuration, core, access, telemetry),
+    warm,
     readiness,
     findServices: () => access.addLogin(services),
-    logger,
     refusals,
-    metrics,
-    onUnexpected: (error, where) =>
-      alarms.raise("unexpected-error", { where, err: error }),
+    ...seen,
     longestUrl: limits.url,
   });
+  const front = wireFront(warm, limits, seen);
   const close = () => {
     platforms.close();
     refusals.close();
   };
-  return { app, setUp, readiness, close };
+  return { app, front, setUp, readiness, close };
+}
+
+function wireFront(
+  warm: WarmDocuments,
+  limits: Configuration["limits"],
+  seen: Pick<AppParts, "logger" | "metrics" | "onUnexpected">,
+): WarmConnections {
+  const known = new KnownRequests(limits.url);
+  return new WarmConnections({ warm, known, limits, ...seen }, limits);
 }
 
 function wireSetUp(
   { origins }: Configuration,
-  { admission, stored }: Core,
-  publicAddress: PublicAddress,
-  authentication: Authentication,
+  { stored, admission }: Core,
+  addresses: Pick<AppParts, "publicAddress" | "authentication">,
 ): SetUpPage {
   return new SetUpPage({
-    ...{ publicAddress, authentication },
+    ...addresses,
     hostnames: [...origins.keys()],
     listKept: remembered(5_000, () => stored.listProviders(keptOnPage)),
     isReporting: () => admission.rules.mode === "report",
@@ -127,9 +139,10 @@ function wireBrowse(core: Core): BrowsePage {
 
 /** What there is to count before it happens, and what waits for a decision. */
 function watchAnswers(
-  findOpen: ReturnType<typeof watchOpenMatters>,
+  { ledger }: Core,
   metrics: Telemetry["metrics"],
-): void {
+): ReturnType<typeof watchOpenMatters> {
+  const findOpen = watchOpenMatters(ledger);
   metrics.watch({
     heldBack: async () => {
       const { matters } = await findOpen();
@@ -140,6 +153,7 @@ function watchAnswers(
   });
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
+  return findOpen;
 }
 
 function wireWarmDocuments(

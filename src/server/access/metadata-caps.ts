@@ -32,10 +32,15 @@ export class MetadataCaps {
     this.#perMinute = perMinute;
   }
 
+  /** False when nothing is left of the client's allowance. */
+  hasLeft(client: Client): boolean {
+    return this.#allowanceOf(client, performance.now()).left >= 1;
+  }
+
   /** The client's allowance, for `charge`; throws TooManyRequests when nothing is left of it. */
-  admit({ address, counted }: Client, now = performance.now()): Allowance {
-    if (this.#perMinute === 0 || counted === undefined) return unlimited;
-    const allowance = this.#allowanceOf(counted, now);
+  admit(client: Client, now = performance.now()): Allowance {
+    const { address } = client;
+    const allowance = this.#allowanceOf(client, now);
     if (allowance.left < 1) {
       const wait = ((1 - allowance.left) * minute) / this.#perMinute;
       throw new TooManyRequests(address, this.#perMinute, wait);
@@ -43,7 +48,8 @@ export class MetadataCaps {
     return allowance;
   }
 
-  #allowanceOf(counted: string, now: number): Allowance {
+  #allowanceOf({ counted }: Client, now: number): Allowance {
+    if (this.#perMinute === 0 || counted === undefined) return unlimited;
     const known = this.#allowances.get(counted);
     if (known === undefined) {
       const whole = { left: this.#perMinute, at: now };

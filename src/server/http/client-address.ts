@@ -37,7 +37,7 @@ export class ClientAddresses {
   }
 
   /** Of a request: the last address that is not a trusted proxy's. */
-  of({ socket, headers }: IncomingMessage): Client {
+  of({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Client {
     const client = this.connected(socket);
     if (client.counted !== undefined || this.#trusted.length === 0)
       return client;

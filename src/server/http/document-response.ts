@@ -42,7 +42,6 @@ export function sendDocument(
 ): void {
   const { type, body, length, tag } = document;
   const { outcome, age } = answer;
-  ctx.state.sent = { document, answer };
   const { req, res } = ctx;
   // Koa would measure the body again and look for what its type could be.
   ctx.respond = false;

@@ -14,6 +14,7 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 import type { ConnectionCaps } from "./connection-caps.ts";
+import { cut } from "./cut-answer.ts";
 import { formatErrorBody } from "./error-response.ts";
 import { guarded, type OnUnexpected } from "./guarded.ts";
 import type { ClientPace } from "./paced-write.ts";
@@ -32,13 +33,21 @@ export interface ListenerLimits extends ClientPace {
   readonly clientHeaders: number;
 }
 
+/** What holds connections before the HTTP server does. */
+export interface Front {
+  standBefore(server: Server | HttpsServer): void;
+  /** Lets no connection go on that has nothing to send. */
+  close(): void;
+}
+
 /** What answers requests; the promise, if there is one, is for what it throws later. */
 export type Handle = (
   req: IncomingMessage,
   res: ServerResponse,
 ) => Promise<void> | void;
 
-const keepAlive = 65_000;
+/** Milliseconds for which a connection may stand still between requests. */
+export const keepAlive = 65_000;
 /** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
 const mostPipelined = 100;
 
@@ -48,22 +57,25 @@ const mostPipelined = 100;
  */
 export class Listener {
   readonly #server: Server | HttpsServer;
+  readonly #front: Front | undefined;
   readonly #onUnexpected: OnUnexpected;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
   readonly #stalled: StalledResponses;
 
   constructor(
-    handle: Handle,
+    { handle, front }: { readonly handle: Handle; readonly front?: Front },
     tls: TlsMaterial | undefined,
     limits: ListenerLimits,
     caps: ConnectionCaps,
     onUnexpected: OnUnexpected,
   ) {
     this.#onUnexpected = onUnexpected;
+    this.#front = front;
     this.#stalled = new StalledResponses(limits);
     this.#server = makeServer(tls, limits);
     this.#listenForRequests(handle);
+    front?.standBefore(this.#server);
     this.#listenForConnections(caps);
     // Of accepting a connection, long after it began to listen: the next one may succeed.
     this.#server.on("error", (error) => {
@@ -97,6 +109,7 @@ export class Listener {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
+    this.#front?.close();
     const timer = setTimeout(() => {
       this.#stalled.cutAll();
       for (const socket of this.#sockets) socket.destroy();
@@ -159,7 +172,7 @@ export class Listener {
     const open = this.#answers.get(socket) ?? this.#expectEnd(socket);
     const before = [...open];
     open.add(response);
-    this.#stalled.watch(response);
+    this.#stalled.watch(response, () => cut(response));
     response.once("close", () => {
       open.delete(response);
       this.#stalled.forget(response);

@@ -49,8 +49,6 @@ export interface RequestState {
   readonly note: RequestNote;
   /** A cookie says who asks. */
   hasSession?: boolean;
-  /** What it was answered with, where that is a document. */
-  sent?: SentDocument;
 }
 
 /** What the table of URLs adds to Koa's context. */
@@ -67,6 +65,11 @@ export type RoutedContext = RequestContext & {
   readonly params: Readonly<Record<string, string>>;
 };
 export type RequestMiddleware = Middleware<RequestState, Routing>;
+
+/** Finds the document that a row of the table of URLs names, and notes how; throws what the client is refused with. */
+export type FindDocument = (
+  asked: Pick<RoutedContext, "params" | "state">,
+) => Promise<SentDocument>;
 
 /** What is recorded of a request; a context is one. */
 export interface RecordedRequest {

@@ -1,5 +1,4 @@
-import type { ServerResponse } from "node:http";
-import { cut } from "./cut-answer.ts";
+import type { Socket } from "node:net";
 import type { ClientPace } from "./paced-write.ts";
 
 interface Mark {
@@ -7,6 +6,14 @@ interface Mark {
   readonly at: number;
   /** Bytes of the connection that the client took. */
   readonly taken: number;
+}
+
+/** An answer, or a connection on which one follows the other. */
+interface Sending {
+  /** Null when it is gone. */
+  readonly socket: Pick<Socket, "bytesWritten" | "writableLength"> | null;
+  /** All that there is to send waits for the client alone. */
+  readonly writableEnded: boolean;
 }
 
 const longestInterval = 5_000;
@@ -19,8 +26,8 @@ const longestInterval = 5_000;
  */
 export class StalledResponses {
   readonly #pace: ClientPace;
-  readonly #open = new Set<ServerResponse>();
-  readonly #marks = new WeakMap<ServerResponse, Mark>();
+  readonly #open = new Map<Sending, () => void>();
+  readonly #marks = new WeakMap<Sending, Mark>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(pace: ClientPace) {
@@ -29,17 +36,17 @@ export class StalledResponses {
     this.#timer = setInterval(() => this.#sweep(), interval).unref();
   }
 
-  watch(answer: ServerResponse): void {
-    this.#open.add(answer);
+  watch(answer: Sending, cut: () => void): void {
+    this.#open.set(answer, cut);
   }
 
-  forget(answer: ServerResponse): void {
+  forget(answer: Sending): void {
     this.#open.delete(answer);
   }
 
   /** Whoever waits for the rest of an answer is told that there is none. */
   cutAll(): void {
-    for (const answer of this.#open) cut(answer);
+    for (const cut of this.#open.values()) cut();
   }
 
   close(): void {
@@ -48,21 +55,23 @@ export class StalledResponses {
 
   #sweep(): void {
     const at = performance.now();
-    for (const answer of this.#open) {
+    for (const [answer, cut] of this.#open) {
       const { socket, writableEnded } = answer;
-      if (!writableEnded || socket === null) continue;
-      const taken = socket.bytesWritten - socket.writableLength;
-      this.#judge(answer, { at, taken });
+      if (!writableEnded || socket === null) this.#marks.delete(answer);
+      else {
+        const taken = socket.bytesWritten - socket.writableLength;
+        if (this.#isStalled(answer, { at, taken })) cut();
+      }
     }
   }
 
-  #judge(answer: ServerResponse, now: Mark): void {
+  #isStalled(answer: Sending, now: Mark): boolean {
     const before = this.#marks.get(answer);
     const waited = before === undefined ? 0 : now.at - before.at;
-    if (before !== undefined && waited < this.#pace.rateWindow) return;
+    if (before !== undefined && waited < this.#pace.rateWindow) return false;
     this.#marks.set(answer, now);
-    if (before === undefined) return;
+    if (before === undefined) return false;
     const least = Math.max(1, (this.#pace.rate * waited) / 1000);
-    if (now.taken - before.taken < least) cut(answer);
+    return now.taken - before.taken < least;
   }
 }

@@ -7,13 +7,17 @@ import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 
 /** Throws MalformedAddress. */
-export function readProvider({ params }: RoutedContext): ProviderAddress {
+export function readProvider({
+  params,
+}: Pick<RoutedContext, "params">): ProviderAddress {
   const { hostname = "", namespace = "", type = "" } = params;
   return providerAddress(hostname, namespace, type);
 }
 
 /** Throws MalformedAddress. */
-export function readRelease(ctx: RoutedContext): ReleaseAddress {
+export function readRelease(
+  ctx: Pick<RoutedContext, "params">,
+): ReleaseAddress {
   const provider = readProvider(ctx);
   return { provider, version: parseVersion(ctx.params.version ?? "") };
 }

@@ -16,15 +16,12 @@ import {
   sendArchive,
 } from "../http/archive-response.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
-import {
-  renderDocument,
-  rendersOnce,
-  sendDocument,
-} from "../http/document-response.ts";
+import { renderDocument, rendersOnce } from "../http/document-response.ts";
 import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
   noteLeftOut,
+  type FindDocument,
   type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
@@ -53,24 +50,22 @@ export class NetworkMirrorProtocol {
     this.#parts = parts;
   }
 
-  async index(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.listVersions(readProvider(ctx));
-    const { versions } = answer.value;
-    noteAnswer(ctx.state, answer);
-    noteLeftOut(ctx.state, answer.value);
-    sendDocument(ctx, renderIndexOnce(versions), answer);
-  }
+  readonly index: FindDocument = async ({ params, state }) => {
+    const answer = await this.#mirror.listVersions(readProvider({ params }));
+    noteAnswer(state, answer);
+    noteLeftOut(state, answer.value);
+    return { document: renderIndexOnce(answer.value.versions), answer };
+  };
 
-  async version(ctx: RoutedContext): Promise<void> {
-    const answer = await this.#mirror.findRelease(readRelease(ctx));
+  readonly version: FindDocument = async ({ params, state }) => {
+    const answer = await this.#mirror.findRelease(readRelease({ params }));
     const packages = await this.#mirror.describePackages(answer.value);
     this.#platforms.want(answer.value);
-    const { asker, path } = ctx.state;
-    noteAnswer(ctx.state, answer);
+    noteAnswer(state, answer);
+    const { asker, path } = state;
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    const document = this.#describe(packages, folder, asker.token);
-    sendDocument(ctx, document, answer);
-  }
+    return { document: this.#describe(packages, folder, asker.token), answer };
+  };
 
   /** Once for each asker and what is known of the packages, which is looked up every second: signed URLs live longer. */
   #describe(

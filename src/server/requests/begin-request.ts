@@ -6,7 +6,7 @@ import type { RequestState } from "../http/request-context.ts";
 
 /** Gives the request its id; nothing of it has been checked yet. */
 export function beginRequest(
-  { url = "" }: IncomingMessage,
+  { url = "" }: Pick<IncomingMessage, "url">,
   client: Client,
 ): RequestState {
   const path = pathOf(url);

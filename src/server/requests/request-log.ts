@@ -10,6 +10,19 @@ import type {
 /** Characters. */
 const longestUserAgent = 200;
 
+/** How a request ended. */
+interface End {
+  readonly method: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly status: number;
+  /** All of the answer was sent. */
+  readonly complete: boolean;
+  /** Of the answer, with its head. */
+  readonly bytes: number;
+  /** When it began, in milliseconds on the monotonic clock. */
+  readonly start: number;
+}
+
 export function recordRequests(
   logger: Logger,
   metrics: Metrics,
@@ -20,48 +33,55 @@ export function recordRequests(
   };
 }
 
-/** Counts a request and writes its one line, when its response ended or was cut. */
+/** Records a request when its response ended or was cut. */
 export function recordWhenClosed(
   request: RecordedRequest,
   logger: Logger,
   metrics: Metrics,
 ): void {
-  const { req, res, state } = request;
-  const { asker, path, note } = state;
-  const { socket } = req;
+  const { req, res } = request;
+  const { socket, method } = req;
   const start = performance.now();
   const before = socket.bytesWritten;
   res.once("close", () => {
-    const { requestId, client, token } = asker;
-    const { outcome, originTime, error, leftOut, reported } = note;
     const { statusCode: status, writableFinished: complete } = res;
-    const ms = Math.round(performance.now() - start);
     // A connection that is gone may have forgotten what it wrote.
     const bytes = Math.max(0, socket.bytesWritten - before) || 0;
-    const failure = error === undefined ? undefined : describeError(error);
-    metrics.countRequest({
-      ...{ outcome, status, bytes, milliseconds: ms },
-      kind: requestKind(path),
-      code: failure?.code,
-    });
-    const line = {
-      requestId,
-      client,
-      token,
-      method: req.method,
-      path,
-      ...subjectOf(request.params ?? {}),
-      userAgent: req.headers["user-agent"]?.slice(0, longestUserAgent),
-      status,
-      outcome,
-      complete,
-      bytes,
-      ms,
-      originMs: Math.round(originTime),
-      ...{ leftOut, reported },
-    };
-    logger.info({ ...line, ...failure }, "request");
+    const userAgent = req.headers["user-agent"];
+    const end = { method, userAgent, status, complete, bytes, start };
+    recordRequest(request, end, logger, metrics);
   });
+}
+
+/** Counts a request and writes its one line. */
+export function recordRequest(
+  { state, params }: Pick<RecordedRequest, "state" | "params">,
+  { method, userAgent, status, complete, bytes, start }: End,
+  logger: Logger,
+  metrics: Metrics,
+): void {
+  const { requestId, client, token } = state.asker;
+  const { outcome, originTime, error, leftOut, reported } = state.note;
+  const ms = Math.round(performance.now() - start);
+  const failure = error === undefined ? undefined : describeError(error);
+  metrics.countRequest({
+    ...{ outcome, status, bytes, milliseconds: ms },
+    kind: requestKind(state.path),
+    code: failure?.code,
+  });
+  const line = {
+    ...{ requestId, client, token, method },
+    path: state.path,
+    ...subjectOf(params ?? {}),
+    userAgent: userAgent?.slice(0, longestUserAgent),
+    ...{ status, outcome, complete, bytes, ms },
+    originMs: Math.round(originTime),
+    ...{ leftOut, reported },
+  };
+  logger.info(
+    failure === undefined ? line : { ...line, ...failure },
+    "request",
+  );
 }
 
 /** Our own errors speak for themselves; an unexpected one is logged with its stack. */

@@ -1,21 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LRUCache } from "lru-cache";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
 import type { Answer } from "../../mirror/cache/answer.ts";
+import { onBehalfOf } from "../../telemetry/asker.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Authentication } from "../access/authentication.ts";
-import { beginRequest } from "../requests/begin-request.ts";
-import type { Client, ClientAddresses } from "../http/client-address.ts";
+import { charge, type MetadataCaps } from "../access/metadata-caps.ts";
+import type { ClientAddresses } from "../http/client-address.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
-import type { MetadataCaps } from "../access/metadata-caps.ts";
+import { sendDocument } from "../http/document-response.ts";
 import { findRequestProblem } from "../http/raw-request.ts";
 import type {
-  RecordedRequest,
+  FindDocument,
   RenderedDocument,
   RequestMiddleware,
   RequestNote,
+  RequestState,
+  RoutedContext,
+  SentDocument,
 } from "../http/request-context.ts";
+import { beginRequest } from "../requests/begin-request.ts";
 import { recordWhenClosed } from "../requests/request-log.ts";
+import type { HeadedDocument } from "./replies.ts";
 
 /** What documents are made of, besides time: while both stay the same, so do they. */
 interface Generation {
@@ -40,15 +47,22 @@ export interface WarmDocumentParts {
   readonly now?: () => number;
 }
 
-interface Kept extends RenderedDocument {
+interface WarmDocument extends RenderedDocument, HeadedDocument {
   /** Names in the path, for its line in the log. */
-  readonly params: RecordedRequest["params"];
-  /** Names and values, of 304 and of 200. */
-  readonly confirming: readonly string[];
-  readonly describing: readonly string[];
+  readonly params: RoutedContext["params"];
   readonly left: Pick<RequestNote, "leftOut" | "reported">;
+}
+
+/** What is answered, and what is told of the request. */
+export interface Answerable {
+  readonly document: WarmDocument;
+  readonly state: RequestState;
+}
+
+interface Kept extends WarmDocument {
+  readonly find: FindDocument;
   readonly generation: Generation;
-  readonly until: number;
+  until: number;
 }
 
 /**
@@ -58,6 +72,8 @@ interface Kept extends RenderedDocument {
  */
 const longest = 250;
 const mostBytes = 32 * 1024 * 1024;
+/** Bytes of a document whose replies are kept, too. */
+const mostToCopy = 128 * 1024;
 
 /**
  * The bytes of documents that were answered a moment ago, by exact path, in
@@ -69,51 +85,44 @@ export class WarmDocuments {
   readonly #parts: WarmDocumentParts;
   readonly #now: () => number;
   readonly #kept = new LRUCache<string, Kept>({ maxSize: mostBytes });
+  readonly #renewals = new SingleFlight<string, SentDocument>();
 
   constructor(parts: WarmDocumentParts) {
     this.#parts = parts;
     this.#now = parts.now ?? (() => performance.now());
   }
 
-  /** Keeps what the rows of this middleware send; whatever changes meanwhile makes it invalid. */
-  readonly keep: RequestMiddleware = async (ctx, next) => {
-    const { req, state } = ctx;
-    const began = this.#now();
-    const generation = this.#parts.generation();
-    await next();
-    const { sent, path } = state;
-    if (sent === undefined || req.url !== path) return;
-    if (this.#parts.authentication.isOn || sent.answer.outcome === "stale")
-      return;
-    const fresh = Math.min(longest, this.#parts.freshFor(sent.answer));
-    if (fresh <= 0) return;
-    const { document } = sent;
-    const until = began + fresh;
-    const { leftOut, reported } = state.note;
-    const own = { left: { leftOut, reported }, params: ctx.params };
-    const valid = { generation, until };
-    const kept = { ...document, ...headersOf(document), ...own, ...valid };
-    const size = path.length + document.body.length;
-    this.#kept.set(path, kept, { size });
-  };
+  /** Answers a row of the table, and keeps what it sends. */
+  answering(find: FindDocument): RequestMiddleware {
+    return async (ctx) => {
+      const asked = ctx as RoutedContext;
+      const isPlain = ctx.req.url === ctx.state.path;
+      const { document, answer } = await (isPlain
+        ? this.#make(find, asked)
+        : find(asked));
+      sendDocument(ctx, document, answer);
+    };
+  }
 
   /** False for what the application has to answer. */
   answer(req: IncomingMessage, res: ServerResponse): boolean {
-    const kept = this.#find(req.url ?? "");
-    if (kept === undefined) return false;
-    const { clients, longestUrl, logger, metrics } = this.#parts;
+    const { longestUrl, logger, metrics } = this.#parts;
+    const document = this.find(req.url ?? "");
+    if (document === undefined) return false;
     if (findRequestProblem(req, longestUrl) !== undefined) return false;
-    const client = clients.of(req);
-    if (!this.#admits(client)) return false;
-    const state = beginRequest(req, client);
-    state.note.outcome = "hit";
-    Object.assign(state.note, kept.left);
-    recordWhenClosed({ req, res, state, params: kept.params }, logger, metrics);
-    send(req, res, kept, state.asker.requestId);
+    const state = this.begin(req, document)?.state;
+    if (state === undefined) return false;
+    recordWhenClosed(
+      { req, res, state, params: document.params },
+      logger,
+      metrics,
+    );
+    send(req, res, document, state.asker.requestId);
     return true;
   }
 
-  #find(path: string): Kept | undefined {
+  /** Undefined when it is not warm. */
+  find(path: string): WarmDocument | undefined {
     const kept = this.#kept.get(path);
     if (kept === undefined) return undefined;
     const { rules, changes } = this.#parts.generation();
@@ -122,32 +131,104 @@ export class WarmDocuments {
       kept.generation.rules === rules &&
       kept.generation.changes === changes &&
       !this.#parts.authentication.isOn;
-    if (!isValid) this.#kept.delete(path);
+    if (!isValid) kept.until = -Infinity;
     return isValid ? kept : undefined;
   }
 
-  /** What is held costs its client nothing, but whoever has nothing left is refused all the same. */
-  #admits(client: Client): boolean {
+  /** True for what was answered before and is not large. */
+  keeps(url: string): boolean {
+    const kept = this.#kept.get(url);
+    if (kept === undefined || this.#parts.authentication.isOn) return false;
+    return kept.length <= mostToCopy;
+  }
+
+  /** Once for all who ask, where it is no longer warm; undefined for what the application has to answer. */
+  async renew(
+    req: Pick<IncomingMessage, "url" | "headers" | "socket">,
+  ): Promise<Answerable | undefined> {
+    const { url = "" } = req;
+    const warm = this.find(url);
+    if (warm !== undefined) return this.begin(req, warm);
+    const kept = this.#kept.get(url);
+    if (kept === undefined || this.#parts.authentication.isOn) return undefined;
+    const state = beginRequest(req, this.#parts.clients.of(req));
+    const isFirst = !this.#renewals.has(url);
     try {
-      this.#parts.metadataCaps.admit(client);
-      return true;
+      await this.#renewals.run(url, () => this.#renew(kept, state));
     } catch {
-      return false;
+      // The application finds out, too, and says so.
     }
+    const document = this.find(url);
+    if (document === undefined) return undefined;
+    return isFirst ? { document, state } : this.begin(req, document);
+  }
+
+  /** At the cost of whoever asked, if an origin has to be asked. */
+  async #renew(kept: Kept, state: RequestState): Promise<SentDocument> {
+    const allowance = this.#parts.metadataCaps.admit(state.client);
+    try {
+      return await onBehalfOf(state.asker, () =>
+        this.#make(kept.find, { params: kept.params, state }),
+      );
+    } finally {
+      charge(allowance, state.note);
+    }
+  }
+
+  /** Undefined for a client that has nothing left to ask for: what is held costs nothing, but it is refused all the same. */
+  begin(
+    req: Pick<IncomingMessage, "url" | "headers" | "socket">,
+    document: WarmDocument,
+  ): Answerable | undefined {
+    const { clients, metadataCaps } = this.#parts;
+    const client = clients.of(req);
+    if (!metadataCaps.hasLeft(client)) return undefined;
+    const state = beginRequest(req, client);
+    state.note.outcome = "hit";
+    Object.assign(state.note, document.left);
+    return { document, state };
+  }
+
+  /** Keeps what is found; whatever changes meanwhile makes it invalid. */
+  async #make(
+    find: FindDocument,
+    asked: Pick<RoutedContext, "params" | "state">,
+  ): Promise<SentDocument> {
+    const began = this.#now();
+    const generation = this.#parts.generation();
+    const sent = await find(asked);
+    const fresh = this.#parts.freshFor(sent.answer);
+    const until = began + Math.min(longest, fresh);
+    const { isOn } = this.#parts.authentication;
+    if (isOn || sent.answer.outcome === "stale" || until <= began) return sent;
+    const { params, state } = asked;
+    const { leftOut, reported } = state.note;
+    const left = { leftOut, reported };
+    const { document } = sent;
+    const valid = { find, generation, until };
+    const kept = {
+      ...document,
+      ...headersOf(document),
+      params,
+      left,
+      ...valid,
+    };
+    const size = state.path.length + document.body.length;
+    this.#kept.set(state.path, kept, { size });
+    return sent;
   }
 }
 
-function headersOf({ tag, type, body }: RenderedDocument) {
+function headersOf({ tag, type, length }: RenderedDocument) {
   const confirming = ["ETag", tag, "Cache-Control", "no-cache"];
-  const length = `${Buffer.byteLength(body)}`;
-  const own = ["Content-Type", type, "Content-Length", length];
+  const own = ["Content-Type", type, "Content-Length", `${length}`];
   return { confirming, describing: [...confirming, ...own] };
 }
 
 function send(
   req: IncomingMessage,
   res: ServerResponse,
-  { tag, body, confirming, describing }: Kept,
+  { tag, body, confirming, describing }: WarmDocument,
   requestId: string,
 ): void {
   const id = ["X-Request-Id", requestId];

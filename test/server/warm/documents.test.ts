@@ -1,11 +1,17 @@
 import { once } from "node:events";
-import { createServer, IncomingMessage, type Server } from "node:http";
+import {
+  createServer,
+  IncomingMessage,
+  ServerResponse,
+  type Server,
+} from "node:http";
 import { Socket, type AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ClientAddresses } from "../../../src/server/http/client-address.ts";
 import { renderDocument } from "../../../src/server/http/document-response.ts";
 import { MetadataCaps } from "../../../src/server/access/metadata-caps.ts";
 import type {
+  FindDocument,
   RequestContext,
   SentDocument,
 } from "../../../src/server/http/request-context.ts";
@@ -79,12 +85,13 @@ async function keep(
   const req = new IncomingMessage(new Socket());
   req.url = url;
   const state = beginRequest(req, { address: "a", counted: "a" });
-  const ctx = { req, state } as RequestContext;
-  await warm.keep(ctx, () => {
-    state.sent = { document: sent, answer };
+  const res = new ServerResponse(req);
+  const ctx = { req, res, state } as unknown as RequestContext;
+  const find: FindDocument = () => {
     meanwhile();
-    return Promise.resolve();
-  });
+    return Promise.resolve({ document: sent, answer });
+  };
+  await warm.answering(find)(ctx, () => Promise.resolve());
 }
 
 const isWarm = async (url = path) => (await ask(url)).status === 200;

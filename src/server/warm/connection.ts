@@ -1,0 +1,160 @@
+import type { Socket } from "node:net";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { isUnmodified } from "../http/conditional-request.ts";
+import { guarded, type OnUnexpected } from "../http/guarded.ts";
+import { keepAlive } from "../http/listener.ts";
+import { recordRequest } from "../requests/request-log.ts";
+import type { Answerable, WarmDocuments } from "./documents.ts";
+import {
+  urlIn,
+  type KnownRequest,
+  type KnownRequests,
+} from "./known-requests.ts";
+import { repliesOf } from "./replies.ts";
+
+export interface WarmConnectionParts {
+  readonly warm: WarmDocuments;
+  readonly known: KnownRequests;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly onUnexpected: OnUnexpected;
+  readonly limits: {
+    /** Milliseconds for a client to send its first request. */
+    readonly clientHeaders: number;
+  };
+}
+
+/** Bytes that wait for a client that asks on without reading. */
+const mostWaiting = 1024 * 1024;
+/** Requests of one connection; a client that writes each one otherwise is answered sooner by the HTTP server. */
+const mostLearned = 4;
+
+/** One connection until it asks for anything that is not known or not warm. */
+export class WarmConnection {
+  readonly socket: Socket;
+  readonly #serve: () => void;
+  readonly #parts: WarmConnectionParts;
+  readonly #read: (chunk: Buffer) => void;
+  #isLooking = false;
+  #isClosing = false;
+  #learned = 0;
+  #hasAnswered = false;
+
+  /** `serve` leaves the socket to the HTTP server. */
+  constructor(socket: Socket, serve: () => void, parts: WarmConnectionParts) {
+    this.socket = socket;
+    this.#serve = serve;
+    this.#parts = parts;
+    this.#read = guarded(
+      (chunk) => this.#answer(chunk),
+      (error) => {
+        socket.destroy();
+        parts.onUnexpected(error, "connection");
+      },
+    );
+    socket.setTimeout(parts.limits.clientHeaders, this.#cut);
+    socket.on("data", this.#read).on("end", this.#end).on("error", this.#cut);
+  }
+
+  /** What was answered waits for the client alone. */
+  get writableEnded(): boolean {
+    return this.socket.writableLength > 0;
+  }
+
+  get #isFull(): boolean {
+    return this.socket.writableLength > mostWaiting;
+  }
+
+  /** Ends it when it has nothing more to send. */
+  close(): void {
+    this.#isClosing = true;
+    if (!this.#isLooking) this.#end();
+  }
+
+  readonly #cut = () => this.socket.destroy();
+  readonly #end = () => this.socket.destroySoon();
+
+  #answer(chunk: Buffer): Promise<void> | undefined {
+    const start = performance.now();
+    const bytes = chunk.toString("latin1");
+    const request = this.#parts.known.find(bytes);
+    const isSent = request !== undefined && this.#sendWarm(request, start);
+    return isSent ? undefined : this.#look(chunk, bytes, start);
+  }
+
+  #sendWarm(request: KnownRequest, start: number): boolean {
+    const { socket } = this;
+    const { warm } = this.#parts;
+    const document = warm.find(request.url);
+    const answerable = document && warm.begin({ ...request, socket }, document);
+    if (answerable === undefined || this.#isFull) return false;
+    this.#send(request, answerable, start);
+    return true;
+  }
+
+  /** Nothing more is read meanwhile. */
+  async #look(chunk: Buffer, bytes: string, start: number): Promise<void> {
+    const { socket } = this;
+    const { warm, known } = this.#parts;
+    if (this.#isFull || !warm.keeps(urlIn(bytes))) {
+      this.#handOver(chunk);
+      return;
+    }
+    this.#isLooking = true;
+    socket.pause();
+    const request = known.find(bytes) ?? (await this.#learn(bytes));
+    const answerable = request && (await warm.renew({ ...request, socket }));
+    this.#isLooking = false;
+    if (socket.destroyed) return;
+    if (request === undefined || answerable === undefined) {
+      this.#handOver(chunk);
+      return;
+    }
+    this.#send(request, answerable, start);
+    if (this.#isClosing) this.#end();
+    else socket.resume();
+  }
+
+  async #learn(bytes: string): Promise<KnownRequest | undefined> {
+    this.#learned++;
+    return this.#learned > mostLearned
+      ? undefined
+      : this.#parts.known.learn(bytes);
+  }
+
+  #send(
+    known: KnownRequest,
+    { document, state }: Answerable,
+    start: number,
+  ): void {
+    const { logger, metrics } = this.#parts;
+    const status = isUnmodified(known, document.tag) ? 304 : 200;
+    const replies = repliesOf(document, status);
+    const reply = replies.take(state.asker.requestId);
+    const request = { state, params: document.params };
+    const { "user-agent": userAgent } = known.headers;
+    this.socket.write(reply, (error) => {
+      replies.giveBack(reply);
+      const complete = error === undefined || error === null;
+      const bytes = complete ? reply.length : 0;
+      const end = { method: "GET", userAgent, status, complete, bytes, start };
+      recordRequest(request, end, logger, metrics);
+    });
+    if (!this.#hasAnswered) this.socket.setTimeout(keepAlive);
+    this.#hasAnswered = true;
+  }
+
+  #handOver(chunk: Buffer): void {
+    const { socket } = this;
+    socket
+      .off("data", this.#read)
+      .off("end", this.#end)
+      .off("error", this.#cut);
+    socket.setTimeout(0, this.#cut);
+    socket.pause();
+    socket.unshift(chunk);
+    this.#serve();
+    socket.resume();
+  }
+}
