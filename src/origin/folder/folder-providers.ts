@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
-import { NotFound } from "../../errors/index.ts";
+import { NotFound, OriginTimedOut } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
@@ -33,7 +33,7 @@ interface FolderProvidersParts {
 }
 
 /** Folders that are read at once. */
-const atOnce = 8;
+const atOnce = 16;
 
 /** Providers whose lists are remembered. */
 const mostLists = 1_000;
@@ -52,7 +52,7 @@ export class FolderProviders implements ProviderOrigin {
     this.#parts = parts;
   }
 
-  /** Throws NotFound where there is no folder of the provider. */
+  /** Throws NotFound where there is no folder of the provider, and OriginTimedOut where not all of it could be read, which the next call goes on with. */
   async listVersions(
     provider: ProviderAddress,
     signal: AbortSignal,
@@ -69,12 +69,14 @@ export class FolderProviders implements ProviderOrigin {
     const lists = new SharedLists(url);
     const unknown = named.filter((version) => known?.has(version) !== true);
     const read = await pLimit(atOnce).map(unknown, async (version) => {
-      signal.throwIfAborted();
+      if (signal.aborted) return [version, undefined] as const;
       return [version, await this.#describe(provider, version, lists)] as const;
     });
     const found = new Map([...(known ?? []), ...read]);
     const versions = named.flatMap((version) => found.get(version) ?? []);
     this.#remember(name, versions);
+    if (signal.aborted)
+      throw new OriginTimedOut(url.href, "it has many new releases to read");
     return { versions, warnings: [] };
   }
 

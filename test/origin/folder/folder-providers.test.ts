@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { parseHostname } from "../../../src/address/hostname.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
+import { OriginTimedOut } from "../../../src/errors/index.ts";
+import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
+import { FolderProviders } from "../../../src/origin/folder/folder-providers.ts";
+import { defaultSigner } from "../../fakes/signing.ts";
+import {
+  folderHost,
+  makeDist,
+  makeOriginFolder,
+  putRelease,
+} from "../../scenes/origin-folder.ts";
+
+it("says that a folder takes too long, and goes on with what is not read yet when it is asked again", async () => {
+  const root = makeOriginFolder(await defaultSigner());
+  const count = 40;
+  for (let patch = 0; patch < count; patch++)
+    putRelease(root, await makeDist({ version: `1.0.${patch}` }));
+  const stop = new AbortController();
+  const read: string[] = [];
+  const folder = new (class extends DirectoryFolder {
+    protected override openNamed(parts: readonly string[]) {
+      read.push(parts.join("/"));
+      if (read.length === 20) stop.abort();
+      return super.openNamed(parts);
+    }
+  })(root, parseHostname(folderHost));
+  const { limits } = loadConfiguration({ file: undefined, env: {}, cwd: root });
+  const onUnfit = () => undefined;
+  const parts = { folder, limits, signed: true, onUnfit };
+  const providers = new FolderProviders(parts);
+  const widget = providerAddress(parseHostname(folderHost), "acme", "widget");
+  const listing = providers.listVersions(widget, stop.signal);
+  await expect(listing).rejects.toThrow(OriginTimedOut);
+  expect(read.length).toBeLessThan(2 * count);
+  const { signal } = new AbortController();
+  const { versions } = await providers.listVersions(widget, signal);
+  expect(versions).toHaveLength(count);
+  expect(new Set(read).size).toBe(read.length);
+});
