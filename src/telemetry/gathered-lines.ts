@@ -1,8 +1,8 @@
 import type { DestinationStream } from "pino";
 
-/** Lines wait for each other for this many milliseconds or characters, because a write costs more than its line. */
+/** Lines wait for each other for this many milliseconds or characters, because a write costs more than its line and wakes a thread. */
 const longest = 50;
-export const mostGathered = 8192;
+export const mostGathered = 16_000;
 
 interface LinesFile extends DestinationStream {
   /** Begins to write what waits to be written. */
