@@ -16,7 +16,6 @@ import {
 import { findFreePort, untilListening } from "./nginx.ts";
 
 export interface Balancer {
-  readonly pid: number;
   readonly url: string;
   readonly caFile: string;
   get(path: string, options?: GetOptions): Promise<Answer>;
@@ -53,7 +52,6 @@ export async function startBalancer(
   const url = `https://127.0.0.1:${port}/`;
   const agent = new Agent({ ca: authority.caPem });
   return {
-    pid: child.pid ?? 0,
     url,
     caFile,
     get: (path, options = {}) => fetchFrom(new URL(path, url), agent, options),
