@@ -3,9 +3,10 @@ import {
   OriginUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
-import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import type { Hostname } from "../../address/hostname.ts";
+import type { FolderSurvey } from "../../origin/folder/folder-survey.ts";
 import type { OriginAnswer } from "../../origin/http/http-client.ts";
-import { fail, failBy, good, type Check } from "./check.ts";
+import { fail, failBy, good, warn, type Check } from "./check.ts";
 import { examineClock, type ToldTime } from "./clock.ts";
 
 /** An origin and how it is asked, with its own CA, token and proxy. */
@@ -40,17 +41,43 @@ export async function examineOrigins(
 }
 
 /** A folder that stands for a registry. */
+export interface ExaminedFolder {
+  readonly hostname: Hostname;
+  /** As operators know it. */
+  readonly path: string;
+  readonly survey: (signal: AbortSignal) => Promise<FolderSurvey>;
+}
+
+/** Whether it can be read, and what in it looks like a release and is none. */
 export async function examineFolder(
-  hostname: string,
-  folder: OriginFolder,
-): Promise<Check> {
+  { hostname, path, survey }: ExaminedFolder,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
   try {
-    await folder.list([]);
-    return good("origin", `${folder.show([])} stands for ${hostname}.`);
+    const { releases, unfit, isWhole } = await survey(signal);
+    const noun = releases === 1 ? "release" : "releases";
+    const count = `${isWhole ? "" : "at least "}${releases} ${noun}`;
+    const more = unfit.length - mostNamed;
+    return [
+      good("origin", `${path} stands for ${hostname}, with ${count}.`),
+      ...unfit.slice(0, mostNamed).map((one) => warnOf(one.path, one.reason)),
+      ...(more > 0 ? [warnOf(`${more} more folders in ${path}`)] : []),
+    ];
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    return failBy("origin", error);
+    return [failBy("origin", error)];
   }
+}
+
+/** Releases that are none, by name. */
+const mostNamed = 20;
+
+function warnOf(what: string, reason = "see the first ones"): Check {
+  return warn(
+    "origin",
+    `${what} is not taken for a release: ${reason}.`,
+    'Put it there with "provender publish", or remove it.',
+  );
 }
 
 function judgeAnswer(

@@ -105,9 +105,12 @@ async function examineSources(
 ): Promise<readonly Check[]> {
   const { folders, close } = wireExaminedFolders(configuration);
   const checks = await Promise.all(
-    [...folders].map(([hostname, folder]) => examineFolder(hostname, folder)),
+    folders.map((folder) => examineFolder(folder, signal)),
   ).finally(close);
-  return [...checks, ...(await examineRegistries(configuration, signal))];
+  return [
+    ...checks.flat(),
+    ...(await examineRegistries(configuration, signal)),
+  ];
 }
 
 /** What cannot be asked for the proxy alone is not called wrong for itself, too. */

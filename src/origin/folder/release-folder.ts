@@ -41,9 +41,9 @@ const manifestShape = z.object({
 /** What clients take for said where nothing is. */
 const defaultProtocols = ["5.0"];
 
-interface ReadingParts {
+export interface ReadingParts {
   readonly folder: OriginFolder;
-  readonly limits: Pick<OriginLimits, "checksums">;
+  readonly limits: OriginLimits;
   /** Whether a release without a signature is none. */
   readonly signed: boolean;
 }

@@ -1,27 +1,38 @@
 import type { Configuration, OriginConfiguration } from "../../config/load.ts";
-import type { ExaminedOrigin } from "../../commands/doctor/origins.ts";
+import type {
+  ExaminedFolder,
+  ExaminedOrigin,
+} from "../../commands/doctor/origins.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
-import type { Hostname } from "../../address/hostname.ts";
-import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import { surveyFolder } from "../../origin/folder/folder-survey.ts";
 import { openFolder, settingsOf } from "../origins.ts";
 import { wireBucket } from "../store/bucket.ts";
 
 /** Bytes of a discovery document, which has about a thousand. */
 const mostBytes = 64 * 1024;
 
-/** The folders that stand for registries, by the hostname of each. */
-export function wireExaminedFolders({ origins, storage }: Configuration): {
-  readonly folders: ReadonlyMap<Hostname, OriginFolder>;
+/** The folders that stand for registries. */
+export function wireExaminedFolders({
+  origins,
+  storage,
+  limits,
+}: Configuration): {
+  readonly folders: readonly ExaminedFolder[];
   readonly close: () => Promise<void>;
 } {
   const bucket = storage.s3 && wireBucket(storage.s3);
-  const folders = [...origins].flatMap(([hostname, { folder }]) =>
-    folder === undefined
-      ? []
-      : [[hostname, openFolder(folder, bucket)] as const],
+  const folders = [...origins.values()].flatMap(
+    ({ hostname, folder: place, signatures }): readonly ExaminedFolder[] => {
+      if (place === undefined) return [];
+      const folder = openFolder(place, bucket);
+      const parts = { folder, limits, signed: signatures === "required" };
+      const survey = (signal: AbortSignal) =>
+        surveyFolder(parts, hostname, signal);
+      return [{ hostname, path: folder.show([]), survey }];
+    },
   );
   const close = async () => bucket?.close();
-  return { folders: new Map(folders), close };
+  return { folders, close };
 }
 
 /** The origins that are asked over the network, as the daemon asks them, each by a client of its own. */

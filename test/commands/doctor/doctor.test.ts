@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -114,6 +114,28 @@ const brokenServers: Readonly<
   "a folder for an origin that is not there": [
     () => {
       const directory = join(scratch("folder"), "nowhere");
+      return scene.server({ origins: { "a.example": { directory } } });
+    },
+    "origin",
+  ],
+  "a half release in a folder for an origin": [
+    () => {
+      const directory = scratch("folder");
+      mkdirSync(join(directory, "acme/widget/1.0.0"), { recursive: true });
+      // What nobody can ask for is no release.
+      mkdirSync(join(directory, "Acme/widget/1.0.0"), { recursive: true });
+      mkdirSync(join(directory, "acme/widget/newest"), { recursive: true });
+      mkdirSync(join(directory, "modules/acme/1.0.0"), { recursive: true });
+      return scene.server({ origins: { "a.example": { directory } } });
+    },
+    "origin",
+  ],
+  "a key of a folder that nobody can read": [
+    () => {
+      const directory = scratch("folder");
+      const keys = join(directory, "acme/keys");
+      mkdirSync(keys, { recursive: true });
+      writeFileSync(join(keys, "a.asc"), "none");
       return scene.server({ origins: { "a.example": { directory } } });
     },
     "origin",
