@@ -102,7 +102,8 @@ export async function prepare(
       (record) => unwritten.push(record),
       (_, age) => stale.push(age),
     );
-    return (maxAge = Infinity) => cache.get(widget, origin.fetch, { maxAge });
+    return async (maxAge = Infinity) =>
+      cache.get(widget, origin.fetch, { maxAge });
   };
   return { layout, clock, origin, open, unwritten, stale, get: open() };
 }

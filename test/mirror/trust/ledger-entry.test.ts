@@ -98,7 +98,7 @@ describe("what is known of a namespace", () => {
     await entry.renew();
     reads.length = 0;
     pass(500);
-    await Promise.all(Array.from({ length: 32 }, () => entry.renew()));
+    await Promise.all(Array.from({ length: 32 }, async () => entry.renew()));
     expect(reads).toEqual([seenKey, decisionsKey]);
   });
 
