@@ -1,5 +1,5 @@
 import { NotFound, NotStored } from "./request.ts";
-import { OriginFailure } from "./origin.ts";
+import { OriginFailure } from "./origin-failure.ts";
 import {
   BucketForeign,
   BucketHasWriter,

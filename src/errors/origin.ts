@@ -1,13 +1,4 @@
-import { ProvenderError } from "./provender-error.ts";
-
-/** An origin failed; that says nothing about whether a thing exists. */
-export abstract class OriginFailure extends ProvenderError {
-  readonly url: string;
-  constructor(url: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.url = url;
-  }
-}
+import { OriginFailure } from "./origin-failure.ts";
 
 /** No connection, name or TLS session could be had, or it broke. */
 export class OriginUnreachable extends OriginFailure {

@@ -62,8 +62,14 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   const { setUp, pages, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
-  router.get(`${mirrored}/index.json`, warm.answering(providers.index));
-  router.get(`${mirrored}/:version.json`, warm.answering(providers.version));
+  router.get(
+    `${mirrored}/index.json`,
+    warm.answering((asked) => providers.index(asked)),
+  );
+  router.get(
+    `${mirrored}/:version.json`,
+    warm.answering((asked) => providers.version(asked)),
+  );
   router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
   router.get(`${mirrored}/:document`, refuseDocument);
 

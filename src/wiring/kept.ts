@@ -1,7 +1,10 @@
 import { type Configuration } from "../config/load.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
-import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
+import {
+  MetadataCache,
+  type FetchTurns,
+} from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/verdict.ts";
@@ -70,7 +73,7 @@ export function wireKept(
   const signatures = wireSignatures(configuration);
   const judge = wireJudge(signatures);
   const ledger = new TrustLedger(records, () => clock.monotonic());
-  const makeCache = wireCaches(configuration, telemetry, { clock, replica });
+  const make = wireCaches(configuration, telemetry, { clock, replica });
   const releasesIn = (records: RecordStore) =>
     new ReleaseRecords(records, {
       judge,
@@ -81,7 +84,7 @@ export function wireKept(
     });
   const keepIn = (records: RecordStore) => ({
     records,
-    versions: makeCache(new VersionRecords(records, providerVersionNaming)),
+    versions: make.lists(new VersionRecords(records, providerVersionNaming)),
     releases: releasesIn(records),
   });
   const kept = keepIn(records);
@@ -138,7 +141,7 @@ function wireStore(
   return { blobs, retention };
 }
 
-/** Makes the cache for one kind of metadata. */
+/** Make the cache for one kind of metadata. One replica asks for a list, and each for a release: where origins offer two, somebody sees both. */
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
   { logger, metrics }: Telemetry,
@@ -151,16 +154,23 @@ export function wireCaches(
     const { message } = error as Error;
     logger.warn({ ...facts, error: message }, staleSentence);
   };
-  return <K, V extends object>(records: MetadataRecords<K, V>) => {
-    const cache = new MetadataCache(
+  const shared = replica !== undefined;
+  const cache = <K, V extends object>(
+    records: MetadataRecords<K, V>,
+    turns?: FetchTurns,
+  ) => {
+    const made = new MetadataCache(
       records,
-      { ...limits, ...freshness, shared: replica?.turns },
+      { ...limits, ...freshness, shared, turns },
       clock,
       offline,
       onUnwritten,
       onStale,
     );
-    metrics.watchWaiters(() => cache.waiting);
-    return cache;
+    metrics.watchWaiters(() => made.waiting);
+    return made;
   };
+  const lists = <K, V extends object>(records: MetadataRecords<K, V>) =>
+    cache(records, replica?.turns);
+  return { cache, lists };
 }

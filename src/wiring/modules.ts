@@ -55,7 +55,7 @@ type ModuleParts = Telemetry &
 export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const { limits, offline, policy } = configuration;
   const { clock, clients } = parts;
-  const makeCache = wireCaches(configuration, parts, parts);
+  const make = wireCaches(configuration, parts, parts);
   const records = new ModuleArchiveRecords(parts.records);
   const threads = new ModuleArchiveThreads({
     threads: 2,
@@ -79,8 +79,10 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
       retention: parts.retention,
       bucket: parts.replica?.bucket,
     }),
-    versions: makeCache(new VersionRecords(parts.records, moduleVersionNaming)),
-    releases: makeCache(new ModuleReleaseRecords(parts.records)),
+    versions: make.lists(
+      new VersionRecords(parts.records, moduleVersionNaming),
+    ),
+    releases: make.cache(new ModuleReleaseRecords(parts.records)),
     archives,
     records,
     replacements,

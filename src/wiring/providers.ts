@@ -117,11 +117,14 @@ function wireCatalog(
   telemetry: Telemetry,
 ): ProviderCatalog {
   const { freshness, policy } = configuration;
-  const makeCache = wireCaches(configuration, telemetry, { clock, replica });
+  const make = wireCaches(configuration, telemetry, {
+    clock,
+    replica,
+  });
   return new ProviderCatalog({
     origins,
     versions,
-    releases: makeCache(releases),
+    releases: make.cache(releases),
     history,
     readFirstDigests: (address) => releases.readFirstDigests(address),
     claim: wireClaim({ clock, releases }, telemetry),

@@ -24,8 +24,9 @@ interface MetadataLimits {
   readonly notFound: number;
   readonly answer: number;
   readonly waiters: number;
-  /** Other replicas may ask the origin, too: their records are looked at before it is, and one asks for all. */
-  readonly shared?: FetchTurns | undefined;
+  /** Other replicas may ask the origin, too: their records are looked at before it is. */
+  readonly shared?: boolean;
+  readonly turns?: FetchTurns | undefined;
 }
 
 /** Whose turn it is to ask the origin for what is called `name`. */
@@ -120,7 +121,7 @@ export class MetadataCache<K, V extends object> {
   peek(subject: K): V | undefined | Promise<V | undefined> {
     const key = this.#records.format(subject);
     // What others may have written is looked at.
-    const looks = this.#offline || this.#limits.shared !== undefined;
+    const looks = this.#offline || this.#limits.shared === true;
     const held = looks ? undefined : this.#memory.get(key);
     return held?.value ?? this.#peek(key, subject);
   }
@@ -174,16 +175,16 @@ export class MetadataCache<K, V extends object> {
     const signal = AbortSignal.timeout(this.#limits.answer);
     const ask = (recalled: Recalled<V>) =>
       this.#ask(key, subject, (known) => fetch(known, signal), recalled);
-    const { shared } = this.#limits;
+    const { turns } = this.#limits;
     // What is old by the time that another one has it is not worth waiting for.
-    if (shared === undefined || fresh <= shared.longest) return ask(first);
+    if (turns === undefined || fresh <= turns.longest) return ask(first);
     try {
       const isDone = async () => findFresh(await recall()) !== undefined;
-      await shared.take(key, isDone, signal);
+      await turns.take(key, isDone, signal);
       const now = await recall();
       return findFresh(now) ?? (await ask(now));
     } finally {
-      void shared.release(key);
+      void turns.release(key);
     }
   }
 
@@ -215,7 +216,7 @@ export class MetadataCache<K, V extends object> {
     const held = this.#memory.get(key);
     const stampOf = () => this.#records.stamp(subject);
     const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
-    const isOld = this.#limits.shared !== undefined && age >= fresh;
+    const isOld = this.#limits.shared === true && age >= fresh;
     try {
       const stamp = this.#offline ? await stampOf() : undefined;
       const isCurrent = !isOld && held?.stamp === stamp;

@@ -66,10 +66,12 @@ export class WarmConnection {
     return this.socket.writableLength > mostWaiting;
   }
 
-  /** Ends it when it has nothing more to send. */
+  /** Ends it when it has nothing more to send; a first request that is on its way is waited for by the HTTP server. */
   close(): void {
     this.#isClosing = true;
-    if (!this.#isLooking) this.#end();
+    if (this.#isLooking) return;
+    if (this.#hasAnswered) this.#end();
+    else this.#handOver();
   }
 
   readonly #cut = () => this.socket.destroy();
@@ -145,7 +147,7 @@ export class WarmConnection {
     this.#hasAnswered = true;
   }
 
-  #handOver(chunk: Buffer): void {
+  #handOver(chunk?: Buffer): void {
     const { socket } = this;
     socket
       .off("data", this.#read)
@@ -153,7 +155,7 @@ export class WarmConnection {
       .off("error", this.#cut);
     socket.setTimeout(0, this.#cut);
     socket.pause();
-    socket.unshift(chunk);
+    if (chunk !== undefined) socket.unshift(chunk);
     this.#serve();
     socket.resume();
   }

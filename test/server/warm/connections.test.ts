@@ -159,6 +159,7 @@ describe.each([
   it("ends with the listener at once, and after the answer that it waits for", async () => {
     const waiting = await front.open();
     await askOn(waiting, ask);
+    await askOn(socket, ask);
     front.now = 250;
     const gate = Promise.withResolvers<undefined>();
     await new Promise<void>((asked) => {
