@@ -40,7 +40,7 @@ describe("docs/http.md", () => {
   it("has every URL that is answered, and no other", () => {
     // Nothing is asked of the parts before a request comes.
     const parts = {
-      warm: { answering: () => undefined },
+      warm: { answering: () => () => undefined },
     } as unknown as RoutedParts;
     const paths = makeRouter(parts).stack.map(({ path }) => String(path));
     const told = firstCells(page).filter((cell) => cell.startsWith("/"));

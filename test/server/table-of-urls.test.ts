@@ -15,7 +15,7 @@ interface Asked {
 
 /** The rows of the real table, each of which answers with itself. */
 function makeTable(): Router {
-  const warm = { keep: () => undefined, answering: () => () => undefined };
+  const warm = { answering: () => () => undefined };
   const real = makeRouter({ warm } as unknown as RoutedParts);
   const table = new Router({ sensitive: true, strict: true });
   for (const row of real.stack.map(({ path }) => String(path)))
