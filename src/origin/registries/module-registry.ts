@@ -103,7 +103,7 @@ export class ModuleRegistry {
 }
 
 /** Versions of the first module, newest first, which is the one that was asked for. */
-function parseModuleVersions(
+export function parseModuleVersions(
   url: URL,
   value: unknown,
   most: number,
