@@ -95,7 +95,7 @@ export class WarmConnection {
     return true;
   }
 
-  /** Nothing more is read meanwhile. */
+  /** Nothing more is read meanwhile, and nothing is expected of the client. */
   async #look(chunk: Buffer, bytes: string, start: number): Promise<void> {
     const { socket } = this;
     const { warm, known } = this.#parts;
@@ -104,7 +104,7 @@ export class WarmConnection {
       return;
     }
     this.#isLooking = true;
-    socket.pause();
+    socket.pause().setTimeout(0);
     const request = known.find(bytes) ?? (await this.#learn(bytes));
     const answerable = request && (await warm.renew({ ...request, socket }));
     this.#isLooking = false;
@@ -115,7 +115,7 @@ export class WarmConnection {
     }
     this.#send(request, answerable, start);
     if (this.#isClosing) this.#end();
-    else socket.resume();
+    else socket.resume().setTimeout(keepAlive);
   }
 
   async #learn(bytes: string): Promise<KnownRequest | undefined> {

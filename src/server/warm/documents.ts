@@ -163,16 +163,14 @@ export class WarmDocuments {
     return isFirst ? { document, state } : this.begin(req, document);
   }
 
-  /** At the cost of whoever asked, if an origin has to be asked. */
+  /** At the cost of whoever asked, if an origin has to be asked; what fails is charged by the application. */
   async #renew(kept: Kept, state: RequestState): Promise<SentDocument> {
     const allowance = this.#parts.metadataCaps.admit(state.client);
-    try {
-      return await onBehalfOf(state.asker, () =>
-        this.#make(kept.find, { params: kept.params, state }),
-      );
-    } finally {
-      charge(allowance, state.note);
-    }
+    const sent = await onBehalfOf(state.asker, () =>
+      this.#make(kept.find, { params: kept.params, state }),
+    );
+    charge(allowance, state.note);
+    return sent;
   }
 
   /** Undefined for a client that has nothing left to ask for: what is held costs nothing, but it is refused all the same. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { renderDocument } from "../../../src/server/http/document-response.ts";
 import { effort } from "../../effort.ts";
@@ -147,6 +148,14 @@ describe.each([
     expect([text?.slice(0, 12), front.read]).toEqual(["HTTP/1.1 299", [path]]);
   });
 
+  it("leaves it to the application to charge what fails", async () => {
+    front.meanwhile = () => Promise.reject(new Error("refused"));
+    front.now = 250;
+    await askOn(socket, ask);
+    const { left } = front.metadataCaps.admit(here);
+    expect([left, front.read]).toEqual([60, [path]]);
+  });
+
   it("learns a few requests, and leaves a client that writes each one otherwise", async () => {
     const unlike = (n: number) => ask.replace("Host", `X-Trace: ${n}\r\nHost`);
     const known = [1, 1, 2, 3, 4, 1].map(unlike);
@@ -201,6 +210,19 @@ it("a connection is cut when it takes nothing of its answers", async () => {
   }
   while (front.lines.at(-1)?.complete !== false) await once(front.log, "line");
   await readToEnd(socket.resume());
+  await front.listener.close(0);
+});
+
+it("a connection is not cut while its first answer is made, however long that takes", async () => {
+  const clientHeaders = 100;
+  const front = await startWarmFront(true, { clientHeaders });
+  await front.keep();
+  front.now = 250;
+  front.meanwhile = () => delay(3 * clientHeaders);
+  const socket = await front.open();
+  const [text] = await askOn(socket, ask);
+  expect([text?.slice(0, 12), front.read]).toEqual(["HTTP/1.1 200", []]);
+  socket.destroy();
   await front.listener.close(0);
 });
 
