@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
@@ -6,13 +6,13 @@ const root = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const text = read("docs/trust.md");
 
-/** `file` and `tests` of each row of its tables. */
-const rows = [...text.matchAll(/^\| +`(src\/[^`]+)` +\|.*\|([^|]+)\|$/gm)].map(
-  ([, file = "", last = ""]) => ({
-    file,
-    tests: [...last.matchAll(/`([^`]+)`/g)].map(([, test = ""]) => test),
-  }),
-);
+/** `file` and `tests` of each row that is about one file. */
+const rows = [
+  ...text.matchAll(/^\| +`(src\/[^`]+\.ts)` +\|.*\|([^|]+)\|$/gm),
+].map(([, file = "", last = ""]) => ({
+  file,
+  tests: [...last.matchAll(/`([^`]+)`/g)].map(([, test = ""]) => test),
+}));
 const files = [...text.matchAll(/`((?:src|test)\/[^`]+)`/g)].map(
   ([, path = ""]) => path,
 );
@@ -35,6 +35,19 @@ describe("what a security engineer reads", () => {
       expect(tests, file).not.toEqual([]);
       for (const test of tests) expect(test).toMatch(/^test\/.*\.test\.ts$/);
     }
+  });
+
+  it("says truly that one file makes digests trusted: no other casts to them", () => {
+    const sources = readdirSync(join(root, "src"), { recursive: true });
+    const casting = sources.filter(
+      (path) =>
+        typeof path === "string" &&
+        path.endsWith(".ts") &&
+        /\bas\s+(?:readonly\s+)?(?:\w+<[^;]*)?(?:TrustedSha256|SignedChecksums)\b/.test(
+          read(join("src", path)),
+        ),
+    );
+    expect(casting).toEqual([join("verification", "signed-checksums.ts")]);
   });
 
   it("is linked from the README", () => {

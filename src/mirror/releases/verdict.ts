@@ -99,7 +99,7 @@ export async function judgeProof(
   );
 }
 
-/** A key that is published is always held to; only its absence can be excused. */
+/** Unless signatures are off, a published key is held to; only its absence can be excused. */
 function findExemption(
   release: ReleaseAddress,
   { source, keys, signature }: ReleaseEvidence,
