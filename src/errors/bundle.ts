@@ -41,7 +41,10 @@ export class ReleaseConflict extends ProvenderError {
 export class ExportFailed extends ProvenderError {
   readonly code = "export-failed";
   constructor(path: string, reason: string, options?: ErrorOptions) {
-    super(`${path} could not be written: ${reason}.`, options);
+    super(
+      `${path} could not be written: ${reason}; once that is mended, export again.`,
+      options,
+    );
   }
 }
 
@@ -49,10 +52,11 @@ export class ExportFailed extends ProvenderError {
 export class StoredArchiveDamaged extends ProvenderError {
   readonly code = "stored-archive-damaged";
   readonly problem: string;
-  constructor(filename: string, expected: string, got: string) {
+  constructor(sha256: string, got: string) {
+    const problem = `its SHA-256 is ${got}`;
     super(
-      `The stored archive of ${filename} is damaged: expected SHA-256 ${expected}, got ${got}; check the disk, drop the archive with "provender verify --repair" and fetch it again.`,
+      `The stored archive ${sha256} is damaged (${problem}): check the disk, and run "provender verify --repair", so that it is fetched again.`,
     );
-    this.problem = `its SHA-256 is ${got}`;
+    this.problem = problem;
   }
 }

@@ -71,7 +71,7 @@ export class LockMismatch extends ProvenderError {
     found: readonly string[],
   ) {
     super(
-      `${archive} is not what ${where} locks: it lists ${listed.join(", ")}; the publisher's package has ${found.join(", ")}. If only this platform is missing, run "provender lock"; otherwise find out why the package changed.`,
+      `${archive} is not what ${where} locks: it lists ${listed.join(", ")}; the publisher's package has ${found.join(", ")}; if only this platform is missing, run "provender lock", otherwise find out why the package changed.`,
     );
     this.listed = listed;
     this.found = found;

@@ -59,7 +59,9 @@ export class OriginBusy extends OriginFailure {
   readonly code = "origin-busy";
   readonly retryAfterSeconds: number | undefined;
   constructor(url: string, retryAfterSeconds: number | undefined) {
-    super(url, `${url} asks us to slow down: try again later.`);
+    const later =
+      retryAfterSeconds === undefined ? "later" : `in ${retryAfterSeconds} s`;
+    super(url, `${url} is asked too often, as it says: try again ${later}.`);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -83,7 +85,11 @@ export class OriginAnswerUnusable extends OriginFailure {
   readonly code = "origin-answer";
   readonly reason: string;
   constructor(url: string, reason: string, options?: ErrorOptions) {
-    super(url, `${url} gave an unusable answer: ${reason}.`, options);
+    super(
+      url,
+      `${url} gave an unusable answer: ${reason}; try again, or look at the origin.`,
+      options,
+    );
     this.reason = reason;
   }
 }
@@ -100,7 +106,7 @@ export class VersionsWithoutEnd extends OriginAnswerUnusable {
   constructor(subject: string, most: number) {
     super(
       subject,
-      `with what its registry listed earlier there are more than ${most} versions, so ask its publisher why versions come and go`,
+      `with what its registry listed earlier there are more than ${most} versions, and its publisher may know why they come and go`,
     );
   }
 }

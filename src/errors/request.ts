@@ -25,7 +25,9 @@ export class MalformedRequest extends ProvenderError {
 export class UriTooLong extends ProvenderError {
   readonly code = "uri-too-long";
   constructor(most: number) {
-    super(`The URL is longer than ${most} bytes: no address is that long.`);
+    super(
+      `The URL is longer than the ${most} bytes of "limits.url", and no address is that long: check it.`,
+    );
   }
 }
 

@@ -7,9 +7,16 @@ const whyKeysAreRefused = {
   unknown: "it is not known for this provider",
 } as const;
 
-/** A good signature by a key that the trust policy does not take for this release. */
+const whySignaturesAreMissed = {
+  revoked: "a key is revoked",
+  "not-pinned": "the configuration takes pinned keys alone",
+  unknown: "keys are known for this provider",
+} as const;
+
+/** A release whose key the trust policy does not take, or that nobody signed though its provider's releases are signed. */
 export class KeyRefused extends ProvenderError {
   readonly code = "key-refused";
+  /** "none" when nobody signed. */
   readonly fingerprint: string;
   readonly reason: keyof typeof whyKeysAreRefused;
   /** What decided, as the audit log names it. */
@@ -24,11 +31,15 @@ export class KeyRefused extends ProvenderError {
     const namespace = `${release.provider.hostname}/${release.provider.namespace}`;
     const remedies = {
       revoked: `run "provender trust approve --key ${fingerprint} ${namespace}"`,
-      "not-pinned": `add it to "trust.keys"`,
+      "not-pinned": `change "trust.keys"`,
       unknown: `run "provender trust approve ${provider}@${version}"`,
     } as const;
+    const cause =
+      fingerprint === "none"
+        ? `nobody signed it (${whySignaturesAreMissed[reason]})`
+        : `of its signing key ${fingerprint} (${whyKeysAreRefused[reason]})`;
     super(
-      `${provider} ${version} is held back because of its signing key ${fingerprint} (${whyKeysAreRefused[reason]}): after checking the key with the publisher, the mirror's operator can ${remedies[reason]}.`,
+      `${provider} ${version} is held back because ${cause}: after checking with the publisher, the mirror's operator can ${remedies[reason]}.`,
     );
     this.fingerprint = fingerprint;
     this.reason = reason;

@@ -3,9 +3,14 @@ import { ProvenderError } from "./provender-error.ts";
 /** A release without a signature or signing keys, from an origin that must sign. */
 export class SignatureMissing extends ProvenderError {
   readonly code = "signature-missing";
-  constructor(release: string, missing: string) {
+  constructor(release: string, missing: "signing key" | "signature") {
+    // Where a key is published, no setting but "off" takes a release without a signature.
+    const advice =
+      missing === "signature"
+        ? "tell its publisher"
+        : `set "signatures: when-published" for this origin to accept unsigned releases`;
     super(
-      `${release} is refused because its registry publishes no ${missing}: set "signatures: when-published" for this origin to accept unsigned releases.`,
+      `${release} is refused because its registry publishes no ${missing}: ${advice}.`,
     );
   }
 }
@@ -117,7 +122,10 @@ export class ArchiveUnhashable extends ProvenderError {
   readonly code = "archive-unhashable";
   readonly reason: string;
   constructor(archive: string, reason: string, options?: ErrorOptions) {
-    super(`${archive} has no h1: ${reason}.`, options);
+    super(
+      `${archive} has no h1: ${reason}; only its zh: can go into a lock file.`,
+      options,
+    );
     this.reason = reason;
   }
 }

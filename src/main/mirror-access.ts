@@ -53,7 +53,7 @@ function parseMirrorUrl(option: string, text: string): URL {
   if (url?.protocol !== "https:")
     throw new ConfigurationInvalid(
       option,
-      `${JSON.stringify(text)} is not a URL that starts with https://.`,
+      `${JSON.stringify(text)} is not a URL: expected one that starts with https://.`,
     );
   const path = url.pathname === "/" ? "providers/" : "";
   return new URL(`${url.pathname.replace(/\/?$/, "/")}${path}`, url);
@@ -66,7 +66,7 @@ function readAuthority(path: string): string {
     const { code = "unknown" } = error as NodeJS.ErrnoException;
     throw new ConfigurationInvalid(
       "--ca",
-      `${path} cannot be read (${code}).`,
+      `${path} cannot be read (${code}): check the path and its permissions.`,
       { cause: error },
     );
   }

@@ -79,7 +79,7 @@ export const sections: readonly Section[] = [
     title: "Re-created",
     words: ["has been successfully initialized"],
     cause:
-      "The registry offers other content for a version than it did at first. Clients keep getting the first; an alarm tells the operator. Where the first is not stored, its archive is refused: `451 Refused, its content differs from what was seen first`. A lock file that has the new content does not match.",
+      "The registry offers other content for a version than it did at first. Clients keep getting the first; an alarm tells the operator. Where the first is not stored, its archive is refused: `451 Refused, its registry names other content than was signed or seen first`. A lock file that has the new content does not match.",
     hostname: host,
     name: "acme/recreated",
   },

@@ -72,7 +72,7 @@ export async function findRoots(
     problems.push(
       new InputInvalid(
         path,
-        `there is neither a ${lockFileName} nor a configuration here or below.`,
+        `there is neither a ${lockFileName} nor a configuration here or below: give the directory of one.`,
       ),
     );
   return {

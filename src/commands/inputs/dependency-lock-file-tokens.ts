@@ -37,7 +37,7 @@ export function tokenize(file: string, text: string): readonly Token[] {
     if (token === undefined)
       throw new InputInvalid(
         `${file}:${line}`,
-        `${JSON.stringify(text.slice(at, at + 20))} is not the syntax of a dependency lock file.`,
+        `${JSON.stringify(text.slice(at, at + 20))} is not the syntax of a dependency lock file: let "init" write it anew.`,
       );
     tokens.push(token);
     line += countLines(token);

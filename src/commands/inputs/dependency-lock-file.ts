@@ -108,7 +108,10 @@ function readLock(where: string, block: Block): ProviderLock {
   );
   const version = readString(where, attributes.get("version"));
   if (version === undefined)
-    throw new InputInvalid(where, `${name} has no version.`);
+    throw new InputInvalid(
+      where,
+      `${name} has no version: let "init" write it anew.`,
+    );
   const list = readList(where, attributes.get("hashes"));
   return {
     provider,

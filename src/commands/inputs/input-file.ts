@@ -43,7 +43,11 @@ function decode(bytes: Uint8Array): string {
 
 export function unreadable(path: string, error: unknown): InputInvalid {
   const { code, message } = error as NodeJS.ErrnoException;
-  return new InputInvalid(path, `it cannot be read (${code ?? message}).`, {
-    cause: error,
-  });
+  return new InputInvalid(
+    path,
+    `it cannot be read (${code ?? message}): check the path and its permissions.`,
+    {
+      cause: error,
+    },
+  );
 }

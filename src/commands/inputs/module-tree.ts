@@ -113,7 +113,10 @@ class Walk implements FollowedModules {
     }
     this.#called.add(source);
     if (this.#called.size > mostPackages)
-      throw new InputInvalid(where, `more than ${mostPackages} are called.`);
+      throw new InputInvalid(
+        where,
+        `more than ${mostPackages} modules are called: no configuration needs as many.`,
+      );
     const found = await this.#reading.open(named.address, constraint, where);
     if ("because" in found) refuse(found.because);
     else await this.enter(found, found.keyOf(named.subdirectory));

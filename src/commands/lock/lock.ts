@@ -71,7 +71,10 @@ async function lockRoot(
     ...found.problems,
   ];
   if (found.entries.length === 0 && problems.length === 0)
-    throw new InputInvalid(directory, "no provider is locked or required.");
+    throw new InputInvalid(
+      directory,
+      "no provider is locked or required: give the directory of a configuration.",
+    );
   for (const { message } of problems) stderr(`${message}\n`);
   // What a client has locked it has seen.
   if (root.locks === undefined)

@@ -32,7 +32,11 @@ export interface DistParts {
 /** As the one SHA256SUMS says; throws InputInvalid. */
 export async function findDistName(from: string) {
   const names = await readdir(from).catch((cause: unknown) => {
-    throw new InputInvalid(from, "it cannot be read.", { cause });
+    throw new InputInvalid(
+      from,
+      "it cannot be read: check the path and its permissions.",
+      { cause },
+    );
   });
   const found = names.flatMap((name) => {
     const [, type, version] =

@@ -77,8 +77,7 @@ async function hashOpened(
     return { archive: path, h1: await hashPackage(opened, limits), zh };
   } catch (error) {
     if (!(error instanceof ArchiveUnhashable)) throw error;
-    const named = new ArchiveUnhashable(path, error.reason);
-    const problem = `${named.message} Only its zh: can go into a lock file.`;
+    const problem = new ArchiveUnhashable(path, error.reason).message;
     return { archive: path, h1: null, zh, problem };
   }
 }

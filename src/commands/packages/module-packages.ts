@@ -7,7 +7,7 @@ import type { Version } from "../../address/version.ts";
 import {
   ModuleArchiveRefused,
   OriginNotServed,
-  StoredArchiveDamaged,
+  StoredArchiveUnreadable,
 } from "../../errors/index.ts";
 import type { ModuleArchives } from "../../mirror/modules/archives.ts";
 import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
@@ -148,7 +148,7 @@ export class ModulePackages implements ModuleReading {
     const { sha256 } = one.archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
-      throw new StoredArchiveDamaged(sha256, sha256, "nothing");
+      throw new StoredArchiveUnreadable(sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
     this.#gathered.set(name, { ...one, size });

@@ -69,6 +69,6 @@ async function describeFile(
   const size = await folder.measure(parts);
   const sha256 = await digestOf(folder, parts);
   if (size === undefined || sha256 === undefined)
-    throw new InputInvalid(folder.show(parts), "it is gone.");
+    throw new InputInvalid(folder.show(parts), "it is gone: publish again.");
   return { sha256, size, open: () => folder.stream(parts) };
 }

@@ -84,7 +84,7 @@ async function copyArchive(
     await blob?.handle.close();
   }
   const got = hash.digest("hex");
-  if (got !== sha256) throw new StoredArchiveDamaged(sha256, sha256, got);
+  if (got !== sha256) throw new StoredArchiveDamaged(sha256, got);
 }
 
 async function copy(

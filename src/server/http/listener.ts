@@ -250,7 +250,10 @@ function endUnanswered(res: ServerResponse, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  const problem = new MalformedRequest("could not be handled", "another one");
+  const problem = new MalformedRequest(
+    "could not be handled",
+    "one that follows HTTP/1.1",
+  );
   const body = formatErrorBody(problem, crypto.randomUUID());
   res.writeHead(400, {
     "Content-Type": "application/json",

@@ -49,7 +49,9 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
   "nothing-to-verify":
     "Nothing here that a client could verify, use network_mirror instead",
   "key-refused": ({ reason, fingerprint }: KeyRefused) =>
-    `Held back by this mirror, its signing key ${fingerprint} ${whyKeysAreRefused[reason]}`,
+    fingerprint === "none"
+      ? "Held back by this mirror, nobody signed it"
+      : `Held back by this mirror, its signing key ${fingerprint} ${whyKeysAreRefused[reason]}`,
   "policy-denied": ({ rule }: PolicyDenied) =>
     `Denied by ${rule} of this mirror`,
   "too-young": ({ rule, availableAt }: TooYoung) =>
@@ -58,7 +60,8 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
     `This mirror leaves out every version (${counts})`,
   "checksums-malformed": "Refused, its SHA256SUMS is malformed",
   "archive-not-signed": "Refused, its SHA256SUMS does not name this archive",
-  "checksum-conflict": "Refused, its content differs from what was seen first",
+  "checksum-conflict":
+    "Refused, its registry names other content than was signed or seen first",
   "archive-digest": "Refused, the origin sent other bytes than were signed",
   "module-source-refused":
     "Refused, the registry names a place that no client may be sent to",

@@ -39,8 +39,7 @@ export class VerifiedBlobs {
       const { identity } = await readBlobState(file.handle);
       const got = this.#found.get(identity);
       if (got === file.sha256) return;
-      if (got !== undefined)
-        throw new StoredArchiveDamaged(file.sha256, file.sha256, got);
+      if (got !== undefined) throw new StoredArchiveDamaged(file.sha256, got);
       const running = this.#hashing.join(identity);
       // Another one's failure may be its own: its client left and its file is closed.
       await (running?.catch(() => undefined) ??

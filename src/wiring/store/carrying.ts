@@ -23,7 +23,7 @@ export async function carryStore(
   if (s3 === undefined)
     throw new ConfigurationInvalid(
       `"storage.s3"`,
-      `"provender store ${direction}" wants the bucket that it is about.`,
+      `it is empty, and "provender store ${direction}" wants a bucket: set it.`,
     );
   const layout = findLayout(configuration);
   await prepareStorageDirectory(layout);

@@ -49,7 +49,10 @@ export function wireBucketInspection(
 /** The records of the bucket, held against what this replica saw of them, of which it remembers nothing more. */
 function wireShared({ replica, releasesIn }: Kept, { storage }: Configuration) {
   if (replica === undefined)
-    throw new ConfigurationInvalid("--bucket", `there is no "storage.s3".`);
+    throw new ConfigurationInvalid(
+      "--bucket",
+      `it looks after a bucket, and there is none: set "storage.s3".`,
+    );
   const { bucket, identity } = replica;
   const memory = new RecordMemory(layOutStore(storage.directory));
   const records = new BucketRecords(

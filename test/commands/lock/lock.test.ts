@@ -206,7 +206,9 @@ describe("provender lock", () => {
 
   it("says that a directory is none", async () => {
     const run = await lock("/nowhere");
-    expect(run.stderr).toBe("/nowhere: it cannot be read (ENOENT).\n");
+    expect(run.stderr).toBe(
+      "/nowhere: it cannot be read (ENOENT): check the path and its permissions.\n",
+    );
     expect(run.status).toBe(1);
   });
 });

@@ -140,6 +140,6 @@ it("asks nobody who asked for a pause", async () => {
   const client = makeClient(home.url, ca);
   const ask = () => client.fetchJson(urlOf("/document"), never);
   for (let times = 0; times < 20; times++)
-    await expect(ask()).rejects.toThrow(/slow down/);
+    await expect(ask()).rejects.toThrow(/asked too often/);
   expect(home.requests.count()).toBe(1);
 });
