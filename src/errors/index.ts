@@ -43,7 +43,7 @@ export function isOriginFailure(error: unknown): boolean {
   return error instanceof OriginFailure || error instanceof SignatureUndecided;
 }
 
-/** True for a decision against a thing: who decided could ask, and had what it takes to decide. */
+/** True for a refusal that was decided, as opposed to a failure to find out: of an origin, the bucket or a record. */
 export function isJudgement(error: unknown): error is ProvenderError {
   return (
     error instanceof ProvenderError &&

@@ -18,7 +18,7 @@ export interface Core extends Providers {
 }
 
 interface CoreParts extends KeptParts {
-  /** What a command does when nothing is fetched any more. */
+  /** What a command does last, once nothing is fetched any more. */
   readonly close?: (kept: Kept) => Promise<void>;
 }
 

@@ -88,7 +88,7 @@ export function wireKept(
     releases: releasesIn(records),
   });
   const kept = keepIn(records);
-  // What leaves the disk goes by what is there: to ask the bucket for every record would cost too much.
+  // Eviction goes by the records on this disk: to ask the bucket for each would cost too much.
   const own = replica && keepIn(wireRecords(layout, telemetry, undefined));
   const store = wireStore(configuration, layout, own ?? kept, telemetry);
   const { blobs } = store;

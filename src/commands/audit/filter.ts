@@ -31,7 +31,7 @@ export interface AuditQuestion {
 type Fields = WrittenEntry["fields"];
 type Test = (fields: Fields) => boolean;
 
-/** Says of an entry whether it is asked for; checkpoints are only by their event. Throws MalformedAddress. */
+/** Returns what is true for the entries that are asked for; a checkpoint is asked for by its event alone. Throws MalformedAddress. */
 export function makeFilter(question: AuditQuestion, now: Date): Test {
   const { spec, since, until, asker, verdict, event } = question;
   const tests: Test[] = [

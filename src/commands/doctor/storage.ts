@@ -13,7 +13,7 @@ import { actAsOwner } from "../../store/storage-owner.ts";
 import { formatAmount } from "../output/figures.ts";
 import { fail, failBy, good, type Check } from "./check.ts";
 
-/** Bytes that a disk that is full does not take. */
+/** Bytes that are written to see whether the disk is full. */
 const sample = 64 * 1024;
 
 /** The storage directory as the daemon's user finds it; makes nothing that is not there. */

@@ -5,7 +5,7 @@ import { formatDocument } from "../output/json-document.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
 import { namePackage } from "./held-packages.ts";
 
-/** Archives that replicas share, which would come back from there. */
+/** The archives that replicas share; what is purged on the disk alone would come back from there. */
 interface SharedArchives {
   delete(sha256: Sha256): Promise<void>;
 }

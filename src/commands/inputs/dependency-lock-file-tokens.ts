@@ -15,7 +15,7 @@ export function isMark(token: Token | undefined, text: string): boolean {
   return token?.kind === "mark" && token.text === text;
 }
 
-/** Of one run only: a loop of alternatives takes memory for each round. */
+/** Matches one run at a time, because a repeated alternative takes memory for each repetition. */
 const space = /[ \t]+|\r+(?!\n)/y;
 const patterns = [
   ["newline", /\r?\n/y],

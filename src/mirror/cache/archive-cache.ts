@@ -22,7 +22,7 @@ export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
   /** Resolves when it is the download's turn: waiting for that is the mirror's doing and not the origin's. */
   readonly admitted: Promise<void>;
-  /** Settles when the size is known as well as it will be before the last byte; rejects when the origin fails first. */
+  /** Resolves when the origin has answered, whether or not it told a size; rejects when it fails first. */
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;

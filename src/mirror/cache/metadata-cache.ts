@@ -31,7 +31,7 @@ interface MetadataLimits {
 
 /** Whose turn it is to ask the origin for what is called `name`. */
 export interface FetchTurns {
-  /** Resolves when it is ours or nobody's to wait for, which takes `longest` milliseconds at most, or `isDone`. Call `release` in any case. */
+  /** Resolves when it is our turn, when `isDone`, or after `longest` milliseconds. Call `release` in any case. */
   take(
     name: string,
     isDone: () => Promise<boolean>,
@@ -47,7 +47,7 @@ interface Recalled<V> {
   readonly refused?: ProvenderError;
 }
 
-/** While the origin fails, it is asked at most this often for one key, and as often as while it is well. */
+/** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
 const pauseAfterFailure = 5_000;
 
 /** Told that the origin failed, and that what is `age` milliseconds old is served instead; never waited for. */
@@ -176,7 +176,7 @@ export class MetadataCache<K, V extends object> {
     const ask = (recalled: Recalled<V>) =>
       this.#ask(key, subject, (known) => fetch(known, signal), recalled);
     const { turns } = this.#limits;
-    // What is old by the time that another one has it is not worth waiting for.
+    // What another replica fetches would be out of date by the time it is there.
     if (turns === undefined || fresh <= turns.longest) return ask(first);
     try {
       const isDone = async () => findFresh(await recall()) !== undefined;
@@ -201,7 +201,7 @@ export class MetadataCache<K, V extends object> {
       const originTime = this.#clock.monotonic() - start;
       return { value: kept, outcome: "fetched", age: 0, originTime };
     } catch (error) {
-      // What is known and refused is a better answer than that nobody could be asked.
+      // Why the known value is refused says more than that the origin failed.
       if (refused !== undefined && isOriginFailure(error)) throw refused;
       return this.#answerFailure(key, known, error, start);
     }

@@ -8,25 +8,25 @@ export interface Remembered<V> extends Kept<V> {
   readonly checkedAt: number;
   /** While it fails, the origin is not asked before this. */
   readonly spareUntil: number;
-  /** Of the record, where only an import brings anything new. */
+  /** Of the record it was read from; only a mirror that is offline keeps it, to notice an import. */
   readonly stamp?: string | undefined;
 }
 
-/** Not the error itself, which holds everything that its stack has seen. */
+/** The error itself is not kept: its stack would keep much else in memory. */
 interface Absence {
   readonly subject: string;
   /** On the monotonic clock. */
   readonly until: number;
 }
 
-/** Of each kind of metadata; all kinds together leave half of a small heap. */
+/** Bytes for each kind of metadata; the kinds together take at most half of a small heap. */
 const memoryBytes = Math.min(
   64 * 1024 * 1024,
   getHeapStatistics().heap_size_limit / 8,
 );
 const absentEntries = 10_000;
 
-/** What was said of late, within bounds: values, and that there is none. */
+/** What origins said lately, within bounds: values, and absences. */
 export class MetadataMemory<V extends object> {
   readonly #weigh: (value: V) => number;
   readonly #values = new LRUCache<string, Remembered<V>>({

@@ -115,7 +115,7 @@ export class ModuleArchiveRecords {
     this.#records = records;
   }
 
-  /** An archive that was seen under any spelling counts more than that clients had to fetch it themselves. */
+  /** An archive that was seen, under any spelling, goes before a note that clients have to fetch the module themselves. */
   async read(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {

@@ -152,7 +152,7 @@ export class ProviderCatalog {
     const name = formatProviderAddress(provider);
     const list = mergeVersions(name, known, answer, clock.now());
     this.#noteVanished(provider, known, list);
-    // What is looked at each second is written when it changes.
+    // A folder's list is read every few seconds, and written only when it changed.
     return known !== undefined &&
       freshFor !== undefined &&
       isSameList(list, known)
@@ -233,8 +233,8 @@ export class ProviderCatalog {
   /**
    * Undefined platforms are unknown ones. A version that the list does not have
    * may have come out since: the origin is asked once more, however many ask,
-   * and not again for as long as an absence is remembered. Absent is what a
-   * list has not that the origin confirmed lately.
+   * and not again for as long as an absence is remembered. A version is absent
+   * when the origin lately confirmed a list without it.
    */
   async #offeredPlatforms(
     request: ReleaseRequest,

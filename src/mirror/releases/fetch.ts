@@ -89,7 +89,7 @@ export async function continueRelease(
     context,
   );
   const { release } = continuity;
-  // What is said of a content that is not served is no news of the one that is, and where that is nobody says any more.
+  // The origin now speaks of content that is not served: its reports are not about the first one, nor are its places.
   if (continuity.change.kind === "replaced")
     return { ...continuity, release: { ...release, places: new Map() } };
   const continued = continueReports(known, release, reported);

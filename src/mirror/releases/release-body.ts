@@ -19,7 +19,7 @@ const label = z.string().optional();
 /** By file name. */
 const digests = z.record(z.string(), z.string().transform(parseSha256));
 
-/** True since what is seen of a namespace is recorded before its releases are: absence of that record is its loss. */
+/** True in records that were written after their namespace's ledger record: if that is missing, it was lost. */
 const hasLedger = z.literal(true).optional();
 
 const reports = z.array(

@@ -79,8 +79,8 @@ export function firstContactOf(
 const firstAppearances = new WeakMap<VersionList, { date?: Date }>();
 
 /**
- * An empty list is no contact: then the versions that appeared first are the first list. Undefined when it was not
- * empty. Found once for each list, since it is asked for each version.
+ * When the first versions appeared, if the first list was empty: an empty list is no contact. Undefined when it was
+ * not. Remembered for each list, because it is asked for each version.
  */
 function findFirstAppearance(list: VersionList): Date | undefined {
   const known = firstAppearances.get(list);

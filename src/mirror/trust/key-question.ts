@@ -40,7 +40,7 @@ export function askOfKey(
   };
 }
 
-/** Without a lesson, the future of a provider is open only while no list shows its past and no key of its namespace is known. */
+/** Without a lesson, any key may begin a provider only while no list of it was seen and no key of its namespace is known. */
 function isContinued(
   trust: NamespaceTrust,
   type: string,
@@ -52,7 +52,7 @@ function isContinued(
     : lesson.fingerprint !== null;
 }
 
-/** When releases under this key came with the bundle that was the first contact with a provider of which there is no list. */
+/** Without a list, a bundle may have been the first contact with the provider: when it came, if it had releases under this key. */
 function findCarriedContact(
   trust: NamespaceTrust,
   type: string,

@@ -30,13 +30,13 @@ const lookAgainAfter = 500;
 
 const missing = "it is missing, and releases of its namespace are recorded";
 
-/** Bytes of an entry that knows nothing, and of each thing that it knows. */
+/** Bytes of an empty entry, and of each item in one. */
 const emptyWeight = 1_000;
 const weightOfOne = 300;
 
 interface Known {
   readonly trust: NamespaceTrust;
-  /** There is a record of what was seen, so that its absence is its loss. */
+  /** A record of what was seen exists; if it is missing later, it was lost. */
   readonly hasBegun: boolean;
   /** On the clock that the entry was given. */
   readonly until: number;
@@ -101,7 +101,7 @@ export class LedgerEntry {
     let before = nothingSeen;
     let after = nothingSeen;
     try {
-      // So that what is absent now is no loss.
+      // From here on the record exists, so that its absence is a loss.
       await this.begin();
       await this.#records.change(this.#seenKey, readSeen, (seen) => {
         before = seen ?? this.#records.refuse(this.#seenKey, missing);
@@ -138,7 +138,7 @@ export class LedgerEntry {
     await this.#load();
   }
 
-  /** What this process noted counts at once; what others did is looked at as soon as before. */
+  /** What this process noted counts at once, and does not put off the next look at what others did. */
   #remember(seen: Seen): void {
     this.#changes++;
     const { until = -Infinity, trust } = this.#known ?? {};
@@ -158,7 +158,7 @@ export class LedgerEntry {
       // In this order, since the note of decisions is written after them.
       const seen = await this.#readSeen();
       const decisions = await this.#readDecisions(seen);
-      // What was read before a note of this process has not got it.
+      // This process noted something after that was read: read it again.
       if (changes !== this.#changes) continue;
       const trust = { seen: seen ?? nothingSeen, decisions };
       this.#know(trust, seen !== undefined, until);

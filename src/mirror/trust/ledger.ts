@@ -93,7 +93,7 @@ export class TrustLedger {
     return entry;
   }
 
-  /** The one that is used, whatever it weighs by now. */
+  /** Keeps the entry in memory, under what it weighs by now. */
   #keep({ hostname, namespace }: Namespace, entry: LedgerEntry): void {
     const name = `${hostname}/${namespace}`;
     const { weight } = entry;

@@ -70,7 +70,7 @@ export const seenShape = z.object({
   resigned: z
     .array(z.object({ ...release, fingerprint: z.string(), since: moment }))
     .default([]),
-  /** True once an operator decided something: absence of the decisions is their loss. */
+  /** True once an operator decided something: if the decisions are missing then, they were lost. */
   hasDecisions: z.literal(true).optional(),
 });
 
@@ -132,7 +132,7 @@ export function isSameRelease(a: ReleaseName, b: ReleaseName): boolean {
   return a.type === b.type && a.version === b.version;
 }
 
-/** Why a release is believed no more; what only a block that nobody could read said does not count. */
+/** Why a release fell; reasons that are none, such as an unreadable key block, are passed over. */
 export function findFall(
   { seen }: NamespaceTrust,
   name: ReleaseName,
@@ -142,7 +142,7 @@ export function findFall(
   );
 }
 
-/** Keys that releases of this provider to come may be signed with; revoked ones are still among them. */
+/** Keys that new releases of this provider may be signed with; revoked ones are not taken out here. */
 export function knownKeys(
   trust: NamespaceTrust,
   type: string,
@@ -180,7 +180,7 @@ export function isUnmet(trust: NamespaceTrust): boolean {
   return trust.seen.lessons.length === 0 && !hasKeys(trust);
 }
 
-/** True when some release of the namespace to come could be under a known key. */
+/** True when a key is known for new releases of some provider of the namespace. */
 export function hasKeys({ seen, decisions }: NamespaceTrust): boolean {
   return (
     seen.keys.some(({ scope }) => scope !== "release") ||

@@ -31,7 +31,7 @@ export function decideByAge(question: AgeQuestion): AgeDecision {
   if (minimumAge === 0) return { old: true };
   if (isUnlisted) return { old: false, availableAt: undefined };
   const dates = [signedAt, seenAt].flatMap((date) => date?.getTime() ?? []);
-  // Of no dates, and of a date that is none, this is no date either.
+  // Without dates, or with an invalid one, this is an invalid date.
   const availableAt = new Date(Math.max(...dates) + minimumAge);
   if (now.getTime() >= availableAt.getTime()) return { old: true };
   const isKnown = !Number.isNaN(availableAt.getTime());

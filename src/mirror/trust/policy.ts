@@ -47,8 +47,8 @@ export interface PolicyDecision {
 }
 
 /**
- * What a rule has to say of a version: nothing; only its minimum age, because it would allow the version in the wide reading but not in
- * Terraform's (see policy-versions); or the last word.
+ * What a rule says of a version: nothing (`other-…`), the last word (`decides`), or its minimum age alone (`age-only`): it allows a range
+ * that covers the version in the wide reading, and not in Terraform's (see policy-versions).
  */
 type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 
@@ -68,8 +68,8 @@ export function parsePolicy(settings: PolicySettings): Policy {
 }
 
 /**
- * The first rule that decides wins. Rules fail closed: a denying one also takes the prereleases in its range; an allowing one does not
- * let them in unless it names them, but whichever rule does cannot undercut its minimum age.
+ * The first rule that decides wins. Rules fail closed: one that denies also denies the prereleases in its range; one that allows lets in
+ * only those that it names, and its minimum age holds for the others, too, whichever rule allows them.
  */
 export function decideByRules(
   policy: Policy,

@@ -12,10 +12,10 @@ import {
 
 const pieceBytes = 256 * 1024;
 
-/** Absent, or in the way of what is named, or more than a name can be. */
+/** There is no such file: none of the name, a file where a folder should be, or a name that no file can have. */
 const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 
-/** Of the one thing that is read, not of the folder as a whole. */
+/** One file cannot be read, which says nothing of the folder as a whole. */
 const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
 
 /** A directory of the machine. Nothing outside of it is read, wherever links lead. */

@@ -61,7 +61,7 @@ export class ServiceDiscovery {
   async #discover(signal: AbortSignal): Promise<Discovered> {
     const known = this.#known;
     const isFresh = known !== undefined && this.#now() < known.until;
-    // A host that may be asked once in a while shall be asked what is wanted of it.
+    // A suspended host gets one probe at a time: the request itself shall be it, not discovery.
     const isSpared = known !== undefined && this.#http.isSuspended(this.#start);
     if (isFresh || isSpared) return known;
     this.#asking ??= this.#ask().finally(() => {

@@ -22,7 +22,7 @@ export function findTokenName(
   digest: Buffer,
   now: number,
 ): string | undefined {
-  // The time of the look-up tells a little of a digest at most, and that of the comparison nothing.
+  // The time of the look-up tells at most a little of the digest, and nothing of the token.
   const known = tokens
     .get(digest.toString("hex"))
     ?.filter(({ sha256 }) => timingSafeEqual(sha256, digest));

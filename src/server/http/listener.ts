@@ -123,13 +123,13 @@ export class Listener {
     const answer = guarded(
       (req: IncomingMessage, res: ServerResponse) => {
         const { socket } = req;
-        // What was read with the request for which the connection was cut.
+        // The connection was cut for a request before this one.
         if (socket.destroyed) return undefined;
         const before = this.#note(socket, res);
         const last = before.at(-1);
         if (last === undefined) return handle(req, res);
         if (before.length >= mostPipelined) socket.destroy();
-        // One after the other: whoever sends many at once has a turn with the other connections for each.
+        // One after the other, so that a client that sends many at once does not hold up other connections.
         return once(last, "close").then(() =>
           socket.destroyed ? undefined : handle(req, res),
         );
@@ -139,7 +139,7 @@ export class Listener {
         this.#onUnexpected(error, "request");
       },
     );
-    // Node would answer the last two itself, or not at all.
+    // Without a listener Node would answer the last two itself.
     for (const event of ["request", "checkContinue", "checkExpectation"])
       this.#server.on(event, answer);
   }
@@ -176,14 +176,14 @@ export class Listener {
     response.once("close", () => {
       open.delete(response);
       this.#stalled.forget(response);
-      // Its connection is idle only a moment later.
+      // Only a moment later Node counts its connection as idle.
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());
     });
     return before;
   }
 
-  /** Of a connection that ends, Node closes the answer alone that is under way, and none behind it. */
+  /** When a connection ends, Node closes the answer that is under way; those behind it are let go here. */
   #expectEnd(socket: Duplex): Set<ServerResponse> {
     const open = new Set<ServerResponse>();
     this.#answers.set(socket, open);
@@ -214,7 +214,7 @@ function makeServer(
     requestTimeout: limits.clientHeaders,
     connectionsCheckingInterval: Math.min(limits.clientHeaders, 5_000),
     keepAliveTimeout: keepAlive,
-    // What it would refuse is refused by the application, in the contract's form.
+    // The application refuses what it would, in the form of docs/http.md.
     requireHostHeader: false,
   };
   if (tls === undefined) return createHttpServer(options);
@@ -232,7 +232,7 @@ function secureContext({ certificate, key }: TlsMaterial) {
 
 /**
  * What Node's parser refused never becomes a request; it is answered in the
- * contract's form. Other errors, such as those of TLS, are of a connection that
+ * form of docs/http.md. Other errors, such as those of TLS, are of a connection that
  * can carry no answer.
  */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {

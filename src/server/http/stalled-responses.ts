@@ -12,7 +12,7 @@ interface Mark {
 interface Sending {
   /** Null when it is gone. */
   readonly socket: Pick<Socket, "bytesWritten" | "writableLength"> | null;
-  /** All that there is to send waits for the client alone. */
+  /** Everything was written, and waits for the client to take it. */
   readonly writableEnded: boolean;
 }
 

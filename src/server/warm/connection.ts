@@ -25,9 +25,9 @@ export interface WarmConnectionParts {
   };
 }
 
-/** Bytes that wait for a client that asks on without reading. */
+/** Bytes that may wait for a client that sends requests and reads no answers. */
 const mostWaiting = 1024 * 1024;
-/** Requests of one connection; a client that writes each one otherwise is answered sooner by the HTTP server. */
+/** Requests that are parsed for one connection; a client whose requests all differ is answered sooner by the HTTP server. */
 const mostLearned = 4;
 
 /** One connection until it asks for anything that is not known or not warm. */
@@ -57,7 +57,7 @@ export class WarmConnection {
     socket.on("data", this.#read).on("end", this.#end).on("error", this.#cut);
   }
 
-  /** What was answered waits for the client alone. */
+  /** The answer was written, and waits for the client to take it. */
   get writableEnded(): boolean {
     return this.socket.writableLength > 0;
   }
@@ -95,7 +95,7 @@ export class WarmConnection {
     return true;
   }
 
-  /** Nothing more is read meanwhile, and nothing is expected of the client. */
+  /** The connection is paused meanwhile, and no timeout runs against the client. */
   async #look(chunk: Buffer, bytes: string, start: number): Promise<void> {
     const { socket } = this;
     const { warm, known } = this.#parts;

@@ -31,7 +31,7 @@ export class KnownRequests {
     return this.#known.get(bytes);
   }
 
-  /** Undefined for all that is not one whole request that the application would answer, after which the connection stays. */
+  /** Undefined unless the bytes are one whole request that the application would answer and keep the connection open after. */
   async learn(bytes: string): Promise<KnownRequest | undefined> {
     if (bytes.length > longestHead) return undefined;
     if (bytes.indexOf("\r\n\r\n") !== bytes.length - 4) return undefined;
@@ -57,12 +57,12 @@ export class KnownRequests {
   }
 }
 
-/** The first line's URL of what may be a request of GET; no decision rests on it. */
+/** The URL in the first line, if the bytes look like a GET; a hint, on which no answer rests. */
 export function urlIn(bytes: string): string {
   return /^GET (\S+) HTTP\/1\.1\r\n/.exec(bytes)?.[1] ?? "";
 }
 
-/** On a connection of its own, in memory. */
+/** By Node's own parser, on a connection in memory. */
 async function parse(bytes: string): Promise<IncomingMessage | undefined> {
   const { promise, resolve } = Promise.withResolvers<
     IncomingMessage | undefined

@@ -46,7 +46,7 @@ class Replies {
     ]);
   }
 
-  /** Nobody else's until it is given back. */
+  /** A buffer for this one answer; give it back once it was sent. */
   take(requestId: string): Buffer {
     const reply = this.#spare.pop() ?? Buffer.from(this.#first);
     reply.write(requestId, this.#idAt, "latin1");
@@ -54,7 +54,6 @@ class Replies {
     return reply;
   }
 
-  /** Once it was sent. */
   giveBack(reply: Buffer): void {
     const bytes = (this.#spare.length + 1) * reply.length;
     if (bytes <= mostSpare) this.#spare.push(reply);
@@ -66,7 +65,7 @@ const replies = {
   304: new WeakMap<HeadedDocument, Replies>(),
 };
 
-/** The same ones for as long as the document is kept. */
+/** The same object for as long as the document is kept. */
 export function repliesOf(document: HeadedDocument, status: Status): Replies {
   const known = replies[status].get(document);
   if (known !== undefined) return known;

@@ -86,12 +86,12 @@ export class BucketConnection {
     return `This machine's clock is over ${largestSkew / 1000} s ${side} the bucket's: set it right.`;
   }
 
-  /** Until it is called without a reason, everybody but a probe gets this error at once. */
+  /** Every request but a probe gets this error at once, until this is called without a reason. */
   suspend(reason: ProvenderError | undefined): void {
     this.#suspension = reason;
   }
 
-  /** From then on, of `performance.now()`, everybody but a probe gets the error `otherwise` at once. */
+  /** From `until` on, of `performance.now()`, every request but a probe gets the error `otherwise` at once. */
   permit(until: number, otherwise: ProvenderError): void {
     this.#permission = { until, otherwise };
   }

@@ -137,7 +137,7 @@ export class Bucket {
         yield { ...object, key: object.key.slice(all) };
   }
 
-  /** What follows `prefix` up to the next slash: of keys that end there, and of those that go on. */
+  /** The next part of each key below `prefix`: of objects there, and of folders there. */
   async listLevel(
     prefix: string,
   ): Promise<{ readonly keys: string[]; readonly folders: string[] }> {

@@ -75,12 +75,12 @@ export class Leases {
     if (held === undefined) return;
     held.ending.abort();
     this.#held.delete(key);
-    // A sign of life that came after it would make it anew.
+    // A sign of life that is still on its way would make the lease anew.
     await held.beating;
     await this.#bucket.delete(key).catch(() => undefined);
   }
 
-  /** True when it is done; false when the lease is free, by release or by death. */
+  /** True when it is done; false when the lease is free, because its holder released it or is dead. */
   async #await(
     key: string,
     isDone: () => Promise<boolean>,
@@ -124,7 +124,7 @@ export class Leases {
   }
 }
 
-/** Another one each time. */
+/** A sign of life, which differs each time. */
 function sign(): BucketBody {
   return bodyOf(crypto.randomUUID());
 }

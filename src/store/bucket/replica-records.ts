@@ -86,7 +86,7 @@ export class ReplicaRecords implements RecordStore {
     return ours;
   }
 
-  /** Never rejects: nobody waits for it, and what is ours counts. */
+  /** Never rejects: it is for comparison alone. */
   async #compare<T>(
     key: RecordKey,
     ours: T,

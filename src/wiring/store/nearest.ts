@@ -64,7 +64,7 @@ export function wireNearest(
   };
 }
 
-/** What is to be brought is settled when it is there. */
+/** The lease on what goes into the bucket is released once it is there. */
 function leadBy(
   fetches: FetchLeases,
   outbox: Outbox,
@@ -112,7 +112,7 @@ class FetchLeases {
     this.#named.delete(sha256);
   }
 
-  /** Once `sha256` ends, where it is given. */
+  /** At once, or when the lease on `sha256` ends where that is given. */
   endNamed(name: string, sha256: Sha256 | undefined): void {
     if (sha256 === undefined) void this.#leases.release(name);
     else this.#named.set(sha256, name);

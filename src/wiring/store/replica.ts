@@ -26,11 +26,11 @@ export interface Replica {
   /** Of the service. */
   readonly url: URL;
   readonly watch: BucketWatch;
-  /** To ask an origin for what replicas have as a record. */
+  /** Whose turn it is to ask an origin for a list. */
   readonly turns: FetchTurns;
   /** This machine's, or the bucket's when ours is ahead of it: no release is older than for other replicas. */
   readonly clock: Clock;
-  /** Records that have no copy among those of this replica. */
+  /** Records that are in the bucket alone. */
   readonly uncopied: RecordStore;
   /** Calls `listener` whenever some replica changed what is trusted. */
   listen(listener: () => void): void;

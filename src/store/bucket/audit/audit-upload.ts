@@ -23,7 +23,7 @@ import {
 
 /** Bytes after which a segment ends. */
 const largestSegment = 4 * 1024 * 1024;
-/** Bytes of one with its last line, and what is no line between. */
+/** Bytes of the largest segment that is read back: its last line, and unchained text, may exceed the above. */
 const most = 4 * largestSegment;
 /** Milliseconds after which lines are brought that nobody waits for. */
 const interval = 60_000;
@@ -33,7 +33,7 @@ interface UploadParts {
   readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
   /** Why nothing can be brought now; undefined when it can. */
   readonly problem: () => string | undefined;
-  /** The disk keeps a log so long and no longer; these lines never came into the bucket. */
+  /** So many lines left the disk before they came into the bucket. */
   readonly onLost: (log: string, lines: number) => void;
   /** Tried again with the next lines. */
   readonly onFailed: (error: unknown) => void;
@@ -50,7 +50,7 @@ interface Segment {
 
 /** All lines before it were brought. */
 interface Place {
-  /** Another one for each file that ever has the name. */
+  /** Tells the file from others that had its name before. */
   readonly file: string;
   readonly offset: number;
 }
@@ -102,7 +102,7 @@ export class AuditUpload {
     try {
       await this.#parts.exclusively(() => this.#bringLogs());
     } catch (error) {
-      // Nobody knows what the bucket has by now.
+      // What the bucket has by now is unknown: look again.
       this.#places.clear();
       this.#waiting = (error as Error).message;
       this.#parts.onFailed(error);

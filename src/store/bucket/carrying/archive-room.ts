@@ -8,7 +8,7 @@ export interface DirectoryLimits {
   readonly minFree: number;
 }
 
-/** What a directory has room for beside what it has, measured when the first one asks; nothing leaves for what comes. */
+/** How many bytes more a directory takes, measured when first asked; nothing is evicted for them. */
 export class ArchiveRoom {
   readonly #measure: () => Promise<number>;
   #measured: Promise<number> | undefined;

@@ -44,7 +44,7 @@ export class SharedUses {
     this.#timer = setInterval(() => void exchange(), interval).unref();
   }
 
-  /** Never rejects: what the bucket does not take is said next time. */
+  /** Never rejects: what the bucket does not take is reported next time. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#timer !== undefined) await this.tell();
@@ -58,7 +58,7 @@ export class SharedUses {
       await this.#bucket.put(this.#key, bodyOf(text));
       this.#said = text;
     } catch {
-      // The next one says it, too.
+      // The next report has it, too.
     }
   }
 
@@ -74,13 +74,13 @@ export class SharedUses {
         now + skew,
       )) {
         const used = Math.min(Math.round(at - skew), now);
-        // What all have is told to and fro: measures of skew differ.
+        // Skew is measured a little differently each time: without this, replicas would tell each other the same use for ever.
         const isNews = used - (own.get(sha256)?.at ?? 0) >= interval;
         if (isNews && (await this.#blobs.size(sha256)) !== undefined)
           usage.note(sha256, used);
       }
     } catch {
-      // What was learnt before counts.
+      // Until the next time what was learnt before counts.
     }
   }
 
