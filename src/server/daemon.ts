@@ -44,7 +44,7 @@ interface DaemonParts {
   readonly reload: () => readonly string[];
   /** Leaves word of where it listens, for commands; never rejects. */
   readonly leaveWord: (url: string) => Promise<void>;
-  /** Releases everything below the faces. */
+  /** Releases what requests work with: caches, store, telemetry. */
   readonly close: () => Promise<void>;
 }
 
@@ -55,7 +55,7 @@ interface Started {
 
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-/** Longer than any transfer of another process may stand still, so that only leftovers are swept. */
+/** Milliseconds: longer than any transfer of another process may stand still, so that only what killed ones left is removed. */
 const sweepAfter = 45_000;
 
 /** `provender serve` from listening to its end. */
@@ -206,9 +206,16 @@ export class Daemon {
     const { sweep, logger } = this.#parts;
     try {
       const removed = await sweep(before);
-      if (removed > 0) logger.info({ removed }, "leftovers swept");
+      if (removed > 0)
+        logger.info(
+          { removed },
+          "files that killed processes left in staging/ were removed",
+        );
     } catch (error) {
-      logger.warn({ err: error }, "leftovers could not be swept");
+      logger.warn(
+        { err: error },
+        "files that killed processes left in staging/ could not be removed",
+      );
     }
   }
 }

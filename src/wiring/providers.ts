@@ -32,7 +32,7 @@ import { wireClients, wireOrigins, type OriginClients } from "./origins.ts";
 import { wireHashing } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** The mirror of providers without a face: what commands work with, and half of a daemon. */
+/** The mirror of providers without its protocols: what commands work with, and a part of a daemon. */
 export interface Providers extends Kept {
   readonly archives: ArchiveCache;
   readonly clients: OriginClients;
@@ -160,7 +160,10 @@ function wireClaim(
 
 function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {
   return new TamperedArchives(records, (sha256, err) =>
-    logger.warn({ sha256, err }, "that an archive was tampered with is lost"),
+    logger.warn(
+      { sha256, err },
+      "a note that an archive was tampered with could not be written",
+    ),
   );
 }
 
