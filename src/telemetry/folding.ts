@@ -23,7 +23,7 @@ interface Told<T> {
 }
 
 interface FoldingParts<T> {
-  /** What stands for entries that had no line left, of a group that has lines or of all others. */
+  /** The line for entries that had none left: those of one group, or all others together. */
   readonly summarize: (entry: T, of: "its group" | "others") => T;
   /** At the end of a window, for each entry that came again. */
   readonly onRepeated: (entry: T, repeated: number) => void;

@@ -83,7 +83,7 @@ export function acceptUnsignedChecksums(
   };
 }
 
-/** Step 5: the document names this archive. Throws ArchiveNotSigned. */
+/** The digest that the document has for this archive. Throws ArchiveNotSigned when it does not name it. */
 export function findTrustedDigest(
   checksums: SignedChecksums,
   filename: string,
@@ -94,7 +94,7 @@ export function findTrustedDigest(
   return digest;
 }
 
-/** Step 5: the registry's own `shasum` agrees with what was signed. Throws ChecksumConflict. */
+/** Throws ChecksumConflict unless the registry's own `shasum` is what was signed. */
 export function verifyRegistryDigest(
   filename: string,
   trusted: TrustedSha256,

@@ -11,7 +11,7 @@ export interface KeyQuestion {
   readonly signedAt: Date | undefined;
   /** The fingerprints that the configuration pins for this provider; undefined when it pins none. */
   readonly pins: ReadonlySet<string> | undefined;
-  /** Keys that are known for the future of this provider. */
+  /** Keys that new releases of this provider may be signed with. */
   readonly known: ReadonlySet<string>;
   /** Keys that an operator revoked for this provider. */
   readonly revoked: ReadonlySet<string>;
@@ -46,8 +46,8 @@ export type KeyVerdict =
  * Is this key acceptable for this release? Pins are exclusive: where the
  * configuration names keys for a provider, no other key is taken. Otherwise
  * continuity from first contact on: what the origin listed then and had signed
- * before is believed under any key, what comes later needs a key that is known for
- * the future of its provider. Where keys are known, nothing unsigned comes after.
+ * before is believed under any key; what comes later needs a key that is known
+ * for its provider. Where keys are known, nothing unsigned comes after.
  */
 export function decideKey(question: KeyQuestion): KeyVerdict {
   const { pins, known, revoked, newKeys } = question;

@@ -109,7 +109,7 @@ export class FairShare {
   /** To the back of the line. */
   #line(entry: Entry): void {
     entry.turn = Promise.withResolvers();
-    // A task that is about to end asks no more.
+    // Nobody waits for it when the download ends meanwhile.
     entry.turn.promise.catch(() => undefined);
     entry.since = performance.now();
     this.#waiting.add(entry);

@@ -14,7 +14,7 @@ const because = z.enum([
   "new",
 ]);
 
-/** What a key counts for: every provider of the namespace, the future of one provider, or single releases alone. */
+/** What a key counts for: every provider of the namespace, one provider, or single releases alone. */
 const scope = z.enum(["namespace", "provider", "release"]);
 
 const writtenKey = z.object({

@@ -41,7 +41,7 @@ export function confirmArchive(ctx: RequestContext, sha256: string): void {
  * Sends an archive or one range of it. The status is decided once the first
  * bytes are there, so that an origin that fails early is an error and not a cut.
  * The time to answer counts from when the origin can be asked: clients never
- * ask for an archive twice, so waiting in line is done here. A client that leaves
+ * ask for an archive twice, so they wait in line here. A client that leaves
  * is noticed at once, because what nobody reads makes way for others.
  */
 export async function sendArchive(

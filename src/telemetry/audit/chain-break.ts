@@ -30,7 +30,7 @@ export function findBreak(
     return { ...at, kind: "swapped", problem };
   }
   const missing = link.seq - head.size - 1;
-  // As many as no longer read as chained were changed.
+  // As many lines are missing as do not read as chained: these were changed, not dropped.
   if (missing === 0 || missing === passed?.count)
     return findBesides(head, last, step);
   const problem = `follows lines ${head.size + 1} to ${link.seq - 1} of the chain, which are not there`;
@@ -72,7 +72,7 @@ export function findBreakAtStart(
     return { ...at, kind: "dropped", problem };
   }
   const { after = emptyChain.sha256, runs = [] } = over ?? {};
-  // Of what lay before, the oldest files leave first.
+  // The oldest files leave first, so that the gap may have lost its first runs.
   const left = isAged
     ? runs.slice(runs.length - (gap?.runs.length ?? 0))
     : runs;

@@ -68,7 +68,7 @@ const forms: Readonly<Record<string, RegExp>> = {
   atime: isTime,
   mtime: isTime,
   ctime: isTime,
-  // In files that need it not even this is another text.
+  // Readers that know this attribute read texts by it: only UTF-8, the default, means the same to all.
   hdrcharset: new RegExp(`^${utf8}$`),
 };
 

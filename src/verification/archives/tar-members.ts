@@ -115,7 +115,7 @@ class Tar {
     if (type === "x") return { ...parsePaxRecords(bytes), from: type };
     const text = parseLongText(bytes);
     const more = type === "L" ? { name: text } : { target: text };
-    // With both, neither may come again.
+    // A long name and a long target may both stand before a member, each once.
     return { ...before, ...more, from: before === undefined ? type : "both" };
   }
 

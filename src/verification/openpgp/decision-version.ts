@@ -1,4 +1,4 @@
-/** Of the rules of this folder: another number when the same question may get another answer. */
+/** The version of the rules in this folder; it changes when the same question may get another answer. */
 const rules = 3;
 
 /** What decides, as verdicts record it: these rules, and the OpenSSL that does the arithmetic. */

@@ -50,7 +50,7 @@ export class GitObjects {
     await this.#read(1);
   }
 
-  /** For small ones. */
+  /** The whole content of a small object. */
   async readWhole(head: ObjectHead): Promise<Buffer> {
     return buffer(this.readPieces(head));
   }

@@ -16,7 +16,7 @@ const beat = 4_000;
 const dead = 15_000;
 /** Milliseconds after its last sign of life for which a writer writes: it stops before it counts as dead. */
 const permitted = 12_000;
-/** Milliseconds after which whoever claims it at once has written, too; those who are slower than half of that do not count as writers yet. */
+/** Milliseconds that a claim waits for others made at the same time; one that took over half of that to write is given up. */
 const settling = 1_000;
 /** Milliseconds between two looks. */
 const interval = 300;
