@@ -87,7 +87,7 @@ export class OriginAnswerUnusable extends OriginFailure {
   constructor(url: string, reason: string, options?: ErrorOptions) {
     super(
       url,
-      `${url} gave an unusable answer: ${reason}; try again, or look at the origin.`,
+      `${url} gave an unusable answer (${reason}): try again, or look at the origin.`,
       options,
     );
     this.reason = reason;

@@ -55,7 +55,7 @@ describe("a list that is joined to what is known", () => {
       20_000,
     );
     expect(() => mergeVersions("acme/x", second, page(2), later)).toThrow(
-      "acme/x gave an unusable answer: with what its registry listed earlier there are more than 20000 versions",
+      "acme/x gave an unusable answer (with what its registry listed earlier there are more than 20000 versions",
     );
     // Where one list may have more, they may come once more.
     const large = answerOf(

@@ -89,7 +89,7 @@ it("a refusal is the same error as without a thread", async () => {
   const read = threads.read(url, bytes, readMirrorVersion(), never);
   await expect(read).rejects.toThrow(OriginAnswerUnusable);
   await expect(read).rejects.toThrow(
-    "https://registry.example.com/document gave an unusable answer: it lists more than 256 platforms; try again, or look at the origin.",
+    "https://registry.example.com/document gave an unusable answer (it lists more than 256 platforms): try again, or look at the origin.",
   );
 });
 
