@@ -47,7 +47,9 @@ export function leaveOutRefused(
 function nameCause(error: ProvenderError | undefined): string {
   if (error === undefined) return "it was not looked at yet";
   if (error instanceof KeyRefused)
-    return `${error.reason} signing key ${error.fingerprint}`;
+    return error.fingerprint === "none"
+      ? "nobody signed it"
+      : `${error.reason} signing key ${error.fingerprint}`;
   return error instanceof SignatureRefused
     ? "its signature is refused"
     : error.code;

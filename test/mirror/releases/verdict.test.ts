@@ -60,8 +60,13 @@ function prepare(
   } catch (error) {
     if (error instanceof NetworkMirrorUnsigned)
       return "refused: unsigned mirror";
-    if (error instanceof SignatureMissing)
-      return `refused: ${/publishes no (signing key|signature)/.exec(error.message)?.[1]}`;
+    if (error instanceof SignatureMissing) {
+      const { message } = error;
+      const [, missing] = /publishes no ([a-z ]+)/.exec(message) ?? [];
+      // The advice is given only where it helps.
+      expect(message.includes("when-published")).toBe(missing !== "signature");
+      return `refused: ${missing}`;
+    }
     throw error;
   }
 }

@@ -42,6 +42,11 @@ it.each<[string, () => LeftOut, string]>([
     "unknown signing key K",
   ],
   [
+    "refused because nobody signed it",
+    () => leaveOutRefused(version, new KeyRefused(address, "none", "unknown")),
+    "nobody signed it",
+  ],
+  [
     "refused for its signature",
     () => leaveOutRefused(version, new SignatureRefused("x", "revoked", "y")),
     "its signature is refused",

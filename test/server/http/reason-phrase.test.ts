@@ -112,6 +112,10 @@ describe("the reason phrase of a refusal", () => {
       `Held back by this mirror, its signing key ${fingerprint} was revoked, see ${page}`,
     ],
     [
+      new errors.KeyRefused(releaseOf("a"), "none", "unknown"),
+      `Held back by this mirror, nobody signed it, see ${page}`,
+    ],
+    [
       new errors.TokenRefused("it has expired"),
       `The token is refused because it has expired, see ${page}`,
     ],
