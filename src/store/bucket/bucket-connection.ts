@@ -141,6 +141,8 @@ export class BucketConnection {
       dispatcher: this.#agent,
       body: body === undefined ? null : readableOf(body.open()),
     });
+    // Of a body that is let go unread; whoever reads it is told all the same.
+    answer.body.on("error", () => undefined);
     if (asked.method === "PUT") this.#noteWrite(answer);
     const date = Date.parse(String(answer.headers.date));
     if (!Number.isNaN(date)) this.#skew = roundSkew(date - Date.now());
