@@ -77,7 +77,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     ),
   server: ["http", "tls", "access", "protocols", "requests", "warm", "web", ""],
   commands: [
-    ...["inputs", "output", "packages", "lock", "held"],
+    ...["inputs", "output", "packages", "lock", "store"],
     ...["doctor", "trust", "audit", "operate"],
   ],
 };

@@ -1,4 +1,4 @@
-import { runCarry } from "../../commands/held/carry.ts";
+import { runCarry } from "../../commands/store/carry.ts";
 import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { carryStore } from "../../wiring/store/carrying.ts";

@@ -1,4 +1,4 @@
-import { runCompare } from "../../commands/held/compare.ts";
+import { runCompare } from "../../commands/store/compare.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireStored } from "../../wiring/command.ts";
 import type { Flags } from "../flags.ts";

@@ -1,5 +1,5 @@
-import { runList } from "../../commands/held/list.ts";
-import { runPurge } from "../../commands/held/purge.ts";
+import { runList } from "../../commands/store/list.ts";
+import { runPurge } from "../../commands/store/purge.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireStored } from "../../wiring/command.ts";
 import type { Flags } from "../flags.ts";

@@ -1,6 +1,6 @@
-import { runPrune } from "../../commands/held/prune.ts";
+import { runPrune } from "../../commands/store/prune.ts";
 import { makeProgress } from "../../commands/output/progress.ts";
-import { runVerify } from "../../commands/held/verify.ts";
+import { runVerify } from "../../commands/store/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { planPrune } from "../../mirror/upkeep/pruning.ts";

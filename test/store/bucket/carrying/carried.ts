@@ -1,4 +1,4 @@
-import { runCarry } from "../../../../src/commands/held/carry.ts";
+import { runCarry } from "../../../../src/commands/store/carry.ts";
 import { makeProgress } from "../../../../src/commands/output/progress.ts";
 import { loadConfiguration } from "../../../../src/config/load.ts";
 import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
