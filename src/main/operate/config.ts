@@ -1,4 +1,4 @@
-import { formatExplanation } from "../../commands/operate/policy-explanation.ts";
+import { formatExplanation } from "../../commands/operate/config.ts";
 import {
   formatConfiguration,
   loadConfiguration,

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { StatusSubject } from "../../commands/doctor/status.ts";
+import type { StatusSubject } from "../../commands/operate/status.ts";
 import { loadHostToken, type Configuration } from "../../config/load.ts";
 import { readDaemonNote } from "../../store/daemon-note.ts";
 import type { StoreLayout } from "../../store/layout.ts";

@@ -8,7 +8,7 @@ import { startMirror, type RunningMirror } from "../../running-mirror.ts";
 import { bearer } from "../../client-token.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
 import { expectDocument } from "../documents.ts";
-import { ci, DoctorScene, keep } from "./doctor-scene.ts";
+import { ci, DoctorScene, keep } from "../doctor/doctor-scene.ts";
 
 let scene: DoctorScene;
 

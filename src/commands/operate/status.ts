@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { explainFailure } from "../doctor/connection.ts";
+import { askMirror, type MirrorAccess } from "../doctor/mirror-answer.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { formatTable } from "../output/table.ts";
-import { explainFailure } from "./connection.ts";
 import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
-import { askMirror, type MirrorAccess } from "./mirror-answer.ts";
 
 /** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
 export interface StatusSubject {
