@@ -1,5 +1,8 @@
-import { parsePlatform, type Platform } from "../address/platform.ts";
-import { machinePlatform } from "../commands/operate/machine-platform.ts";
+import {
+  machinePlatform,
+  parsePlatform,
+  type Platform,
+} from "../address/platform.ts";
 import type { Configuration } from "../config/load.ts";
 import type { Flags } from "./flags.ts";
 

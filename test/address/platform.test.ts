@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { formatPlatform, parsePlatform } from "../../src/address/platform.ts";
+import {
+  formatPlatform,
+  machinePlatform,
+  parsePlatform,
+} from "../../src/address/platform.ts";
 import { MalformedAddress } from "../../src/errors/index.ts";
 
 test.each(["linux_amd64", "windows_386", "arbitrary_os", "darwin_arm64"])(
@@ -27,4 +31,12 @@ test.each([
   `linux_${"a".repeat(33)}`,
 ])("refuses %j as a platform", (text) => {
   expect(() => parsePlatform(text)).toThrow(MalformedAddress);
+});
+
+test.each([
+  ["linux", "x64", "linux_amd64"],
+  ["win32", "ia32", "windows_386"],
+  ["darwin", "arm64", "darwin_arm64"],
+] as const)("calls Node's %s on %s %s", (platform, arch, expected) => {
+  expect(formatPlatform(machinePlatform({ platform, arch }))).toBe(expected);
 });
