@@ -69,7 +69,8 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   store: [
     "",
     ...["records", "blobs", "bucket", "bucket/audit"],
-    ...["bucket/writer", "bucket/upkeep", "bucket/carrying"],
+    ...["bucket/writer", "bucket/archives", "bucket/upkeep"],
+    "bucket/carrying",
   ],
   mirror:
     "cache releases trust providers modules/packing modules bundles upkeep why".split(

@@ -135,7 +135,7 @@ function wireModuleArchives(
 ): ModuleArchives {
   return new ModuleArchives({
     blobs,
-    nearest,
+    nearest: nearest?.archives,
     records,
     limits,
     reserve: (size, written) => retention.reserve(size, written),

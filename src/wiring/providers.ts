@@ -198,7 +198,7 @@ function wireArchives(
     limits,
     events,
     (size, written) => retention.reserve(size, written),
-    nearest,
+    nearest?.archives,
   );
   metrics.watchWaiters(() => cache.load.readers);
   metrics.watch({

@@ -1,10 +1,10 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Sha256 } from "../../address/hash.ts";
-import { isBucketFailure } from "../../errors/index.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
-import type { StoreLayout } from "../layout.ts";
-import type { BucketBlobs } from "./bucket-blobs.ts";
+import type { Sha256 } from "../../../address/hash.ts";
+import { isBucketFailure } from "../../../errors/index.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import type { StoreLayout } from "../../layout.ts";
+import type { BucketBlobs } from "../bucket-blobs.ts";
 
 /** Archives that may wait; more would keep a full disk from making room. */
 const most = 10_000;
