@@ -5,6 +5,7 @@ import {
 } from "../address/platform.ts";
 import type { Configuration } from "../config/load.ts";
 import type { Flags } from "./flags.ts";
+import { output } from "./output.ts";
 
 /** The flags that choose packages. */
 export interface SelectionFlags extends Flags {
@@ -46,4 +47,18 @@ export function untilStopped(): AbortSignal {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => stop.abort());
   return stop.signal;
+}
+
+/** The exit status is that of `run`, or tells that it was stopped. */
+export async function unlessStopped(
+  signal: AbortSignal,
+  run: () => Promise<number>,
+): Promise<void> {
+  try {
+    process.exitCode = await run();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    output.stderr("Interrupted: run the same command again.\n");
+    process.exitCode = 1;
+  }
 }

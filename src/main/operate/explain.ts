@@ -1,20 +1,19 @@
 import { explainFrom, runExplain } from "../../commands/operate/explain.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ArgumentsInvalid } from "../../errors/index.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
 import { wireMirror } from "../../wiring/command.ts";
 import { wireExplanations } from "../../wiring/core.ts";
 import type { MirrorFlags } from "../flags.ts";
-import { openMirror } from "../mirror-access.ts";
+import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
 import { output } from "../output.ts";
 
 export async function explain(
   spec: string,
-  { config, mirror, ca, json = false }: MirrorFlags,
+  flags: MirrorFlags,
 ): Promise<void> {
-  if (mirror === undefined && ca !== undefined)
-    throw new ArgumentsInvalid("--ca", "is for --mirror only.");
+  const { config, mirror, ca, json = false } = flags;
+  refuseLoneAuthority(flags);
   const question = parseWhySpec(spec);
   const configuration = loadConfiguration({ file: config });
   const { stdout } = output;

@@ -4,7 +4,12 @@ import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { wireBundleLimits, wireMirror } from "../../wiring/command.ts";
 import type { Flags } from "../flags.ts";
-import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
+import {
+  selectionOf,
+  unlessStopped,
+  untilStopped,
+  type SelectionFlags,
+} from "../options.ts";
 import { output } from "../output.ts";
 
 export interface ExportFlags extends SelectionFlags {
@@ -33,7 +38,7 @@ export async function exportPackages(
   const progress = makeProgress(process.stderr, () => performance.now());
   const fetching = { mirror: core, progress, signal, inspects: true };
   const parts = { ...fetching, store: core };
-  await finish(signal, () => runExport(options, parts, output.stderr));
+  await unlessStopped(signal, () => runExport(options, parts, output.stderr));
 }
 
 export async function importFile(file: string, flags: Flags): Promise<void> {
@@ -43,22 +48,9 @@ export async function importFile(file: string, flags: Flags): Promise<void> {
   const signal = untilStopped();
   await using core = await wireMirror(configuration);
   const options = { file, limits, signal };
-  await finish(signal, async () => {
+  await unlessStopped(signal, async () => {
     if (configuration.storage.maxSize !== undefined)
       await core.retention.measure();
     return runImport(core, options, output.stderr);
   });
-}
-
-async function finish(
-  signal: AbortSignal,
-  work: () => Promise<number>,
-): Promise<void> {
-  try {
-    process.exitCode = await work();
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    output.stderr("Interrupted: run the same command again to go on.\n");
-    process.exitCode = 1;
-  }
 }

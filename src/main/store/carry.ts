@@ -3,9 +3,8 @@ import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { carryStore } from "../../wiring/store/carrying.ts";
 import type { Flags } from "../flags.ts";
-import { untilStopped } from "../options.ts";
+import { unlessStopped, untilStopped } from "../options.ts";
 import { output } from "../output.ts";
-import { unlessStopped } from "./retention.ts";
 
 export async function carry(
   direction: "push" | "pull",

@@ -10,7 +10,7 @@ import {
   wireBucketPruning,
 } from "../../wiring/store/upkeep.ts";
 import type { Flags } from "../flags.ts";
-import { untilStopped } from "../options.ts";
+import { unlessStopped, untilStopped } from "../options.ts";
 import { output } from "../output.ts";
 
 export interface PruneFlags extends Flags {
@@ -60,18 +60,4 @@ export async function verify(flags: VerifyFlags): Promise<void> {
   await unlessStopped(signal, () =>
     runVerify(parts, options, progress, stdout),
   );
-}
-
-/** The exit status is that of `run`, or tells that it was stopped. */
-export async function unlessStopped(
-  signal: AbortSignal,
-  run: () => Promise<number>,
-): Promise<void> {
-  try {
-    process.exitCode = await run();
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    output.stderr("Interrupted: run the same command again.\n");
-    process.exitCode = 1;
-  }
 }
