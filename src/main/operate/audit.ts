@@ -2,7 +2,7 @@ import { printAudit } from "../../commands/audit/read.ts";
 import { verifyAudit } from "../../commands/audit/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ArgumentsInvalid, isBucketFailure } from "../../errors/index.ts";
-import { wireAuditReading } from "../../wiring/command.ts";
+import { wireAuditReading } from "../../wiring/commands/audit.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
 

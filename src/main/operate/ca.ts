@@ -1,7 +1,7 @@
 import { runCa } from "../../commands/operate/ca.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
-import { findAuthority } from "../../wiring/command.ts";
+import { findAuthority } from "../../wiring/commands/layout.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
 

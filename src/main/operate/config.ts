@@ -7,9 +7,9 @@ import {
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
-import { describeBucket } from "../../wiring/store/bucket.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
+import { describeBucket } from "./bucket.ts";
 
 export interface CheckFlags extends Flags {
   readonly explain?: string;

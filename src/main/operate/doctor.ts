@@ -26,10 +26,10 @@ import {
   wireExaminedFolders,
   wireExaminedOrigins,
 } from "../../wiring/commands/doctor.ts";
-import { describeBucket } from "../../wiring/store/bucket.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import type { MirrorFlags } from "../flags.ts";
 import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
+import { describeBucket } from "./bucket.ts";
 
 export async function doctor(flags: MirrorFlags): Promise<void> {
   const { config, mirror, ca, json = false } = flags;

@@ -1,7 +1,7 @@
 import { explainFrom, runExplain } from "../../commands/operate/explain.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
-import { wireMirror } from "../../wiring/command.ts";
+import { wireMirror } from "../../wiring/commands/store.ts";
 import { wireExplanations } from "../../wiring/core.ts";
 import type { MirrorFlags } from "../flags.ts";
 import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";

@@ -8,7 +8,7 @@ import { decideKey } from "../../commands/trust/keys.ts";
 import { listTrust } from "../../commands/trust/list.ts";
 import { loadConfiguration, loadOperator } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
-import { wireLedger } from "../../wiring/command.ts";
+import { wireLedger } from "../../wiring/commands/store.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
 

@@ -2,7 +2,7 @@ import { runExport } from "../../commands/packages/export.ts";
 import { runImport } from "../../commands/packages/import.ts";
 import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wireBundleLimits, wireMirror } from "../../wiring/command.ts";
+import { wireBundleLimits, wireMirror } from "../../wiring/commands/store.ts";
 import type { Flags } from "../flags.ts";
 import {
   selectionOf,

@@ -4,7 +4,7 @@ import { lockFromStore } from "../../commands/lock/from-store.ts";
 import { MirroredModules } from "../../commands/lock/mirrored-modules.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { closing, wireMirror } from "../../wiring/command.ts";
+import { closing, wireMirror } from "../../wiring/commands/store.ts";
 import { moduleLimits } from "../../wiring/modules.ts";
 import { wireHashing } from "../../wiring/threads.ts";
 import type { MirrorFlags } from "../flags.ts";

@@ -1,7 +1,7 @@
 import { runPrefetch } from "../../commands/packages/prefetch.ts";
 import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wireMirror } from "../../wiring/command.ts";
+import { wireMirror } from "../../wiring/commands/store.ts";
 import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
 import { output } from "../output.ts";
 

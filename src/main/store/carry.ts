@@ -1,7 +1,7 @@
 import { runCarry } from "../../commands/store/carry.ts";
 import { makeProgress } from "../../commands/output/progress.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { carryStore } from "../../wiring/store/carrying.ts";
+import { carryStore } from "../../wiring/commands/carrying.ts";
 import type { Flags } from "../flags.ts";
 import { unlessStopped, untilStopped } from "../options.ts";
 import { output } from "../output.ts";

@@ -1,6 +1,6 @@
 import { runCompare } from "../../commands/store/compare.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wireStored } from "../../wiring/command.ts";
+import { wireStored } from "../../wiring/commands/store.ts";
 import type { Flags } from "../flags.ts";
 import { openMirror } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";

@@ -1,7 +1,7 @@
 import { runList } from "../../commands/store/list.ts";
 import { runPurge } from "../../commands/store/purge.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { wireStored } from "../../wiring/command.ts";
+import { wireStored } from "../../wiring/commands/store.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
 

@@ -4,11 +4,11 @@ import { runVerify } from "../../commands/store/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { planPrune } from "../../mirror/upkeep/pruning.ts";
-import { wireStored } from "../../wiring/command.ts";
+import { wireStored } from "../../wiring/commands/store.ts";
 import {
   wireBucketInspection,
   wireBucketPruning,
-} from "../../wiring/store/upkeep.ts";
+} from "../../wiring/commands/upkeep.ts";
 import type { Flags } from "../flags.ts";
 import { unlessStopped, untilStopped } from "../options.ts";
 import { output } from "../output.ts";

@@ -4,7 +4,7 @@ import { loadHostToken, type Configuration } from "../../config/load.ts";
 import { readDaemonNote } from "../../store/daemon-note.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import { isEveryAddress } from "../../server/tls/certificate-names.ts";
-import { findLayout } from "../command.ts";
+import { findLayout } from "./layout.ts";
 
 /** The daemon of this machine's store, by what it left there. */
 export async function findDaemon(

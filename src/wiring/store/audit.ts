@@ -1,10 +1,6 @@
-import { rm } from "node:fs/promises";
 import type { Configuration } from "../../config/load.ts";
 import { AuditWaits, isBucketFailure } from "../../errors/index.ts";
-import { openAuditKey } from "../../store/audit-key.ts";
-import { stagingPath, type StoreLayout } from "../../store/layout.ts";
-import { downloadAudit } from "../../store/bucket/audit/audit-download.ts";
-import { nameReplica } from "../../store/bucket/audit/audit-head.ts";
+import type { StoreLayout } from "../../store/layout.ts";
 import { AuditUpload } from "../../store/bucket/audit/audit-upload.ts";
 import { OpenLock } from "../../store/process-lock.ts";
 import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
@@ -44,7 +40,7 @@ export async function wireSharedAudit(
       lock.hold("processes that bring the audit log into the bucket", work),
     problem: () => replica.watch.problem,
     onLost: (log, entries) => {
-      metrics.count("auditFailures", {}, entries);
+      metrics?.count("auditFailures", {}, entries);
       const cause = `they left the disk before the bucket had them (${log})`;
       alarms.raise("audit-lost", { entries, cause });
     },
@@ -63,25 +59,4 @@ export async function wireSharedAudit(
         throw new AuditWaits(layout.directory, waiting);
     },
   };
-}
-
-/** The audit logs of all other replicas, in files that go when it is disposed of. Throws what the bucket throws. */
-export async function openSharedAudit(
-  { storage: { s3 } }: Configuration,
-  layout: StoreLayout,
-): Promise<AsyncDisposable & { readonly logs: readonly LogToRead[] }> {
-  const folder = stagingPath(layout, "audit");
-  const remove = () => rm(folder, { recursive: true, force: true });
-  if (s3 === undefined) return { logs: [], [Symbol.asyncDispose]: remove };
-  const { bucket } = await openBucket(s3, layout);
-  try {
-    const own = nameReplica(await openAuditKey(layout));
-    const logs = await downloadAudit(bucket, own, folder);
-    return { logs, [Symbol.asyncDispose]: remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  } finally {
-    await bucket.close();
-  }
 }

@@ -1,14 +1,10 @@
 import { hostname } from "node:os";
-import type { Configuration, S3Configuration } from "../../config/load.ts";
+import type { S3Configuration } from "../../config/load.ts";
 import type { BucketLimits } from "../../store/bucket/bucket-settings.ts";
 import { Bucket } from "../../store/bucket/bucket.ts";
-import {
-  checkBucket,
-  expectProof,
-} from "../../store/bucket/bucket-identity.ts";
 import { SoleWriterBucket } from "../../store/bucket/writer/sole-writer-bucket.ts";
 import { WriterLease } from "../../store/bucket/writer/writer-lease.ts";
-import { layOutStore, type StoreLayout } from "../../store/layout.ts";
+import type { StoreLayout } from "../../store/layout.ts";
 import { ChangeLocks } from "../../store/records/change-locks.ts";
 import { readReplicaId } from "../../store/replica-id.ts";
 
@@ -62,21 +58,4 @@ function settingsOf({ addressing, keys, ...place }: S3Configuration) {
       secretAccessKey: keys.secretAccessKey.secret,
     },
   };
-}
-
-/** A line on the bucket, of which this proves anew what replicas rely on; empty where there is none. Throws what is wrong with it. */
-export async function describeBucket({
-  storage: { s3, directory },
-}: Configuration): Promise<string> {
-  if (s3 === undefined) return "";
-  const bucket = wireBucket(s3);
-  try {
-    const found = await checkBucket(bucket, layOutStore(directory));
-    if (s3.writers === "many") await expectProof(bucket);
-    const use = s3.writers === "many" ? "for replicas" : "for one writer";
-    const store = found ? `has the store ${found.store}` : "is empty";
-    return `${s3.endpoint.href}${s3.bucket}: good ${use}, ${store}\n`;
-  } finally {
-    await bucket.close();
-  }
 }

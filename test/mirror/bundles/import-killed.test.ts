@@ -21,7 +21,7 @@ import {
   ensureArchive,
   recallPackage,
 } from "../../../src/mirror/providers/ensured-archive.ts";
-import { wireMirror } from "../../../src/wiring/command.ts";
+import { wireMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { scratch } from "../../running-mirror.ts";

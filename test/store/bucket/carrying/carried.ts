@@ -4,7 +4,7 @@ import { loadConfiguration } from "../../../../src/config/load.ts";
 import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
 import type { Direction } from "../../../../src/store/bucket/carrying/carry.ts";
 import type { StoreLayout } from "../../../../src/store/layout.ts";
-import { carryStore } from "../../../../src/wiring/store/carrying.ts";
+import { carryStore } from "../../../../src/wiring/commands/carrying.ts";
 import { expectDocument } from "../../../commands/documents.ts";
 import { writeBucketConfiguration } from "../../../scenes/bucket-configuration.ts";
 

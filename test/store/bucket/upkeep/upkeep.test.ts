@@ -18,7 +18,7 @@ import {
   type RecordKey,
 } from "../../../../src/store/layout.ts";
 import { loadConfiguration } from "../../../../src/config/load.ts";
-import { wireStored } from "../../../../src/wiring/command.ts";
+import { wireStored } from "../../../../src/wiring/commands/store.ts";
 import { expectDocument } from "../../../commands/documents.ts";
 import {
   bucketLimits,

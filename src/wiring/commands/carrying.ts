@@ -6,12 +6,9 @@ import {
   type CarryReport,
   type Direction,
 } from "../../store/bucket/carrying/carry.ts";
-import {
-  lockStorageDirectory,
-  prepareStorageDirectory,
-} from "../../store/storage-directory.ts";
-import { findLayout } from "../command.ts";
-import { openBucket } from "./bucket.ts";
+import { lockStorageDirectory } from "../../store/storage-directory.ts";
+import { openLayout } from "./layout.ts";
+import { openBucket } from "../store/bucket.ts";
 
 /** Carries `storage.directory` into `storage.s3` or back, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
 export async function carryStore(
@@ -25,8 +22,7 @@ export async function carryStore(
       `"storage.s3"`,
       `it is empty, and "provender store ${direction}" wants a bucket: set it.`,
     );
-  const layout = findLayout(configuration);
-  await prepareStorageDirectory(layout);
+  const layout = await openLayout(configuration);
   const lock = lockStorageDirectory(layout);
   const { bucket, take, close } = await openBucket(s3, layout);
   const isProven = s3.writers === "many";

@@ -1,0 +1,24 @@
+import type { Configuration } from "../../config/load.ts";
+import {
+  checkBucket,
+  expectProof,
+} from "../../store/bucket/bucket-identity.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { wireBucket } from "../../wiring/store/bucket.ts";
+
+/** A line on the bucket, of which this proves anew what replicas rely on; empty where there is none. Throws what is wrong with it. */
+export async function describeBucket({
+  storage: { s3, directory },
+}: Configuration): Promise<string> {
+  if (s3 === undefined) return "";
+  const bucket = wireBucket(s3);
+  try {
+    const found = await checkBucket(bucket, layOutStore(directory));
+    if (s3.writers === "many") await expectProof(bucket);
+    const use = s3.writers === "many" ? "for replicas" : "for one writer";
+    const store = found ? `has the store ${found.store}` : "is empty";
+    return `${s3.endpoint.href}${s3.bucket}: good ${use}, ${store}\n`;
+  } finally {
+    await bucket.close();
+  }
+}

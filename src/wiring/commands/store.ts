@@ -1,0 +1,87 @@
+import type { Configuration } from "../../config/load.ts";
+import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
+import { largestProof } from "../../mirror/bundles/proof.ts";
+import { ModuleArchiveRecords } from "../../mirror/modules/records.ts";
+import { TrustLedger } from "../../mirror/trust/ledger.ts";
+import type { StoreLayout } from "../../store/layout.ts";
+import { wireCore, type Core } from "../core.ts";
+import { wireKept, type Kept } from "../kept.ts";
+import { openReplica } from "../store/replica.ts";
+import { wireRecords } from "../store/records.ts";
+import { wireRules } from "../rules.ts";
+import { wireSharedAudit } from "../store/audit.ts";
+import { wireTelemetry, type Telemetry } from "../telemetry.ts";
+import { openLayout } from "./layout.ts";
+
+/** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
+export async function wireMirror(
+  configuration: Configuration,
+): Promise<Core & AsyncDisposable> {
+  const rules = wireRules(configuration);
+  const { layout, telemetry, replica, close } = await openStore(configuration);
+  const parts = { replica, close };
+  return closing(wireCore(configuration, rules, layout, telemetry, parts));
+}
+
+/** What is stored, for a command that asks no origin and admits nothing. */
+export async function wireStored(configuration: Configuration) {
+  const { layout, telemetry, replica, close } = await openStore(configuration);
+  const kept = wireKept(configuration, layout, telemetry, { replica });
+  const modules = new ModuleArchiveRecords(kept.records);
+  return closing({ ...kept, modules, close: () => close(kept) });
+}
+
+/** How large the parts of a bundle may be, as if an origin had sent them. */
+export function wireBundleLimits({ limits }: Configuration): BundleLimits {
+  const { originJson: manifest, archive } = limits;
+  return { manifest, archive, proof: largestProof(limits) };
+}
+
+/** Closed at the end of the block that uses it. */
+export function closing<T extends { close(): Promise<unknown> }>(
+  one: T,
+): T & AsyncDisposable {
+  return Object.assign(one, {
+    [Symbol.asyncDispose]: async () => {
+      await one.close();
+    },
+  });
+}
+
+/** The trust ledger of a store and the releases that it is about, for commands beside a running daemon. */
+export async function wireLedger(configuration: Configuration) {
+  const { layout, telemetry, replica, close } = await openStore(configuration);
+  const records = wireRecords(layout, telemetry, replica);
+  const ledger = new TrustLedger(records);
+  const { audit } = telemetry;
+  return closing({ ledger, audit, records, close: () => close() });
+}
+
+/** What commands work with; `close` closes first what was made of it, and throws AuditWaits. */
+async function openStore(configuration: Configuration) {
+  const layout = await openLayout(configuration);
+  const telemetry = wireCommandTelemetry(configuration, layout);
+  const replica = await openReplica(configuration, layout, telemetry);
+  const audit = await wireSharedAudit(
+    configuration,
+    layout,
+    telemetry,
+    replica,
+  );
+  const close = async (kept?: Pick<Kept, "close" | "nearest">) => {
+    await kept?.nearest?.outbox.drain();
+    await (kept ?? replica)?.close();
+    telemetry.alarms.close();
+    await audit.close();
+  };
+  return { layout, telemetry, replica, close };
+}
+
+/** Standard error belongs to the command. */
+function wireCommandTelemetry(
+  configuration: Configuration,
+  layout: StoreLayout,
+): Telemetry {
+  const log = { ...configuration.log, level: "error" } as const;
+  return wireTelemetry({ ...configuration, log }, layout);
+}
