@@ -44,17 +44,18 @@ const told = { window: 600_000, same: 1, group: 600, all: Infinity };
 /** Alarms that are remembered since the start. */
 const mostRecent = 50;
 
-/** Raises what an operator should look at: a line in the log and a count in the metrics, once for what comes again and again. */
+/** Raises what an operator should look at: a line in the log and a count, once for what comes again and again. */
 export class Alarms {
   readonly #logger: Logger;
-  readonly #metrics: Metrics;
+  readonly #metrics: Metrics | undefined;
   #recent: readonly RaisedAlarm[] = [];
   readonly #folding = new Folding<Alarm>(told, {
     summarize: ({ kind }) => ({ kind, facts: { other: true } }),
     onRepeated: (alarm, repeated) => this.#log(alarm, { repeated }),
   });
 
-  constructor(logger: Logger, metrics: Metrics) {
+  /** Counted in `metrics`, where somebody reads them. */
+  constructor(logger: Logger, metrics: Metrics | undefined) {
     this.#logger = logger;
     this.#metrics = metrics;
   }
@@ -65,7 +66,7 @@ export class Alarms {
     const alarm = { kind, facts };
     const folded = this.#folding.add(key, kind, alarm);
     if (folded === "repeated") return;
-    this.#metrics.countAlarm(kind);
+    this.#metrics?.countAlarm(kind);
     const raised = { ...alarm, at: new Date() };
     this.#recent = [raised, ...this.#recent].slice(0, mostRecent);
     if (folded === "line") this.#log(alarm);

@@ -9,7 +9,7 @@ import { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import { type StoreLayout } from "../store/layout.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Replica } from "./store/replica.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { DaemonTelemetry } from "./telemetry.ts";
 import { wireOpenId, type WiredOpenId } from "./openid.ts";
 
 /** Milliseconds between looks at the age of the keys. */
@@ -28,7 +28,7 @@ export interface WiredAuthentication {
 export async function wireAuthentication(
   configuration: Configuration,
   layout: StoreLayout,
-  { logger, metrics }: Telemetry,
+  { logger, metrics }: DaemonTelemetry,
   replica?: Replica,
 ): Promise<WiredAuthentication> {
   let { archiveUrls, tokens } = configuration.auth;

@@ -2,12 +2,12 @@ import type { Configuration } from "../config/load.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { ConnectionCaps } from "../server/http/connection-caps.ts";
 import { MetadataCaps } from "../server/access/metadata-caps.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** How clients are told apart, and what each may have. */
 export function wireClientLimits(
   { listen, limits }: Configuration,
-  { logger, metrics }: Telemetry,
+  { logger, metrics }: DaemonTelemetry,
 ) {
   const clients = new ClientAddresses(listen.trustedProxies);
   const most = limits.connectionsPerClient;

@@ -12,6 +12,7 @@ import {
   prepareStorageDirectory,
   type DaemonLock,
 } from "../store/storage-directory.ts";
+import { Metrics } from "../telemetry/metrics.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { wireClientLimits } from "./client-limits.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
@@ -20,7 +21,7 @@ import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
 import { wireSharedAudit } from "./store/audit.ts";
 import { openReplica } from "./store/replica.ts";
-import { wireTelemetry, type Telemetry } from "./telemetry.ts";
+import { wireTelemetry, type DaemonTelemetry, type Telemetry } from "./telemetry.ts";
 
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
@@ -36,9 +37,10 @@ export async function wireDaemon(
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
-  const telemetry = wireTelemetry(configuration, layout);
+  const metrics = new Metrics(new Date());
+  const telemetry = { ...wireTelemetry(configuration, layout, metrics), metrics };
   const beat = watchLock(lock, layout, telemetry);
-  telemetry.metrics.showBuild(version);
+  metrics.showBuild(version);
   const wired = await wireShared(configuration, rules, layout, telemetry);
   const { core, access } = wired;
   // Takes 0.2 s the first time, which no client should wait for.
@@ -83,7 +85,7 @@ async function wireShared(
   configuration: Configuration,
   rules: AdmissionRules,
   layout: StoreLayout,
-  telemetry: Telemetry,
+  telemetry: DaemonTelemetry,
 ) {
   const replica = await openReplica(configuration, layout, telemetry);
   const access = await wireAuthentication(

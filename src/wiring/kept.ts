@@ -1,6 +1,7 @@
 import { type Configuration } from "../config/load.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
+import type { Reserve } from "../mirror/cache/download-steps.ts";
 import {
   MetadataCache,
   type FetchTurns,
@@ -27,8 +28,6 @@ import { wireRecords } from "./store/records.ts";
 import { wireJudge, wireSignatures } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-/** Told of records that were not written, because a good answer is given all the same. */
-export const unwritten = "a record was not written";
 const staleSentence = "serving stale metadata while the origin fails";
 
 /** What is kept, and how long: without anybody who fetches or serves it. */
@@ -41,6 +40,8 @@ export interface Kept {
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly blobs: BlobStore;
   readonly retention: Retention;
+  /** Room for one archive. */
+  readonly reserve: Reserve;
   /** The bucket, before any origin. */
   readonly nearest: Nearest | undefined;
   readonly replica: Replica | undefined;
@@ -116,7 +117,7 @@ function wireStore(
   layout: StoreLayout,
   kept: Pick<Kept, "records" | "versions" | "releases">,
   { logger, metrics, alarms }: Telemetry,
-): Pick<Kept, "blobs" | "retention"> {
+): Pick<Kept, "blobs" | "retention" | "reserve"> {
   const { records, releases } = kept;
   const blobs = new BlobStore(layout, {
     onDamaged: (sha256, problem) =>
@@ -127,7 +128,7 @@ function wireStore(
     limits: storage,
     listIrreplaceable: () => listIrreplaceable(kept),
     onEvicted: (blob) => {
-      metrics.count("archives", { outcome: "evicted" });
+      metrics?.count("archives", { outcome: "evicted" });
       logger.info({ ...blob }, "an archive was evicted");
     },
     measureRecords: () => records.measure(),
@@ -137,8 +138,9 @@ function wireStore(
         logger.info({ removed }, "records that nothing names were removed");
     },
   });
-  metrics.watchStore(() => retention.readFigures());
-  return { blobs, retention };
+  metrics?.watchStore(() => retention.readFigures());
+  const reserve: Reserve = (...asked) => retention.reserve(...asked);
+  return { blobs, retention, reserve };
 }
 
 /** Make the cache for one kind of metadata. One replica asks for a list, and each for a release: where origins offer two, somebody sees both. */
@@ -148,7 +150,8 @@ export function wireCaches(
   { clock, replica }: Pick<Kept, "clock" | "replica">,
 ) {
   const onUnwritten = (record: string, err: unknown) =>
-    logger.error({ record, err }, unwritten);
+    // A good answer is given all the same.
+    logger.error({ record, err }, "a record was not written");
   const onStale = (record: string, age: number, error: unknown) => {
     const facts = { record, age: Math.round(age / 1000) };
     const { message } = error as Error;
@@ -167,10 +170,10 @@ export function wireCaches(
       onUnwritten,
       onStale,
     );
-    metrics.watchWaiters(() => made.waiting);
+    metrics?.watchWaiters(() => made.waiting);
     return made;
   };
   const lists = <K, V extends object>(records: MetadataRecords<K, V>) =>
     cache(records, replica?.turns);
-  return { cache, lists };
+  return { cache, lists, onUnwritten };
 }

@@ -49,7 +49,7 @@ type ModuleParts = Telemetry &
     | "nearest"
     | "records"
     | "replica"
-    | "retention"
+    | "reserve"
   >;
 
 export function wireModules(configuration: Configuration, parts: ModuleParts) {
@@ -76,7 +76,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
       clock,
       packing,
       blobs: parts.blobs,
-      retention: parts.retention,
+      reserve: parts.reserve,
       bucket: parts.replica?.bucket,
     }),
     versions: make.lists(
@@ -113,7 +113,7 @@ function wireModuleNews({
         });
     },
     onPassedThrough: (address, getter, location) => {
-      metrics.countPassedThrough(getter);
+      metrics?.countPassedThrough(getter);
       logger.warn(
         {
           module: formatModuleRelease(address),
@@ -131,14 +131,14 @@ function wireModuleArchives(
   records: ModuleArchiveRecords,
   threads: ModuleArchiveThreads,
   replacements: ModuleReplacements,
-  { blobs, retention, nearest, audit, logger }: ModuleParts,
+  { blobs, reserve, nearest, audit, logger }: ModuleParts,
 ): ModuleArchives {
   return new ModuleArchives({
     blobs,
     nearest: nearest?.archives,
     records,
     limits,
-    reserve: (size, written) => retention.reserve(size, written),
+    reserve,
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),
     onFirstSeen: ({ module, version }, { sha256 }) =>
@@ -169,7 +169,7 @@ export function moduleLimits(limits: Limits): ArchiveLimits {
   };
 }
 
-interface OriginParts extends Pick<Providers, "clock" | "blobs" | "retention"> {
+interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
   readonly packing: PackThreads;
   readonly bucket: Bucket | undefined;
 }
@@ -177,7 +177,7 @@ interface OriginParts extends Pick<Providers, "clock" | "blobs" | "retention"> {
 function wireModuleOrigins(
   configuration: Configuration,
   { own, makeStranger }: OriginClients,
-  { clock, packing, blobs, retention, bucket }: OriginParts,
+  { clock, packing, blobs, reserve, bucket }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
@@ -198,11 +198,7 @@ function wireModuleOrigins(
         limits,
         searchPath,
         createFolder: () => blobs.createFolder(),
-        openRoom: () =>
-          openWorkRoom(
-            (size, written) => retention.reserve(size, written),
-            "the module's repository",
-          ),
+        openRoom: () => openWorkRoom(reserve, "the module's repository"),
       });
       const { folder: place } = origin;
       const folder =

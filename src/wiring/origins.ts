@@ -32,31 +32,33 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Telemetry } from "./telemetry.ts";
 
+interface OriginParts {
+  readonly clock: Clock;
+  readonly judge: SignatureJudge;
+  readonly logger: Logger;
+  readonly bucket: Bucket | undefined;
+  /** Called where some origin is a network mirror. */
+  readonly findLearnt: () => LearntDigests;
+}
+
 export function wireOrigins(
   configuration: Configuration,
   clients: ReadonlyMap<Hostname, HttpClient>,
-  judge: SignatureJudge,
-  knowing: {
-    readonly clock: Clock;
-    readonly learnt: LearntDigests;
-    readonly logger: Logger;
-    readonly bucket: Bucket | undefined;
-  },
+  parts: OriginParts,
 ): ReadonlyMap<Hostname, ReleaseOrigin> {
   return new Map(
     [...clients].flatMap(([hostname, client]) => {
       const origin = configuration.origins.get(hostname);
       if (origin === undefined) return [];
-      const registry =
-        origin.folder === undefined
-          ? wireProviders(origin, client, configuration, knowing)
-          : wireFolder(origin, origin.folder, configuration, knowing);
-      const freshFor = freshnessOf(origin);
-      const policy = signaturePolicyOf(origin);
-      const { clock } = knowing;
-      const { reportedHashes } = origin;
-      const wired = { registry, policy, judge, clock, reportedHashes };
-      return [[hostname, { ...wired, freshFor }]];
+      const wired: ReleaseOrigin = {
+        ...wireRegistry(origin, client, configuration, parts),
+        policy: signaturePolicyOf(origin),
+        freshFor: freshnessOf(origin),
+        reportedHashes: origin.reportedHashes,
+        judge: parts.judge,
+        clock: parts.clock,
+      };
+      return [[hostname, wired]];
     }),
   );
 }
@@ -85,10 +87,7 @@ function wireFolder(
   { hostname, signatures }: OriginConfiguration,
   place: OriginFolderPlace,
   { limits }: Configuration,
-  {
-    logger,
-    bucket,
-  }: { readonly logger: Logger; readonly bucket: Bucket | undefined },
+  { logger, bucket }: OriginParts,
 ): ProviderOrigin {
   const told = new Map<string, string>();
   return new FolderProviders({
@@ -107,20 +106,38 @@ function wireFolder(
 /** Folders that are remembered to have been told of. */
 const mostTold = 10_000;
 
-function wireProviders(
-  { networkMirror, url }: OriginConfiguration,
+function wireRegistry(
+  origin: OriginConfiguration,
   client: HttpClient,
-  { limits, freshness }: Configuration,
-  { clock, learnt }: { readonly clock: Clock; readonly learnt: LearntDigests },
-): ProviderOrigin {
+  configuration: Configuration,
+  parts: OriginParts,
+): Pick<ReleaseOrigin, "registry" | "learn"> {
+  const { networkMirror, folder, url } = origin;
+  const { limits, freshness } = configuration;
+  if (folder !== undefined)
+    return { registry: wireFolder(origin, folder, configuration, parts) };
   if (networkMirror !== undefined)
-    return new NetworkMirror(client, networkMirror, limits, (...named) =>
-      learnt.find(...named),
-    );
+    return wireNetworkMirror(client, networkMirror, limits, parts.findLearnt());
   const { versions } = freshness;
-  const now = () => clock.monotonic();
+  const now = () => parts.clock.monotonic();
   const discovery = new ServiceDiscovery(client, url, versions, now);
-  return new ProviderRegistry(client, discovery, limits);
+  return { registry: new ProviderRegistry(client, discovery, limits) };
+}
+
+function wireNetworkMirror(
+  client: HttpClient,
+  base: URL,
+  limits: Configuration["limits"],
+  learnt: LearntDigests,
+): Pick<ReleaseOrigin, "registry" | "learn"> {
+  const registry = new NetworkMirror(client, base, limits, (...named) =>
+    learnt.find(...named),
+  );
+  return {
+    registry,
+    learn: (address, platform, packageHashes) =>
+      learnt.learn(address, platform, registry, packageHashes),
+  };
 }
 
 /** An origin that is served no more is held to the strictest default. */
@@ -146,12 +163,12 @@ function wireHealth(
       onSuspended: (suspension) => {
         const isBusy = suspension.reason === "origin-busy";
         const reason = isBusy ? "busy" : "failing";
-        metrics.count("originSuspensions", { reason });
-        metrics.showSuspended(health.suspended);
+        metrics?.count("originSuspensions", { reason });
+        metrics?.showSuspended(health.suspended);
         logger.warn(suspension, "origin host suspended");
       },
       onResumed: (host, subject) => {
-        metrics.showSuspended(health.suspended);
+        metrics?.showSuspended(health.suspended);
         logger.info({ host, subject }, "origin host resumed");
       },
     },
@@ -189,7 +206,7 @@ export function wireClients(
   const large = new LargeDocuments();
   const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {
-    const events = watchOrigin(origin.hostname, metrics);
+    const events = metrics && watchOrigin(origin.hostname, metrics);
     const settings = settingsOf(origin, token, proxy);
     const client = new HttpClient(settings, limits, health, events, large);
     made.push(client);

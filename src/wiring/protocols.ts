@@ -17,6 +17,7 @@ import {
 } from "../mirror/modules/records.ts";
 import { ProviderOverview } from "../mirror/providers/overview.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
+import { listStored } from "../mirror/providers/stored-releases.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { WarmConnections } from "../server/warm/connections.ts";
@@ -26,7 +27,7 @@ import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import { wireExplanations, type Core } from "./core.ts";
 import { wireServices } from "./services.ts";
-import type { Telemetry } from "./telemetry.ts";
+import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
 const keptOnPage = 50;
@@ -48,7 +49,7 @@ export function wireProtocols(
   configuration: Configuration,
   core: Core,
   access: Access,
-  telemetry: Telemetry,
+  telemetry: DaemonTelemetry,
 ): Protocols {
   const { limits } = configuration;
   const { blobs, providers, modules } = core;
@@ -106,13 +107,13 @@ function wireFront(
 
 function wireSetUp(
   { origins }: Configuration,
-  { stored, admission }: Core,
+  { releases, admission }: Core,
   addresses: Pick<AppParts, "publicAddress" | "authentication">,
 ): SetUpPage {
   return new SetUpPage({
     ...addresses,
     hostnames: [...origins.keys()],
-    listKept: remembered(5_000, () => stored.listProviders(keptOnPage)),
+    listKept: remembered(5_000, () => listStored(releases, keptOnPage)),
     isReporting: () => admission.rules.mode === "report",
   });
 }
@@ -140,7 +141,7 @@ function wireBrowse(core: Core): BrowsePage {
 /** What there is to count before it happens, and what waits for a decision. */
 function watchAnswers(
   { ledger }: Core,
-  metrics: Telemetry["metrics"],
+  metrics: DaemonTelemetry["metrics"],
 ): ReturnType<typeof watchOpenMatters> {
   const findOpen = watchOpenMatters(ledger);
   metrics.watch({
@@ -160,7 +161,7 @@ function wireWarmDocuments(
   { freshness, offline, limits }: Configuration,
   { admission, countChanges }: Core,
   { authentication, clients, metadataCaps }: Access,
-  { logger, metrics }: Telemetry,
+  { logger, metrics }: DaemonTelemetry,
 ): WarmDocuments {
   return new WarmDocuments({
     authentication,

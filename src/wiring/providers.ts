@@ -5,13 +5,8 @@ import { type Configuration } from "../config/load.ts";
 import { ArchiveDigestWrong, StoreFull } from "../errors/index.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import type { Reserve } from "../mirror/cache/download-steps.ts";
-import {
-  ProviderCatalog,
-  type ProviderCatalogParts,
-} from "../mirror/providers/provider-catalog.ts";
+import { ProviderCatalog } from "../mirror/providers/provider-catalog.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
-import { StoredReleases } from "../mirror/providers/stored-releases.ts";
 import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
 import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
@@ -26,8 +21,7 @@ import type {
 import { Admission } from "../mirror/trust/admission.ts";
 import type { Notebook } from "../mirror/trust/notebook.ts";
 import { ReleaseHistory } from "../mirror/trust/release-history.ts";
-import { classifyFileFailure } from "../store/file-failure.ts";
-import { wireCaches, unwritten, type Kept } from "./kept.ts";
+import { wireCaches, type Kept } from "./kept.ts";
 import { wireClients, wireOrigins, type OriginClients } from "./origins.ts";
 import { wireHashing } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -41,7 +35,6 @@ export interface Providers extends Kept {
   readonly admission: Admission;
   readonly history: ReleaseHistory;
   readonly catalog: ProviderCatalog;
-  readonly stored: StoredReleases;
   readonly tampered: TamperedArchives;
   readonly providers: ProviderMirror;
   /** Ends the downloads under way and refuses new ones; what is stored can still be read. */
@@ -56,7 +49,7 @@ export function wireProviders(
 ): Providers {
   const { offline } = configuration;
   const { alarms, logger } = telemetry;
-  const { clock, ledger, blobs, records, judge, retention, releases } = kept;
+  const { clock, ledger, blobs, records, judge, reserve, releases } = kept;
   const hashing = wireHashing(configuration);
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
@@ -66,24 +59,24 @@ export function wireProviders(
   const seen = { hashes, tampered };
   const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
-  const reserve: Reserve = (size, written) => retention.reserve(size, written);
   const { limits } = configuration;
   const parts = { blobs, records, hashes, limits, reserve };
-  const learnt = new LearntDigests(parts);
-  const bucket = kept.replica?.bucket;
-  const knowing = { clock, learnt, logger, bucket };
-  const origins = wireOrigins(configuration, clients.own, judge, knowing);
+  let learnt: LearntDigests | undefined;
+  const origins = wireOrigins(configuration, clients.own, {
+    ...{ clock, judge, logger },
+    bucket: kept.replica?.bucket,
+    findLearnt: () => (learnt ??= new LearntDigests(parts)),
+  });
   const notebook = wireNotebook(telemetry, clock);
   const admission = new Admission(ledger, notebook, rules);
   const history = new ReleaseHistory(notebook);
   const catalog = wireCatalog(configuration, origins, kept, history, telemetry);
-  const stored = new StoredReleases({ catalog, archives, records: releases });
   const providers = new ProviderMirror({
-    ...{ catalog, admission, archives, hashes, learnt, stored },
+    ...{ catalog, admission, archives, hashes, releases },
     ...{ alarms, offline },
   });
   const stopFetching = async () => {
-    await Promise.all([archives.close(), learnt.close()]);
+    await Promise.all([archives.close(), learnt?.close()]);
   };
   const close = async () => {
     await stopFetching();
@@ -93,7 +86,7 @@ export function wireProviders(
   return {
     ...kept,
     ...{ archives, clients, hashes, notebook, admission, history },
-    ...{ catalog, stored, tampered, providers, stopFetching, close },
+    ...{ catalog, tampered, providers, stopFetching, close },
   };
 }
 
@@ -102,7 +95,7 @@ function wireNotebook(
   clock: Clock,
 ): Notebook {
   const onReported = ({ code, message }: PolicyRefusal) => {
-    metrics.count("policyReported", { code });
+    metrics?.count("policyReported", { code });
     const facts = { code, error: message };
     logger.info(facts, "the policy would refuse this, and only reports");
   };
@@ -117,17 +110,14 @@ function wireCatalog(
   telemetry: Telemetry,
 ): ProviderCatalog {
   const { freshness, policy } = configuration;
-  const make = wireCaches(configuration, telemetry, {
-    clock,
-    replica,
-  });
+  const make = wireCaches(configuration, telemetry, { clock, replica });
   return new ProviderCatalog({
     origins,
     versions,
     releases: make.cache(releases),
     history,
-    readFirstDigests: (address) => releases.readFirstDigests(address),
-    claim: wireClaim({ clock, releases }, telemetry),
+    records: releases,
+    onUnwritten: make.onUnwritten,
     notFound: freshness.notFound,
     fallThrough: policy.otherHosts === "not-found",
     onVanished: (provider, gone, of) => {
@@ -138,24 +128,6 @@ function wireCatalog(
         });
     },
   });
-}
-
-function wireClaim(
-  { releases, clock }: Pick<Kept, "releases" | "clock">,
-  { logger }: Telemetry,
-): ProviderCatalogParts["claim"] {
-  return async (address, value) => {
-    const kept = { value, confirmedAt: clock.now() };
-    try {
-      return await releases.claim(address, kept);
-    } catch (error) {
-      // A disk that is full must not turn a good answer into a failure.
-      if (classifyFileFailure(error) === undefined) throw error;
-      const record = releases.format(address);
-      logger.error({ record, err: error }, unwritten);
-      return undefined;
-    }
-  };
 }
 
 function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {
@@ -169,7 +141,7 @@ function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {
 
 function wireArchives(
   { limits }: Configuration,
-  { blobs, clock, retention, nearest }: Kept,
+  { blobs, clock, reserve, nearest }: Kept,
   { hashes, tampered }: Pick<Providers, "hashes" | "tampered">,
   { logger, metrics, alarms }: Telemetry,
 ): ArchiveCache {
@@ -180,7 +152,7 @@ function wireArchives(
     },
     onFailed: (archive: string, error: unknown, host: string | undefined) => {
       if (error instanceof StoreFull)
-        metrics.count("archives", { outcome: "passed" });
+        metrics?.count("archives", { outcome: "passed" });
       if (error instanceof ArchiveDigestWrong) {
         const { expected, got } = error;
         tampered.note(error, clock.now());
@@ -197,11 +169,11 @@ function wireArchives(
     blobs,
     limits,
     events,
-    (size, written) => retention.reserve(size, written),
+    reserve,
     nearest?.archives,
   );
-  metrics.watchWaiters(() => cache.load.readers);
-  metrics.watch({
+  metrics?.watchWaiters(() => cache.load.readers);
+  metrics?.watch({
     fills: () => cache.load.fills,
     fillsWaiting: () => cache.load.waiting,
   });

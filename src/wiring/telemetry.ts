@@ -8,30 +8,35 @@ import { OpenLock } from "../store/process-lock.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog, type AuditGuard } from "../telemetry/audit-log.ts";
 import { Checkpoints } from "../telemetry/audit/checkpoints.ts";
-import { Metrics } from "../telemetry/metrics.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
 export interface Telemetry {
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  /** Of a daemon; nobody reads those of a command. */
+  readonly metrics?: Metrics | undefined;
   readonly alarms: Alarms;
   readonly audit: AuditLog;
+}
+
+export interface DaemonTelemetry extends Telemetry {
+  readonly metrics: Metrics;
 }
 
 export function wireTelemetry(
   configuration: Configuration,
   layout: StoreLayout,
+  metrics?: Metrics,
 ): Telemetry {
   const logger = makeLogger(configuration.log);
-  const metrics = new Metrics(new Date());
   const alarms = new Alarms(logger, metrics);
   const audit = new AuditLog({
     ...layout.audit,
     guards: wireAuditGuards(layout),
     now: () => new Date(),
-    onRefused: (entries) => metrics.count("auditFailures", {}, entries),
+    onRefused: (entries) => metrics?.count("auditFailures", {}, entries),
     onLost: (entries, cause) => {
-      metrics.count("auditFailures", {}, entries);
+      metrics?.count("auditFailures", {}, entries);
       alarms.raise("audit-lost", { entries, cause: cause.message });
     },
   });

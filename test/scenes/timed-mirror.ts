@@ -10,6 +10,7 @@ import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
 import type { RecordStore } from "../../src/store/records/record-store.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
+import { Metrics } from "../../src/telemetry/metrics.ts";
 import { wireCore } from "../../src/wiring/core.ts";
 import { wireRules } from "../../src/wiring/rules.ts";
 import { wireTelemetry } from "../../src/wiring/telemetry.ts";
@@ -55,9 +56,10 @@ export async function startTimedMirror(
   const { clock = new TestClock(), count, ...parts } = choose(layout);
   const log: string[] = [];
   const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
-  const wired = wireTelemetry(configuration, layout);
-  const alarms = new Alarms(logger, wired.metrics);
-  const watch = { ...wired, logger, alarms };
+  const metrics = new Metrics(new Date(0));
+  const wired = wireTelemetry(configuration, layout, metrics);
+  const alarms = new Alarms(logger, metrics);
+  const watch = { ...wired, logger, metrics, alarms };
   const core = wireCore(
     configuration,
     count?.(wireRules(configuration)) ?? wireRules(configuration),

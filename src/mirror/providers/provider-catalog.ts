@@ -5,7 +5,6 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import type { Sha256 } from "../../address/hash.ts";
 import {
   ChecksumConflict,
   NetworkMirrorUnsigned,
@@ -36,6 +35,8 @@ import {
   continueRelease,
   type ReleaseOrigin,
 } from "../releases/fetch.ts";
+import { claimFirst, type FirstContentParts } from "../releases/first-content.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
   type Release,
@@ -48,20 +49,13 @@ import {
   type VersionList,
 } from "../releases/version-list.ts";
 
-export interface ProviderCatalogParts {
+interface ProviderCatalogParts extends FirstContentParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly releases: MetadataCache<ReleaseAddress, Release>;
   readonly history: ReleaseHistory;
-  /** By file name, of a release that was believed once, also when its signature would be refused today. */
-  readonly readFirstDigests: (
-    address: ReleaseAddress,
-  ) => Promise<ReadonlyMap<string, Sha256>>;
-  /** Makes this the first content of a release; returns what another process saw first, if one did. */
-  readonly claim: (
-    address: ReleaseAddress,
-    release: Release,
-  ) => Promise<Release | undefined>;
+  readonly records: FirstContentParts["records"] &
+    Pick<ReleaseRecords, "readFirstDigests">;
   /** Milliseconds for which a version that the origin did not list is taken to be absent. */
   readonly notFound: number;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
@@ -175,7 +169,9 @@ export class ProviderCatalog {
     );
     if (known === undefined) {
       await this.#expectFirst(request, continuity, standing);
-      const first = await this.#parts.claim(address, continuity.release);
+      const { release } = continuity;
+      const now = request.origin.clock.now();
+      const first = await claimFirst(this.#parts, address, release, now);
       if (first !== undefined) return this.#askRelease(request, first, signal);
     }
     await this.#parts.history.note(request, known, continuity);
@@ -219,9 +215,9 @@ export class ProviderCatalog {
     { release }: Continuity,
     { isApproved }: Standing,
   ): Promise<void> {
-    const { history, readFirstDigests } = this.#parts;
+    const { history, records } = this.#parts;
     if (isApproved(documentDigest(release))) return;
-    const first = await readFirstDigests(request.address);
+    const first = await records.readFirstDigests(request.address);
     const found = findContradiction(first, release);
     if (found === undefined) return;
     const change = replacedBy(release);

@@ -8,8 +8,8 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import { openPackage } from "../releases/fetch.ts";
-import type { LearntDigests } from "../releases/learnt-digests.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,
   listUnnamed,
@@ -44,7 +44,7 @@ import {
 } from "./first-contact.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
-import type { StoredReleases } from "./stored-releases.ts";
+import { findStored } from "./stored-releases.ts";
 import { VersionListing } from "./version-listing.ts";
 
 interface ProviderMirrorParts {
@@ -52,8 +52,7 @@ interface ProviderMirrorParts {
   readonly admission: Admission;
   readonly archives: ArchiveCache;
   readonly hashes: PackageHashes;
-  readonly learnt: LearntDigests;
-  readonly stored: StoredReleases;
+  readonly releases: Pick<ReleaseRecords, "list">;
   readonly alarms: Alarms;
   readonly offline: boolean;
 }
@@ -265,10 +264,10 @@ export class ProviderMirror {
     request: ReleaseRequest,
     { platform, packageHashes }: UnnamedPackage,
   ): Promise<Release> {
-    const { catalog, offline, learnt } = this.#parts;
+    const { catalog, offline } = this.#parts;
     const { address, origin } = request;
     if (offline) throw new NotStored(formatRelease(address));
-    await learnt.learn(address, platform, origin.registry, packageHashes);
+    await origin.learn?.(address, platform, packageHashes);
     return (await catalog.findRelease(request, { anew: true })).value;
   }
 
@@ -277,16 +276,16 @@ export class ProviderMirror {
     request: ProviderRequest,
     deadline: number,
   ): Promise<Answer<AdmittedVersions>> {
-    const { catalog, stored } = this.#parts;
+    const { catalog, releases } = this.#parts;
     const { provider } = request;
     const list = await catalog.peekVersions(provider);
-    const kept = await stored.listVersions(provider);
+    const kept = await releases.list(provider);
     const known = new Set([...kept, ...(list?.versions.keys() ?? [])]);
     const limited = limitVersions(list, known);
     const listing = await this.#list(request, limited, deadline);
     const { versions: admitted, ...others } = listing;
     const found = await Promise.all(
-      admitted.map((version) => stored.find({ provider, version })),
+      admitted.map((version) => findStored(this.#parts, provider, version)),
     );
     const versions = admitted.filter((_, index) => found[index] === "stored");
     const name = formatProviderAddress(provider);

@@ -5,6 +5,7 @@ import {
 } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { NotFound, ProvenderError } from "../../errors/index.ts";
+import type { ArchiveCache } from "../cache/archive-cache.ts";
 import type { VersionList } from "../releases/version-list.ts";
 import {
   limitsKeys,
@@ -28,7 +29,7 @@ import type { Listing } from "./admitted.ts";
 import type { FirstContactFailure } from "./first-contact.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { LookUps, type Reason } from "./release-look-ups.ts";
-import type { StoredReleases } from "./stored-releases.ts";
+import { findStored } from "./stored-releases.ts";
 import { couldNotTell, keepOld, type JudgedVersions } from "./version-ages.ts";
 
 /** Look-ups at once for one listing. */
@@ -58,7 +59,7 @@ type Verdict = "good" | "unknown" | LeftOut;
 interface VersionListingParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
-  readonly stored: Pick<StoredReleases, "find">;
+  readonly archives: Pick<ArchiveCache, "findSize">;
 }
 
 /**
@@ -169,7 +170,7 @@ export class VersionListing {
     const entries = [...list.versions.values()];
     const gone = entries.filter(({ listed }) => !listed);
     const kept = await Promise.all(
-      gone.map(({ version }) => this.#parts.stored.find({ provider, version })),
+      gone.map(({ version }) => findStored(this.#parts, provider, version)),
     );
     const present = [
       ...entries.filter(({ listed }) => listed),

@@ -1,3 +1,4 @@
+import type { PackageHash } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   isOriginFailure,
@@ -50,6 +51,14 @@ export interface ReleaseOrigin {
   readonly policy: SignaturePolicy;
   readonly judge: SignatureJudge;
   readonly clock: Clock;
+  /** Learns the digest of an archive that it names by these h1 alone; undefined where it names all of them by digest. */
+  readonly learn?:
+    | ((
+        address: ReleaseAddress,
+        platform: Platform,
+        packageHashes: readonly PackageHash[],
+      ) => Promise<void>)
+    | undefined;
 }
 
 /**

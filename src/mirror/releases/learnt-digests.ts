@@ -9,7 +9,7 @@ import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { NotReady, PackageHashWrong, TooBusy } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
-import type { ProviderOrigin } from "../../origin/registries/provider-origin.ts";
+import type { NetworkMirror } from "../../origin/registries/network-mirror.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -69,7 +69,7 @@ export class LearntDigests {
   async learn(
     address: ReleaseAddress,
     platform: Platform,
-    origin: ProviderOrigin,
+    origin: Pick<NetworkMirror, "openUnnamed">,
     first: readonly PackageHash[],
   ): Promise<void> {
     const name = recordKey(address, platform).join("/");
@@ -91,7 +91,7 @@ export class LearntDigests {
   async #learn(
     address: ReleaseAddress,
     platform: Platform,
-    origin: ProviderOrigin,
+    origin: Pick<NetworkMirror, "openUnnamed">,
     first: readonly PackageHash[],
   ): Promise<void> {
     const { provider, version } = address;

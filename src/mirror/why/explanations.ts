@@ -12,7 +12,7 @@ import type { OriginHealth } from "../../origin/health/origin-health.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ProviderCatalog } from "../providers/provider-catalog.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
-import type { StoredReleases } from "../providers/stored-releases.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { TrustLedger } from "../trust/ledger.ts";
@@ -35,7 +35,7 @@ interface ExplanationParts {
   readonly admission: Admission;
   readonly ledger: TrustLedger;
   readonly catalog: Pick<ProviderCatalog, "peekVersions">;
-  readonly stored: Pick<StoredReleases, "listProviders" | "listVersions">;
+  readonly releases: Pick<ReleaseRecords, "list" | "listProviders">;
   readonly tampered: TamperedArchives;
   readonly health: Pick<OriginHealth, "failingFor">;
   readonly clock: Clock;
@@ -143,17 +143,16 @@ export class Explanations {
     provider,
     version,
   }: ProviderQuestion): Promise<readonly string[]> {
-    const { stored, catalog } = this.#parts;
+    const { releases, catalog } = this.#parts;
     const list = await catalog.peekVersions(provider);
-    const kept = await stored.listVersions(provider);
+    const kept = await releases.list(provider);
     const versions = new Set<Version>([
       ...(list?.versions.keys() ?? []),
       ...kept,
     ]);
     if (version !== undefined && versions.size > 0)
       return tellNearest(version, [...versions]);
-    const known = await stored.listProviders(mostCompared);
-    const others = known.map((one) => one.provider);
+    const others = await releases.listProviders(mostCompared);
     return nearestProvider(provider, others);
   }
 

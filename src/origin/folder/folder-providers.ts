@@ -144,12 +144,6 @@ export class FolderProviders implements ProviderOrigin {
     };
   }
 
-  /** Folders name every archive. */
-  openUnnamed(provider: ProviderAddress, version: Version): Promise<never> {
-    const subject = `${formatProviderAddress(provider)} ${version}`;
-    return Promise.reject(new NotFound(subject));
-  }
-
   async openArchive(
     { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,

@@ -15,11 +15,7 @@ import {
   type MirroredArchive,
 } from "./mirror-answers.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
-import type {
-  OriginChecksums,
-  ProviderOrigin,
-  UnnamedArchive,
-} from "./provider-origin.ts";
+import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import { absentOn404 } from "./provider-registry.ts";
 import type { OriginPackage, OriginVersions } from "./registry-answers.ts";
 
@@ -29,6 +25,11 @@ type RecallDigest = (
   platform: Platform,
   packageHashes: readonly PackageHash[],
 ) => Promise<Sha256 | undefined>;
+
+/** An archive that starts to arrive, with the hashes of its content that it must have one of. */
+interface UnnamedArchive extends OriginArchive {
+  readonly packageHashes: readonly PackageHash[];
+}
 
 /** An origin that speaks the provider network mirror protocol: digests without signatures. */
 export class NetworkMirror implements ProviderOrigin {

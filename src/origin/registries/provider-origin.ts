@@ -1,4 +1,3 @@
-import type { PackageHash } from "../../address/hash.ts";
 import type { Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
@@ -14,11 +13,6 @@ export interface OriginChecksums {
   readonly document: Uint8Array;
   /** Undefined when the origin names no signature. */
   readonly signature: Uint8Array | undefined;
-}
-
-/** An archive that starts to arrive, with the hashes of its content that it must have one of. */
-export interface UnnamedArchive extends OriginArchive {
-  readonly packageHashes: readonly PackageHash[];
 }
 
 /** Where the providers of a hostname come from: its registry, or a network mirror of it. */
@@ -53,14 +47,6 @@ export interface ProviderOrigin {
     signal: AbortSignal,
     address?: ProviderAddress,
   ): Promise<OriginChecksums>;
-
-  /** The archive of a package without `shasum`. Throws NotFound. */
-  openUnnamed(
-    address: ProviderAddress,
-    version: Version,
-    platform: Platform,
-    signal: AbortSignal,
-  ): Promise<UnnamedArchive>;
 
   openArchive(
     found: Pick<OriginPackage, "downloadUrl">,

@@ -134,12 +134,6 @@ export class ProviderRegistry implements ProviderOrigin {
     return Math.min(this.#limits.originJson, 4 * this.#limits.keys);
   }
 
-  /** Registries name every archive. */
-  openUnnamed(address: ProviderAddress, version: Version): Promise<never> {
-    const subject = `${formatProviderAddress(address)} ${version}`;
-    return Promise.reject(new NotFound(subject));
-  }
-
   async openArchive(
     { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,

@@ -31,7 +31,7 @@ export function wireNearest(
     },
   });
   blobs.listen({ onStored: (_, sha256) => outbox.add(sha256) });
-  metrics.watch({
+  metrics?.watch({
     bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
     bucketOutbox: () => outbox.size,
   });

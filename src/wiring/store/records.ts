@@ -33,7 +33,7 @@ export function wireRecords(
     onChanged,
     onUnreadable,
     onDamaged: (file, problem, healed) => {
-      if (healed) metrics.count("healedRecords", {});
+      if (healed) metrics?.count("healedRecords", {});
       const text = healed
         ? "a copy of a record was no good; it was made again from the other copy"
         : "a copy of a record is no good and cannot be made again now; the other copy is used";

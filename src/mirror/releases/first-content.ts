@@ -1,0 +1,25 @@
+import { classifyFileFailure } from "../../store/file-failure.ts";
+import type { ReleaseRecords } from "./records.ts";
+import type { Release, ReleaseAddress } from "./release.ts";
+
+export interface FirstContentParts {
+  readonly records: Pick<ReleaseRecords, "claim" | "format">;
+  readonly onUnwritten: (record: string, error: unknown) => void;
+}
+
+/** Makes this the first content of a release; returns what another process saw first, if one did. */
+export async function claimFirst(
+  { records, onUnwritten }: FirstContentParts,
+  address: ReleaseAddress,
+  value: Release,
+  confirmedAt: Date,
+): Promise<Release | undefined> {
+  try {
+    return await records.claim(address, { value, confirmedAt });
+  } catch (error) {
+    // A disk that is full must not turn a good answer into a failure.
+    if (classifyFileFailure(error) === undefined) throw error;
+    onUnwritten(records.format(address), error);
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeStorage } from "../commands/storage.ts";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { runCommand } from "../running-command.ts";
+import { scratch } from "../running-mirror.ts";
+
+const source = join(import.meta.dirname, "..", "..", "src");
+
+interface Range {
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly count: number;
+}
+
+interface Coverage {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly { readonly ranges: readonly Range[] }[];
+  }[];
+}
+
+/** What ran of each file of src, by its path there, as V8 counted it. */
+type Ran = ReadonlyMap<string, readonly Range[]>;
+
+let registry: Registry;
+let ran: Ran;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ version: "1.0.0", platforms: ["linux_amd64"] });
+  const { configFile } = makeStorage(originsOf(authority, registry));
+  const counted = scratch("coverage");
+  const asked = ["acme/widget@1.0.0", "--platform", "linux_amd64"];
+  const run = await runCommand(
+    ["prefetch", "--config", configFile, ...asked],
+    // Code from the cache is counted less exactly.
+    { env: { NODE_V8_COVERAGE: counted, NODE_DISABLE_COMPILE_CACHE: "1" } },
+  );
+  expect(run).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/^1 fetched .*0 failed\.\n$/) as string,
+  });
+  ran = readCoverage(counted);
+});
+
+afterAll(() => registry.stop());
+
+/** Of the main thread. */
+function readCoverage(folder: string): Ran {
+  const all = readdirSync(folder).map(
+    (name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as Coverage,
+  );
+  const files = all.map(
+    ({ result }) =>
+      new Map(
+        result
+          .filter(({ url }) => url.startsWith("file:"))
+          .map(({ url, functions }) => [
+            relative(source, fileURLToPath(url)),
+            functions.flatMap(({ ranges }) => ranges),
+          ]),
+      ),
+  );
+  return files.find((one) => one.has("main.ts")) ?? new Map();
+}
+
+/** Whether the code at an offset ran: what is said of the smallest range around it. */
+function hasRun(ranges: readonly Range[], offset: number): boolean {
+  const around = ranges.filter(
+    (one) => one.startOffset <= offset && offset < one.endOffset,
+  );
+  const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
+  const [smallest] = around.toSorted((a, b) => size(a) - size(b));
+  return smallest !== undefined && smallest.count > 0;
+}
+
+/** The classes of ours that files below a folder made objects of. */
+function listMade(folder: string): readonly string[] {
+  const made = [...ran].flatMap(([path, ranges]) => {
+    if (!path.startsWith(folder)) return [];
+    const text = readFileSync(join(source, path), "utf8");
+    return [...text.matchAll(/\bnew ([A-Z]\w+)/g)].flatMap(
+      ({ index, 1: name = "" }) =>
+        isOurs(text, name) && hasRun(ranges, index) ? [name] : [],
+    );
+  });
+  return [...new Set(made)].toSorted();
+}
+
+/** Imported from a file of ours, or declared in this one. */
+function isOurs(text: string, name: string): boolean {
+  return new RegExp(
+    `\\bimport [^;]*\\b${name}\\b[^;]* from "\\.|\\bclass ${name}\\b`,
+  ).test(text);
+}
+
+describe("a prefetch of one package", () => {
+  it("is wired from at most 25 kinds of objects", () => {
+    expect(listMade("wiring/")).toHaveLength(25);
+  });
+
+  it("debug", () => {
+    console.log(listMade("wiring/"), listMade(""), ran.size);
+  });
+});
