@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { loadHostToken, type Configuration } from "../config/load.ts";
 import { ConfigurationInvalid } from "../errors/index.ts";
-import { wireNamedHost } from "../wiring/origins.ts";
+import { wireNamedHost } from "../wiring/clients.ts";
 
 /** A running mirror that a command asks. */
 interface NamedMirror {

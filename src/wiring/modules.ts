@@ -28,12 +28,8 @@ import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Bucket } from "../store/bucket/bucket.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./kept.ts";
-import {
-  freshnessOf,
-  openFolder,
-  settingsOf,
-  type OriginClients,
-} from "./origins.ts";
+import { settingsOf, type OriginClients } from "./clients.ts";
+import { freshnessOf, openFolder } from "./origins.ts";
 import type { Providers } from "./providers.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Telemetry } from "./telemetry.ts";

@@ -8,7 +8,7 @@ import { withLogin } from "../server/protocols/login-service.ts";
 import type { Services } from "../server/protocols/service-discovery.ts";
 import type { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { wireNamedHost } from "./origins.ts";
+import { wireNamedHost } from "./clients.ts";
 
 /** The OpenID provider of one configuration. */
 export interface WiredOpenId {

@@ -21,8 +21,9 @@ import type {
 import { Admission } from "../mirror/trust/admission.ts";
 import type { Notebook } from "../mirror/trust/notebook.ts";
 import { ReleaseHistory } from "../mirror/trust/release-history.ts";
+import { wireClients, type OriginClients } from "./clients.ts";
 import { wireCaches, type Kept } from "./kept.ts";
-import { wireClients, wireOrigins, type OriginClients } from "./origins.ts";
+import { wireOrigins } from "./origins.ts";
 import { wireHashing } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
 

@@ -5,7 +5,8 @@ import type {
 } from "../../commands/doctor/origins.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
 import { surveyFolder } from "../../origin/folder/folder-survey.ts";
-import { openFolder, settingsOf } from "../origins.ts";
+import { settingsOf } from "../clients.ts";
+import { openFolder } from "../origins.ts";
 import { wireBucket } from "../store/bucket.ts";
 
 /** Bytes of a discovery document, which has about a thousand. */
