@@ -21,7 +21,11 @@ import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
 import { wireSharedAudit } from "./store/audit.ts";
 import { openReplica } from "./store/replica.ts";
-import { wireTelemetry, type DaemonTelemetry, type Telemetry } from "./telemetry.ts";
+import {
+  wireTelemetry,
+  type DaemonTelemetry,
+  type Telemetry,
+} from "./telemetry.ts";
 
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
@@ -37,10 +41,8 @@ export async function wireDaemon(
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
-  const metrics = new Metrics(new Date());
-  const telemetry = { ...wireTelemetry(configuration, layout, metrics), metrics };
+  const telemetry = wireDaemonTelemetry(configuration, layout, version);
   const beat = watchLock(lock, layout, telemetry);
-  metrics.showBuild(version);
   const wired = await wireShared(configuration, rules, layout, telemetry);
   const { core, access } = wired;
   // Takes 0.2 s the first time, which no client should wait for.
@@ -78,6 +80,16 @@ export async function wireDaemon(
       lock.release();
     },
   });
+}
+
+function wireDaemonTelemetry(
+  configuration: Configuration,
+  layout: StoreLayout,
+  version: string,
+): DaemonTelemetry {
+  const metrics = new Metrics(new Date());
+  metrics.showBuild(version);
+  return { ...wireTelemetry(configuration, layout, metrics), metrics };
 }
 
 /** What replicas share with one another, where there is a bucket. */

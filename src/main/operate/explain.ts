@@ -8,10 +8,7 @@ import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
 import { output } from "../output.ts";
 
-export async function explain(
-  spec: string,
-  flags: MirrorFlags,
-): Promise<void> {
+export async function explain(spec: string, flags: MirrorFlags): Promise<void> {
   const { config, mirror, ca, json = false } = flags;
   refuseLoneAuthority(flags);
   const question = parseWhySpec(spec);

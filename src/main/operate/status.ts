@@ -1,4 +1,7 @@
-import { runStatus, type StatusSubject } from "../../commands/operate/status.ts";
+import {
+  runStatus,
+  type StatusSubject,
+} from "../../commands/operate/status.ts";
 import { loadConfiguration, type Configuration } from "../../config/load.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { findDaemon } from "../../wiring/commands/status.ts";

@@ -35,7 +35,10 @@ import {
   continueRelease,
   type ReleaseOrigin,
 } from "../releases/fetch.ts";
-import { claimFirst, type FirstContentParts } from "../releases/first-content.ts";
+import {
+  claimFirst,
+  type FirstContentParts,
+} from "../releases/first-content.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
   formatRelease,

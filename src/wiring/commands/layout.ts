@@ -24,7 +24,9 @@ export function findLayout({ storage }: Configuration): StoreLayout {
 }
 
 /** The same, of a directory that is there and can be used. */
-export async function openLayout(configuration: Configuration): Promise<StoreLayout> {
+export async function openLayout(
+  configuration: Configuration,
+): Promise<StoreLayout> {
   const layout = findLayout(configuration);
   await prepareStorageDirectory(layout);
   return layout;

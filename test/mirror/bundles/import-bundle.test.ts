@@ -10,7 +10,10 @@ import {
 import { runImport } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import { SignatureThreads } from "../../../src/verification/openpgp/threads.ts";
-import { wireBundleLimits, wireMirror } from "../../../src/wiring/commands/store.ts";
+import {
+  wireBundleLimits,
+  wireMirror,
+} from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import {

@@ -4,7 +4,10 @@ import { expect } from "vitest";
 import { runImport } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import type { Core } from "../../../src/wiring/core.ts";
-import { wireBundleLimits, wireMirror } from "../../../src/wiring/commands/store.ts";
+import {
+  wireBundleLimits,
+  wireMirror,
+} from "../../../src/wiring/commands/store.ts";
 import { scratch } from "../../running-mirror.ts";
 import {
   makeModuleCalls,

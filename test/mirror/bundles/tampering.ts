@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { runImport } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import { wireBundleLimits, wireMirror } from "../../../src/wiring/commands/store.ts";
+import {
+  wireBundleLimits,
+  wireMirror,
+} from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";

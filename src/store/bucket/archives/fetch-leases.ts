@@ -1,4 +1,5 @@
 import type { Sha256 } from "../../../address/hash.ts";
+import { leaseName } from "../../layout.ts";
 import type { Leases } from "../leases.ts";
 
 /** The leases on fetches of archives, by digest or by a name of what has none yet. */
@@ -15,7 +16,7 @@ export class FetchLeases {
     sha256: Sha256,
     ...how: [isDone: () => Promise<boolean>, signal: AbortSignal]
   ): Promise<boolean> {
-    return this.#leases.take(leaseName(sha256), ...how);
+    return this.#leases.take(leaseName("blobs", sha256), ...how);
   }
 
   async takeNamed(
@@ -28,7 +29,7 @@ export class FetchLeases {
   end(sha256: Sha256): void {
     const named = this.#named.get(sha256);
     this.#named.delete(sha256);
-    void this.#leases.release(leaseName(sha256));
+    void this.#leases.release(leaseName("blobs", sha256));
     if (named !== undefined) void this.#leases.release(named);
   }
 
@@ -37,8 +38,4 @@ export class FetchLeases {
     if (sha256 === undefined) void this.#leases.release(name);
     else this.#named.set(sha256, name);
   }
-}
-
-function leaseName(sha256: Sha256): string {
-  return `blobs/${sha256}`;
 }
