@@ -5,12 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
 import { makeModuleScene, type ModuleScene } from "../scenes/module-scene.ts";
 import { differingTars } from "../verification/archives/differing-tars.ts";
-import {
-  differingZips,
-  soundZips,
-} from "../verification/archives/differing-zips.ts";
+import { differingZips } from "../verification/archives/differing-zips.ts";
 import { readOurselves } from "../verification/archives/own-reading.ts";
 import { soundTars } from "../verification/archives/sound-tars.ts";
+import { soundZips } from "../verification/archives/sound-zips.ts";
 import { findClients, hostConfig, runClient, type Client } from "./clients.ts";
 
 const clients = await findClients();

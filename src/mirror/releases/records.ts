@@ -180,10 +180,10 @@ export class ReleaseRecords implements MetadataRecords<
     const { value } = kept;
     const first = firstDigestsOf(formatRelease(address), body);
     const packages = new Map(
-      [...value.packages].flatMap(([name, { filename }]) => {
-        const sha256 = first.get(filename);
-        return sha256 === undefined ? [] : [[name, { sha256 }]];
-      }),
+      [...value.packages].map(
+        ([name, { filename }]) =>
+          [name, { sha256: first.get(filename) }] as const,
+      ),
     );
     const known = { packages, reported: readReported(body.reported) };
     const reported = resumeReports(known, value);

@@ -120,8 +120,8 @@ const worthWriting = 1_000;
 /** True for a body that says what is recorded already, and was lately. */
 export function isNoNews(before: ReleaseBody | undefined, body: unknown) {
   const recorded = recordedRelease(before);
-  const next = recordedRelease(readReleaseBody(body));
-  if (recorded === undefined || next === undefined) return false;
+  if (recorded === undefined) return false;
+  const next = releaseShape.parse(body);
   const { confirmedAt } = recorded;
   const later = next.confirmedAt.getTime() - confirmedAt.getTime();
   const isLate = later < 0 || later >= worthWriting;

@@ -11,7 +11,10 @@ export type Reports = ReadonlyMap<string, FirstReport>;
 
 /** A release as far as its reports are about it; both by OS_ARCH. */
 interface Reported {
-  readonly packages: ReadonlyMap<string, { readonly sha256: Sha256 }>;
+  readonly packages: ReadonlyMap<
+    string,
+    { readonly sha256: Sha256 | undefined }
+  >;
   readonly reported: Reports;
 }
 

@@ -69,5 +69,6 @@ function fold(part: string): string {
   let end = name.length;
   while (end > 0 && (name[end - 1] === "." || name[end - 1] === " ")) end--;
   const kept = name.slice(0, end) || part;
-  return kept.normalize("NFC").toUpperCase().toLowerCase();
+  // Letters without a form in the other case, such as ΐ, fall into pieces that only NFC puts together again.
+  return kept.normalize("NFC").toLowerCase().toUpperCase().normalize("NFC");
 }

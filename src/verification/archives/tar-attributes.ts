@@ -50,9 +50,9 @@ function readRecord(bytes: Buffer, start: number) {
     /^([1-9][0-9]{0,5}) /.exec(bytes.toString("latin1", start, start + 8)) ??
     [];
   const end = start + Number(digits);
-  const equals = bytes.indexOf("=", start + head.length);
-  const isWhole = head !== "" && end <= bytes.length && bytes[end - 1] === 0x0a;
-  if (!isWhole || equals <= start + head.length || equals >= end - 1)
+  // None where there is no length.
+  const equals = bytes.subarray(0, end).indexOf("=", start + head.length);
+  if (bytes[end - 1] !== 0x0a || equals <= start + head.length)
     throw unreadable();
   const key = bytes.toString("latin1", start + head.length, equals);
   if (key.includes("\0")) throw unreadable();

@@ -25,45 +25,41 @@ export function parseTarBlock(block: Buffer): TarBlock {
   );
   if (sum !== octalAt(block, 148, 8))
     throw new ArchiveRefused("a header has a wrong checksum");
-  const format = formatOf(block);
-  refuseOddNumbers(block, format);
+  const prefix = hasPrefix(block) ? textAt(block, 345, 155) : Buffer.of();
+  oddNumbers.forEach(([start, length]) => refuseOdd(block, start, length));
   const name = textAt(block, 0, 100);
-  const prefix = format === "ustar" ? textAt(block, 345, 155) : slash;
   return {
     type: block.toString("latin1", 156, 157),
-    name:
-      prefix === slash || prefix.length === 0
-        ? name
-        : Buffer.concat([prefix, slash, name]),
+    name: prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]),
     target: textAt(block, 157, 100),
     size: octalAt(block, 124, 12),
     mode: octalAt(block, 100, 8),
   };
 }
 
-function formatOf(block: Buffer): "ustar" | "gnu" | "v7" {
+/** As ustar alone has one. Throws ArchiveRefused for what is neither that nor GNU nor V7. */
+function hasPrefix(block: Buffer): boolean {
   const magic = block.toString("latin1", 257, 265);
   const isStar = block.toString("latin1", 508, 512) === "tar\0";
-  if (magic === "ustar\x0000" && !isStar) return "ustar";
+  if (magic === "ustar\x0000" && !isStar) return true;
   // Some readers take what stands there for a name's beginning.
-  if (magic === "ustar  \0" && isZero(block.subarray(345))) return "gnu";
-  if (isZero(block.subarray(257))) return "v7";
-  throw new ArchiveRefused("a header is of an unknown format");
+  const isGnu = magic === "ustar  \0" && isZero(block.subarray(345));
+  if (!isGnu && !isZero(block.subarray(257)))
+    throw new ArchiveRefused("a header is of an unknown format");
+  return false;
 }
 
-/** Numbers that say nothing here, but that a reader may stumble over. */
-function refuseOddNumbers(
-  block: Buffer,
-  format: ReturnType<typeof formatOf>,
-): void {
-  const lengths = [
-    [108, 8],
-    [116, 8],
-    [136, 12],
-    ...(format === "v7" ? [] : [[329, 8] as const, [337, 8] as const]),
-  ] as const;
-  for (const [start, length] of lengths)
-    if (!isBinary(block, start, length)) octalAt(block, start, length);
+/** Numbers that say nothing here, but that a reader may stumble over; with their lengths. */
+const oddNumbers = [
+  [108, 8],
+  [116, 8],
+  [136, 12],
+  [329, 8],
+  [337, 8],
+] as const;
+
+function refuseOdd(block: Buffer, start: number, length: number): void {
+  if (!isBinary(block, start, length)) octalAt(block, start, length);
 }
 
 /** A number of GNU tar beyond what octal digits say, of at most 63 bits. */

@@ -71,7 +71,7 @@ class Tar {
     const block = await this.#read(blockBytes);
     if (block.length > 0 && block.length < blockBytes) throw cutShort();
     if (isZero(block)) {
-      await this.#expectEnd(block.length > 0);
+      await this.#expectEnd();
       return undefined;
     }
     this.#budget.takeHeader();
@@ -120,10 +120,9 @@ class Tar {
   }
 
   /** One block of zeros or two, more of them, and nothing else: some readers stop at the first and some at none. */
-  async #expectEnd(wasZero: boolean): Promise<void> {
+  async #expectEnd(): Promise<void> {
     if (this.#pending !== undefined)
       throw new ArchiveRefused("it ends with attributes of no member");
-    if (!wasZero) return;
     const second = await this.#read(blockBytes);
     if (second.length > 0 && second.length < blockBytes) throw cutShort();
     for (let rest = second; rest.length > 0; rest = await this.#read(1 << 15))

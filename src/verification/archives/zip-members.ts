@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { parseExtraFields, type ExtraField } from "yauzl";
+import { parseExtraFields, type ExtraField, type LocalFileHeader } from "yauzl";
 import { ArchiveRefused, HeaderBudget, type ArchiveLimits } from "./limits.ts";
 import type { ListedMember } from "./members.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
@@ -80,26 +80,26 @@ function refuseOtherHeader(entry: ZipEntry): void {
   refuseOtherFields(entry, parseExtraFields(local.extraField));
 }
 
-function isSameSize({
-  local,
-  crc32,
-  size,
-  contentBytes,
-  hasDescriptor,
-}: ZipEntry): boolean {
-  const full = 0xffffffff;
-  const pairs = [
-    [local.crc32, crc32],
-    [local.uncompressedSize, size],
-    [local.compressedSize, contentBytes],
-  ] as const;
-  return pairs.every(
-    ([there, here], index) =>
-      there === here ||
-      (hasDescriptor && there === 0) ||
-      // The field of 64 bits that is then there is looked at below.
-      (index > 0 && there === full && local.extraFieldLength >= 20),
+function isSameSize(entry: ZipEntry): boolean {
+  const { local, hasDescriptor } = entry;
+  const isTold = (there: number | undefined, here: number) =>
+    there === here || (hasDescriptor && there === 0);
+  const [size, contentBytes] = readSizes(local);
+  return (
+    isTold(local.crc32, entry.crc32) &&
+    isTold(size, entry.size) &&
+    isTold(contentBytes, entry.contentBytes)
   );
+}
+
+/** Of the content, expanded and as it stands; none where they should be in 64 bits, which have both (APPNOTE 4.5.3), and are not. */
+function readSizes(local: LocalFileHeader): readonly number[] {
+  const sizes = [local.uncompressedSize, local.compressedSize];
+  if (sizes.some((size) => size !== 0xffffffff)) return sizes;
+  const fields = parseExtraFields(local.extraField);
+  const data = fields.find(({ id }) => id === zip64Field)?.data ?? Buffer.of();
+  if (data.length < 16) return [];
+  return [0, 8].map((at) => Number(data.readBigUInt64LE(at)));
 }
 
 const zip64Field = 1;

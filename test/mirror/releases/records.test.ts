@@ -71,6 +71,38 @@ it("is read back as it was believed, with its proof", async () => {
   });
 });
 
+it("is read back unsigned where nobody signed it", async () => {
+  const { open, records } = await prepare();
+  const releases = open({ signatures: "when-published", profile: "terraform" });
+  const excused = await sketch({ by: undefined });
+  const proof = { ...excused.proof, signature: undefined };
+  await releases.claim(address, kept({ ...excused, proof }));
+  expect((await releases.read(address))?.value.proof).toEqual({
+    ...proof,
+    document: new Uint8Array(proof.document),
+  });
+  const { hostname, namespace, type } = address.provider;
+  const key = ["providers", hostname, namespace, type, "releases", "1.0.0"];
+  const body = await records.read(key, (found) => found as object);
+  expect(body).toMatchObject({ proof: { signature: null } });
+});
+
+it("is described as it was believed, and without its proof by its digests", async () => {
+  const { releases } = await prepare();
+  expect(await releases.describe(address)).toBeUndefined();
+  const release = await sketch({ by: "K" });
+  await releases.claim(address, kept(release));
+  const { firstSeen, checksums } = release;
+  const digests = new Map([[file, digestOf("a")]]);
+  expect(await releases.describe(address)).toEqual({
+    ...{ firstSeen, signedBy: checksums.signedBy, digests },
+  });
+  await releases.dropProof(address);
+  expect(await releases.describe(address)).toEqual({
+    ...{ firstSeen: undefined, signedBy: undefined, digests },
+  });
+});
+
 it("is judged anew, as of now, on other terms than it was believed on", async () => {
   const { releases, open } = await prepare();
   await releases.claim(address, kept(await sketch({ by: "K" })));
@@ -96,13 +128,30 @@ it("is continued by who knew it, and not by who knew another content", async () 
     await sketch({ by: "K", content: "linux=c" }),
   ];
   await releases.claim(address, kept(a));
-  const other = await releases.write(address, kept(b), c);
-  expect(digests(other.value)).toEqual([digestOf("a")]);
+  for (const known of [c, undefined]) {
+    const other = await releases.write(address, kept(b), known);
+    expect(digests(other.value)).toEqual([digestOf("a")]);
+  }
   const next = await releases.write(address, kept(b), a);
   expect(digests(next.value)).toEqual([digestOf("b")]);
   expect(digests((await releases.read(address))?.value)).toEqual([
     digestOf("b"),
   ]);
+});
+
+it("keeps what is reported since of the same archive", async () => {
+  const { releases } = await prepare();
+  const release = await sketch({ by: "K", told: "linux=x" });
+  await releases.claim(address, kept(release));
+  const reported = new Map(
+    [...release.reported].map(([name, report]) => [
+      name,
+      { ...report, offered: [h1Of("y")] },
+    ]),
+  );
+  const changed = kept({ ...release, reported });
+  await releases.write(address, changed, release);
+  expect((await releases.read(address))?.value.reported).toEqual(reported);
 });
 
 describe("a release whose proof was dropped", () => {

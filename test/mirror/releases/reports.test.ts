@@ -76,6 +76,7 @@ describe("what a registry reports of an archive, first seen wins", () => {
       release.reported,
     );
     expect(sayOf(continued)).toBe(expected);
+    expect(continued.size).toBe(expected === undefined ? 0 : 1);
   });
 });
 

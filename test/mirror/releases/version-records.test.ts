@@ -35,6 +35,15 @@ const [one, two, both] = [
 
 it.each([
   ["is written where there is none", undefined, 1, undefined, two, 2, "2.0.0"],
+  [
+    "is written where what it continues is gone",
+    undefined,
+    1,
+    one,
+    two,
+    2,
+    "2.0.0",
+  ],
   ["takes the place of the one it continues", one, 1, one, two, 2, "2.0.0"],
   [
     "is joined to what others wrote since, as what is listed now",

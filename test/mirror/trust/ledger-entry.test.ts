@@ -127,6 +127,12 @@ describe("what operators decided", () => {
     expect(await open().renew()).toEqual(entry.trust);
   });
 
+  it("counts though a process ended before it noted that something was decided", async () => {
+    const { entry, records } = await prepareLedger();
+    await records.create(decisionsKey, revokeK(), asItIs);
+    expect((await entry.renew()).decisions).toEqual(revokeK());
+  });
+
   it("builds on what was decided before", async () => {
     const { entry, open } = await prepareLedger();
     await entry.decide(revokeK);

@@ -4,10 +4,11 @@ import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { differingTars } from "./differing-tars.ts";
-import { differingZips, soundZips } from "./differing-zips.ts";
+import { differingZips } from "./differing-zips.ts";
 import { GoReader, hasGo } from "./go-reader.ts";
 import { readOurselves } from "./own-reading.ts";
 import { soundTars } from "./sound-tars.ts";
+import { soundZips } from "./sound-zips.ts";
 
 let go: GoReader | undefined;
 

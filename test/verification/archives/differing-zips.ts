@@ -1,8 +1,8 @@
-import { crc32 } from "node:zlib";
+import { crc32, deflateRawSync } from "node:zlib";
 import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 const text = "# main\n";
-const main: ZipPart = {
+export const main: ZipPart = {
   name: "main.tf",
   content: text,
   deflate: true,
@@ -10,8 +10,9 @@ const main: ZipPart = {
 };
 const hidden: ZipPart = { ...main, name: "hidden.tf", content: "# hidden\n" };
 
-const one = (lie: Partial<ZipPart>) => zipBytes([{ ...main, ...lie }]);
-const two = (lie: Partial<ZipPart>) => zipBytes([main, { ...hidden, ...lie }]);
+export const one = (lie: Partial<ZipPart>) => zipBytes([{ ...main, ...lie }]);
+export const two = (lie: Partial<ZipPart>) =>
+  zipBytes([main, { ...hidden, ...lie }]);
 
 /** A zip's entries without its directory and end. */
 function entriesOf(parts: readonly ZipPart[]): Buffer {
@@ -19,21 +20,21 @@ function entriesOf(parts: readonly ZipPart[]): Buffer {
   return bytes.subarray(0, bytes.readUInt32LE(bytes.length - 6));
 }
 
-function field(id: number, data: Buffer): Buffer {
+export function field(id: number, data: Buffer): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt16LE(id, 0);
   head.writeUInt16LE(data.length, 2);
   return Buffer.concat([head, data]);
 }
 
-function unicodePath(name: string, plain: string): Buffer {
+export function unicodePath(name: string, plain: string): Buffer {
   const head = Buffer.alloc(5);
   head[0] = 1;
   head.writeUInt32LE(crc32(plain), 1);
   return field(0x7075, Buffer.concat([head, Buffer.from(name)]));
 }
 
-function sizes(...values: readonly number[]): Buffer {
+export function sizes(...values: readonly number[]): Buffer {
   const data = Buffer.alloc(values.length * 8);
   values.forEach((value, index) =>
     data.writeBigUInt64LE(BigInt(value), index * 8),
@@ -41,14 +42,33 @@ function sizes(...values: readonly number[]): Buffer {
   return field(1, data);
 }
 
-const size = Buffer.alloc(8);
+export const full = 0xffffffff;
+export const size = Buffer.alloc(8);
 size.writeBigUInt64LE(BigInt(text.length));
 /** The size of the content in 64 bits, and the number of the disk that it is on. */
-const onDisk = (disk: number) =>
+export const onDisk = (disk: number) =>
   field(1, Buffer.concat([size, Buffer.of(disk, 0, 0, 0)]));
 
-const short = Buffer.alloc(12);
-short.writeUInt32LE(crc32(text), 0);
+/** A data descriptor of what `main` holds, with or without its signature, whose sizes have so many octets. */
+export function descriptor(
+  octets: 4 | 8,
+  signature?: number,
+  lengths: readonly [number, number] = [
+    deflateRawSync(text).length,
+    text.length,
+  ],
+  crc = crc32(text),
+): Buffer {
+  const bytes = Buffer.alloc(8 + 2 * octets);
+  bytes.writeUInt32LE(signature ?? 0, 0);
+  bytes.writeUInt32LE(crc, 4);
+  lengths.forEach((value, index) =>
+    bytes.writeUInt32LE(value, 8 + index * octets),
+  );
+  return bytes.subarray(signature === undefined ? 4 : 0);
+}
+export const signature = 0x08074b50;
+export const described = (bytes: Buffer) => one({ flags: 8, described: bytes });
 
 /** Archives that readers understand differently, or that one of them stumbles over: none may be accepted. */
 export const differingZips: Readonly<Record<string, Buffer>> = {
@@ -114,7 +134,41 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
     described: Buffer.alloc(0),
   }),
   "a descriptor where none is told of": one({ described: Buffer.alloc(16) }),
-  "a descriptor with another size": one({ flags: 8, described: short }),
+  "a descriptor with another size": described(descriptor(4, undefined, [9, 8])),
+  "a descriptor with another size, compressed": described(
+    descriptor(4, signature, [8, 7]),
+  ),
+  "a descriptor of 64 bits with another size": described(
+    descriptor(8, undefined, [9, 8]),
+  ),
+  "a descriptor of 64 bits with another size, compressed": described(
+    descriptor(8, signature, [8, 7]),
+  ),
+  "a descriptor with another CRC": described(
+    descriptor(4, undefined, [9, 7], 1),
+  ),
+  "a descriptor with another signature": described(descriptor(4, 0x08074b51)),
+  "a byte after a descriptor": described(
+    Buffer.concat([descriptor(4), Buffer.of(0)]),
+  ),
+  "a word after a descriptor": described(
+    Buffer.concat([descriptor(4), Buffer.alloc(4)]),
+  ),
+  "two descriptors": described(
+    Buffer.concat([descriptor(4, signature), descriptor(4, signature)]),
+  ),
+  "nothing before the content, and no descriptor": one({
+    local: { size: 0, rawBytes: 0, crc32: 0 },
+  }),
+  "no size before the content, and no descriptor": one({ local: { size: 0 } }),
+  "a descriptor, and another CRC before the content": one({
+    flags: 8,
+    local: { crc32: 3 },
+  }),
+  "a descriptor, and another size before the content": one({
+    flags: 8,
+    local: { size: 3 },
+  }),
   "encryption that only one header tells of": one({ local: { flags: 1 } }),
   "an encrypted entry": one({ flags: 1 }),
   "an unknown method": one({ method: 12 }),
@@ -135,7 +189,40 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
   "other sizes of 64 bits before the content": one({
     local: { size: 0xffffffff, rawBytes: 0xffffffff, extra: sizes(3, 3) },
   }),
+  "full sizes before the content, and none of 64 bits": one({
+    local: { size: full, rawBytes: full },
+  }),
+  "full sizes before the content, and a field of something else": one({
+    local: { size: full, rawBytes: full, extra: field(0x9999, sizes(9, 9)) },
+  }),
+  "one size of 64 bits before the content": one({
+    local: {
+      ...{ size: full, rawBytes: full },
+      extra: Buffer.concat([sizes(7), field(0x9999, size)]),
+    },
+  }),
+  "a place for a size of 64 bits before the content": one({
+    local: { size: full, rawBytes: full, extra: sizes(7, 0) },
+  }),
+  "sizes of 64 bits in another order before the content": one({
+    local: { size: full, rawBytes: full, extra: sizes(9, 7) },
+  }),
+  "one full size before the content": one({
+    local: { size: full, extra: sizes(7, 9) },
+  }),
+  "one full compressed size before the content": one({
+    local: { rawBytes: full, extra: sizes(7, 9) },
+  }),
+  "a full CRC before the content": one({
+    local: { crc32: full, size: full, rawBytes: full, extra: sizes(7, 9) },
+  }),
   "content on another disk": one({ extra: onDisk(1) }),
+  "a number of a disk that is too long": one({
+    extra: field(1, Buffer.concat([size, Buffer.alloc(5)])),
+  }),
+  "half a number of a disk": one({
+    extra: field(1, Buffer.concat([size, Buffer.alloc(2)])),
+  }),
   "sizes of 64 bits twice": one({ extra: Buffer.concat([sizes(7), sizes(7)]) }),
   "an extra field past its end": one({ extra: Buffer.from([1, 0, 99, 0]) }),
   "a name that is not said to be UTF-8": one({ name: "é.tf" }),
@@ -190,53 +277,4 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
   "less content than announced": one({ size: 30, local: { size: 30 } }),
   "a wrong CRC": one({ crc32: 1 }),
   "no CRC": one({ crc32: 0 }),
-};
-
-const long = Buffer.alloc(24);
-long.writeUInt32LE(0x08074b50, 0);
-long.writeUInt32LE(crc32(text), 4);
-long.writeBigUInt64LE(BigInt(text.length), 8);
-long.writeBigUInt64LE(BigInt(text.length), 16);
-
-/** What the writers of the field make: each must be accepted, and read as Go reads it. */
-export const soundZips: Readonly<Record<string, Buffer>> = {
-  "stored and deflated": two({ deflate: false }),
-  directories: zipBytes([
-    { name: "a/", content: "", attributes: 0x41ed0010 },
-    { ...main, name: "a/main.tf" },
-    { name: "b/", content: "", attributes: 0x10, host: 0 },
-  ]),
-  "attributes of DOS": one({ attributes: 0x20, host: 0 }),
-  "a data descriptor": one({ flags: 8 }),
-  "a data descriptor, with nothing before the content": one({
-    flags: 8,
-    local: { size: 0, rawBytes: 0, crc32: 0 },
-  }),
-  "a data descriptor of 64 bits": one({
-    flags: 8,
-    deflate: false,
-    described: long,
-  }),
-  "a name in UTF-8": one({ name: "é.tf", flags: 0x800 }),
-  "a Unicode path that is the name": one({
-    extra: unicodePath("main.tf", "main.tf"),
-  }),
-  "times of Unix": one({
-    extra: field(0x5455, Buffer.alloc(5)),
-    local: { extra: field(0x5455, Buffer.alloc(9)) },
-  }),
-  "sizes of 64 bits": zip64Bytes([
-    { ...main, local: { extra: Buffer.alloc(0) } },
-  ]),
-  "content on the first disk": one({ extra: onDisk(0) }),
-  "an unknown field twice": one({
-    extra: Buffer.concat([field(0x9999, size), field(0x9999, size)]),
-  }),
-  "a link by a long way": two({
-    attributes: 0xa1ff0000,
-    content: `${"./".repeat(2044)}main.tf`,
-  }),
-  "a comment": zipBytes([main], { comment: Buffer.from("0123456789abcdef") }),
-  "a link inside": two({ attributes: 0xa1ff0000, content: "main.tf" }),
-  "an empty file": one({ content: "", deflate: false }),
 };

@@ -5,10 +5,11 @@ import { ArchiveUnhashable } from "../../../src/errors/index.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { effort } from "../../effort.ts";
 import { differingTars } from "./differing-tars.ts";
-import { differingZips, soundZips } from "./differing-zips.ts";
+import { differingZips } from "./differing-zips.ts";
 import { GoReader, hasGo } from "./go-reader.ts";
 import { limits, readOurselves, withArchive } from "./own-reading.ts";
 import { soundTars } from "./sound-tars.ts";
+import { soundZips } from "./sound-zips.ts";
 import { checksumOf } from "./tar-bytes.ts";
 import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
 

@@ -96,6 +96,7 @@ describe("packets that are not about keys", () => {
     ],
     ["a trust packet", packet(12, Buffer.of(1)), "ok", "ok"],
     ["a packet of tag 60", packet(60, Buffer.of(1)), "ok", "ok"],
+    ["a packet of tag 40", packet(40, Buffer.of(1)), "ok", "ok"],
     [
       "a packet of tag 39",
       packet(39, Buffer.of(1)),
@@ -110,15 +111,6 @@ describe("packets that are not about keys", () => {
     expect(await answer([...packets(), extra])).toBe(faultless ? "ok" : inKey);
     expect(await answer(packets(), [extra, signature])).toBe(inSignature);
   });
-});
-
-it("a marker that is none spoils the key that it stands in, and no key after it", async () => {
-  const marker = packet(10, Buffer.from("GPG"));
-  expect(await answer([marker, ...packets()])).toBe("ok");
-  expect(await answer([...packets(), marker])).toBe("unusable-key");
-  expect(await answer(packets(), [marker, signature])).toBe(
-    "unreadable-signature",
-  );
 });
 
 describe("a fault within a signature", () => {

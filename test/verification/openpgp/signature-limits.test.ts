@@ -230,5 +230,16 @@ describe("sizes are bounded", () => {
     const { got, ms } = await timed(() => outcome([crowded], signature));
     expect(got).toBe("limits");
     expect(ms).toBeLessThan(1_000);
+    // A binding and its cross-signature each, beside the self-signature.
+    const subkey = forgeKey(lastYear);
+    const bound = new Certificate(any).userId("maker").signingSubkey(subkey);
+    const [primary, id, self, ...binding] = bound.packets;
+    const times = (count: number) =>
+      Buffer.concat([
+        ...[primary, id, self].map((one) => one ?? Buffer.of()),
+        ...Array.from({ length: count }, () => binding).flat(),
+      ]);
+    expect(await outcome([armor(times(255))], signature)).toBe("ok");
+    expect(await outcome([armor(times(256))], signature)).toBe("limits");
   });
 });

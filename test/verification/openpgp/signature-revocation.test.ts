@@ -3,6 +3,7 @@ import {
   Certificate,
   day,
   lastYear,
+  mayBoth,
   mayCertify,
   outcome,
   signDocument,
@@ -11,6 +12,7 @@ import {
 import {
   forgeKey,
   keyFlags,
+  packet,
   revocationReason,
   seconds,
   type ForgedSignature,
@@ -117,6 +119,24 @@ describe("a revocation elsewhere", () => {
     expect(
       await outcome([certificate], signDocument(certificate.primary)),
     ).toBe("ok");
+  });
+
+  it("that is all a user ID has leaves nobody who may sign", async () => {
+    const certificate = new Certificate();
+    certificate.packets.push(packet(13, Buffer.from("maker")));
+    certificate.onUserId("maker", userIdRevocation);
+    expect(
+      await outcome([certificate], signDocument(certificate.primary)),
+    ).toBe("unknown-issuer");
+  });
+
+  it("of a key of version 6 counts beside its direct-key signature", async () => {
+    const certificate = new Certificate(forgeKey(lastYear, { version: 6 }))
+      .direct(0x1f, { subpackets: [keyFlags(mayBoth)] })
+      .direct(keyRevocation, { createdAt: lastYear + 1 });
+    expect(
+      await outcome([certificate], signDocument(certificate.primary)),
+    ).toBe("revoked");
   });
 
   it("by another key makes the certificate unusable", async () => {

@@ -48,7 +48,7 @@ function splitLines(octets: string): readonly Piece[] {
   const lines = octets.split("\n");
   const rest = lines.pop() ?? "";
   const pieces = lines.flatMap((line) => cutLine(line, true));
-  return rest === "" ? pieces : [...pieces, ...cutLine(rest, false)];
+  return [...pieces, ...cutLine(rest, false)];
 }
 
 function cutLine(line: string, isEnded: boolean): readonly Piece[] {

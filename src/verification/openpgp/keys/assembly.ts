@@ -1,11 +1,7 @@
 import type { Arithmetic } from "../packets/arithmetic.ts";
 import type { PublicKey } from "../packets/key-packet.ts";
 import type { Packet, PacketReader } from "../packets/packet-reader.ts";
-import {
-  Malformed,
-  Unreadable,
-  UnsupportedPacket,
-} from "../packets/refusal.ts";
+import { Malformed, Unreadable } from "../packets/refusal.ts";
 import {
   isIssuedBy,
   signatureTypes,
@@ -30,10 +26,8 @@ export function assembleSigningKey(
 ): SigningKey | undefined {
   const packet = reader.next();
   if (packet === undefined) return undefined;
-  if (packet.kind !== "key") {
-    reader.putBack(packet);
+  if (packet.kind !== "key")
     throw new Malformed("the first packet is not a key");
-  }
   if (!signingAlgorithms.includes(packet.key.algorithm))
     throw new Malformed("a primary key that cannot sign");
   const assembly = new Assembly(reader, arithmetic, packet.key);
@@ -130,8 +124,7 @@ class Assembly {
     try {
       this.#subkeys.push(this.#bind(key));
     } catch (error) {
-      if (error instanceof Unreadable || error instanceof UnsupportedPacket)
-        throw new Malformed(error.message);
+      if (error instanceof Unreadable) throw new Malformed(error.message);
       throw error;
     }
   }

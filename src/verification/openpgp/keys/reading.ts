@@ -52,7 +52,7 @@ function readRing(
     } catch (error) {
       if (!isFaultOfOneKey(error)) throw error;
       fault = error;
-      isOver = !skipToPublicKey(reader);
+      skipToPublicKey(reader);
     }
   }
   if (keys.length === 0 && fault !== undefined) throw fault;
@@ -63,15 +63,15 @@ function isFaultOfOneKey(error: unknown): error is Error {
   return error instanceof Malformed || error instanceof UnsupportedPacket;
 }
 
-/** False at the end. A second fault before the next key makes the whole block unreadable. */
-function skipToPublicKey(reader: PacketReader): boolean {
+/** A second fault before the next key makes the whole block unreadable. */
+function skipToPublicKey(reader: PacketReader): void {
   for (;;) {
     try {
       const packet = reader.next();
-      if (packet === undefined) return false;
+      if (packet === undefined) return;
       if (packet.kind !== "key" || packet.isSubkey || packet.isSecret) continue;
       reader.putBack(packet);
-      return true;
+      return;
     } catch (error) {
       if (error instanceof UnsupportedPacket) continue;
       throw error instanceof Malformed ? new Unreadable(error.message) : error;

@@ -85,7 +85,7 @@ function isValid(
   octets: readonly Uint8Array[],
 ): boolean {
   const value = formatValue(signature, key);
-  const imported = value && tryImport(key);
+  const imported = tryImport(key);
   if (!value || !imported) return false;
   if (key.algorithm === 22 || key.algorithm >= 27)
     return verify(null, hash(signature, octets), imported, value);

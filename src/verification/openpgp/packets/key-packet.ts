@@ -180,10 +180,9 @@ function expectUse(name: string, use: CurveUse): Curve {
   return curve;
 }
 
-/** A field after one octet of its length; 0 and 255 are reserved (RFC 9580, 9.2). */
+/** A field after one octet of its length; 255 is reserved (RFC 9580, 9.2), and so is 0, of which nothing here is made. */
 function takePrefixed(octets: Octets): Uint8Array {
   const length = takeNumber(octets, 1);
-  if (length === 0 || length === 255)
-    throw new Unsupported("a reserved length");
+  if (length === 255) throw new Unsupported("a reserved length");
   return octets.take(length);
 }

@@ -86,10 +86,10 @@ function readPassphraseSessionKey(contents: Contents): void {
   if (version === 6) contents.take(1);
   const cipher = takeNumber(contents, 1);
   if (!ciphers.includes(cipher)) throw new Unsupported(`cipher ${cipher}`);
-  const mode = version === 6 ? takeOrMalformed(contents, 1)[0] : undefined;
+  const [mode = 0] = version === 6 ? takeOrMalformed(contents, 1) : [];
   if (version === 6) contents.take(1);
   readPassphraseStretching(contents);
-  if (mode !== undefined) takeOrMalformed(contents, nonceOctets[mode] ?? 0);
+  takeOrMalformed(contents, nonceOctets[mode] ?? 0);
   if (takeUntilCut(contents, longestSessionKey) === longestSessionKey)
     throw new Unsupported("a session key that is too long");
 }

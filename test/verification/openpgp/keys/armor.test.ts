@@ -7,9 +7,19 @@ describe("an armored block", () => {
   const signature = signDocument(certificate.primary);
   const text = certificate.armor();
   const [begin = "", ...rest] = text.split("\n");
+  const widened = (blanks: number) =>
+    text.replace("-\n", `-${" ".repeat(blanks)}\n`);
+  const wrapped = certificate
+    .octets()
+    .toString("base64")
+    .match(/.{1,96}/g);
 
   it.each([
-    ["text before it", `Our key:\n\n${text}`],
+    ["text before it", `Our key, as on our page:\n\n${text}`],
+    ["an empty BEGIN line before it", `-----BEGIN -----\n\n${text}`],
+    ["a first line of 99 octets", widened(63)],
+    ["lines of 96", [begin, "", ...(wrapped ?? [])].join("\n")],
+    ["no end of its last line", text.replace(/\n-----END.*/s, "")],
     ["CRLF", text.replaceAll("\n", "\r\n")],
     ["headers", [begin, "Version: x", "Comment: y", ...rest].join("\n")],
     ["a wrong checksum", text.replace("-----END", "=AAAA\n-----END")],
@@ -29,6 +39,16 @@ describe("an armored block", () => {
 
   it.each([
     ["nothing in it", ""],
+    ["a first line of 100 octets", widened(64)],
+    ["a header that is none", [begin, "broken", ...rest].join("\n")],
+    [
+      "a CR that parts a first line of 99 octets from a header",
+      `${begin}\n${"x".repeat(99)}\r${widened(63)}`,
+    ],
+    [
+      "a CR for the end of its checksum",
+      text.replace(/-----END.*/s, "=AAAA\r"),
+    ],
     ["another type", text.replaceAll("PUBLIC KEY BLOCK", "MESSAGE")],
     ["a byte order mark", `\uFEFF${text}`],
     [
@@ -62,6 +82,8 @@ describe("an armored block", () => {
 
   it("may have blanks around its lines for OpenTofu alone, whose go-crypto trims them", async () => {
     const indented = text.replace(/^(?=[^-\n])/gm, "  ");
+    const wide = text.replace(/\n(.{64})\n/, `\n$1${" ".repeat(36)}\n`);
+    expect(await outcome([wide], signature, "opentofu")).toBe("unreadable-key");
     expect(await outcome([indented], signature, "opentofu")).toBe("ok");
     expect(await outcome([indented], signature, "terraform")).toBe(
       "unreadable-key",

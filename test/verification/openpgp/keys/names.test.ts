@@ -10,6 +10,11 @@ const partsOf = (key: typeof one, name: string) =>
 const nameless = packet(6, one.body);
 const id = (name: string) => packet(13, Buffer.from(name));
 const long = (length: number) => "x".repeat(length);
+/** A block with text before it, so long together. */
+const before = (length: number) => {
+  const text = block(nameless, id("maker"));
+  return `${long(length - text.length - 1)}\n${text}`;
+};
 
 it.each<[string, readonly string[], readonly (string | undefined)[]]>([
   ["as it says", [block(...partsOf(one, "maker"))], ["maker", undefined]],
@@ -39,10 +44,17 @@ it.each<[string, readonly string[], readonly (string | undefined)[]]>([
   ],
   ["not by what stands before any key", [block(id("lost"), nameless)], []],
   ["by 200 letters at most", [block(nameless, id(long(201)))], [long(200)]],
-  ["not in a block that is too long", [block(nameless, id(long(65_000)))], []],
+  ["in a block of 64 KiB", [before(65_536)], ["maker", undefined]],
+  ["not in a block that is longer", [before(65_537)], []],
+  [
+    "with blanks around its lines",
+    [block(...partsOf(one, "maker")).replace(/^(?=[^-\n])/gm, " ")],
+    ["maker", undefined],
+  ],
 ])("a key is called %s", (_rule, blocks, [first, second]) => {
   const names = readKeyNames(blocks);
   const nameOf = ({ fingerprint }: typeof one) =>
     names.get(fingerprint.toUpperCase());
   expect([nameOf(one), nameOf(other)]).toEqual([first, second]);
+  expect(names.size).toBe([first, second].filter((name) => name).length);
 });

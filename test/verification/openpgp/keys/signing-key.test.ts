@@ -20,6 +20,7 @@ import {
   mpi,
   packet,
   userIdHashed,
+  type ForgedKey,
 } from "../forge.ts";
 
 const p256 = createECDH("prime256v1");
@@ -80,6 +81,19 @@ describe("a certificate is unusable", () => {
 
   it("with a signature over another user ID", () =>
     expectUnusable(new Certificate().userId("maker").onUserId("other", 0x13)));
+
+  it("with a signature of another type over its user ID", () =>
+    expectUnusable(new Certificate().userId("maker").onUserId("maker", 0x18)));
+
+  it("with a signature of another type over a subkey", async () => {
+    const subkey = forgeKey(lastYear);
+    await expectUnusable(
+      new Certificate()
+        .userId("maker")
+        .signingSubkey(subkey)
+        .onSubkey(subkey, 0x13),
+    );
+  });
 
   it("with a signing subkey that did not sign back", async () => {
     const subkey = forgeKey(lastYear);
@@ -144,6 +158,21 @@ describe("a certificate is unusable", () => {
     const primary = forgeKey(lastYear, { version: 6 });
     await expectUnusable(new Certificate(primary).userId("maker"));
   });
+
+  it("of version 6 with a direct-key signature over another key", async () => {
+    const [primary, other] = [1, 2].map(() =>
+      forgeKey(lastYear, { version: 6 }),
+    ) as [ForgedKey, ForgedKey];
+    const certificate = new Certificate(primary);
+    const forged = {
+      type: 0x1f,
+      createdAt: lastYear,
+      subpackets: [keyFlags(mayBoth)],
+    };
+    const direct = forgeSignature(primary, other.hashed, forged);
+    certificate.packets.push(packet(2, direct));
+    await expectUnusable(certificate);
+  });
 });
 
 describe("a certificate is unreadable", () => {
@@ -167,6 +196,19 @@ describe("a certificate is usable", () => {
     const certificate = new Certificate(primary).direct(0x1f, {
       subpackets: [keyFlags(mayBoth)],
     });
+    expect(await outcome([certificate], signDocument(primary))).toBe("ok");
+  });
+
+  it("of version 6 with a newer direct-key signature by another", async () => {
+    const [primary, other] = [1, 2].map(() =>
+      forgeKey(lastYear, { version: 6 }),
+    ) as [ForgedKey, ForgedKey];
+    const certificate = new Certificate(primary).direct(0x1f, {
+      subpackets: [keyFlags(mayBoth)],
+    });
+    const forged = { type: 0x1f, createdAt: lastYear + 1 };
+    const direct = forgeSignature(other, primary.hashed, forged);
+    certificate.packets.push(packet(2, direct));
     expect(await outcome([certificate], signDocument(primary))).toBe("ok");
   });
 
@@ -245,5 +287,9 @@ describe("who may sign", () => {
     expect(await outcome([certificate], signDocument(other, claimed))).toBe(
       "bad-signature",
     );
+    const ofAnotherKind = forgeKey(lastYear, { kind: "rsa2048" });
+    expect(
+      await outcome([certificate], signDocument(ofAnotherKind, claimed)),
+    ).toBe("bad-signature");
   });
 });

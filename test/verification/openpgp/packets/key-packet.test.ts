@@ -30,7 +30,10 @@ describe("a public key for encryption, such as a publisher's subkey,", () => {
     [`${v4} 18 ${ed448} 0 8 4 ${kdf}`, "Unsupported"],
     [`${v4} 18 3 1 2 3 0 8 4 ${kdf}`, "Unsupported"],
     [`${v4} 18 0 0 8 4 ${kdf}`, "Unsupported"],
+    [`${v4} 18 3 1 2 3`, "Unsupported"],
+    [`${v4} 18 255`, "Unsupported"],
     [`${v4} 18 255 0*255 0 8 4 ${kdf}`, "Unsupported"],
+    [`${v4} 18 ${p256} 0 8 4 255 1 8 7 0*252`, "Unsupported"],
     [`${v4} 18 ${p256} 0 8 4 3 2 8 7`, "Unsupported"],
     [`${v4} 18 ${p256} 0 8 4 3 1 2 7`, "Unsupported"],
     [`${v4} 18 ${p256} 0 8 4 3 1 8 1`, "Unsupported"],
@@ -45,6 +48,27 @@ describe("a public key for encryption, such as a publisher's subkey,", () => {
     [`${v4} 16 0 8 1 0 8 1`, "Unreadable"],
     [`${v4} 1 0 8 1 0 24 1 0 1`, "read"],
     [`${v4} 1 0 8 1 0 25 1 0 0 1`, "Unsupported"],
+  ])("of the octets %s: %s", (words, expected) => {
+    expect(outcomeOf(readPublicKey, words)).toBe(expected);
+  });
+});
+
+describe("a public key for signatures on a curve", () => {
+  const ed25519 = "9 43 6 1 4 1 218 71 15 1";
+  it.each([
+    [`${v4} 22 ${ed25519} 1 7 64 0*32 5`, "read, 1 left"],
+    [`${v4} 22 ${ed448} 1 207 64 0*57`, "read"],
+    [`6 0*4 22 0*4 ${ed25519} 1 7 64 0*32`, "Malformed"],
+    [`${v4} 22 ${ed25519} 0 0`, "Malformed"],
+    [`${v4} 22 ${ed25519} 1 7 65 0*32`, "Unsupported"],
+    [`${v4} 22 ${ed25519} 0 255 64 0*31`, "Unreadable"],
+    [`${v4} 22 ${ed448} 1 7 64 0*32`, "Unreadable"],
+    [`${v4} 22 ${legacyX25519} 1 7 64 0*32`, "Unsupported"],
+    [`${v4} 22 ${p256} 0 8 64`, "Unsupported"],
+    [`${v4} 19 ${ed25519} 1 7 64 0*32`, "Unsupported"],
+    [`${v4} 19 ${p256} 0 8 4`, "Unreadable"],
+    [`${v4} 27 7*32`, "read"],
+    [`${v4} 28 7*56`, "Unreadable"],
   ])("of the octets %s: %s", (words, expected) => {
     expect(outcomeOf(readPublicKey, words)).toBe(expected);
   });

@@ -80,7 +80,9 @@ describe("the subpackets", () => {
     ["3 39 1 2", {}],
     ["2 39 1", "Malformed"],
     ["2 99 1", {}],
+    ["9 99 1", "Malformed"],
     ["2 227 1", "Unsupported"],
+    ["1 128", "Unsupported"],
     // Critical ones that go-crypto knows: 11, 21 to 24, 26, 28 and 30.
     ["2 139 1 2 149 1 2 150 1 2 151 1 2 152 1 2 154 1 2 156 1 2 158 1", {}],
   ])("%s", (words, expected) => {
