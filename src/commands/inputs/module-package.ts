@@ -45,7 +45,10 @@ export class ModulePackage {
     const path = key.slice(this.name.length + 2);
     const names = this.#names.get(path);
     if (names === undefined)
-      throw new InputInvalid(this.name, `there is no folder "${path}" in it.`);
+      throw new InputInvalid(
+        this.name,
+        `no folder "${path}" is in it: see its caller.`,
+      );
     const fileOf = (name: string) => posix.join(path, name);
     const show = (name: string) => `${this.name}//${fileOf(name)}`;
     return {
@@ -64,7 +67,10 @@ export class ModulePackage {
   #read(path: string, shown: string): string {
     const bytes = this.#content.files.get(this.#follow(path));
     if (bytes === undefined)
-      throw new InputInvalid(shown, "it is a link to nothing.");
+      throw new InputInvalid(
+        shown,
+        "it is a link to nothing: tell its publisher.",
+      );
     return readInputBytes(shown, bytes);
   }
 

@@ -104,13 +104,13 @@ function readRequired(
   if (entry === undefined || others.length > 0)
     throw new InputInvalid(
       where,
-      `${localName} of required_providers is neither an object nor a version constraint.`,
+      `${localName} of required_providers is neither an object nor a version constraint: write one of the two.`,
     );
   const { source, version } = entry;
   if (source !== undefined && !isPlain(source))
     throw new InputInvalid(
       where,
-      `The source of ${localName} is not a plain string.`,
+      `The source of ${localName} is not a plain string: write it without expressions.`,
     );
   return {
     localName,
@@ -154,7 +154,7 @@ function readConstraint(
   if (!isPlain(text))
     throw new InputInvalid(
       where,
-      `The version of ${name} is not a plain string.`,
+      `The version of ${name} is not a plain string: write it without expressions.`,
     );
   try {
     return text.trim() === "" ? [] : parseVersionConstraint(text);
