@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../src/main/help/described.ts";
@@ -71,6 +71,20 @@ describe("the documents", () => {
     const names = makeProgram().commands.map((one) => one.name());
     const untold = names.filter((name) => !all.includes(`provender ${name}`));
     expect(untold).toEqual([]);
+  });
+
+  it("have every room on the map, and no other", () => {
+    const [, map = ""] =
+      /^```\n(src\/\n[^`]+)^```/m.exec(read("docs/glossary.md")) ?? [];
+    const told = [...map.matchAll(/\b([a-z]+)\//g)].map(([, room]) => room);
+    const names = (room: string) =>
+      readdirSync(join(root, "src", room), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name);
+    const rooms = ["", "origin", "mirror", "server", "commands"].flatMap(names);
+    expect(rooms.filter((room) => !told.includes(room))).toEqual([]);
+    const all = [...rooms, ...names("store"), ...names("verification"), "src"];
+    expect(told.filter((room) => !all.includes(room ?? ""))).toEqual([]);
   });
 
   it("are short where people begin", () => {
