@@ -8,12 +8,12 @@ import { auditHead } from "../../layout.ts";
 const shape = z.object({
   /** PEM of the public key that signs for the logs. */
   key: z.string(),
-  /** By the name of the log. */
+  /** By the name of the log, which becomes a file's: whoever writes to the bucket may have chosen it. */
   logs: z.record(
-    z.string(),
+    z.string().regex(/^[a-z]+$/),
     z.object({
       /** Lines of the chain that are in the bucket. */
-      lines: z.number(),
+      lines: z.int().nonnegative(),
       /** The newest checkpoint of these. */
       note: z.string().optional(),
     }),

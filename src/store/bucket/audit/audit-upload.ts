@@ -24,7 +24,7 @@ import {
 /** Bytes after which a segment ends. */
 const largestSegment = 4 * 1024 * 1024;
 /** Bytes of the largest segment that is read back: its last line, and unchained text, may exceed the above. */
-const most = 4 * largestSegment;
+export const largestObject = 4 * largestSegment;
 /** Milliseconds after which lines are brought that nobody waits for. */
 const interval = 60_000;
 
@@ -161,6 +161,7 @@ export class AuditUpload {
     let segment: Segment | undefined;
     let passed: Buffer[] = [];
     let end: Place | undefined;
+    let newest = known;
     for await (const { bytes, place } of readFrom(
       files,
       this.#places.get(name),
@@ -170,6 +171,7 @@ export class AuditUpload {
       const link = readLink(bytes);
       if (link === undefined) continue;
       end = place;
+      newest = link.seq;
       if (link.seq > known) {
         segment ??= begin(link.seq, bytes);
         extend(segment, link.seq, passed);
@@ -179,23 +181,33 @@ export class AuditUpload {
       yield segment;
       segment = undefined;
     }
+    if (newest < known)
+      throw this.#foreign(
+        `it says that it has ${known} lines of ${name}, which has ${newest}`,
+      );
     if (segment !== undefined) yield segment;
     if (end !== undefined) this.#places.set(name, end);
+  }
+
+  #foreign(problem: string): BucketUnreachable {
+    return new BucketUnreachable(this.#bucket.name, problem);
   }
 
   /** Returns the number of the last line that the bucket has under this name. */
   async #put(log: string, segment: Segment): Promise<number> {
     const { date, first: seq, pieces, last } = segment;
     const key = auditSegment({ date, replica: this.#replica, log, seq });
-    const body = bodyOf(Buffer.concat(pieces));
-    const { kind } = await this.#bucket.putIf(key, body, { kind: "absent" });
+    const lines = Buffer.concat(pieces);
+    const absent = { kind: "absent" } as const;
+    const { kind } = await this.#bucket.putIf(key, bodyOf(lines), absent);
     if (kind === "written") return last;
     const found = await this.#bucket.get(key);
-    const text = found && (await this.#bucket.readText(found, most));
-    const lines = text?.trimEnd();
-    const link = readLink(Buffer.from(lines?.split("\n").at(-1) ?? ""));
-    if (link !== undefined) return link.seq;
-    throw new BucketUnreachable(this.#bucket.name, `${key} is not of this log`);
+    const text = found && (await this.#bucket.readText(found, largestObject));
+    const link = readLink(Buffer.from(text?.split("\n").at(-2) ?? ""));
+    // What another process brought is how this begins: the log only grows.
+    if (text !== undefined && link && lines.toString().startsWith(text))
+      return link.seq;
+    throw this.#foreign(`${key} is not of this log`);
   }
 }
 
