@@ -21,15 +21,21 @@ interface ReplicaParts {
   readonly watch: { readonly epoch: number; bump(): Promise<void> };
   /** This process wrote a record, or was about to. */
   readonly onChanged: () => void;
+  /** Monotonic, in milliseconds. */
+  readonly now?: () => number;
 }
 
 interface Confirmed {
   readonly epoch: number;
   readonly isAbsent: boolean;
+  /** On the parts' clock. */
+  readonly until: number;
 }
 
 /** Records of trust whose last look is remembered. */
 const mostConfirmed = 20_000;
+/** Milliseconds after which they are looked at in the same epoch, too: who decided may have been killed before it could tell. */
+const confirmedFor = 30_000;
 
 /**
  * Records of which the bucket is the truth and the directory of this replica has
@@ -41,10 +47,12 @@ const mostConfirmed = 20_000;
  */
 export class ReplicaRecords implements RecordStore {
   readonly #parts: ReplicaParts;
+  readonly #now: () => number;
   readonly #confirmed = new LRUCache<string, Confirmed>({ max: mostConfirmed });
 
   constructor(parts: ReplicaParts) {
     this.#parts = parts;
+    this.#now = parts.now ?? (() => performance.now());
   }
 
   async read<T>(
@@ -56,13 +64,16 @@ export class ReplicaRecords implements RecordStore {
     if (isRebuildable(key)) return local.read(key, readBody);
     const { epoch } = watch;
     const last = this.#confirmed.get(key.join("/"));
-    if (!anew && isTrust(key) && last?.epoch === epoch) {
+    const now = this.#now();
+    const isConfirmed = last?.epoch === epoch && now < last.until;
+    if (!anew && isTrust(key) && isConfirmed) {
       const recalled = await this.#recall(key, readBody);
       if (recalled !== undefined || last.isAbsent) return recalled;
     }
     try {
       const read = await shared.read(key, readBody);
-      this.#confirm(key, { epoch, isAbsent: read === undefined });
+      const until = now + confirmedFor;
+      this.#confirm(key, { epoch, isAbsent: read === undefined, until });
       return read;
     } catch (error) {
       if (!isBucketFailure(error)) throw error;

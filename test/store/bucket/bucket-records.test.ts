@@ -47,6 +47,7 @@ function makeReplica(
   bucket: Bucket,
   layout: StoreLayout,
   epoch = NaN,
+  now?: () => number,
 ): ReplicaRecords {
   const seen = new RecordMemory(layout);
   const shared = new BucketRecords(bucket, form, () => undefined, seen);
@@ -55,7 +56,7 @@ function makeReplica(
   const onChanged = () => undefined;
   const compared = new BucketRecords(bucket, form, () => undefined);
   const onDiffering = () => undefined;
-  const own = { seen, local, watch, onChanged };
+  const own = { seen, local, watch, onChanged, ...(now && { now }) };
   return new ReplicaRecords({ ...own, shared, compared, onDiffering });
 }
 
@@ -197,6 +198,25 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       bucket.connection.suspend(undefined);
       expect(await one.read(key, asItIs, anew)).toEqual({ n: 1 });
       expect(await one.read(key, asItIs)).toEqual({ n: 1 });
+    });
+
+    it("are looked at again within half a minute where who changed them was killed before it told", async () => {
+      const bucket = await openBucket();
+      let now = 0;
+      const one = makeReplica(bucket, await makeLayout(), 1, () => now);
+      const killed = makeReplica(bucket, await makeLayout(), 1);
+      const read = async () => {
+        const before = await one.read(key, asItIs);
+        now += 30_000;
+        return [before, await one.read(key, asItIs)];
+      };
+      expect(await one.read(key, asItIs)).toBeUndefined();
+      await killed.create(key, { n: 1 }, asItIs);
+      expect(await read()).toEqual([undefined, { n: 1 }]);
+      await killed.change(key, asItIs, () => ({ n: 2 }));
+      expect(await read()).toEqual([{ n: 1 }, { n: 2 }]);
+      await bucket.delete(recordObject(key));
+      await expect(read()).rejects.toThrow("it is gone, and was seen");
     });
 
     it("count while the bucket fails, absence too, and nothing else does", async () => {
