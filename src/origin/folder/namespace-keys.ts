@@ -32,8 +32,8 @@ export async function readNamespaceKeys(
   return keys;
 }
 
-const publicKey =
-  /^-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?^-----END PGP PUBLIC KEY BLOCK-----/m;
+const first = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
+const last = "-----END PGP PUBLIC KEY BLOCK-----";
 
 function publicKeyIn(text: string, url: string): string {
   if (text.includes("BEGIN PGP PRIVATE KEY"))
@@ -41,8 +41,10 @@ function publicKeyIn(text: string, url: string): string {
       url,
       "it has a private key, so put the public one there instead",
     );
-  const [found] = publicKey.exec(text) ?? [];
-  if (found === undefined)
+  // Never on from a first line to the end of the file: there may be as many of them as it has room for.
+  const [, block = ""] = text.split(new RegExp(`^${first}`, "m"), 2);
+  const end = block.search(new RegExp(`^${last}`, "m"));
+  if (end < 0)
     throw new OriginAnswerUnusable(url, "it has no armored public key");
-  return `${found}\n`;
+  return `${first}${block.slice(0, end)}${last}\n`;
 }

@@ -1,0 +1,46 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
+import { readNamespaceKeys } from "../../../src/origin/folder/namespace-keys.ts";
+import { scratch } from "../../running-mirror.ts";
+
+const first = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n";
+const last = "-----END PGP PUBLIC KEY BLOCK-----\n";
+const limits = { keys: 2 * 1024 * 1024 };
+
+function readKeys(text: string): Promise<readonly string[]> {
+  const directory = scratch("keys");
+  mkdirSync(join(directory, "acme", "keys"), { recursive: true });
+  writeFileSync(join(directory, "acme", "keys", "a.asc"), text);
+  return readNamespaceKeys(new DirectoryFolder(directory), "acme", limits);
+}
+
+describe("the keys of a namespace", () => {
+  it("are the first public block of each file, and nothing around it", async () => {
+    const block = `${first}\nAAAA\n${last}`;
+    const text = `Our key:\n${block}${block}private notes\n`;
+    expect(await readKeys(text)).toEqual([block]);
+  });
+
+  it.each([
+    ["first lines alone", first.repeat(55_000)],
+    ["last lines alone", last.repeat(55_000)],
+    [
+      "last lines before first ones",
+      last.repeat(25_000) + first.repeat(25_000),
+    ],
+    ["lines that only look like last ones", `${first} ${last}`.repeat(25_000)],
+    [
+      "one block that is cut after others began",
+      `${first.repeat(25_000)}${last}`,
+    ],
+  ])(
+    "are none, and known as that at once, where a file has %s",
+    async (_, text) => {
+      await expect(readKeys(text)).rejects.toThrow(
+        "it has no armored public key",
+      );
+    },
+  );
+});
