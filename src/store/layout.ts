@@ -145,9 +145,10 @@ export function recordObjects(prefix: RecordKey): string {
 
 /** Undefined for the name of something else. */
 export function parseRecordObject(name: string): RecordKey | undefined {
-  return name.startsWith(recordRoot) && name.endsWith(recordSuffix)
-    ? name.slice(recordRoot.length, -recordSuffix.length).split("/")
-    : undefined;
+  if (!name.startsWith(recordRoot) || !name.endsWith(recordSuffix))
+    return undefined;
+  const key = name.slice(recordRoot.length, -recordSuffix.length).split("/");
+  return key.every(isKeyPart) ? key : undefined;
 }
 
 /** What the names of archives start with in a bucket. */
@@ -223,9 +224,14 @@ export function parseAuditHead(name: string): string | undefined {
   return /^audit\/v1\/replicas\/([0-9a-f]{16})\.json$/.exec(name)?.[1];
 }
 
+/** False for names that others may have put beside the records. */
+export function isKeyPart(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
+}
+
 function checkParts(key: RecordKey): void {
   for (const part of key)
-    if (!/^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(part))
+    if (!isKeyPart(part))
       throw new RangeError(`not a part of a record key: ${part}`);
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { RecordUnreadable, TooBusy } from "../../errors/index.ts";
 import {
+  isKeyPart,
   isRebuildable,
   parseRecordObject,
   recordObject,
@@ -158,7 +159,7 @@ export class BucketRecords implements RecordStore {
 
   async folders(prefix: RecordKey): Promise<readonly string[]> {
     const level = await this.#bucket.listLevel(recordObjects(prefix));
-    return level.folders;
+    return level.folders.filter(isKeyPart);
   }
 
   /** A record as another store has it; false when one is there already. */

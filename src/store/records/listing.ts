@@ -2,7 +2,12 @@ import { readdir } from "node:fs/promises";
 import { relative } from "node:path";
 import { RecordUnreadable } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
-import { recordFolders, type RecordKey, type StoreLayout } from "../layout.ts";
+import {
+  isKeyPart,
+  recordFolders,
+  type RecordKey,
+  type StoreLayout,
+} from "../layout.ts";
 
 const suffix = ".json";
 
@@ -19,8 +24,7 @@ export async function* listRecords(
 ): AsyncGenerator<RecordKey> {
   const { records, folders } = await listFolder(layout, prefix);
   for (const name of records) yield [...prefix, name];
-  for (const name of folders)
-    if (isPart(name)) yield* listRecords(layout, [...prefix, name]);
+  for (const name of folders) yield* listRecords(layout, [...prefix, name]);
 }
 
 /** What is directly below `prefix` in any copy. Throws RecordUnreadable when that cannot be told. */
@@ -39,8 +43,10 @@ export async function listFolder(
   const all = [...new Set(names)];
   const records = all.filter((name) => name.endsWith(suffix));
   return {
-    records: records.map((name) => name.slice(0, -suffix.length)),
-    folders: all.filter((name) => !name.endsWith(suffix)),
+    records: records
+      .map((name) => name.slice(0, -suffix.length))
+      .filter(isKeyPart),
+    folders: all.filter((name) => !name.endsWith(suffix) && isKeyPart(name)),
   };
 }
 
@@ -69,9 +75,4 @@ function asUnreadable(
   const file = relative(directory, path);
   const problem = describeFailure(error);
   return new RecordUnreadable(file, problem, { cause: error });
-}
-
-/** Other names in the folders are nobody's. */
-function isPart(name: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
 }

@@ -1,0 +1,94 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
+import { watchOpenMatters } from "../../../src/mirror/trust/open-matters.ts";
+import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
+import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
+import { Bucket } from "../../../src/store/bucket/bucket.ts";
+import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import type { RecordStore } from "../../../src/store/records/record-store.ts";
+import { bucketLimits } from "../../fakes/ceph.ts";
+import {
+  startLooseBucket,
+  type LooseBucket,
+} from "../../fakes/loose-bucket.ts";
+import { makePart } from "../../scenes/bucket-configuration.ts";
+import { makeLayout } from "../stores.ts";
+import { asItIs } from "./record-compliance.ts";
+
+let loose: LooseBucket;
+let bucket: Bucket;
+
+beforeAll(async () => {
+  loose = await startLooseBucket({ keepsConditions: true });
+  bucket = new Bucket(makePart(loose), bucketLimits);
+});
+afterAll(async () => {
+  await bucket.close();
+  await loose.stop();
+});
+
+/** Records, and what puts something else beside them. */
+type Place = () => Promise<{
+  readonly records: RecordStore;
+  readonly plant: (name: string) => Promise<unknown> | void;
+}>;
+
+const places: readonly (readonly [string, Place])[] = [
+  [
+    "a directory",
+    async () => {
+      const layout = await makeLayout();
+      const plant = (name: string) => {
+        const path = join(layout.records, name);
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, "no record");
+      };
+      return { records: new DiskRecords(layout), plant };
+    },
+  ],
+  [
+    "a bucket",
+    () =>
+      Promise.resolve({
+        records: new BucketRecords(bucket, "quoted", () => undefined),
+        plant: (name) => bucket.put(`records/v1/${name}`, bodyOf("no record")),
+      }),
+  ],
+];
+
+/** Of file systems, of people, and of whoever may write there. */
+const strangers = [
+  "trust/seen/@eaDir/acme.json",
+  "trust/seen/a folder/acme.json",
+  "trust/seen/a.example/acme (copy).json",
+  "trust/seen/a.example/._acme.json",
+  "trust/decisions/.snapshot/a.example/acme.json",
+  "providers/a.example/other/#recycle/1.0.0.json",
+];
+
+it.each(places)(
+  "what others put beside the records of %s is passed over, and hides none of them",
+  async (_, make) => {
+    const { records, plant } = await make();
+    const ledger = new TrustLedger(records);
+    const namespace = { hostname: "a.example" as never, namespace: "acme" };
+    await ledger.begin(namespace);
+    for (const name of strangers) await plant(name);
+    expect(await ledger.list()).toEqual([namespace]);
+    expect(await watchOpenMatters(ledger)()).toEqual({
+      matters: [],
+      unreadable: [],
+    });
+    const other = { ...namespace, namespace: "other" };
+    expect((await ledger.read(other)).seen.keys).toEqual([]);
+    const keys = await Array.fromAsync(records.listAll());
+    expect(keys.map((key) => key.join("/"))).toEqual([
+      "trust/seen/a.example/acme",
+    ]);
+    for (const key of keys)
+      expect(await records.read(key, asItIs)).toBeDefined();
+  },
+);
