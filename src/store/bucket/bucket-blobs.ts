@@ -1,7 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import type { Sha256 } from "../../address/hash.ts";
-import { BucketUnreachable, isBucketFailure } from "../../errors/index.ts";
 import { blobObject, blobObjects, parseBlobObject } from "../layout.ts";
 import type { BucketBody } from "./bucket-connection.ts";
 import type { Bucket } from "./bucket.ts";
@@ -38,12 +37,11 @@ export class BucketBlobs {
     const found = await this.#bucket.get(blobObject(sha256));
     if (found === undefined) return undefined;
     const { size, body } = found;
-    // A body without a length could have no end.
-    if (!(size <= largest)) {
+    if (size > largest) {
       body.destroy();
       return undefined;
     }
-    return { size, body: namingFailures(this.#bucket.name, body) };
+    return { size, body: this.#bucket.connection.readPieces(body) };
   }
 
   /** The size in bytes; undefined when there is none. */
@@ -120,18 +118,5 @@ async function* readPieces(
     if (bytesRead === 0) throw new Error("the archive is cut short");
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
-  }
-}
-
-async function* namingFailures(
-  bucket: string,
-  body: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    if (isBucketFailure(error)) throw error;
-    const { message } = error as Error;
-    throw new BucketUnreachable(bucket, message, { cause: error });
   }
 }

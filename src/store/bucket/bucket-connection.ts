@@ -190,13 +190,25 @@ export class BucketConnection {
   ): Promise<string> {
     const pieces: Uint8Array[] = [];
     let size = 0;
-    for await (const piece of body as AsyncIterable<Uint8Array>) {
+    for await (const piece of this.readPieces(body)) {
       size += piece.length;
       if (size > largest)
         throw this.refusal("answer briefly", 200, "document too large");
       pieces.push(piece);
     }
     return Buffer.concat(pieces).toString();
+  }
+
+  /** Throws BucketUnreachable where it is cut. */
+  async *readPieces(
+    body: AsyncIterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (cause) {
+      const { message } = cause as Error;
+      throw new BucketUnreachable(this.#bucket, message, { cause });
+    }
   }
 }
 

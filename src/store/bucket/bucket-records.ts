@@ -197,11 +197,11 @@ export class BucketRecords implements RecordStore {
     const object = await this.#bucket.get(recordObject(key));
     if (object === undefined) return { kind: "absent" };
     const { etag, size, body } = object;
-    if (!(size <= largest)) {
+    if (size > largest) {
       body.destroy();
       return { kind: "bad", problem: `it has ${size} bytes`, etag };
     }
-    const sealed = unseal(key, await body.text());
+    const sealed = unseal(key, await this.#bucket.readText(object, largest));
     return sealed === undefined
       ? { kind: "bad", problem: "its seal is broken", etag }
       : { kind: "good", sealed, etag };

@@ -169,10 +169,17 @@ export class Bucket {
         { isRepeatable: true },
       );
       await this.connection.expect(answer, "list its objects", 200);
-      const page = await parseListing(await this.connection.readText(answer));
+      const page = await this.#readPage(answer);
       yield page;
       from = page.next;
     } while (from !== undefined);
+  }
+
+  async #readPage(answer: BucketAnswer): Promise<Listing> {
+    const text = await this.connection.readText(answer);
+    return parseListing(text).catch(() => {
+      throw this.connection.refusal("list its objects", 200, "no list");
+    });
   }
 
   async close(): Promise<void> {
@@ -183,6 +190,15 @@ export class Bucket {
     await this.connection.expect(answer, "store an object", 200);
     await answer.body.dump();
     return headerOf(answer, "etag");
+  }
+
+  /** Without it an object could have no end. */
+  #readSize(answer: BucketAnswer): number {
+    const length = headerOf(answer, "content-length");
+    if (/^\d+$/.test(length)) return Number(length);
+    answer.body.destroy();
+    const problem = "no Content-Length";
+    throw this.connection.refusal("read an object", 200, problem);
   }
 
   async #find(
@@ -201,7 +217,7 @@ export class Bucket {
     await this.connection.expect(answer, "read an object", 200);
     return {
       etag: headerOf(answer, "etag"),
-      size: Number(headerOf(answer, "content-length")),
+      size: this.#readSize(answer),
       mark: headerOf(answer, markHeader),
       lastModified: new Date(headerOf(answer, "last-modified")),
       body: answer.body,

@@ -65,7 +65,7 @@ async function writeSegments(
     if (object === undefined) continue;
     // Of one that no replica would write the lines are missed.
     if (object.size > largestObject) object.body.destroy();
-    else await file.writeFile(object.body);
+    else await file.writeFile(bucket.connection.readPieces(object.body));
   }
 }
 

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Sha256 } from "../../../src/address/hash.ts";
+import { isBucketFailure } from "../../../src/errors/index.ts";
+import { BucketFolder } from "../../../src/origin/folder/bucket-folder.ts";
+import { downloadAudit } from "../../../src/store/bucket/audit/audit-download.ts";
+import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
+import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
+import { Bucket } from "../../../src/store/bucket/bucket.ts";
+import { bucketLimits, settingsOf } from "../../fakes/ceph.ts";
+import { scratch } from "../../running-mirror.ts";
+import { asItIs } from "../records/record-compliance.ts";
+
+/** What stands between replicas and their bucket, or the bucket itself, answers to everything. */
+let answer: (response: ServerResponse) => void;
+let server: Server;
+let bucket: Bucket;
+
+beforeAll(async () => {
+  server = createServer((_, response) => answer(response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const settings = settingsOf(new URL(`http://127.0.0.1:${port}/`), "hostile");
+  bucket = new Bucket(settings, bucketLimits);
+});
+afterAll(async () => {
+  await bucket.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Sent until nobody reads on. */
+function sendWithoutEnd(response: ServerResponse): void {
+  const piece = Buffer.alloc(1024 * 1024);
+  const send = () => {
+    while (!response.destroyed && response.write(piece));
+    if (!response.destroyed) response.once("drain", send);
+  };
+  response.writeHead(200, { "Transfer-Encoding": "chunked" });
+  send();
+}
+
+const answers: readonly (readonly [
+  string,
+  (response: ServerResponse) => void,
+])[] = [
+  [
+    "an object that is cut on its way",
+    (response) => {
+      response.writeHead(200, { "Content-Length": 100 }).write("half");
+      setImmediate(() => response.destroy());
+    },
+  ],
+  ["an object without an end", sendWithoutEnd],
+  [
+    "an object without a length",
+    (response) => void response.writeHead(200).end("short"),
+  ],
+  [
+    "the page of somebody in between",
+    (response) => {
+      const page = "<html>log in</html>";
+      response.writeHead(200, { "Content-Type": "text/html" }).end(page);
+    },
+  ],
+];
+
+const sha256 = "a".repeat(64) as Sha256;
+
+const readers: Readonly<Record<string, () => Promise<unknown>>> = {
+  record: () =>
+    new BucketRecords(bucket, "quoted", () => undefined).read(
+      ["trust", "seen", "a.example", "acme"],
+      asItIs,
+    ),
+  archive: async () => {
+    const found = await new BucketBlobs(bucket).open(sha256, 1_000);
+    return found && Array.fromAsync(found.body);
+  },
+  folder: () => new BucketFolder(bucket, "providers/").read(["acme"], 1_000),
+  list: () => Array.fromAsync(bucket.list("")),
+  level: () => new BucketFolder(bucket, "providers/").list([]),
+  audit: () => downloadAudit(bucket, "own", scratch("audit")),
+};
+
+it.each(
+  answers.flatMap(([what, give]) =>
+    Object.entries(readers).map(
+      ([name, read]) => [name, what, { give, read }] as const,
+    ),
+  ),
+)(
+  "a %s is not had from %s, which is a failure of the bucket",
+  async (_, __, { give, read }) => {
+    answer = give;
+    const error: unknown = await read().catch((thrown: unknown) => thrown);
+    const { cause } = error as Error;
+    expect([error, cause].some(isBucketFailure)).toBe(true);
+  },
+);
