@@ -8,7 +8,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
-import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import { scratch } from "../running-mirror.ts";
 import { endingWithTests } from "../child-process.ts";
 
@@ -123,9 +122,8 @@ export async function startCeph(): Promise<Ceph> {
 async function makeBucket(endpoint: URL): Promise<BucketSettings> {
   const settings = settingsOf(endpoint, `provender-${randomUUID()}`);
   const bucket = new Bucket(settings, bucketLimits);
-  const { sha256 } = bodyOf("");
   const answer = await bucket.connection.send(
-    { method: "PUT", key: "", sha256 },
+    { method: "PUT", key: "" },
     { isRepeatable: true },
   );
   await bucket.connection.expect(answer, "be made", 200);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { Agent, request, type Dispatcher } from "undici";
@@ -20,9 +20,6 @@ const largestDocument = 4 * 1024 * 1024;
 
 /** Milliseconds that clocks may be apart before somebody has to look at them. */
 const largestSkew = 30_000;
-
-/** Of a request without a body. */
-export const emptySha256 = createHash("sha256").digest("hex");
 
 /** A body that can be sent again from its start. */
 export interface BucketBody {
@@ -134,7 +131,7 @@ export class BucketConnection {
   ): Promise<BucketAnswer> {
     const assumed = this.#skew;
     const at = new Date(Date.now() + assumed);
-    const { url, headers } = await this.#signer.sign(asked, at);
+    const { url, headers } = await this.#signer.sign(asked, body, at);
     const answer = await request(url, {
       method: asked.method,
       headers,
@@ -217,7 +214,7 @@ export function bodyOf(content: string | Uint8Array): BucketBody {
   const bytes = Buffer.from(content);
   return {
     size: bytes.length,
-    sha256: createHash("sha256").update(bytes).digest("hex"),
+    sha256: hash("sha256", bytes),
     open: () => bytes,
   };
 }

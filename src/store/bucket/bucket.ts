@@ -2,7 +2,6 @@ import { BucketUnreachable } from "../../errors/index.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
 import {
   BucketConnection,
-  emptySha256,
   headerOf,
   type BucketAnswer,
   type BucketBody,
@@ -60,7 +59,7 @@ export class Bucket {
 
   /** Undefined when there is no such object. */
   async get(key: string, isProbe = false): Promise<BucketObject | undefined> {
-    return this.#find({ method: "GET", key, sha256: emptySha256 }, isProbe);
+    return this.#find({ method: "GET", key }, isProbe);
   }
 
   /** A small object whole, of at most `largest` bytes; 4 MiB. */
@@ -70,11 +69,7 @@ export class Bucket {
 
   /** Undefined when there is no such object. */
   async head(key: string): Promise<Omit<BucketObject, "body"> | undefined> {
-    const found = await this.#find({
-      method: "HEAD",
-      key,
-      sha256: emptySha256,
-    });
+    const found = await this.#find({ method: "HEAD", key });
     await found?.body.dump();
     return found;
   }
@@ -82,7 +77,7 @@ export class Bucket {
   /** Writes the object whole; what was there before goes. */
   async put(key: string, body: BucketBody, isProbe = false): Promise<string> {
     const sending = { body, isRepeatable: true, isProbe };
-    const answer = await this.connection.send(putRequest(key, body), sending);
+    const answer = await this.connection.send({ method: "PUT", key }, sending);
     return this.#readEtag(answer);
   }
 
@@ -105,7 +100,7 @@ export class Bucket {
     headers: Readonly<Record<string, string>>,
   ): Promise<PutOutcome> {
     try {
-      const asked = putRequest(key, body, headers);
+      const asked = { method: "PUT", key, headers } as const;
       const sending = { body, isRepeatable: false };
       const answer = await this.connection.send(asked, sending);
       if (answer.statusCode !== 412 && answer.statusCode !== 409)
@@ -121,7 +116,7 @@ export class Bucket {
   /** There is no such object on return. */
   async delete(key: string): Promise<void> {
     const answer = await this.connection.send(
-      { method: "DELETE", key, sha256: emptySha256 },
+      { method: "DELETE", key },
       { isRepeatable: true },
     );
     if (answer.statusCode !== 404)
@@ -165,7 +160,7 @@ export class Bucket {
         ...(from === undefined ? {} : { "continuation-token": from }),
       };
       const answer = await this.connection.send(
-        { method: "GET", key: "", query, sha256: emptySha256 },
+        { method: "GET", key: "", query },
         { isRepeatable: true },
       );
       await this.connection.expect(answer, "list its objects", 200);
@@ -223,15 +218,6 @@ export class Bucket {
       body: answer.body,
     };
   }
-}
-
-function putRequest(
-  key: string,
-  { size, sha256 }: BucketBody,
-  conditions: Readonly<Record<string, string>> = {},
-): BucketRequest {
-  const headers = { "content-length": String(size), ...conditions };
-  return { method: "PUT", key, headers, sha256 };
 }
 
 function conditionHeaders(

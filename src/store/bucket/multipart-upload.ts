@@ -1,7 +1,6 @@
 import { findElement } from "./listing-document.ts";
 import {
   bodyOf,
-  emptySha256,
   headerOf,
   type BucketBody,
   type BucketConnection,
@@ -25,7 +24,7 @@ export class MultipartUpload {
     key: string,
   ): Promise<MultipartUpload> {
     const answer = await connection.send(
-      { method: "POST", key, query: { uploads: "" }, sha256: emptySha256 },
+      { method: "POST", key, query: { uploads: "" } },
       { isRepeatable: true },
     );
     await connection.expect(answer, "start an upload", 200);
@@ -37,15 +36,12 @@ export class MultipartUpload {
 
   /** Adds the next part; all but the last have 5 MiB or more. */
   async add(body: BucketBody): Promise<void> {
-    const partNumber = String(this.#etags.length + 1);
+    const query = {
+      partNumber: String(this.#etags.length + 1),
+      uploadId: this.#id,
+    };
     const answer = await this.#connection.send(
-      {
-        method: "PUT",
-        key: this.#key,
-        query: { partNumber, uploadId: this.#id },
-        headers: { "content-length": String(body.size) },
-        sha256: body.sha256,
-      },
+      { method: "PUT", key: this.#key, query },
       { body, isRepeatable: true },
     );
     await this.#connection.expect(answer, "store a part", 200);
@@ -56,13 +52,7 @@ export class MultipartUpload {
   async complete(): Promise<void> {
     const body = bodyOf(formatParts(this.#etags));
     const answer = await this.#connection.send(
-      {
-        method: "POST",
-        key: this.#key,
-        query: { uploadId: this.#id },
-        headers: { "content-length": String(body.size) },
-        sha256: body.sha256,
-      },
+      { method: "POST", key: this.#key, query: { uploadId: this.#id } },
       { body, isRepeatable: false },
     );
     await this.#connection.expect(answer, "complete an upload", 200);
@@ -76,12 +66,7 @@ export class MultipartUpload {
   /** Gives the parts back; what was completed stays. */
   async abort(): Promise<void> {
     const answer = await this.#connection.send(
-      {
-        method: "DELETE",
-        key: this.#key,
-        query: { uploadId: this.#id },
-        sha256: emptySha256,
-      },
+      { method: "DELETE", key: this.#key, query: { uploadId: this.#id } },
       { isRepeatable: true },
     );
     await answer.body.dump();

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash } from "node:crypto";
+import { createHash, createHmac, hash, type Hash } from "node:crypto";
 import type { SignatureV4 } from "@smithy/signature-v4";
 import type { AwsCredentialIdentity, Checksum, Provider } from "@smithy/types";
 import type { BucketSettings } from "./bucket-settings.ts";
@@ -11,9 +11,17 @@ export interface BucketRequest {
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the body, in hexadecimal; the service refuses a body that is another. */
+}
+
+/** What is signed of a body; the service refuses another one. */
+interface SignedBody {
+  readonly size: number;
+  /** In hexadecimal. */
   readonly sha256: string;
 }
+
+/** Of a request without a body. */
+const emptySha256 = hash("sha256", "");
 
 interface SignedRequest {
   readonly url: URL;
@@ -35,7 +43,11 @@ export class RequestSigner {
   }
 
   /** `at` is the service's time, which our clock may not know. */
-  async sign(request: BucketRequest, at: Date): Promise<SignedRequest> {
+  async sign(
+    request: BucketRequest,
+    body: SignedBody | undefined,
+    at: Date,
+  ): Promise<SignedRequest> {
     const { method, query = {} } = request;
     const url = this.#locate(request.key);
     const signer = await (this.#signer ??= this.#load());
@@ -48,8 +60,9 @@ export class RequestSigner {
         query,
         headers: {
           ...request.headers,
+          ...(body && { "content-length": String(body.size) }),
           host: url.host,
-          "x-amz-content-sha256": request.sha256,
+          "x-amz-content-sha256": body?.sha256 ?? emptySha256,
         },
       },
       { signingDate: at },

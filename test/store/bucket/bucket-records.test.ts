@@ -116,7 +116,7 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
     expect(await blobs.size(sha256)).toBeUndefined();
     const query = { uploads: "" };
     const answer = await bucket.connection.send(
-      { method: "GET", key: "", query, sha256: bodyOf("").sha256 },
+      { method: "GET", key: "", query },
       { isRepeatable: true },
     );
     const uploads = await bucket.connection.readText(answer);
