@@ -13,7 +13,7 @@ import type {
   RecordInspection,
   RecordStore,
 } from "../records/record-store.ts";
-import { seal, unseal, type Sealed } from "../records/seal.ts";
+import { seal, nextSealed, unseal, type Sealed } from "../records/seal.ts";
 import { bodyOf } from "./bucket-connection.ts";
 import { unchanged, type EtagForm } from "./bucket-proof.ts";
 import type { Bucket, Condition } from "./bucket.ts";
@@ -72,7 +72,7 @@ export class BucketRecords implements RecordStore {
     body: unknown,
     readBody: ReadBody<T>,
   ): Promise<T> {
-    const sealed = sealOf(key, undefined, body);
+    const sealed = nextSealed(key, undefined, body);
     for (let attempt = 0; attempt < tries; attempt++) {
       await pauseBefore(attempt);
       const won = await this.#tryWrite(key, sealed, { kind: "absent" });
@@ -98,7 +98,7 @@ export class BucketRecords implements RecordStore {
       const after = change(before);
       if (after === before) return;
       const sealed = found.kind === "good" ? found.sealed : undefined;
-      const next = sealOf(key, sealed, after);
+      const next = nextSealed(key, sealed, after);
       if (await this.#tryWrite(key, next, this.#conditionOf(found))) return;
     }
     throw new TooBusy("processes that change one record");
@@ -107,12 +107,18 @@ export class BucketRecords implements RecordStore {
   async write(key: RecordKey, body: unknown): Promise<void> {
     if (!isRebuildable(key))
       throw new RangeError(`not to be written over: ${key.join("/")}`);
-    const text = seal(key, sealOf(key, undefined, body));
+    const text = seal(key, nextSealed(key, undefined, body));
     await this.#bucket.put(recordObject(key), bodyOf(text));
   }
 
-  refuse(key: RecordKey, problem: string): never {
-    this.#refuse(key, problem);
+  refuse(key: RecordKey, problem: string, cause?: unknown): never {
+    const place = `bucket ${this.#bucket.name}`;
+    const cure =
+      "look at the object store and who writes to it, then restore the object from a backup";
+    const options = { cause, place, cure };
+    const error = new RecordUnreadable(recordObject(key), problem, options);
+    this.#onUnreadable(error);
+    throw error;
   }
 
   async remove(key: RecordKey): Promise<void> {
@@ -222,17 +228,7 @@ export class BucketRecords implements RecordStore {
   }
 
   #passOver(key: RecordKey, problem: string, cause?: unknown): void {
-    if (!isRebuildable(key)) this.#refuse(key, problem, cause);
-  }
-
-  #refuse(key: RecordKey, problem: string, cause?: unknown): never {
-    const place = `bucket ${this.#bucket.name}`;
-    const cure =
-      "look at the object store and who writes to it, then restore the object from a backup";
-    const options = { cause, place, cure };
-    const error = new RecordUnreadable(recordObject(key), problem, options);
-    this.#onUnreadable(error);
-    throw error;
+    if (!isRebuildable(key)) this.refuse(key, problem, cause);
   }
 
   /** True when the object is ours now. Another's may have the same bytes and be another change, so that a mark tells whose it is. */
@@ -264,13 +260,4 @@ export class BucketRecords implements RecordStore {
 async function pauseBefore(attempt: number): Promise<void> {
   if (attempt === 0) return;
   await pause(Math.random() * Math.min(2_000, 20 * 2 ** attempt));
-}
-
-function sealOf(
-  key: RecordKey,
-  before: Sealed | undefined,
-  body: unknown,
-): Sealed {
-  const revision = isRebuildable(key) ? 0 : (before?.revision ?? 0) + 1;
-  return { revision, body: JSON.stringify(body) };
 }

@@ -1,8 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { recordPaths, type RecordKey, type StoreLayout } from "../layout.ts";
+import type { RecordKey, StoreLayout } from "../layout.ts";
 import { ChangeLocks } from "../records/change-locks.ts";
-import { readSettled } from "../records/record-copies.ts";
-import { replaceRecordFile } from "../records/record-file.ts";
+import { readSettled, replaceCopies } from "../records/record-copies.ts";
 import type { Sealed } from "../records/seal.ts";
 import type { SeenRecords } from "./bucket-records.ts";
 
@@ -30,8 +29,7 @@ export class RecordMemory implements SeenRecords {
     try {
       await this.#locks.hold(key, async () => {
         if (newerOf(await this.#read(key), newest) !== newest) return;
-        for (const path of recordPaths(this.#layout, key))
-          await replaceRecordFile(this.#layout, key, path, newest);
+        await replaceCopies(this.#layout, key, newest);
       });
       this.#unwritten.delete(name);
     } catch {

@@ -15,6 +15,7 @@ import { createRecordFile, replaceRecordFile } from "./record-file.ts";
 import {
   copiesToHeal,
   readCopies,
+  replaceCopies,
   settle,
   type Copy,
   type Settled,
@@ -24,7 +25,7 @@ import type {
   RecordInspection,
   RecordStore,
 } from "./record-store.ts";
-import type { Sealed } from "./seal.ts";
+import { nextSealed, type Sealed } from "./seal.ts";
 
 /** What the store tells the wiring; never waited for. Files are named below the storage directory. */
 interface RecordEvents {
@@ -80,7 +81,7 @@ export class DiskRecords implements RecordStore {
     return this.#changed(key, async () => {
       const first = this.#open(key, settle(await this.#look(key)), readBody);
       if (first !== undefined) return first;
-      const sealed = this.#seal(key, undefined, body);
+      const sealed = nextSealed(key, undefined, body);
       const isFirst = await this.#writeFirst(key, sealed);
       const settled: Settled = isFirst
         ? { kind: "good", sealed }
@@ -103,15 +104,17 @@ export class DiskRecords implements RecordStore {
       const after = change(before);
       if (after === before) return;
       const sealed = settled.kind === "good" ? settled.sealed : undefined;
-      await this.#replace(key, this.#seal(key, sealed, after));
+      await replaceCopies(this.#layout, key, nextSealed(key, sealed, after));
     });
   }
 
   async write(key: RecordKey, body: unknown): Promise<void> {
     if (!isRebuildable(key))
       throw new RangeError(`not to be written over: ${key.join("/")}`);
-    const sealed = this.#seal(key, undefined, body);
-    await this.#replace(key, sealed).finally(this.#events.onChanged);
+    const sealed = nextSealed(key, undefined, body);
+    await replaceCopies(this.#layout, key, sealed).finally(
+      this.#events.onChanged,
+    );
   }
 
   refuse(key: RecordKey, problem: string, cause?: unknown): never {
@@ -242,28 +245,15 @@ export class DiskRecords implements RecordStore {
     }
   }
 
-  #seal(key: RecordKey, before: Sealed | undefined, body: unknown): Sealed {
-    const revision = isRebuildable(key) ? 0 : (before?.revision ?? 0) + 1;
-    return { revision, body: JSON.stringify(body) };
-  }
-
   /** False when somebody who holds no lock was first. */
   async #writeFirst(key: RecordKey, sealed: Sealed): Promise<boolean> {
     const [first = "", ...others] = recordPaths(this.#layout, key);
-    if (isRebuildable(key)) await this.#replace(key, sealed);
+    if (isRebuildable(key)) await replaceCopies(this.#layout, key, sealed);
     else if (!(await createRecordFile(this.#layout, key, first, sealed)))
       return false;
     for (const path of others)
       await replaceRecordFile(this.#layout, key, path, sealed);
     return true;
-  }
-
-  async #replace(key: RecordKey, sealed: Sealed): Promise<void> {
-    const paths = recordPaths(this.#layout, key);
-    const written = await Promise.allSettled(
-      paths.map((path) => replaceRecordFile(this.#layout, key, path, sealed)),
-    );
-    for (const one of written) if (one.status === "rejected") throw one.reason;
   }
 
   #name(path: string): string {

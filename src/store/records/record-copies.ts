@@ -1,5 +1,9 @@
 import { recordPaths, type RecordKey, type StoreLayout } from "../layout.ts";
-import { readRecordFile, type FileState } from "./record-file.ts";
+import {
+  readRecordFile,
+  replaceRecordFile,
+  type FileState,
+} from "./record-file.ts";
 import type { Sealed } from "./seal.ts";
 
 /** One of the files that a record is kept in. */
@@ -47,6 +51,20 @@ export async function readSettled(
   key: RecordKey,
 ): Promise<Settled> {
   return settle(await readCopies(key, recordPaths(layout, key)));
+}
+
+/** Replaces every copy; all are tried before the first failure is thrown. */
+export async function replaceCopies(
+  layout: StoreLayout,
+  key: RecordKey,
+  sealed: Sealed,
+): Promise<void> {
+  const written = await Promise.allSettled(
+    recordPaths(layout, key).map((path) =>
+      replaceRecordFile(layout, key, path, sealed),
+    ),
+  );
+  for (const one of written) if (one.status === "rejected") throw one.reason;
 }
 
 export function copiesToHeal(

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import type { RecordKey } from "../layout.ts";
+import { hash } from "node:crypto";
+import { isRebuildable, type RecordKey } from "../layout.ts";
 
 /** What a file says of a record. */
 export interface Sealed {
@@ -18,8 +18,8 @@ export function seal(key: RecordKey, { revision, body }: Sealed): string {
   const name = key.join("/");
   const head =
     revision === 0
-      ? { key: name, sha256: sha256(body) }
-      : { key: name, revision, sha256: sha256(`${revision}\n${body}`) };
+      ? { key: name, sha256: hash("sha256", body) }
+      : { key: name, revision, sha256: hash("sha256", `${revision}\n${body}`) };
   return `${JSON.stringify(head)}\n${body}\n`;
 }
 
@@ -31,6 +31,12 @@ export function unseal(key: RecordKey, text: string): Sealed | undefined {
   return text === seal(key, sealed) ? sealed : undefined;
 }
 
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+/** What a record becomes once it says `body`, after what it said before. */
+export function nextSealed(
+  key: RecordKey,
+  before: Sealed | undefined,
+  body: unknown,
+): Sealed {
+  const revision = isRebuildable(key) ? 0 : (before?.revision ?? 0) + 1;
+  return { revision, body: JSON.stringify(body) };
 }

@@ -1,9 +1,7 @@
 import { ChangeLocks } from "../../records/change-locks.ts";
 import { listRecords } from "../../records/listing.ts";
-import { readSettled } from "../../records/record-copies.ts";
-import { replaceRecordFile } from "../../records/record-file.ts";
-import { isTrust, recordPaths, type RecordKey } from "../../layout.ts";
-import type { StoreLayout } from "../../layout.ts";
+import { readSettled, replaceCopies } from "../../records/record-copies.ts";
+import { isTrust, type StoreLayout } from "../../layout.ts";
 import type { Sealed } from "../../records/seal.ts";
 import type { BucketRecords } from "../bucket-records.ts";
 import { same, written, type Carried, type Outcome } from "./carried.ts";
@@ -65,7 +63,7 @@ export async function listRecordsToPull(
           if (!isReplicas || !isOlder)
             return compare(here.sealed, found.sealed, "the directory");
         }
-        await write(layout, key, found.sealed);
+        await replaceCopies(layout, key, found.sealed);
         return written;
       });
     };
@@ -79,13 +77,4 @@ function compare(local: Sealed, shared: Sealed, stays: string): Outcome {
   if (local.body !== shared.body)
     return { kind: "differs", problem: `${stays} has another, which stays` };
   return { kind: local.revision > shared.revision ? "ahead" : "same" };
-}
-
-async function write(
-  layout: StoreLayout,
-  key: RecordKey,
-  sealed: Sealed,
-): Promise<void> {
-  for (const path of recordPaths(layout, key))
-    await replaceRecordFile(layout, key, path, sealed);
 }
