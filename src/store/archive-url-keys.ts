@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { ProvenderError, StoreUnusable } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
+import { readJson } from "./json-text.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "./layout.ts";
 import { readOwnFile } from "./own-file.ts";
 
@@ -137,9 +138,5 @@ async function readKeys({
   archiveUrlKeys,
 }: StoreLayout): Promise<readonly StoredKey[]> {
   const text = (await readOwnFile(archiveUrlKeys)) ?? "";
-  try {
-    return keyFile.parse(JSON.parse(text)).keys;
-  } catch {
-    return [];
-  }
+  return readJson(keyFile, text)?.keys ?? [];
 }

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { z } from "zod";
 import { writeDurably } from "./durable-file.ts";
+import { readJson } from "./json-text.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 import { readOwnFile } from "./own-file.ts";
 import { isLockHeld } from "./process-lock.ts";
@@ -33,9 +34,6 @@ export async function readDaemonNote({
 }: StoreLayout): Promise<DaemonNote | undefined> {
   const isTold = process.platform === "linux";
   if (isTold && !isLockHeld(lock)) return undefined;
-  try {
-    return shape.parse(JSON.parse((await readOwnFile(daemon)) ?? ""));
-  } catch {
-    return undefined;
-  }
+  const text = await readOwnFile(daemon).catch(() => undefined);
+  return readJson(shape, text ?? "");
 }

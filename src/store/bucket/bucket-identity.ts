@@ -7,6 +7,7 @@ import {
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
 import { classifyFileFailure } from "../file-failure.ts";
+import { readJson } from "../json-text.ts";
 import {
   leaseObject,
   stagingPath,
@@ -174,16 +175,13 @@ async function mark(
 async function readMarker(bucket: Bucket): Promise<BucketIdentity | undefined> {
   const object = await bucket.get(marker);
   if (object === undefined) return undefined;
-  const text = await bucket.readText(object);
-  try {
-    return shape.parse(JSON.parse(text));
-  } catch {
-    throw new BucketForeign(
-      bucket.name,
-      `its ${marker} is not one of provender`,
-      `set another "storage.s3.bucket" or "storage.s3.prefix"`,
-    );
-  }
+  const found = readJson(shape, await bucket.readText(object));
+  if (found !== undefined) return found;
+  throw new BucketForeign(
+    bucket.name,
+    `its ${marker} is not one of provender`,
+    `set another "storage.s3.bucket" or "storage.s3.prefix"`,
+  );
 }
 
 /** Undefined when it is; another replica may begin the store meanwhile. */

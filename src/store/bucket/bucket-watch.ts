@@ -4,6 +4,7 @@ import {
   BucketUnreachable,
   ProvenderError,
 } from "../../errors/index.ts";
+import { readJson } from "../json-text.ts";
 import { bodyOf } from "./bucket-connection.ts";
 import type { Bucket } from "./bucket.ts";
 
@@ -109,8 +110,8 @@ export class BucketWatch {
   async #read(): Promise<string> {
     const found = await this.#bucket.get(object, true);
     const text = found && (await this.#bucket.readText(found));
-    const said = shape.safeParse(parse(text ?? ""));
-    if (said.data?.store === this.#store) return said.data.at;
+    const said = readJson(shape, text ?? "");
+    if (said?.store === this.#store) return said.at;
     throw new BucketForeign(
       this.#bucket.name,
       `its ${object} ${found ? "is of another store" : "is gone"}`,
@@ -132,13 +133,5 @@ export class BucketWatch {
   #body() {
     const at = crypto.randomUUID();
     return bodyOf(JSON.stringify({ store: this.#store, at }));
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -6,6 +6,7 @@ import {
   isBucketFailure,
   type ProvenderError,
 } from "../../../errors/index.ts";
+import { readJson } from "../../json-text.ts";
 import { leaseObject } from "../../layout.ts";
 import { bodyOf } from "../bucket-connection.ts";
 import type { Bucket } from "../bucket.ts";
@@ -118,7 +119,7 @@ export class WriterLease {
     const found = await this.#bucket.get(lease, true);
     if (found === undefined) return { kind: "free" };
     const { etag } = found;
-    const holder = parse(await this.#bucket.readText(found));
+    const holder = readJson(shape, await this.#bucket.readText(found));
     if (holder?.id === this.#writer.id) return { kind: "mine" };
     const now = performance.now();
     const before = this.#seen;
@@ -168,14 +169,5 @@ export class WriterLease {
 
   #refusal(name: string): BucketHasWriter {
     return new BucketHasWriter(this.#bucket.name, name);
-  }
-}
-
-/** Undefined for what nobody of us wrote. */
-function parse(text: string): Writer | undefined {
-  try {
-    return shape.parse(JSON.parse(text));
-  } catch {
-    return undefined;
   }
 }
