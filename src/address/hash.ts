@@ -12,6 +12,11 @@ export function parseSha256(text: string): Sha256 {
   return text.toLowerCase() as Sha256;
 }
 
+/** True for a SHA-256 as it is written in names, in lower case. */
+export function isSha256(text: string): text is Sha256 {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
 export function parsePackageHash(text: string): PackageHash {
   if (!/^h1:[A-Za-z0-9+/]{43}=$/.test(text))
     throw new MalformedAddress("package hash", text, "h1: and 44 of base64");

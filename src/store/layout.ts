@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { join } from "node:path";
-import type { Sha256 } from "../address/hash.ts";
+import { isSha256, type Sha256 } from "../address/hash.ts";
 
 /** The parts of a record's name; each part becomes one folder or file name. */
 export type RecordKey = readonly string[];
@@ -161,9 +161,8 @@ export function blobObject(sha256: Sha256): string {
 
 /** Undefined for the name of something else. */
 export function parseBlobObject(name: string): Sha256 | undefined {
-  const sha256 = name.slice(-64) as Sha256;
-  const isName = /^[0-9a-f]{64}$/.test(sha256) && blobObject(sha256) === name;
-  return isName ? sha256 : undefined;
+  const sha256 = name.slice(-64);
+  return isSha256(sha256) && blobObject(sha256) === name ? sha256 : undefined;
 }
 
 /** What the names of the objects start with in which replicas say which archives they use. */
@@ -176,7 +175,7 @@ export function useObject(replica: string): string {
 
 /** Of a lease on what `text` says, which may be longer than a name in a bucket. */
 export function leaseName(kind: string, text: string): string {
-  return `${kind}/${createHash("sha256").update(text).digest("hex")}`;
+  return `${kind}/${hash("sha256", text)}`;
 }
 
 /** What tells that some replica does what `name` says. */

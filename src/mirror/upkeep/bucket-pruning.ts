@@ -45,7 +45,7 @@ export async function planBucketPrune(
     const because = "orphan" as const;
     return isOrphan ? [{ sha256, size, usedAt, name: undefined, because }] : [];
   });
-  const leaving = new Set<string>(removed.map(({ sha256 }) => sha256));
+  const leaving = new Set(removed.map(({ sha256 }) => sha256));
   return {
     archives: all.length,
     bytes: all.reduce((sum, { size }) => sum + size, 0),

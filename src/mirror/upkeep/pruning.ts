@@ -52,7 +52,7 @@ export async function planPrune(
   const isOrphan = ({ sha256, usedAt }: UsedBlob) =>
     names.size > 0 && !names.has(sha256) && now - usedAt > orphanAfter;
   const orphans = order.filter(isOrphan);
-  const leaving = new Set<string>(orphans.map(({ sha256 }) => sha256));
+  const leaving = new Set(orphans.map(({ sha256 }) => sha256));
   const removedRecords = await listUnnamedRecords(parts, named, leaving);
   let left = total.bytes + recordBytes - sumOf(orphans) - (maxSize ?? Infinity);
   for (const key of removedRecords) left -= await records.sizeOf(key);

@@ -1,4 +1,4 @@
-import type { Sha256 } from "../../address/hash.ts";
+import { isSha256, type Sha256 } from "../../address/hash.ts";
 import { forEach } from "../../concurrency/for-each.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
@@ -22,10 +22,8 @@ interface NamedArchives {
 
 interface RebuildableRecord {
   readonly key: RecordKey;
-  readonly sha256: string;
+  readonly sha256: Sha256;
 }
-
-const isDigest = /^[0-9a-f]{64}$/;
 
 /** Records that are read at once. */
 const atOnce = 8;
@@ -40,7 +38,7 @@ export async function readNamedArchives(
   for await (const key of parts.records.listAll()) {
     const sha256 = key.at(-1) ?? "";
     if (!isRebuildable(key)) others.push(key);
-    else if (isDigest.test(sha256)) rebuildable.push({ key, sha256 });
+    else if (isSha256(sha256)) rebuildable.push({ key, sha256 });
   }
   await forEach(others, { atOnce }, async (key) => {
     for (const [digest, name] of await readNames(parts, key))
@@ -53,12 +51,12 @@ export async function readNamedArchives(
 export async function listUnnamedRecords(
   { blobs }: Pick<NamingParts, "blobs">,
   { names, rebuildable }: NamedArchives,
-  leaving: ReadonlySet<string>,
+  leaving: ReadonlySet<Sha256>,
 ): Promise<readonly RecordKey[]> {
   const unnamed: RecordKey[] = [];
   for (const { key, sha256 } of rebuildable) {
-    if (names.has(sha256 as Sha256)) continue;
-    const isStored = (await blobs.size(sha256 as Sha256)) !== undefined;
+    if (names.has(sha256)) continue;
+    const isStored = (await blobs.size(sha256)) !== undefined;
     if (!isStored || leaving.has(sha256)) unnamed.push(key);
   }
   return unnamed;

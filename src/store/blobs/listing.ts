@@ -1,6 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Sha256 } from "../../address/hash.ts";
+import { isSha256, type Sha256 } from "../../address/hash.ts";
 import { unlessMissing } from "../file-failure.ts";
 import { blobPath, type StoreLayout } from "../layout.ts";
 
@@ -36,8 +36,7 @@ async function describe(
   const found = await lstat(path).catch(unlessMissing);
   if (found === undefined) return undefined;
   const name = path.slice(path.lastIndexOf("/") + 1);
-  const isName = /^[0-9a-f]{64}$/.test(name);
-  const isPlace = isName && blobPath(layout, name as Sha256) === path;
-  const sha256 = isPlace ? (name as Sha256) : undefined;
+  const isBlob = isSha256(name) && blobPath(layout, name) === path;
+  const sha256 = isBlob ? name : undefined;
   return { sha256, path, size: found.size, writtenAt: found.mtimeMs };
 }

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Sha256 } from "../../../address/hash.ts";
+import { isSha256, type Sha256 } from "../../../address/hash.ts";
 import { isBucketFailure } from "../../../errors/index.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { StoreLayout } from "../../layout.ts";
@@ -67,7 +67,7 @@ export class Outbox {
   async start(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#folder))
-      if (/^[0-9a-f]{64}$/.test(name)) this.#wait(name as Sha256);
+      if (isSha256(name)) this.#wait(name);
     this.#send();
   }
 
