@@ -42,15 +42,13 @@ async function writeInTurn(
   to: string,
   bytes: string | Uint8Array,
 ): Promise<void> {
-  const handle = await open(staged, "wx", 0o600);
+  await using handle = await open(staged, "wx", 0o600);
   try {
     await handle.writeFile(bytes);
     await commitFile(handle, staged, to);
   } catch (error) {
     await rm(staged, { force: true });
     throw error;
-  } finally {
-    await handle.close();
   }
 }
 
@@ -95,10 +93,6 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(folder, "r");
+  await handle.sync();
 }

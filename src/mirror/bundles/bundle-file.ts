@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
@@ -103,21 +103,18 @@ export class BundleFile {
 
   /** Throws BundleRefused unless the content has its digest. */
   async verifyContent(sha256: Sha256): Promise<void> {
-    const hash = createHash("sha256");
-    for await (const piece of this.read(sha256)) hash.update(piece);
-    this.#expectDigest(sha256, hash.digest("hex"));
+    const sum = createHash("sha256");
+    for await (const piece of this.read(sha256)) sum.update(piece);
+    this.#expectDigest(sha256, sum.digest("hex"));
   }
 
   /** A proof, whole and with its digest; throws BundleRefused. */
   async readProof(sha256: Sha256): Promise<Uint8Array> {
-    const pieces: Uint8Array[] = [];
-    for await (const piece of this.read(sha256))
-      pieces.push(Uint8Array.from(piece));
-    const bytes = Buffer.concat(pieces);
-    this.#expectDigest(
-      sha256,
-      createHash("sha256").update(bytes).digest("hex"),
+    const pieces = await Array.fromAsync(this.read(sha256), (piece) =>
+      Uint8Array.from(piece),
     );
+    const bytes = Buffer.concat(pieces);
+    this.#expectDigest(sha256, hash("sha256", bytes));
     return bytes;
   }
 

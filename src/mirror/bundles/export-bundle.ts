@@ -78,11 +78,9 @@ async function copyArchive(
 ): Promise<void> {
   const hash = createHash("sha256");
   const blob = await blobs.open(sha256);
-  try {
-    if (blob?.size === size) await copy(tar, blob.handle, hash, signal);
-  } finally {
-    await blob?.handle.close();
-  }
+  await using handle = blob?.handle;
+  if (handle !== undefined && blob?.size === size)
+    await copy(tar, handle, hash, signal);
   const got = hash.digest("hex");
   if (got !== sha256) throw new StoredArchiveDamaged(sha256, got);
 }

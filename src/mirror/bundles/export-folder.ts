@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { constants } from "node:fs";
 import {
   lstat,
   mkdir,
@@ -10,7 +8,11 @@ import {
   type FileHandle,
 } from "node:fs/promises";
 import { join } from "node:path";
+import type { z } from "zod";
+import type { Sha256 } from "../../address/hash.ts";
 import { ExportFailed } from "../../errors/index.ts";
+import { hashFile } from "../../store/blobs/verified-blobs.ts";
+import { plainFileFlags } from "../../store/plain-file.ts";
 
 /** Bytes of a JSON document of a tree. */
 const largestDocument = 64 * 1024 * 1024;
@@ -76,15 +78,28 @@ export async function readDocument(
   name: string,
 ): Promise<string | undefined> {
   const path = join(folder, name);
-  const file = await openPlain(path);
+  await using file = await openPlain(path);
   if (file === undefined) return undefined;
+  const stat = await file.stat();
+  if (!stat.isFile() || stat.size > largestDocument)
+    throw new ExportFailed(path, "what is there is not a document");
+  return await file.readFile("utf8");
+}
+
+/** The same in the form of `shape`; `what` is what it should be. Throws ExportFailed for anything else. */
+export async function readShaped<T>(
+  folder: string,
+  name: string,
+  shape: z.ZodType<T>,
+  what: string,
+): Promise<T | undefined> {
+  const text = await readDocument(folder, name);
+  if (text === undefined) return undefined;
   try {
-    const stat = await file.stat();
-    if (!stat.isFile() || stat.size > largestDocument)
-      throw new ExportFailed(path, "what is there is not a document");
-    return await file.readFile("utf8");
-  } finally {
-    await file.close();
+    return shape.parse(JSON.parse(text));
+  } catch (cause) {
+    const reason = `what is there is not ${what}; move it away`;
+    throw new ExportFailed(`${folder}/${name}`, reason, { cause });
   }
 }
 
@@ -97,8 +112,8 @@ export async function describeFile(
       readonly size: number;
       readonly dev: number;
       readonly ino: number;
-      /** The SHA-256 of its content, in hexadecimal digits. */
-      readonly hash: () => Promise<string>;
+      /** Undefined when it is gone by now. */
+      readonly hash: () => Promise<Sha256 | undefined>;
     }
   | undefined
 > {
@@ -106,25 +121,17 @@ export async function describeFile(
   const stat = await lstat(path).catch(() => undefined);
   if (!stat?.isFile()) return undefined;
   const { size, dev, ino } = stat;
-  return { size, dev, ino, hash: () => hashFile(path) };
-}
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  const file = await openPlain(path);
-  if (file !== undefined)
-    // The stream closes the file.
-    for await (const piece of file.createReadStream())
-      hash.update(piece as Buffer);
-  return hash.digest("hex");
+  const hash = async () => {
+    await using file = await openPlain(path);
+    return file && (await hashFile(file));
+  };
+  return { size, dev, ino, hash };
 }
 
 /** A link is not followed: what stands behind it is not of this tree. */
 async function openPlain(path: string): Promise<FileHandle | undefined> {
-  const flags =
-    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {
-    return await open(path, flags);
+    return await open(path, plainFileFlags);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { formatPlatform } from "../../address/platform.ts";
-import { ExportFailed } from "../../errors/index.ts";
-import { makeFolders, placeDocument, readDocument } from "./export-folder.ts";
+import { makeFolders, placeDocument, readShaped } from "./export-folder.ts";
 import {
   byProvider,
   byVersion,
@@ -121,26 +120,17 @@ async function joinIndex(
 ): Promise<void> {
   const added = layoutShape.parse({ manifests: tagged }).manifests;
   const tags = new Set(added.map((one) => one.annotations?.[refName]));
-  const there = (await readIndex(folder)).filter(
+  const what = "the index of a layout";
+  const found = await readShaped(folder, "index.json", layoutShape, what);
+  const kept = (found?.manifests ?? []).filter(
     (one) => !tags.has(one.annotations?.[refName]),
   );
   const index = {
     schemaVersion: 2,
     mediaType: imageIndex,
-    manifests: [...there, ...added],
+    manifests: [...kept, ...added],
   };
   await placeDocument(folder, "index.json", JSON.stringify(index, null, 2));
-}
-
-async function readIndex(folder: string) {
-  const text = await readDocument(folder, "index.json");
-  if (text === undefined) return [];
-  try {
-    return layoutShape.parse(JSON.parse(text)).manifests;
-  } catch (cause) {
-    const reason = "what is there is not the index of a layout; move it away";
-    throw new ExportFailed(`${folder}/index.json`, reason, { cause });
-  }
 }
 
 function writeJson(blobs: string, document: object): Promise<Content> {
@@ -148,7 +138,7 @@ function writeJson(blobs: string, document: object): Promise<Content> {
 }
 
 async function writeText(blobs: string, text: string): Promise<Content> {
-  const sha256 = createHash("sha256").update(text).digest("hex");
+  const sha256 = hash("sha256", text);
   await placeDocument(blobs, sha256, text);
   return { digest: `sha256:${sha256}`, size: Buffer.byteLength(text) };
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import {
@@ -71,7 +71,7 @@ function planRelease(
   const { address } = request;
   const proof = makeProof(release.proof);
   const carried = group
-    .map(({ found: { sha256 }, size }) => ({ sha256: sha256, size }))
+    .map(({ found: { sha256 }, size }) => ({ sha256, size }))
     .filter(({ sha256 }) => !listed.has(sha256));
   const entry = {
     address,
@@ -80,7 +80,7 @@ function planRelease(
     archives: new Map(
       group.map(({ found: { platform, sha256 } }) => [
         formatPlatform(platform),
-        sha256 as Sha256,
+        sha256,
       ]),
     ),
   };
@@ -90,6 +90,6 @@ function planRelease(
 
 function makeProof(proof: ExportedPackage["release"]["proof"]): Proof {
   const bytes = formatProof(proof);
-  const sha256 = createHash("sha256").update(bytes).digest("hex") as Sha256;
+  const sha256 = hash("sha256", bytes) as Sha256;
   return { sha256, bytes };
 }

@@ -9,7 +9,7 @@ import {
   makeFolders,
   placeDocument,
   placeFile,
-  readDocument,
+  readShaped,
 } from "./export-folder.ts";
 import {
   byProvider,
@@ -22,6 +22,7 @@ import {
 import { renderIndex, renderVersion } from "../providers/mirror-documents.ts";
 import type { MirroredPackage } from "../providers/package-description.ts";
 
+const mirrorDocument = "a mirror's document";
 const indexShape = z.looseObject({
   versions: z.record(z.string(), z.looseObject({})),
 });
@@ -90,12 +91,9 @@ async function isThere(
 ): Promise<boolean> {
   const there = await describeFile(folder, filename);
   const blob = await blobs.open(sha256);
-  if (there === undefined || blob === undefined) {
-    await blob?.handle.close();
-    return false;
-  }
-  const { dev, ino, size } = await blob.handle.stat();
-  await blob.handle.close();
+  await using handle = blob?.handle;
+  if (there === undefined || handle === undefined) return false;
+  const { dev, ino, size } = await handle.stat();
   if (there.dev === dev && there.ino === ino) return true;
   return there.size === size && (await there.hash()) === sha256;
 }
@@ -122,7 +120,7 @@ async function joinVersion(
   packages: readonly MirroredPackage[],
 ): Promise<void> {
   const name = `${version}.json`;
-  const there = await readShape(folder, name, versionShape);
+  const there = await readShaped(folder, name, versionShape, mirrorDocument);
   const { archives } = versionShape.parse(renderVersion(packages));
   const joined = { ...there, archives: { ...there?.archives, ...archives } };
   await placeDocument(folder, name, formatDocument(joined));
@@ -132,30 +130,20 @@ async function joinIndex(
   folder: string,
   added: readonly Version[],
 ): Promise<void> {
-  const there = await readShape(folder, "index.json", indexShape);
+  const there = await readShaped(
+    folder,
+    "index.json",
+    indexShape,
+    mirrorDocument,
+  );
   const { versions } = indexShape.parse(renderIndex(added));
   const joined = { ...there, versions: { ...versions, ...there?.versions } };
   await placeDocument(folder, "index.json", formatDocument(joined));
 }
 
-async function readShape<T>(
-  folder: string,
-  name: string,
-  shape: z.ZodType<T>,
-): Promise<T | undefined> {
-  const text = await readDocument(folder, name);
-  if (text === undefined) return undefined;
-  try {
-    return shape.parse(JSON.parse(text));
-  } catch (cause) {
-    const reason = "what is there is not a mirror's document; move it away";
-    throw new ExportFailed(`${folder}/${name}`, reason, { cause });
-  }
-}
-
 /** As Go's MarshalIndent writes it for Terraform: two spaces, sorted keys, no line end. */
-function formatDocument(document: object): string {
-  return JSON.stringify(sortKeys(document), null, 2);
+function formatDocument(written: object): string {
+  return JSON.stringify(sortKeys(written), null, 2);
 }
 
 function sortKeys(value: unknown): unknown {

@@ -21,11 +21,12 @@ import {
 } from "../../errors/index.ts";
 import { readBlobState } from "./identity.ts";
 import { listBlobs, type ListedBlob } from "./listing.ts";
-import { inspectBlob, openFlags } from "./inspection.ts";
+import { inspectBlob } from "./inspection.ts";
 import { BlobUsage } from "./usage.ts";
 import { commitFile } from "../durable-file.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
+import { plainFileFlags } from "../plain-file.ts";
 import { Spool } from "./spool.ts";
 import { VerifiedBlobs } from "./verified-blobs.ts";
 
@@ -235,7 +236,7 @@ export class BlobStore {
 
   async #openFile(sha256: Sha256): Promise<FileHandle | undefined> {
     try {
-      return await open(blobPath(this.#layout, sha256), openFlags);
+      return await open(blobPath(this.#layout, sha256), plainFileFlags);
     } catch (error) {
       const failure = classifyFileFailure(error);
       if (failure === "missing") return undefined;

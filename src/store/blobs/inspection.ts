@@ -1,12 +1,9 @@
-import { constants, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { readBlobState } from "./identity.ts";
 import { classifyFileFailure } from "../file-failure.ts";
+import { plainFileFlags } from "../plain-file.ts";
 import { hashFile } from "./verified-blobs.ts";
-
-/** What is there may be a link or a pipe by now: the first is not followed, the second not waited for. */
-export const openFlags =
-  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Hashes the file at `path`. Throws what says nothing about the file, such as having no descriptor left. */
 export async function inspectBlob(
@@ -15,7 +12,7 @@ export async function inspectBlob(
   onPiece: (length: number) => void,
 ): Promise<"good" | "missing" | { readonly problem: string }> {
   try {
-    await using handle = await open(path, openFlags);
+    await using handle = await open(path, plainFileFlags);
     if (!(await readBlobState(handle)).isFile)
       return { problem: "it is not a file" };
     const got = await hashFile(handle, onPiece);

@@ -1,8 +1,9 @@
-import { constants, open, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import pLimit from "p-limit";
 import { createDurably, writeDurably } from "../durable-file.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
+import { plainFileFlags } from "../plain-file.ts";
 import { seal, unseal, type Sealed } from "./seal.ts";
 
 /** What is at the place of a record's file. */
@@ -10,10 +11,6 @@ export type FileState =
   | { readonly kind: "missing" }
   | { readonly kind: "good"; readonly sealed: Sealed }
   | { readonly kind: "bad"; readonly problem: string };
-
-/** A link is not followed, and a pipe not waited for. */
-const openFlags =
-  constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Far more than any record has, in bytes. */
 const largest = 256 * 1024 * 1024;
@@ -31,7 +28,7 @@ export function readRecordFile(
 
 async function readInTurn(key: RecordKey, path: string): Promise<FileState> {
   try {
-    await using file = await open(path, openFlags);
+    await using file = await open(path, plainFileFlags);
     const found = await file.stat();
     if (!found.isFile()) return { kind: "bad", problem: "it is not a file" };
     if (found.size > largest) return { kind: "bad", problem: "it is too big" };

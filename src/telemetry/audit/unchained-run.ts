@@ -7,10 +7,6 @@ export class UnchainedRun {
   readonly #runs: { readonly file: unknown; readonly hash: Hash }[] = [];
   #last: Buffer | undefined;
 
-  get isEmpty(): boolean {
-    return this.#last === undefined;
-  }
-
   /** `file` is the same for lines of the same file. */
   add(file: unknown, { bytes }: LogLine): void {
     if (this.#runs.at(-1)?.file !== file)
