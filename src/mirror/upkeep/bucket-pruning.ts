@@ -1,4 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
+import { sumOf } from "./eviction-order.ts";
 import type { PrunePlan } from "./pruning.ts";
 import {
   listUnnamedRecords,
@@ -31,8 +32,7 @@ export async function planBucketPrune(
   now: number,
 ): Promise<PrunePlan> {
   // Archives first: a record that names one is written after it.
-  const all = [];
-  for await (const one of parts.blobs.list()) all.push(one);
+  const all = await Array.fromAsync(parts.blobs.list());
   const recordBytes = await parts.records.measure();
   const named = await readNamedArchives(parts);
   const { names } = named;
@@ -48,7 +48,7 @@ export async function planBucketPrune(
   const leaving = new Set(removed.map(({ sha256 }) => sha256));
   return {
     archives: all.length,
-    bytes: all.reduce((sum, { size }) => sum + size, 0),
+    bytes: sumOf(all),
     recordBytes,
     removed,
     removedRecords: await listUnnamedRecords(parts, named, leaving),

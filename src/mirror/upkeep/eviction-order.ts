@@ -10,6 +10,11 @@ export interface UsedBlob {
   readonly usedAt: number;
 }
 
+/** Bytes of all. */
+export function sumOf(blobs: readonly Pick<UsedBlob, "size">[]): number {
+  return blobs.reduce((sum, { size }) => sum + size, 0);
+}
+
 /** How long another process is believed to have an archive open, in milliseconds. */
 const openFor = 60_000;
 

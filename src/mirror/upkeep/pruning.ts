@@ -1,8 +1,9 @@
 import type { Sha256 } from "../../address/hash.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import { orderByUse, type UsedBlob } from "./eviction-order.ts";
+import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
 import { listIrreplaceable, type KeptReleases } from "./irreplaceable.ts";
 import {
   listUnnamedRecords,
@@ -20,10 +21,8 @@ interface PrunedArchive extends UsedBlob {
   readonly because: "orphan" | "least recently used";
 }
 
-export interface PrunePlan {
-  /** What is stored before. */
-  readonly archives: number;
-  readonly bytes: number;
+/** With what is stored before. */
+export interface PrunePlan extends BlobCount {
   /** What records take, with their copies; it counts for `maxSize`, too. */
   readonly recordBytes: number;
   readonly removed: readonly PrunedArchive[];
@@ -43,7 +42,7 @@ export async function planPrune(
   now: number,
 ): Promise<PrunePlan> {
   const { blobs, records } = parts;
-  const total = await countArchives(parts);
+  const total = await countBlobs(blobs.list());
   const recordBytes = await records.measure();
   const named = await readNamedArchives(parts);
   const { names } = named;
@@ -87,19 +86,4 @@ export async function carryOutPrune(
 ): Promise<void> {
   for (const { sha256 } of removed) await blobs.delete(sha256);
   for (const key of removedRecords) await records.remove(key);
-}
-
-async function countArchives({
-  blobs,
-}: PruneParts): Promise<{ archives: number; bytes: number }> {
-  const total = { archives: 0, bytes: 0 };
-  for await (const { size } of blobs.list()) {
-    total.archives++;
-    total.bytes += size;
-  }
-  return total;
-}
-
-function sumOf(blobs: readonly UsedBlob[]): number {
-  return blobs.reduce((sum, { size }) => sum + size, 0);
 }

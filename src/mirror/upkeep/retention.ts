@@ -1,8 +1,9 @@
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
 import type { Room } from "../cache/download-steps.ts";
-import { orderByUse, type UsedBlob } from "./eviction-order.ts";
+import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
 
 /** In bytes; `maxSize` is undefined for unlimited. */
 interface RetentionLimits {
@@ -22,9 +23,7 @@ interface RetentionParts {
   readonly dropRecords: () => Promise<unknown>;
 }
 
-interface StoreFigures {
-  readonly archives: number;
-  readonly bytes: number;
+interface StoreFigures extends BlobCount {
   readonly recordBytes: number;
   readonly freeBytes: number;
 }
@@ -49,7 +48,7 @@ export class Retention {
   readonly #parts: RetentionParts;
   readonly #held = new Set<Held>();
   readonly #turn = pLimit(1);
-  #measured: { archives: number; bytes: number } | undefined;
+  #measured: BlobCount | undefined;
   /** As last counted; 0 before, so that no request waits for that. */
   #recordBytes = 0;
   #lookedThrough = 0;
@@ -57,7 +56,7 @@ export class Retention {
   constructor(parts: RetentionParts) {
     this.#parts = parts;
     parts.blobs.listen({
-      onStored: (size) => this.#noteStored(size),
+      onStored: (size) => this.#adjust(1, size),
       onDamaged: () => void this.measureArchives().catch(() => undefined),
     });
   }
@@ -92,14 +91,9 @@ export class Retention {
   }
 
   /** Without the records. */
-  async measureArchives(): Promise<{ archives: number; bytes: number }> {
-    const measured = { archives: 0, bytes: 0 };
-    for await (const { size } of this.#parts.blobs.list()) {
-      measured.archives++;
-      measured.bytes += size;
-    }
-    this.#measured = measured;
-    return measured;
+  async measureArchives(): Promise<BlobCount> {
+    this.#measured = await countBlobs(this.#parts.blobs.list());
+    return this.#measured;
   }
 
   /** What a daemon does in the background now and then: counts, and brings what has grown back under `maxSize`. */
@@ -168,7 +162,7 @@ export class Retention {
     for (const blob of order) {
       if (left <= 0) break;
       await blobs.delete(blob.sha256);
-      this.#noteRemoved(blob.size);
+      this.#adjust(-1, -blob.size);
       left -= blob.size;
       onEvicted(blob);
     }
@@ -183,17 +177,13 @@ export class Retention {
     return sumOf(order) < bytes ? undefined : order;
   }
 
-  /** An archive is in the store that was not. */
-  #noteStored(size: number): void {
-    if (this.#measured === undefined) return;
-    this.#measured.archives++;
-    this.#measured.bytes += size;
-  }
-
-  #noteRemoved(size: number): void {
-    if (this.#measured === undefined) return;
-    this.#measured.archives--;
-    this.#measured.bytes -= size;
+  /** So many archives more, or fewer, with so many bytes in all. */
+  #adjust(archives: number, bytes: number): void {
+    const before = this.#measured;
+    this.#measured = before && {
+      archives: before.archives + archives,
+      bytes: before.bytes + bytes,
+    };
   }
 
   /** Bytes above `maxSize`, with what is promised; below 0 while there is room. */
@@ -212,14 +202,10 @@ export class Retention {
   }
 
   #reserved(): number {
-    return [...this.#held].reduce((sum, { size }) => sum + size, 0);
+    return sumOf([...this.#held]);
   }
 
   async #measureFree(): Promise<number> {
     return (await this.#parts.blobs.measureFree()).bytes;
   }
-}
-
-function sumOf(blobs: readonly UsedBlob[]): number {
-  return blobs.reduce((sum, { size }) => sum + size, 0);
 }

@@ -3,6 +3,7 @@ import { forEach } from "../../concurrency/for-each.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ListedBlob } from "../../store/blobs/listing.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import { sumOf } from "./eviction-order.ts";
 import { judgeRecord } from "./record-judgement.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 
@@ -62,13 +63,14 @@ export async function inspectStore(
   options: InspectionOptions,
 ): Promise<Inspection> {
   // Archives first: a record that names one is written after it.
-  const listed = await collect(parts.blobs.list());
-  options.onSize(listed.reduce((sum, { size }) => sum + size, 0));
+  const listed = await Array.fromAsync(parts.blobs.list());
+  const bytes = sumOf(listed);
+  options.onSize(bytes);
   const { signal } = options;
   const turns = { atOnce, signal };
   const findings: Finding[] = [];
   const named = new Set<Sha256>();
-  const keys = await collect(parts.records.listAll());
+  const keys = await Array.fromAsync(parts.records.listAll());
   await forEach(keys, turns, async (key) => {
     const { problems, digests } = await judgeRecord(parts, key, options);
     for (const digest of digests) named.add(digest);
@@ -86,7 +88,6 @@ export async function inspectStore(
       orphans.push({ sha256, size });
     archives++;
   });
-  const bytes = listed.reduce((sum, { size }) => sum + size, 0);
   return { archives, bytes, records: keys.length, findings, orphans };
 }
 
@@ -107,10 +108,4 @@ async function inspectFile(
   if (repair) await blobs.delete(sha256);
   const problem = result.problem;
   return { kind: "archive", name: sha256, problem, dropped: repair };
-}
-
-async function collect<T>(all: AsyncIterable<T>): Promise<readonly T[]> {
-  const found: T[] = [];
-  for await (const one of all) found.push(one);
-  return found;
 }

@@ -29,6 +29,24 @@ export async function* listBlobs(
   }
 }
 
+/** How many they are, and the bytes of all. */
+export interface BlobCount {
+  readonly archives: number;
+  readonly bytes: number;
+}
+
+export async function countBlobs(
+  blobs: AsyncIterable<Pick<ListedBlob, "size">>,
+): Promise<BlobCount> {
+  let archives = 0;
+  let bytes = 0;
+  for await (const { size } of blobs) {
+    archives++;
+    bytes += size;
+  }
+  return { archives, bytes };
+}
+
 async function describe(
   layout: StoreLayout,
   path: string,

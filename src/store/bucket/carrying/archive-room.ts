@@ -1,4 +1,5 @@
 import type { BlobStore } from "../../blobs/blob-store.ts";
+import { countBlobs } from "../../blobs/listing.ts";
 import type { StoreLayout } from "../../layout.ts";
 import { measureRecords } from "../../records/record-sizes.ts";
 
@@ -20,10 +21,10 @@ export class ArchiveRoom {
     { maxSize = Infinity, minFree }: DirectoryLimits,
   ) {
     this.#measure = async () => {
-      let held = await measureRecords(layout);
-      for await (const { size } of blobs.list()) held += size;
+      const records = await measureRecords(layout);
+      const { bytes } = await countBlobs(blobs.list());
       const free = await blobs.measureFree();
-      return Math.min(maxSize - held, free.bytes - minFree);
+      return Math.min(maxSize - records - bytes, free.bytes - minFree);
     };
   }
 
