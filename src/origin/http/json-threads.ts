@@ -1,4 +1,4 @@
-import { Piscina } from "piscina";
+import { makeThreads } from "../../concurrency/threads.ts";
 import { describeFailure, unusable } from "./http-failure.ts";
 import type { JsonReading, ReadingPlace } from "./json-reading.ts";
 import type { JsonAnswer, JsonTask } from "./json-worker.ts";
@@ -13,25 +13,14 @@ const threads = 2;
 /** Four hundred times the size of what is read by default. */
 const memoryMiB = 512;
 
-const ending = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
-
 /** Reads large documents away from the event loop, which would stand still for seconds; idle threads end. */
 export class JsonThreads {
   #isClosed = false;
-  readonly #pool = new Piscina<JsonTask, JsonAnswer>({
-    filename: new URL(`./json-worker${ending}`, import.meta.url).href,
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: 10_000,
-    resourceLimits: { maxOldGenerationSizeMb: memoryMiB },
-    atomics: "disabled",
-    recordTiming: false,
-  });
-
-  constructor() {
-    // A thread that cannot start, such as for want of memory, must not end the process.
-    this.#pool.on("error", () => undefined);
-  }
+  readonly #pool = makeThreads<JsonTask, JsonAnswer>(
+    import.meta.url,
+    "./json-worker",
+    { threads, heap: memoryMiB },
+  );
 
   /**
    * What `reading` makes of a document in memory of its own, which is gone

@@ -1,20 +1,14 @@
 import { MessageChannel } from "node:worker_threads";
 import pLimit, { type LimitFunction } from "p-limit";
-import { Piscina } from "piscina";
+import type { Piscina } from "piscina";
+import { makeThreads } from "../../concurrency/threads.ts";
 import { TooBusy } from "../../errors/index.ts";
 import { checkQuestionSize } from "./packets/limits.ts";
 import { formatRefusal } from "./packets/refusal.ts";
 import type { SignatureTask } from "./signature-worker.ts";
 import type { SignatureDecision, SignatureQuestion } from "./signature.ts";
 
-const worker = new URL(
-  import.meta.url.endsWith(".ts")
-    ? "./signature-worker.ts"
-    : "./signature-worker.js",
-  import.meta.url,
-);
 const mostWaiting = 1024;
-const idleMs = 10_000;
 
 /** Of a thread's start, which is not the signature's fault and takes a fraction of a second. */
 const startMs = 10_000;
@@ -79,19 +73,11 @@ export class SignatureThreads {
   }
 
   #makePool(): Piscina<SignatureTask, SignatureDecision> {
-    const pool = new Piscina<SignatureTask, SignatureDecision>({
-      filename: worker.href,
-      minThreads: 1,
-      maxThreads: this.#threads,
-      idleTimeout: idleMs,
-      resourceLimits: { maxOldGenerationSizeMb: this.#memoryMiB },
-      atomics: "disabled",
-      recordTiming: false,
+    return makeThreads(import.meta.url, "./signature-worker", {
+      threads: this.#threads,
+      always: 1,
+      heap: this.#memoryMiB,
     });
-    pool.on("error", () => {
-      // An idle thread ended: nobody waits for it, and the next task starts another.
-    });
-    return pool;
   }
 
   async #decide(question: SignatureQuestion): Promise<SignatureDecision> {

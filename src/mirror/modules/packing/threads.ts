@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { Piscina } from "piscina";
+import type { Piscina } from "piscina";
+import { makeThreads } from "../../../concurrency/threads.ts";
 import {
   ModuleArchiveRefused,
   OriginTimedOut,
@@ -9,11 +10,6 @@ import {
 import type { GitCheckout } from "../../../origin/git/repository.ts";
 import type { PackLimits } from "./budget.ts";
 import type { PackAnswer, PackTask } from "./pack-worker.ts";
-
-const worker = new URL(
-  import.meta.url.endsWith(".ts") ? "./pack-worker.ts" : "./pack-worker.js",
-  import.meta.url,
-);
 
 /** A commit of which the mirror cannot make an archive that is equal to what clients would fetch. */
 export class NotPackable extends Error {}
@@ -28,17 +24,8 @@ export class PackThreads {
 
   constructor(limits: PackLimits) {
     this.#limits = limits;
-    this.#pool = new Piscina({
-      filename: worker.href,
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: 10_000,
-      resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
-      atomics: "disabled",
-      recordTiming: false,
-    });
-    // A thread that cannot start, such as for want of descriptors, must not end the process.
-    this.#pool.on("error", () => undefined);
+    const settings = { threads, heap: mostMegabytes };
+    this.#pool = makeThreads(import.meta.url, "./pack-worker", settings);
   }
 
   /** A tar.gz. Throws ModuleArchiveRefused, OriginTimedOut, and NotPackable for submodules, which only a checkout has. */

@@ -1,5 +1,6 @@
 import pLimit, { type LimitFunction } from "p-limit";
-import { Piscina } from "piscina";
+import type { Piscina } from "piscina";
+import { makeThreads } from "../../../concurrency/threads.ts";
 
 export interface ArchiveThreadsSettings {
   readonly threads: number;
@@ -25,22 +26,9 @@ export class ArchiveThreads<Task, Answer> {
   ) {
     this.#deadlineMs = deadlineMs;
     this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
-    const ending = from.endsWith(".ts") ? ".ts" : ".js";
-    this.#pool = new Piscina({
-      filename: new URL(`${worker}${ending}`, from).href,
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: 10_000,
-      // A small young generation is collected often, and what was expanded with it.
-      resourceLimits: {
-        maxOldGenerationSizeMb: 256,
-        maxYoungGenerationSizeMb: 3,
-      },
-      atomics: "disabled",
-      recordTiming: false,
-    });
-    // A thread that cannot start, such as for want of descriptors, must not end the process.
-    this.#pool.on("error", () => undefined);
+    // So that what was expanded is collected often.
+    const settings = { threads, heap: 256, youngHeap: 3 };
+    this.#pool = makeThreads(from, worker, settings);
   }
 
   /** What the worker answers; throws ArchiveDeadlinePassed when that ended its thread. The archive stays open until this settles. */
