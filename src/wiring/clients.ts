@@ -97,7 +97,7 @@ export function settingsOf(
     // The token is for what is asked first, and for nobody else.
     url: origin.networkMirror ?? origin.url,
     token,
-    configuredHosts: listConfiguredHosts(origin),
+    configured: listConfiguredHosts(origin),
     proxy,
   };
 }
@@ -131,7 +131,7 @@ export function wireNamedHost(
     {
       hostname: parseHostname("named"),
       url,
-      configuredHosts: new Set([hostAndPort(url)]),
+      configured: new Set([hostAndPort(url)]),
       allowPrivateAddresses: false,
       ca,
       token,

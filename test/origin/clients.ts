@@ -34,7 +34,7 @@ export function makeClient(
     {
       hostname: parseHostname("registry.example.com"),
       url: home,
-      configuredHosts: new Set([hostAndPort(home)]),
+      configured: new Set([hostAndPort(home)]),
       allowPrivateAddresses: false,
       ca,
       token: undefined,

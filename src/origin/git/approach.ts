@@ -23,14 +23,14 @@ interface GitApproach {
 /** Throws OriginAddressRefused and OriginUnreachable. */
 export async function approachByHttps(
   url: URL,
-  { proxy }: Pick<OriginSettings, "proxy">,
-  allowance: AddressAllowance,
+  settings: AddressAllowance & Pick<OriginSettings, "proxy">,
 ): Promise<GitApproach> {
-  checkUrl(url, allowance);
+  const { proxy } = settings;
+  checkUrl(url, settings);
   // A proxy resolves names itself, so there only the URL is checked.
   if (isProxied(url, proxy))
     return { protocol: "https", settings: [], proxy: proxy.https, ssh: noSsh };
-  const addresses = await resolve(url, isConfigured(url, allowance), allowance);
+  const addresses = await resolve(url, isConfigured(url, settings), settings);
   const list = addresses.map((one) => (one.includes(":") ? `[${one}]` : one));
   const pin = `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
   return { protocol: "https", settings: [pin], proxy: undefined, ssh: noSsh };

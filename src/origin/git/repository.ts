@@ -147,15 +147,11 @@ export class GitRepositories {
     signal: AbortSignal,
   ): Promise<Remote> {
     const { settings, limits, searchPath } = this.#parts;
-    const allowance = {
-      configured: settings.configuredHosts,
-      allowPrivateAddresses: settings.allowPrivateAddresses,
-    };
     const isSsh = url.protocol === "ssh:";
     const end = isSsh ? url : await this.#followRedirects(url, signal);
     const approach = isSsh
-      ? await approachBySsh(end, allowance)
-      : await approachByHttps(end, settings, allowance);
+      ? await approachBySsh(end, settings)
+      : await approachByHttps(end, settings);
     const authorities = join(folder, "authorities.pem");
     await mkdir(join(folder, "home"));
     await writeFile(authorities, trustedCertificates(settings.ca).join("\n"));

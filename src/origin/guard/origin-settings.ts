@@ -1,13 +1,11 @@
 import type { Hostname } from "../../address/hostname.ts";
+import type { AddressAllowance } from "./address-guard.ts";
 
 /** How one origin is reached; made by the wiring from the configuration. */
-export interface OriginSettings {
+export interface OriginSettings extends AddressAllowance {
   readonly hostname: Hostname;
   /** Where service discovery starts. */
   readonly url: URL;
-  /** `host:port` pairs that the operator wrote, exempt from the address guard. */
-  readonly configuredHosts: ReadonlySet<string>;
-  readonly allowPrivateAddresses: boolean;
   /** PEM certificates trusted in addition to the machine's. */
   readonly ca: string | undefined;
   /** Sent to `url`'s own scheme, host and port and nowhere else. */

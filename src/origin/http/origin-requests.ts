@@ -1,10 +1,6 @@
 import { request, type Dispatcher } from "undici";
 import { OriginAddressRefused } from "../../errors/index.ts";
-import {
-  checkUrl,
-  isConfigured,
-  type AddressAllowance,
-} from "../guard/address-guard.ts";
+import { checkUrl, isConfigured } from "../guard/address-guard.ts";
 import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
 import { acceptAnswer, discard, single, type Answer } from "./http-answer.ts";
 import {
@@ -58,7 +54,6 @@ const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 export class OriginRequests {
   readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
-  readonly #allowance: AddressAllowance;
   readonly #health: OriginHealth;
   readonly #events: OriginEvents;
   #made: Dispatchers | undefined;
@@ -73,10 +68,6 @@ export class OriginRequests {
     this.#limits = limits;
     this.#health = health;
     this.#events = events;
-    this.#allowance = {
-      configured: settings.configuredHosts,
-      allowPrivateAddresses: settings.allowPrivateAddresses,
-    };
   }
 
   async close(): Promise<void> {
@@ -97,7 +88,7 @@ export class OriginRequests {
   ): Promise<Answer> {
     let url = start;
     for (let hop = 0; hop <= this.#limits.redirects; hop++) {
-      checkUrl(url, this.#allowance);
+      checkUrl(url, this.#settings);
       const response = await this.#request(url, signal, question);
       const { form } = question;
       if (!redirects.has(response.statusCode) || form !== undefined)
@@ -156,7 +147,7 @@ export class OriginRequests {
     signal: AbortSignal,
     { accept, headers, form }: Question,
   ): Promise<Dispatcher.ResponseData> {
-    const configured = isConfigured(url, this.#allowance);
+    const configured = isConfigured(url, this.#settings);
     const dispatcher = configured
       ? this.#dispatchers.configured
       : this.#dispatchers.guarded;

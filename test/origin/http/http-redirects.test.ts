@@ -119,7 +119,7 @@ describe("a redirect", () => {
 
   it("to a name that leads to the loopback is not followed", async () => {
     const client = makeClient(home.url, ca, {
-      configuredHosts: new Set([`127.0.0.1:${home.port}`]),
+      configured: new Set([`127.0.0.1:${home.port}`]),
     });
     home.script("other", [faults.redirect("https://localhost/")]);
     await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(

@@ -36,7 +36,7 @@ async function behindProxy(options: ProxyOptions = {}, no?: string, user = "") {
   const proxy = await startProxy({ routes, ...options });
   const url = new URL(proxy.url.replace("//", `//${user}`));
   const client = makeClient(`https://${hostname}/`, ca, {
-    configuredHosts: new Set(),
+    configured: new Set(),
     proxy: { https: url, no },
   });
   onTestFinished(async () => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
     {
       hostname: parseHostname("issuer"),
       url,
-      configuredHosts: new Set([url.host]),
+      configured: new Set([url.host]),
       allowPrivateAddresses: false,
       ca: authority.caPem,
       token: undefined,
