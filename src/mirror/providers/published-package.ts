@@ -1,6 +1,9 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { NothingToVerify } from "../../errors/index.ts";
-import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import {
+  unlabelled,
+  type KeyLabel,
+} from "../../origin/registries/registry-answers.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import type { AdmittedRelease } from "./admitted.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
@@ -114,14 +117,9 @@ function listKeys({
   keyLabels,
 }: Release): readonly PublishedKey[] {
   const only = keys.length === 1 && signedBy ? keyId(signedBy) : undefined;
-  const unlabelled = {
-    trustSignature: undefined,
-    source: undefined,
-    sourceUrl: undefined,
-  };
   return keys.map((armor, index) => {
-    const label = keyLabels[index] ?? unlabelled;
-    return { id: only, ...label, armor };
+    const label = keyLabels[index] ?? { ...unlabelled, id: only };
+    return { ...label, armor };
   });
 }
 

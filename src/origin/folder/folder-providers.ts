@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
@@ -13,10 +14,11 @@ import type {
   OriginChecksums,
   ProviderOrigin,
 } from "../registries/provider-origin.ts";
-import type {
-  OriginPackage,
-  OriginVersion,
-  OriginVersions,
+import {
+  unlabelled,
+  type OriginPackage,
+  type OriginVersion,
+  type OriginVersions,
 } from "../registries/registry-answers.ts";
 import { SharedLists } from "../registries/shared-lists.ts";
 import { readNamespaceKeys } from "./namespace-keys.ts";
@@ -46,7 +48,10 @@ export class FolderProviders implements ProviderOrigin {
   readonly source = "registry";
   readonly #parts: FolderProvidersParts;
   /** What was complete once is not read again for a list. */
-  readonly #complete = new Map<string, ReadonlyMap<Version, OriginVersion>>();
+  readonly #complete = new LRUCache<
+    string,
+    ReadonlyMap<Version, OriginVersion>
+  >({ max: mostLists });
 
   constructor(parts: FolderProvidersParts) {
     this.#parts = parts;
@@ -74,7 +79,8 @@ export class FolderProviders implements ProviderOrigin {
     });
     const found = new Map([...(known ?? []), ...read]);
     const versions = named.flatMap((version) => found.get(version) ?? []);
-    this.#remember(name, versions);
+    const complete = versions.map((one) => [one.version, one] as const);
+    this.#complete.set(name, new Map(complete));
     if (signal.aborted)
       throw new OriginTimedOut(url.href, "it has many new releases to read");
     return { versions, warnings: [] };
@@ -190,25 +196,7 @@ export class FolderProviders implements ProviderOrigin {
     if (bytes === undefined) throw new NotFound(folder.nameOf(parts));
     return bytes;
   }
-
-  #remember(name: string, versions: readonly OriginVersion[]): void {
-    this.#complete.delete(name);
-    this.#complete.set(
-      name,
-      new Map(versions.map((one) => [one.version, one])),
-    );
-    const [oldest] = this.#complete.keys();
-    if (this.#complete.size > mostLists && oldest !== undefined)
-      this.#complete.delete(oldest);
-  }
 }
-
-const unlabelled = {
-  id: undefined,
-  trustSignature: undefined,
-  source: undefined,
-  sourceUrl: undefined,
-};
 
 function placeOf(
   { namespace, type }: ProviderAddress,

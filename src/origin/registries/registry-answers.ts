@@ -53,6 +53,14 @@ export interface KeyLabel {
   readonly sourceUrl: string | undefined;
 }
 
+/** Of a key of which nothing else is said. */
+export const unlabelled: KeyLabel = {
+  id: undefined,
+  trustSignature: undefined,
+  source: undefined,
+  sourceUrl: undefined,
+};
+
 /** Where SHA256SUMS and its signature are, or what a network mirror reports instead. */
 type ChecksumsPlace =
   | {
