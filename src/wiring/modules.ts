@@ -23,7 +23,6 @@ import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
-import { ModuleSources } from "../origin/registries/module-sources.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
 import type { Bucket } from "../store/bucket/bucket.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
@@ -199,9 +198,14 @@ function wireModuleOrigins(
       const { folder: place } = origin;
       const folder =
         place && new FolderModules(openFolder(place, bucket, hostname), limits);
-      const parts = {
+      const parts: ModuleOrigin = {
         registry: folder ?? registry,
-        sources: folder ?? new ModuleSources(stranger, git),
+        sources: folder ?? {
+          openArchive: ({ url }, module, signal) =>
+            stranger.openArchive(url, signal, module),
+          findCommit: (source, signal) => git.findCommit(source, signal),
+          fetchCommit: (...asked) => git.fetchCommit(...asked),
+        },
         freshFor: freshnessOf(origin),
         packing,
         clock,

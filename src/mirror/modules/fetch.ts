@@ -22,10 +22,7 @@ import {
 export interface ModuleOrigin {
   readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation">;
   /** Asked without the registry's credentials. */
-  readonly sources: Pick<
-    ModuleSources,
-    "openArchive" | "findCommit" | "fetchCommit"
-  >;
+  readonly sources: ModuleSources;
   /** Milliseconds for which a list is good, if not as long as others are. */
   readonly freshFor?: number | undefined;
   readonly packing: PackThreads;

@@ -18,7 +18,7 @@ const endings = [".tar.gz", ".zip"];
 export class FolderModules
   implements
     Pick<ModuleRegistry, "listVersions" | "findLocation">,
-    Pick<ModuleSources, "openArchive" | "findCommit" | "fetchCommit">
+    ModuleSources
 {
   readonly #folder: OriginFolder;
   readonly #limits: OriginLimits;

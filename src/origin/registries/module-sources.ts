@@ -1,39 +1,25 @@
 import type { ArchiveSource, GitSource } from "../../address/module-source.ts";
-import type { GitCheckout, GitRepositories } from "../git/repository.ts";
-import type { HttpClient, OriginArchive } from "../http/http-client.ts";
+import type { GitCheckout } from "../git/repository.ts";
+import type { OriginArchive } from "../http/http-client.ts";
 
 /** Where modules of one registry are fetched from; no credentials of the registry go there. */
-export class ModuleSources {
-  readonly #http: HttpClient;
-  readonly #git: GitRepositories;
-
-  constructor(http: HttpClient, git: GitRepositories) {
-    this.#http = http;
-    this.#git = git;
-  }
-
+export interface ModuleSources {
   /** `module` is whose archive it is, so that one that fails takes no other along. */
   openArchive(
-    { url }: ArchiveSource,
+    source: ArchiveSource,
     module: string,
     signal: AbortSignal,
-  ): Promise<OriginArchive> {
-    return this.#http.openArchive(url, signal, module);
-  }
+  ): Promise<OriginArchive>;
 
-  /** The commit that a source names now. */
+  /** The commit that a source names now; undefined where only the whole repository can tell. */
   findCommit(
     source: GitSource,
     signal: AbortSignal,
-  ): Promise<string | undefined> {
-    return this.#git.findCommit(source, signal);
-  }
+  ): Promise<string | undefined>;
 
   fetchCommit(
     source: GitSource,
     commit: string | undefined,
     signal: AbortSignal,
-  ): Promise<GitCheckout> {
-    return this.#git.fetchCommit(source, commit, signal);
-  }
+  ): Promise<GitCheckout>;
 }
