@@ -13,7 +13,7 @@ import {
   ProvenderError,
   RecordUnreadable,
 } from "../../errors/index.ts";
-import type { Answer } from "../cache/answer.ts";
+import { asHit, type Answer } from "../cache/answer.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import {
   awaitsReplacement,
@@ -119,8 +119,7 @@ export class ProviderCatalog {
     const { address, entry } = request;
     if (!awaitsReplacement(entry.trust, address)) {
       const value = await this.peekRelease(address).catch(noneIfRefused);
-      if (value !== undefined)
-        return { value, outcome: "hit", age: 0, originTime: 0 };
+      if (value !== undefined) return asHit(value);
     }
     return this.findRelease(request);
   }

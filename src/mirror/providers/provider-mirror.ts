@@ -5,7 +5,7 @@ import {
 } from "../../address/provider-address.ts";
 import { NotStored } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import type { Answer } from "../cache/answer.ts";
+import { asHit, type Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import { openPackage } from "../releases/fetch.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
@@ -293,7 +293,6 @@ export class ProviderMirror {
       throw found.includes("refused")
         ? nothingAdmitted(name, others.leftOut)
         : new NotStored(name);
-    const value = { request, versions, list, ...others };
-    return { value, outcome: "hit", age: 0, originTime: 0 };
+    return asHit({ request, versions, list, ...others });
   }
 }
