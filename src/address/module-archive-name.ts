@@ -1,7 +1,9 @@
 import { MalformedAddress } from "../errors/index.ts";
 
 /** How a module's files are packed. */
-export type ArchiveFormat = "tar.gz" | "tar.bz2" | "tar.xz" | "zip";
+export const archiveFormats = ["tar.gz", "tar.bz2", "tar.xz", "zip"] as const;
+
+export type ArchiveFormat = (typeof archiveFormats)[number];
 
 /** The endings by which go-getter knows an archive of many files. */
 const formats: ReadonlyMap<string, ArchiveFormat> = new Map([

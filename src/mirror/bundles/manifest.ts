@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
+import { archiveFormats } from "../../address/module-archive-name.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { parseSubdirectory } from "../../address/module-source.ts";
 import { parseModuleAddress } from "../../address/module-spec.ts";
@@ -72,7 +73,7 @@ const bundledModule = z
     module: text.transform((name) => parseModuleAddress(name, "")),
     version: text.transform(parseVersion),
     sha256,
-    format: z.enum(["tar.gz", "tar.bz2", "tar.xz", "zip"]),
+    format: z.enum(archiveFormats),
     subdirectory: text.transform(parseSubdirectory),
     commit: text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/).optional(),
   })

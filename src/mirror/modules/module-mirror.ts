@@ -129,7 +129,7 @@ export class ModuleMirror {
     // What is damaged on disk is dropped as it is opened, and fetched again.
     for (let tries = 0; found === undefined && tries < 2; tries++) {
       const archive = await this.ensureArchive(address, asker);
-      if ("foreign" in archive || archive.format !== format)
+      if (!isArchive(archive) || archive.format !== format)
         throw new NotFound(`${name} as ${format}`);
       found = await this.#parts.stored.openStored(archive.sha256);
     }

@@ -8,6 +8,7 @@ import { newestFirst, type Version } from "../../address/version.ts";
 import { rememberedEach } from "../../concurrency/remembered.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ModuleArchiveRecords, ModuleReleaseRecords } from "./records.ts";
+import { isArchive } from "./release.ts";
 
 /** What is known of a module's version, without asking its registry. */
 interface ModuleVersionOverview {
@@ -73,7 +74,7 @@ export class ModuleOverview {
   ): Promise<ModuleVersionOverview> {
     const archive = await this.#archives.read({ module, version });
     const release = await this.#releases.read({ module, version });
-    const own = archive && "sha256" in archive ? archive : undefined;
+    const own = isArchive(archive) ? archive : undefined;
     const { location, commit } = release?.value ?? {};
     return {
       version,

@@ -5,12 +5,14 @@ import {
   moduleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
+import { archiveFormats } from "../../address/module-archive-name.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import {
   formatModuleRelease,
+  isArchive,
   type ForeignRelease,
   type ModuleArchive,
   type ModuleRelease,
@@ -31,7 +33,7 @@ const releaseShape = z.object({
 const archiveShape = z.union([
   z.object({
     sha256: text.transform(parseSha256),
-    format: z.enum(["tar.gz", "tar.bz2", "tar.xz", "zip"]),
+    format: z.enum(archiveFormats),
     subdirectory: text,
     commit: optionalText,
   }),
@@ -120,9 +122,9 @@ export class ModuleArchiveRecords {
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
     const own = await this.#records.read(archiveKey(address), readArchive);
-    if (own !== undefined && !("foreign" in own)) return own;
+    if (isArchive(own)) return own;
     const others = await this.#readOtherSpellings(address);
-    return others.find((one) => !("foreign" in one)) ?? own ?? others[0];
+    return others.find(isArchive) ?? own ?? others[0];
   }
 
   /**
@@ -136,10 +138,7 @@ export class ModuleArchiveRecords {
   ): Promise<T | ModuleArchive> {
     let now: T | ModuleArchive = archive;
     await this.#records.change(archiveKey(address), readArchive, (before) => {
-      now =
-        before === undefined || "foreign" in before || isSame(before, first)
-          ? archive
-          : before;
+      now = !isArchive(before) || isSame(before, first) ? archive : before;
       return now === archive ? writeArchive(archive) : before;
     });
     return now;
@@ -164,17 +163,10 @@ export class ModuleArchiveRecords {
 
   /** Every module of which something is recorded, by name. */
   async listModules(): Promise<readonly ModuleAddress[]> {
-    let found: readonly (readonly string[])[] = [[]];
-    for (let part = 0; part < 4; part++) {
-      const below = found.map(async (names) =>
-        (await this.#records.folders(["modules", ...names]))
-          .toSorted()
-          .map((name) => [...names, name]),
-      );
-      found = (await Promise.all(below)).flat();
-    }
+    let found: readonly RecordKey[] = [["modules"]];
+    for (let part = 0; part < 4; part++) found = await this.#below(found);
     return found.map(
-      ([hostname = "", namespace = "", name = "", system = ""]) =>
+      ([, hostname = "", namespace = "", name = "", system = ""]) =>
         moduleAddress(hostname, namespace, name, system),
     );
   }
@@ -207,15 +199,19 @@ export class ModuleArchiveRecords {
     const own = moduleKey(module);
     let found: readonly RecordKey[] = [own.slice(0, 2)];
     for (const part of own.slice(2)) {
-      const below = found.map(async (key) =>
-        (await this.#records.folders(key))
-          .filter((name) => name.toLowerCase() === part)
-          .toSorted()
-          .map((name) => [...key, name]),
-      );
-      found = (await Promise.all(below)).flat();
+      const below = await this.#below(found);
+      found = below.filter((key) => key.at(-1)?.toLowerCase() === part);
     }
     return found.filter((key) => key.join("/") !== own.join("/"));
+  }
+
+  /** What is directly below each of `keys`, by name. */
+  async #below(keys: readonly RecordKey[]): Promise<readonly RecordKey[]> {
+    const below = keys.map(async (key) => {
+      const names = await this.#records.folders(key);
+      return names.toSorted().map((name) => [...key, name]);
+    });
+    return (await Promise.all(below)).flat();
   }
 }
 
@@ -228,9 +224,9 @@ function readOffered(body: unknown): z.infer<typeof offeredShape> {
 }
 
 function writeArchive(archive: ModuleArchive | ForeignRelease) {
-  return "foreign" in archive
-    ? archive
-    : { ...archive, commit: archive.commit ?? null };
+  return isArchive(archive)
+    ? { ...archive, commit: archive.commit ?? null }
+    : archive;
 }
 
 function isSame(
@@ -238,8 +234,7 @@ function isSame(
   first: ModuleArchive | ForeignRelease | undefined,
 ): boolean {
   return (
-    first !== undefined &&
-    "sha256" in first &&
+    isArchive(first) &&
     first.sha256 === archive.sha256 &&
     first.commit === archive.commit
   );
