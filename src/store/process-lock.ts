@@ -40,15 +40,13 @@ function makeFile(path: string): void {
  * leaves none behind. Throws what opening the file throws.
  */
 export function tryLock(path: string): ProcessLock | undefined {
-  makeFile(path);
-  const database = new DatabaseSync(path, { timeout: 0 });
+  const { database, ino } = openLock(path);
   if (!tryBegin(database)) {
     database.close();
     return undefined;
   }
   // Others who can open it could hold it.
   chmodSync(path, 0o600);
-  const { ino } = statSync(path);
   return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
 }
 

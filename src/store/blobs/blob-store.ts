@@ -24,7 +24,11 @@ import { listBlobs, type ListedBlob } from "./listing.ts";
 import { inspectBlob } from "./inspection.ts";
 import { BlobUsage } from "./usage.ts";
 import { commitFile } from "../durable-file.ts";
-import { classifyFileFailure, describeFailure } from "../file-failure.ts";
+import {
+  classifyFileFailure,
+  describeFailure,
+  unlessMissing,
+} from "../file-failure.ts";
 import { blobPath, stagingPath, type StoreLayout } from "../layout.ts";
 import { plainFileFlags } from "../plain-file.ts";
 import { Spool } from "./spool.ts";
@@ -119,12 +123,8 @@ export class BlobStore {
 
   /** The size in bytes, or undefined when there is no such blob. */
   async size(sha256: Sha256): Promise<number | undefined> {
-    try {
-      return (await stat(blobPath(this.#layout, sha256))).size;
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+    const path = blobPath(this.#layout, sha256);
+    return (await stat(path).catch(unlessMissing))?.size;
   }
 
   async createSpool(): Promise<Spool> {
@@ -176,8 +176,8 @@ export class BlobStore {
       await file.sync();
       return true;
     } catch (error) {
-      if (isMissing(error) && (await this.size(sha256)) === undefined)
-        return false;
+      unlessMissing(error);
+      if ((await this.size(sha256)) === undefined) return false;
       throw error;
     }
   }
@@ -278,8 +278,4 @@ export class BlobStore {
     await this.delete(sha256).catch(() => undefined);
     for (const one of this.#listeners) one.onDamaged?.(sha256, problem);
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return classifyFileFailure(error) === "missing";
 }

@@ -6,7 +6,7 @@ import {
   BucketUnreachable,
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
-import { classifyFileFailure } from "../file-failure.ts";
+import { unlessMissing } from "../file-failure.ts";
 import { readJson } from "../json-text.ts";
 import {
   leaseObject,
@@ -213,12 +213,8 @@ async function findOwnRecord(
 async function readKnown({
   bucketIdentity,
 }: StoreLayout): Promise<BucketIdentity | undefined> {
-  try {
-    return shape.parse(JSON.parse(await readFile(bucketIdentity, "utf8")));
-  } catch (error) {
-    if (classifyFileFailure(error) === "missing") return undefined;
-    throw error;
-  }
+  const text = await readFile(bucketIdentity, "utf8").catch(unlessMissing);
+  return text === undefined ? undefined : shape.parse(JSON.parse(text));
 }
 
 async function writeKnown(
