@@ -1,6 +1,7 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Platform } from "../address/platform.ts";
 import type { VersionConstraint } from "../address/version-constraint.ts";
+import type { LogSettings } from "../telemetry/logger.ts";
 import type { Limits } from "./limits.ts";
 
 /** The effective configuration: parsed once, frozen; sizes in bytes, durations in milliseconds, paths absolute. */
@@ -19,7 +20,7 @@ export interface Configuration {
   readonly trust: TrustConfiguration;
   readonly auth: AuthConfiguration;
   readonly limits: Limits;
-  readonly log: LogConfiguration;
+  readonly log: LogSettings;
   /** From HTTPS_PROXY and NO_PROXY, or their lower-case forms; the URL may hold credentials. */
   readonly proxy: {
     readonly https: URL | undefined;
@@ -184,9 +185,4 @@ export interface OidcConfiguration {
   /** PEM certificates, each of them parseable, read from `caFile`. */
   readonly ca: string | undefined;
   readonly caFile: string | undefined;
-}
-
-interface LogConfiguration {
-  readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
-  readonly format: "json" | "pretty";
 }

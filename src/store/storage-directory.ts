@@ -6,6 +6,12 @@ import { layOutStore, type StoreLayout } from "./layout.ts";
 import { isLockHeld, tryLock, type ProcessLock } from "./process-lock.ts";
 import { checkStoreVersion, markStoreVersion } from "./store-version.ts";
 
+/** In bytes; `maxSize` is undefined for unlimited. */
+export interface DirectoryLimits {
+  readonly maxSize: number | undefined;
+  readonly minFree: number;
+}
+
 /**
  * Makes the folders of a store. Throws StoreUnusable when they cannot be made or
  * written, and StoreTooNew or StoreVersionUnreadable before anything is touched.

@@ -11,7 +11,7 @@ import { redactTickets } from "./redaction.ts";
 
 export type Logger = ReturnType<typeof makeLogger>;
 
-interface LogSettings {
+export interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }

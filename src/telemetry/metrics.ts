@@ -12,7 +12,7 @@ import { Series, type Reader, type Sample } from "./series/series.ts";
 export { alarmKinds, type AlarmKind } from "./series/labels.ts";
 
 /** What is stored, and what the disk has left in bytes. */
-interface StoreUse {
+export interface StoreUse {
   readonly archives: number;
   readonly bytes: number;
   readonly recordBytes: number;

@@ -2,18 +2,14 @@ import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { countBlobs, type BlobCount } from "../../store/blobs/listing.ts";
+import type { DirectoryLimits } from "../../store/storage-directory.ts";
+import type { StoreUse } from "../../telemetry/metrics.ts";
 import type { Room } from "../cache/download-steps.ts";
 import { orderByUse, sumOf, type UsedBlob } from "./eviction-order.ts";
 
-/** In bytes; `maxSize` is undefined for unlimited. */
-interface RetentionLimits {
-  readonly maxSize: number | undefined;
-  readonly minFree: number;
-}
-
 interface RetentionParts {
   readonly blobs: BlobStore;
-  readonly limits: RetentionLimits;
+  readonly limits: DirectoryLimits;
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
@@ -21,11 +17,6 @@ interface RetentionParts {
   readonly measureRecords: () => Promise<number>;
   /** Removes the records that can be made again and that nothing needs; reads every record. */
   readonly dropRecords: () => Promise<unknown>;
-}
-
-interface StoreFigures extends BlobCount {
-  readonly recordBytes: number;
-  readonly freeBytes: number;
 }
 
 interface Held {
@@ -83,7 +74,7 @@ export class Retention {
   }
 
   /** Counts what is stored; other processes change it too. */
-  async measure(): Promise<StoreFigures> {
+  async measure(): Promise<StoreUse> {
     const measured = await this.measureArchives();
     const recordBytes = await this.#parts.measureRecords();
     this.#recordBytes = recordBytes;
@@ -118,7 +109,7 @@ export class Retention {
   }
 
   /** As last counted, without waiting for a count; undefined before the first one. */
-  async readFigures(): Promise<StoreFigures | undefined> {
+  async readFigures(): Promise<StoreUse | undefined> {
     const freeBytes = await this.#measureFree();
     const recordBytes = this.#recordBytes;
     return this.#measured && { ...this.#measured, recordBytes, freeBytes };

@@ -104,9 +104,8 @@ export class HttpClient {
     url: URL,
     asker: AbortSignal,
     maxBytes?: number,
-    subject?: string,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
-    return this.readJson(url, asker, asItIs, maxBytes, subject);
+    return this.readJson(url, asker, asItIs, maxBytes);
   }
 
   /** Like fetchJson, with what `reading` makes of the value; a large document is read away from the event loop. */

@@ -1,13 +1,8 @@
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { countBlobs } from "../../blobs/listing.ts";
 import type { StoreLayout } from "../../layout.ts";
+import type { DirectoryLimits } from "../../storage-directory.ts";
 import { measureRecords } from "../../records/record-sizes.ts";
-
-/** In bytes; `maxSize` is undefined for unlimited. */
-export interface DirectoryLimits {
-  readonly maxSize: number | undefined;
-  readonly minFree: number;
-}
 
 /** How many bytes more a directory takes, measured when first asked; nothing is evicted for them. */
 export class ArchiveRoom {
