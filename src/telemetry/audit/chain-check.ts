@@ -2,7 +2,7 @@ import { emptyChain, readLink, sha256Of, type ChainHead } from "./chain.ts";
 import { findBreak, findBreakAtStart } from "./chain-break.ts";
 import { Findings, mostListed, type LogPlace } from "./findings.ts";
 import type { LogFile } from "./log-files.ts";
-import type { LogLine } from "./log-lines.ts";
+import { readObject, type LogLine } from "./log-lines.ts";
 import type { SignatureCheck } from "./signature-check.ts";
 import { UnchainedRun } from "./unchained-run.ts";
 
@@ -82,7 +82,9 @@ export class ChainCheck {
     this.#run.add(file, line);
     this.#passed ??= { count: 0, first: at, whole: [], torn: [] };
     if (this.findings.lines > 0 && this.#passed.count < mostListed)
-      this.#passed[isObject(line.bytes) ? "whole" : "torn"].push(at);
+      this.#passed[readObject(line.bytes.toString()) ? "whole" : "torn"].push(
+        at,
+      );
     this.#passed.count++;
   }
 
@@ -93,14 +95,5 @@ export class ChainCheck {
     for (const at of whole)
       this.findings.tell({ ...at, kind: "inserted", problem });
     for (const at of torn) this.findings.tellTorn(at);
-  }
-}
-
-function isObject(line: Buffer): boolean {
-  try {
-    const value: unknown = JSON.parse(line.toString());
-    return typeof value === "object" && value !== null;
-  } catch {
-    return false;
   }
 }

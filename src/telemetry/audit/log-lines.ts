@@ -7,6 +7,16 @@ export interface LogLine {
   readonly isEnded: boolean;
 }
 
+/** The object that a line is in JSON; undefined for any other line. */
+export function readObject(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const chunkSize = 2 ** 18;
 
 /** Bytes of a piece of what no log would write as one line. */

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../audit-entry.ts";
 import { closeLogFiles, filesKept, openLogFiles } from "./log-files.ts";
-import { readLogLines } from "./log-lines.ts";
+import { readLogLines, readObject } from "./log-lines.ts";
 import type { LogToRead } from "./verify-log.ts";
 
 /** An entry of this version or an earlier one. */
@@ -32,13 +32,8 @@ export async function* readEntries({
 }
 
 function parse(json: string): WrittenEntry | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isEntry = typeof value === "object" && value !== null;
-    return isEntry && "event" in value && /^[\x20-\x7e]*$/.test(json)
-      ? { json, fields: value as WrittenEntry["fields"] }
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readObject(json);
+  return value && "event" in value && /^[\x20-\x7e]*$/.test(json)
+    ? { json, fields: value as WrittenEntry["fields"] }
+    : undefined;
 }

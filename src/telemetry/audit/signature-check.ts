@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { ChainHead, Link } from "./chain.ts";
 import { openCheckpoint } from "./checkpoints.ts";
 import type { LogBreak, LogPlace } from "./findings.ts";
+import { readObject } from "./log-lines.ts";
 
 /** A chained line. */
 interface ChainedLine {
@@ -125,10 +126,6 @@ const forged = {
 } as const;
 
 function noteOf(line: Buffer): string {
-  try {
-    const { note } = JSON.parse(line.toString()) as { readonly note?: unknown };
-    return typeof note === "string" ? note : "";
-  } catch {
-    return "";
-  }
+  const { note } = (readObject(line.toString()) ?? {}) as { note?: unknown };
+  return typeof note === "string" ? note : "";
 }
