@@ -30,8 +30,8 @@ export function loadHostToken(
 }
 
 /** The login name of who runs a command. */
-export function loadOperator(env: NodeJS.ProcessEnv = process.env): string {
-  return findOperator(env);
+export function loadOperator(): string {
+  return findOperator(process.env);
 }
 
 type Schema = ReturnType<typeof configurationSchema>;

@@ -68,10 +68,9 @@ export class StoreOwnedByAnother extends ProvenderError {
 export class StoredArchiveUnreadable extends ProvenderError {
   readonly code = "stored-archive-unreadable";
   readonly problem: string;
-  constructor(sha256: string, problem: string, options?: ErrorOptions) {
+  constructor(sha256: string, problem: string) {
     super(
       `The stored archive ${sha256} cannot be read (${problem}): it is fetched again when it is asked for; check the disk.`,
-      options,
     );
     this.problem = problem;
   }

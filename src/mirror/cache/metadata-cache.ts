@@ -72,7 +72,7 @@ export class MetadataCache<K, V extends object> {
     clock: Clock,
     offline: boolean,
     onUnwritten: (key: string, error: unknown) => void,
-    onStale: OnStale = () => undefined,
+    onStale: OnStale,
   ) {
     this.#records = records;
     this.#limits = limits;

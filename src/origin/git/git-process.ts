@@ -99,11 +99,13 @@ export function startGit(
   return { child, ended: watch(child, surroundings) };
 }
 
+/** Bytes that git may print. */
+const mostOutput = 1 << 20;
+
 /** What git printed; throws GitFailed, also above `mostOutput` bytes. */
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,
-  mostOutput = 1 << 20,
 ): Promise<Buffer> {
   const { child, ended } = startGit(args, surroundings);
   child.stdin.end();

@@ -96,9 +96,9 @@ export class NetworkMirror implements ProviderOrigin {
   async openArchive(
     { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
-    address?: ProviderAddress,
+    address: ProviderAddress,
   ): Promise<OriginArchive> {
-    const subject = address && formatProviderAddress(address);
+    const subject = formatProviderAddress(address);
     return this.#http.openArchive(downloadUrl, signal, subject);
   }
 

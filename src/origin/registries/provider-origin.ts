@@ -45,12 +45,12 @@ export interface ProviderOrigin {
   fetchChecksums(
     found: OriginPackage,
     signal: AbortSignal,
-    address?: ProviderAddress,
+    address: ProviderAddress,
   ): Promise<OriginChecksums>;
 
   openArchive(
     found: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
-    address?: ProviderAddress,
+    address: ProviderAddress,
   ): Promise<OriginArchive>;
 }

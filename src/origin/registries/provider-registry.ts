@@ -113,13 +113,13 @@ export class ProviderRegistry implements ProviderOrigin {
   async fetchChecksums(
     { checksums }: OriginPackage,
     signal: AbortSignal,
-    address?: ProviderAddress,
+    address: ProviderAddress,
   ): Promise<OriginChecksums> {
     const { source } = this;
     if (checksums.kind === "reported")
       return { source, document: checksums.document, signature: undefined };
     const { url, signatureUrl } = checksums;
-    const subject = address && formatProviderAddress(address);
+    const subject = formatProviderAddress(address);
     const fetch = (from: URL, most: number) =>
       this.#http.fetchDocument(from, most, signal, subject);
     const [document, signature] = await Promise.all([
@@ -137,9 +137,9 @@ export class ProviderRegistry implements ProviderOrigin {
   async openArchive(
     { downloadUrl }: Pick<OriginPackage, "downloadUrl">,
     signal: AbortSignal,
-    address?: ProviderAddress,
+    address: ProviderAddress,
   ): Promise<OriginArchive> {
-    const subject = address && formatProviderAddress(address);
+    const subject = formatProviderAddress(address);
     return this.#http.openArchive(downloadUrl, signal, subject);
   }
 }

@@ -28,16 +28,14 @@ const line = /^([0-9a-f]{64}) ([0-9]{1,15}) ([uo])$/;
  */
 export class BlobUsage {
   readonly #layout: StoreLayout;
-  readonly #now: () => number;
   readonly #pending = new Map<Sha256, number>();
   readonly #open = new Map<Sha256, number>();
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
-  constructor(layout: StoreLayout, now: () => number = Date.now) {
+  constructor(layout: StoreLayout) {
     this.#layout = layout;
-    this.#now = now;
   }
 
   /** The archive is in use until the returned function is called. */
@@ -53,7 +51,7 @@ export class BlobUsage {
   }
 
   /** It was used, here or elsewhere, in milliseconds since 1970. */
-  note(sha256: Sha256, at = this.#now()): void {
+  note(sha256: Sha256, at = Date.now()): void {
     if (this.#pending.size < mostPending || this.#pending.has(sha256))
       this.#pending.set(sha256, Math.max(at, this.#pending.get(sha256) ?? 0));
     this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
