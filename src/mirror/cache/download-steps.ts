@@ -20,7 +20,7 @@ export interface DownloadSteps {
 /**
  * Opens the account of one archive; `size` is what was announced, which nobody
  * has to keep to, and `written` the bytes that the disk has. Undefined when so
- * much could not be stored whatever left for it.
+ * much could not be stored whatever was evicted for it.
  */
 export type Reserve = (
   size: number | undefined,
@@ -31,7 +31,7 @@ export type Reserve = (
 export interface Room {
   /** Bytes. */
   readonly size: number;
-  /** By `most` bytes where nobody has to leave for that, else by `least`; false when there is no room for those. */
+  /** Reserves `most` more bytes if nothing has to be evicted for them, else `least`; false when there is no room for those. */
   grow(least: number, most: number): Promise<boolean>;
   release(): void;
 }

@@ -23,11 +23,11 @@ export interface ShareLimits {
   readonly fillsPerOrigin: number;
 }
 
-/** Milliseconds that somebody waits before a download makes way that nobody wants. */
+/** Milliseconds before a download that nobody wants makes way for somebody who waits. */
 export const patienceWithUnwanted = 2_000;
-/** Milliseconds before one makes way to whom has less. */
+/** Milliseconds before a download makes way for somebody who has fewer. */
 export const patienceWithGreedy = 5_000;
-/** Milliseconds before one makes way to whom has as much. */
+/** Milliseconds before a download makes way for somebody who has as many. */
 export const patienceWithEqual = 30_000;
 /** Milliseconds that anybody waits at most; then it is refused. */
 export const longestWait = 120_000;

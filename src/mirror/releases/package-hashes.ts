@@ -46,7 +46,7 @@ export class PackageHashes {
     this.#onFailed = onFailed;
   }
 
-  /** Another number once this process began or ended to compute a hash, so that what was made of hashes is out of date. */
+  /** Changes when this process begins or ends to compute a hash: what was made of hashes before is out of date then. */
   get revision(): number {
     return this.#revision;
   }

@@ -10,7 +10,7 @@ import {
 export interface LeftOut {
   readonly version: Version;
   readonly kind: "denied" | "young" | "held";
-  /** In words of this program, such as the rule, the time until which, or the key because of which. */
+  /** In words: the rule that denies it, until when it is too young, or the key that holds it back. */
   readonly cause: string;
 }
 

@@ -24,7 +24,7 @@ interface Held {
   readonly written: () => number;
 }
 
-/** Files that a store needs for one archive and its records, with some to spare. */
+/** Free files (inodes) that one archive and its records need, with some to spare. */
 const leastFiles = 16;
 /** Archives from which on a little more than asked for is evicted, so that the store is not listed for each. */
 const manyArchives = 1_000;

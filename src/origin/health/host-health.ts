@@ -26,8 +26,8 @@ export interface HealthEvents {
 /** A request that may be sent; settled or abandoned once, when its answer has begun or never will. */
 export interface Passage {
   /**
-   * Undefined for an answer; a failure that is not the host's counts for
-   * nothing, and one of a request tried again counted already.
+   * `failure` is undefined for an answer. A failure that is not the host's does
+   * not count; with `isRepeated` an earlier try of the request counted already.
    */
   settle(failure: unknown, isRepeated?: boolean): void;
   /** Nobody waits any more, which says nothing about the host. */
@@ -182,7 +182,7 @@ export class HostHealth {
   }
 }
 
-/** What the outcome has decided already is not touched by this. */
+/** Ends probes that had no outcome; those that were settled stay as they are. */
 function release({ probe, own, ownProbe }: Ticket, whole: Watched): void {
   whole.breaker.release(probe);
   own?.breaker.release(ownProbe);

@@ -44,7 +44,7 @@ export interface RecordStore {
   ): Promise<void>;
   /** Replaces a rebuildable record whatever it said; the last writer wins. Throws RangeError for any other key. */
   write(key: RecordKey, body: unknown): Promise<void>;
-  /** Throws RecordUnreadable, and tells of it, for a record that is gone by what others say. */
+  /** Throws RecordUnreadable, and raises the alarm: other records say that this one was there. */
   refuse(key: RecordKey, problem: string): never;
   /** Done also when there is none. */
   remove(key: RecordKey): Promise<void>;

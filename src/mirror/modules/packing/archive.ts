@@ -14,7 +14,7 @@ import { GitObjects, type ObjectHead } from "./objects.ts";
 import { planArchive, type PlannedFile } from "./plan.ts";
 import { listTree, type GitEntry } from "./tree.ts";
 
-/** Only a checkout has what such a module is made of. */
+/** The module has submodules: only a checkout has all of its files. */
 export class HasSubmodules extends Error {}
 
 const longestTarget = 4096;
