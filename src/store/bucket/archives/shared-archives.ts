@@ -14,7 +14,7 @@ interface SharedArchivesParts {
   readonly largest: number;
 }
 
-/** The archives of the bucket for one of its replicas, which takes what others brought and is alone to fetch what nobody did. A bucket that fails has none. */
+/** The archives of the bucket, for one replica: it takes what others brought, and one replica at a time fetches what nobody brought. While the bucket fails, it has none. */
 export class SharedArchives {
   readonly #parts: SharedArchivesParts;
 
