@@ -81,7 +81,6 @@ export function wireKept(
       clock,
       policyOf: (hostname) =>
         signaturePolicyOf(configuration.origins.get(hostname)),
-      beginLedger: (provider) => ledger.begin(provider),
     });
   const keepIn = (records: RecordStore) => ({
     records,

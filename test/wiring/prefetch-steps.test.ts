@@ -20,12 +20,17 @@ interface Range {
 interface Coverage {
   readonly result: readonly {
     readonly url: string;
-    readonly functions: readonly { readonly ranges: readonly Range[] }[];
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly Range[];
+    }[];
   }[];
 }
 
+type Functions = Coverage["result"][number]["functions"];
+
 /** What ran of each file of src, by its path there, as V8 counted it. */
-type Ran = ReadonlyMap<string, readonly Range[]>;
+type Ran = ReadonlyMap<string, Functions>;
 
 let registry: Registry;
 let ran: Ran;
@@ -63,7 +68,7 @@ function readCoverage(folder: string): Ran {
           .filter(({ url }) => url.startsWith("file:"))
           .map(({ url, functions }) => [
             relative(source, fileURLToPath(url)),
-            functions.flatMap(({ ranges }) => ranges),
+            functions,
           ]),
       ),
   );
@@ -71,10 +76,10 @@ function readCoverage(folder: string): Ran {
 }
 
 /** Whether the code at an offset ran: what is said of the smallest range around it. */
-function hasRun(ranges: readonly Range[], offset: number): boolean {
-  const around = ranges.filter(
-    (one) => one.startOffset <= offset && offset < one.endOffset,
-  );
+function hasRun(functions: Functions, offset: number): boolean {
+  const around = functions
+    .flatMap(({ ranges }) => ranges)
+    .filter((one) => one.startOffset <= offset && offset < one.endOffset);
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
   const [smallest] = around.toSorted((a, b) => size(a) - size(b));
   return smallest !== undefined && smallest.count > 0;
@@ -82,12 +87,12 @@ function hasRun(ranges: readonly Range[], offset: number): boolean {
 
 /** The classes of ours that files below a folder of src made objects of. */
 function listMade(folder: string): readonly string[] {
-  const made = [...ran].flatMap(([path, ranges]) => {
+  const made = [...ran].flatMap(([path, functions]) => {
     if (path.startsWith("..") || !path.startsWith(folder)) return [];
     const text = readFileSync(join(source, path), "utf8");
     return [...text.matchAll(/\bnew ([A-Z]\w+)/g)].flatMap(
       ({ index, 1: name = "" }) =>
-        isOurs(text, name) && hasRun(ranges, index) ? [name] : [],
+        isOurs(text, name) && hasRun(functions, index) ? [name] : [],
     );
   });
   return [...new Set(made)].toSorted();
@@ -100,7 +105,26 @@ function isOurs(text: string, name: string): boolean {
   ).test(text);
 }
 
+/** How often a function of a file was called. */
+function countCalls(path: string, name: string): number {
+  const all = ran.get(path)?.filter((one) => one.functionName === name) ?? [];
+  return all.reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0);
+}
+
 describe("a prefetch of one package", () => {
+  it.each([
+    ["mirror/providers/provider-catalog.ts", "originOf"],
+    ["mirror/providers/provider-mirror.ts", "recallRelease"],
+    ["mirror/providers/provider-mirror.ts", "openArchive"],
+    ["mirror/trust/ledger.ts", "open"],
+    ["mirror/trust/admission.ts", "openVersion"],
+    ["mirror/trust/admission.ts", "admitRelease"],
+    ["mirror/cache/archive-cache.ts", "#start"],
+    ["mirror/releases/package-hashes.ts", "#computeAndKeep"],
+  ])("calls, in %s, %s once", (path, name) => {
+    expect(countCalls(path, name)).toBe(1);
+  });
+
   it("is wired from at most 25 kinds of objects, among 60 in all", () => {
     const wired = listMade("wiring/");
     expect(wired).toContain("ProviderMirror");

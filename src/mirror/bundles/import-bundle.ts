@@ -201,6 +201,7 @@ async function importRelease(
   const reported = known?.reported ?? continuity.release.reported;
   const value = { ...continuity.release, reported };
   const kept = { value, confirmedAt: notebook.clock.now() };
+  if (known === undefined) await entry.begin();
   const first = known ?? (await releases.claim(address, kept));
   if (first !== known) return importRelease(parts, bundle, judged, signal);
   await history.note(request, known, continuity);

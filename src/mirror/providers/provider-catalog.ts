@@ -173,7 +173,7 @@ export class ProviderCatalog {
       await this.#expectFirst(request, continuity, standing);
       const { release } = continuity;
       const now = request.origin.clock.now();
-      const first = await claimFirst(this.#parts, address, release, now);
+      const first = await claimFirst(this.#parts, request, release, now);
       if (first !== undefined) return this.#askRelease(request, first, signal);
     }
     await this.#parts.history.note(request, known, continuity);

@@ -43,8 +43,6 @@ interface JudgingTerms {
   readonly judge: SignatureJudge;
   readonly policyOf: (hostname: Hostname) => SignaturePolicy;
   readonly clock: Clock;
-  /** Has a record of what is seen of the namespace, before there is one of its releases. Throws RecordUnreadable when it was lost. */
-  readonly beginLedger: (provider: ProviderAddress) => Promise<void>;
 }
 
 /** Believed releases on disk with their proofs. What is read back is judged again, so a record alone is never trusted. */
@@ -122,14 +120,14 @@ export class ReleaseRecords implements MetadataRecords<
   }
 
   /**
-   * Makes this the first content of a release. Returns undefined when it is, also
-   * when its proof was dropped meanwhile, and else what was first.
+   * Makes this the first content of a release; the ledger of its namespace has
+   * begun by then. Returns undefined when it is, also when its proof was dropped
+   * meanwhile, and else what was first.
    */
   async claim(
     address: ReleaseAddress,
     kept: Kept<Release>,
   ): Promise<Release | undefined> {
-    await this.#terms.beginLedger(address.provider);
     const first = recordedRelease(
       await this.#records.create(
         recordKey(address),
@@ -148,7 +146,6 @@ export class ReleaseRecords implements MetadataRecords<
     kept: Kept<Release>,
     known: Release | undefined,
   ): Promise<Kept<Release>> {
-    await this.#terms.beginLedger(address.provider);
     let now: Kept<Release> | undefined = kept;
     const written = () => now;
     await this.#records.change(recordKey(address), readReleaseBody, (body) => {

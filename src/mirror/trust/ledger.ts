@@ -54,11 +54,6 @@ export class TrustLedger {
     return (await this.open(namespace)).trust;
   }
 
-  /** Has a record of what is seen of a namespace, be it of nothing yet. Durable on return. Throws RecordUnreadable. */
-  async begin(namespace: Namespace): Promise<void> {
-    await (await this.open(namespace)).begin();
-  }
-
   /** Changes what operators decided; no change of any process is lost. Durable on return. Throws RecordUnreadable and StoreFull. */
   async decide(
     namespace: Namespace,

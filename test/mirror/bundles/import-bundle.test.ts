@@ -65,6 +65,13 @@ async function countDecisions(file: string) {
 }
 
 describe("an import", () => {
+  it("begins the ledger where no key is noted, so that what it brought is not taken for what outlived a lost one", async () => {
+    const unsigned = offlineSite({ origin: { signatures: "off" } });
+    const first = await unsigned.run("import", small);
+    const again = await unsigned.run("import", small);
+    expect([first.status, again.status]).toEqual([0, 0]);
+  });
+
   it("judges what is carried once and what is stored once, however often it looks whether that changed", async () => {
     expect({
       "of what is not known": await countDecisions(small),

@@ -29,7 +29,7 @@ describe("the ledger", () => {
 
   it("begins and decides for its namespace alone", async () => {
     const { ledger, records } = await prepareLedger();
-    await ledger.begin(acme);
+    await (await ledger.open(acme)).begin();
     await ledger.decide(acme, revokeK);
     expect(await records.read(seenKey, asItIs)).toMatchObject({
       hasDecisions: true,
@@ -42,8 +42,8 @@ describe("the ledger", () => {
     expect(await ledger.list()).toEqual([]);
     const two = { ...acme, namespace: "zeta" };
     const decided = { ...acme, namespace: "beta" };
-    await ledger.begin(two);
-    await ledger.begin(acme);
+    await (await ledger.open(two)).begin();
+    await (await ledger.open(acme)).begin();
     await ledger.decide(decided, revokeK);
     expect(await ledger.list()).toEqual([acme, decided, two]);
   });

@@ -136,11 +136,11 @@ describe("a request", () => {
     ]);
     // At first contact two releases may be asked for, side by side.
     expect(Object.fromEntries(looks.slice(1))).toEqual({
-      "VERSION.json, cold": 4,
+      "VERSION.json, cold": 2,
       "VERSION.json, warm": 1,
       "archive, cold": 1,
       "archive, warm": 1,
-      "archive of an unknown release": 4,
+      "archive of an unknown release": 2,
       "index.json, first": 1,
       "index.json, warm": 1,
     });

@@ -75,7 +75,7 @@ it.each(places)(
     const { records, plant } = await make();
     const ledger = new TrustLedger(records);
     const namespace = { hostname: "a.example" as never, namespace: "acme" };
-    await ledger.begin(namespace);
+    await (await ledger.open(namespace)).begin();
     for (const name of strangers) await plant(name);
     expect(await ledger.list()).toEqual([namespace]);
     expect(await watchOpenMatters(ledger)()).toEqual({
