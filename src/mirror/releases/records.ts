@@ -76,6 +76,11 @@ export class ReleaseRecords implements MetadataRecords<
     const proof = this.#onPresentTerms(address, readProof(recorded.proof));
     const checksums = await judgeProof(address, proof, this.#terms.judge);
     const packages = bindPackages(address, checksums, platforms);
+    if (packages.size < platforms.length)
+      this.#records.refuse(
+        recordKey(address),
+        "it has archives that its SHA256SUMS does not name",
+      );
     const value = {
       checksums,
       proof,

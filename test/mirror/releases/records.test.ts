@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Version } from "../../../src/address/version.ts";
 import type { Release } from "../../../src/mirror/releases/release.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { listSigned } from "../../../src/mirror/releases/signed-releases.ts";
@@ -212,6 +213,25 @@ it.each([
   await releases.write(address, { value, confirmedAt: at }, before);
   expect((await releases.stamp(address)) !== stamp).toBe(isWritten);
 });
+
+it.each([
+  ["another provider", { provider: { ...address.provider, type: "other" } }],
+  ["another version", { version: "9.9.9" as Version }],
+  [
+    "another provider of another namespace",
+    { provider: { ...address.provider, namespace: "x", type: "y" } },
+  ],
+])(
+  "what is recorded of %s is not taken for a release's own, though it is well signed",
+  async (_, of) => {
+    const { releases } = await prepare();
+    const release = kept(await sketch({ by: "K" }));
+    await releases.claim({ ...address, ...of }, release);
+    await expect(releases.read({ ...address, ...of })).rejects.toThrow(
+      "archives that its SHA256SUMS does not name",
+    );
+  },
+);
 
 it("the first providers and all versions are listed, and no other file", async () => {
   const { releases, records } = await prepare();
