@@ -1,7 +1,7 @@
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { MalformedAddress, RecordUnreadable } from "../../errors/index.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustLedger } from "./ledger.ts";
 import type { Namespace } from "./ledger-entry.ts";
@@ -27,7 +27,7 @@ export interface OpenMatter extends ReleaseAddress {
 interface OpenMatters {
   readonly matters: readonly OpenMatter[];
   /** Namespaces whose ledger cannot be believed. */
-  readonly unreadable: readonly RecordUnreadable[];
+  readonly unreadable: readonly (RecordUnreadable | MalformedAddress)[];
 }
 
 /** Milliseconds for which a list is good enough: it is read from every namespace's records. */
@@ -42,12 +42,13 @@ export function watchOpenMatters(
 
 async function listOpenMatters(ledger: TrustLedger): Promise<OpenMatters> {
   const matters: OpenMatter[] = [];
-  const unreadable: RecordUnreadable[] = [];
+  const unreadable: OpenMatters["unreadable"][number][] = [];
   for (const namespace of await ledger.list())
     try {
       matters.push(...listOpen(namespace, await ledger.read(namespace)));
     } catch (error) {
-      if (!(error instanceof RecordUnreadable)) throw error;
+      const isForged = error instanceof MalformedAddress;
+      if (!isForged && !(error instanceof RecordUnreadable)) throw error;
       unreadable.push(error);
     }
   return { matters, unreadable };

@@ -83,10 +83,26 @@ it("namespaces whose ledger cannot be believed are named beside what waits in ot
   const damaged = globSync("**/seen/**/broken*", { cwd: layout.directory });
   expect(damaged).not.toEqual([]);
   for (const file of damaged) writeFileSync(join(layout.directory, file), "{}");
-  const again = new TrustLedger(new DiskRecords(layout));
+  // Sealed as anybody can who writes there, and of no provider.
+  const records = new DiskRecords(layout);
+  const { seen } = trustOf({ fallen: [fell()] });
+  for (const [host, fallen] of [
+    ["not_a_host", seen.fallen],
+    ["forged.example", [{ ...fell(), type: "<b>" }]],
+    ["forged.example:1", [{ ...fell(), version: "none" }]],
+  ] as const)
+    await records.create(
+      ["trust", "seen", host, "acme"],
+      { ...seen, fallen },
+      (body) => body,
+    );
+  const again = new TrustLedger(records);
   const { matters, unreadable } = await watchOpenMatters(again)();
   expect(matters.map((one) => one.provider.namespace)).toEqual(["acme"]);
   expect(unreadable.map(({ message }) => message)).toEqual([
+    expect.stringContaining('"<b>"'),
+    expect.stringContaining('"none"'),
+    expect.stringContaining('"not_a_host"'),
     expect.stringContaining("broken"),
   ]);
 });
