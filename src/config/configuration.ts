@@ -1,6 +1,8 @@
 import type { Hostname } from "../address/hostname.ts";
 import type { Platform } from "../address/platform.ts";
 import type { VersionConstraint } from "../address/version-constraint.ts";
+import type { TlsChoice } from "../server/tls/certificate-source.ts";
+import type { BucketSettings } from "../store/bucket/bucket-settings.ts";
 import type { LogSettings } from "../telemetry/logger.ts";
 import type { Limits } from "./limits.ts";
 
@@ -41,21 +43,12 @@ interface ListenConfiguration {
   readonly host: string;
   /** 0 is any free port. */
   readonly port: number;
-  readonly tls: TlsConfiguration;
+  readonly tls: TlsChoice;
   /** What clients call this daemon, beside its own name and address: in the self-signed certificate, the first of them in what is printed for clients. */
   readonly names: readonly string[];
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
 }
-
-export type TlsConfiguration =
-  | { readonly kind: "self-signed" }
-  | { readonly kind: "off" }
-  | {
-      readonly kind: "files";
-      readonly certificate: string;
-      readonly key: string;
-    };
 
 interface StorageConfiguration {
   readonly directory: string;
@@ -66,20 +59,15 @@ interface StorageConfiguration {
   readonly s3: S3Configuration | undefined;
 }
 
-export interface S3Configuration {
-  /** The service's own address, without the bucket; ends in a slash. */
-  readonly endpoint: URL;
-  readonly bucket: string;
-  readonly region: string;
-  /** In front of every key; empty, or with a slash at its end. */
-  readonly prefix: string;
-  /** The prefixes of origins that lie there, below `prefix`. */
-  readonly folders: readonly string[];
+/** `folders` are the prefixes of origins. */
+export interface S3Configuration extends Omit<
+  BucketSettings,
+  "pathStyle" | "keys"
+> {
   readonly addressing: "path" | "virtual-host";
   /** How many replicas write there at once. */
   readonly writers: "many" | "one";
-  /** PEM certificates, each of them parseable, read from `caFile`. */
-  readonly ca: string | undefined;
+  /** From which `ca` was read. */
   readonly caFile: string | undefined;
   /** undefined: those of the environment, a web identity or the instance. */
   readonly keys:

@@ -7,8 +7,8 @@ import type {
   OidcConfiguration,
   OriginConfiguration,
   S3Configuration,
-  TlsConfiguration,
 } from "./configuration.ts";
+import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import { formatLimit, limitTable } from "./limits.ts";
 import { formatDuration, formatSize } from "../address/units.ts";
 
@@ -115,7 +115,7 @@ function plainS3({ endpoint, keys, caFile, ...rest }: S3Configuration) {
   };
 }
 
-function plainTls(tls: TlsConfiguration) {
+function plainTls(tls: TlsChoice) {
   return tls.kind === "files"
     ? { certificate: tls.certificate, key: tls.key }
     : tls.kind;

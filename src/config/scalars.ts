@@ -9,7 +9,7 @@ import {
   parseProviderPattern,
 } from "../address/policy-pattern.ts";
 import { parseVersionConstraint } from "../address/version-constraint.ts";
-import type { TlsConfiguration } from "./configuration.ts";
+import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import { describe, describeKind, leaf, required } from "./leaf.ts";
 import { parseDuration, parseSize } from "../address/units.ts";
 
@@ -109,7 +109,7 @@ export const listenPort = leaf(
 
 export const tlsMode = leaf(
   "self-signed, off or { certificate: PATH, key: PATH }",
-  (mode): TlsConfiguration => {
+  (mode): TlsChoice => {
     if (mode === "self-signed" || mode === "off") return { kind: mode };
     throw new RangeError("Not acceptable.");
   },

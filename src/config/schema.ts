@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Hostname } from "../address/hostname.ts";
-import type { Configuration, TlsConfiguration } from "./configuration.ts";
+import type { TlsChoice } from "../server/tls/certificate-source.ts";
+import type { Configuration } from "./configuration.ts";
 import type { Surroundings } from "./environment.ts";
 import {
   choice,
@@ -124,11 +125,11 @@ function listBucketFolders(
 function listenSchema(path: z.ZodType<string>) {
   const files = z
     .strictObject({ certificate: path, key: path })
-    .transform((pair): TlsConfiguration => ({ kind: "files", ...pair }));
+    .transform((pair): TlsChoice => ({ kind: "files", ...pair }));
   return section({
     host: withDefault(listenHost, "127.0.0.1"),
     port: withDefault(listenPort, 8443),
-    tls: withDefault<TlsConfiguration>(z.union([tlsMode, files]), {
+    tls: withDefault<TlsChoice>(z.union([tlsMode, files]), {
       kind: "self-signed",
     }),
     names: withDefault(z.array(certificateName), []),

@@ -4,7 +4,7 @@ import { loadCertificateFiles, type ServerCertificate } from "./certificate.ts";
 import { loadSelfSigned } from "./self-signed-certificate.ts";
 
 /** What `listen.tls` asks for. */
-type TlsChoice =
+export type TlsChoice =
   | { readonly kind: "self-signed" }
   | { readonly kind: "off" }
   | {
