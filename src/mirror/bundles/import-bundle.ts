@@ -28,14 +28,11 @@ import { receiveWhole } from "../cache/receive-whole.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import {
   documentDigest,
-  findContradiction,
   reconcile,
-  replacedBy,
   type Continuity,
 } from "../releases/continuity.ts";
 import type { Notebook } from "../trust/notebook.ts";
 import { standingOf, type ReleaseHistory } from "../trust/release-history.ts";
-import type { ReleaseRequest } from "../trust/request.ts";
 import {
   formatRelease,
   type Release,
@@ -209,7 +206,7 @@ async function importRelease(
   return imported;
 }
 
-/** First seen wins; throws ReleaseConflict, which is written down by then. */
+/** First seen wins, also of a release whose proof was dropped; throws ReleaseConflict, which is written down by then. */
 async function continueKnown(
   { history, releases }: Pick<ImportParts, "history" | "releases">,
   { request, release, packages }: JudgedRelease,
@@ -217,7 +214,9 @@ async function continueKnown(
 ): Promise<Continuity> {
   const { address, origin, entry } = request;
   if (known === undefined) {
-    await expectFirst({ history, releases }, request, release);
+    const first = await releases.readFirstDigests(address);
+    if (await history.noteContradiction(request, release, first))
+      throw new ReleaseConflict(address, documentDigest(release));
     return { release, change: { kind: "none" } };
   }
   const { judge, clock } = origin;
@@ -234,22 +233,6 @@ async function continueKnown(
   if (isConflict || packages.some(({ sha256 }) => !digests.has(sha256)))
     throw new ReleaseConflict(address, documentDigest(release));
   return continuity;
-}
-
-/** What was seen first of a release whose proof was dropped counts, too. Throws ReleaseConflict. */
-async function expectFirst(
-  { history, releases }: Pick<ImportParts, "history" | "releases">,
-  request: ReleaseRequest,
-  release: Release,
-): Promise<void> {
-  const { address, entry } = request;
-  const digest = documentDigest(release);
-  const first = await releases.readFirstDigests(address);
-  if (findContradiction(first, release) === undefined) return;
-  if (standingOf(entry.trust, address).isApproved(digest)) return;
-  const change = replacedBy(release);
-  await history.note(request, release, { release, change });
-  throw new ReleaseConflict(address, digest);
 }
 
 /** The same packages on the same word need not be written again. */

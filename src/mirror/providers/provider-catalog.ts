@@ -21,13 +21,7 @@ import {
   type ReleaseHistory,
 } from "../trust/release-history.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
-import {
-  documentDigest,
-  findContradiction,
-  replacedBy,
-  type Continuity,
-  type Standing,
-} from "../releases/continuity.ts";
+import { type Continuity, type Standing } from "../releases/continuity.ts";
 import {
   asOffer,
   believeOffer,
@@ -170,7 +164,7 @@ export class ProviderCatalog {
       keepIfGone(known, error),
     );
     if (known === undefined) {
-      await this.#expectFirst(request, continuity, standing);
+      await this.#expectFirst(request, continuity.release);
       const { release } = continuity;
       const now = request.origin.clock.now();
       const first = await claimFirst(this.#parts, request, release, now);
@@ -212,18 +206,11 @@ export class ProviderCatalog {
   }
 
   /** Also a release that is refused today had first digests. Throws ChecksumConflict when others are offered and nobody approved them. */
-  async #expectFirst(
-    request: ReleaseRequest,
-    { release }: Continuity,
-    { isApproved }: Standing,
-  ): Promise<void> {
+  async #expectFirst(request: ReleaseRequest, release: Release): Promise<void> {
     const { history, records } = this.#parts;
-    if (isApproved(documentDigest(release))) return;
     const first = await records.readFirstDigests(request.address);
-    const found = findContradiction(first, release);
+    const found = await history.noteContradiction(request, release, first);
     if (found === undefined) return;
-    const change = replacedBy(release);
-    await history.note(request, release, { release, change });
     const { filename, before, now } = found;
     throw new ChecksumConflict(filename, before, now, "the registry");
   }

@@ -169,13 +169,18 @@ function isOtherContent(
   return before.length > 0 && now.length > 0 && differs;
 }
 
-/** The first package that was seen with another digest before; `first` is by file name. */
+/** A package that was seen with another digest before. */
+export interface Contradiction {
+  readonly filename: string;
+  readonly before: Sha256;
+  readonly now: Sha256;
+}
+
+/** The first one; `first` is by file name. */
 export function findContradiction(
   first: ReadonlyMap<string, Sha256>,
   { packages }: Release,
-):
-  | { readonly filename: string; readonly before: Sha256; readonly now: Sha256 }
-  | undefined {
+): Contradiction | undefined {
   for (const { filename, sha256: now } of packages.values()) {
     const before = first.get(filename);
     if (before !== undefined && before !== now)

@@ -1,4 +1,5 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
+import type { Sha256 } from "../../address/hash.ts";
 import { SignatureRefused } from "../../errors/index.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import {
@@ -14,8 +15,11 @@ import {
 } from "./namespace-trust.ts";
 import {
   documentDigest,
+  findContradiction,
+  replacedBy,
   type Change,
   type Continuity,
+  type Contradiction,
   type Standing,
 } from "../releases/continuity.ts";
 import {
@@ -93,6 +97,21 @@ export class ReleaseHistory {
     );
     if (fallen !== undefined)
       await this.#noteFallen({ address, entry }, fallen);
+  }
+
+  /** First seen wins: what contradicts the digests that were seen first, by file name, without an operator's approval. It is on disk by then. */
+  async noteContradiction(
+    { address, entry }: NotedRelease,
+    release: Release,
+    first: ReadonlyMap<string, Sha256>,
+  ): Promise<Contradiction | undefined> {
+    const found = findContradiction(first, release);
+    const { isApproved } = standingOf(entry.trust, address);
+    if (found === undefined || isApproved(documentDigest(release)))
+      return undefined;
+    const change = replacedBy(release);
+    await this.note({ address, entry }, release, { release, change });
+    return found;
   }
 
   /** Of what the origin reports beside its checksums; each change once. */
