@@ -154,17 +154,19 @@ async function refuseGaps(
     const end = entry.contentStart + entry.contentBytes;
     if (!(await isDescriptor(archive, entry, end, free - end))) throw gap();
   }
-  if (free !== directoryStart) throw gap();
 }
 
-/** Whether `length` bytes after a content are its data descriptor, with or without signature, of 32 or 64 bits, or none where none belongs. */
+/**
+ * Whether `length` bytes after a content are its data descriptor, with or without signature, of 32 or 64 bits, or none where none belongs. Its
+ * CRC is looked at with the content.
+ */
 async function isDescriptor(
   archive: OpenArchive,
-  { hasDescriptor, crc32, contentBytes, size }: ZipEntry,
+  { hasDescriptor, contentBytes, size }: ZipEntry,
   start: number,
   length: number,
 ): Promise<boolean> {
-  if (!hasDescriptor || length === 0) return !hasDescriptor && length === 0;
+  if (!hasDescriptor) return length === 0;
   if (![12, 16, 20, 24].includes(length)) return false;
   const bytes = await readBytes(archive, start, length);
   const isSigned = length % 8 === 0;
@@ -174,7 +176,6 @@ async function isDescriptor(
     isLong ? Number(fields.readBigUInt64LE(at)) : fields.readUInt32LE(at);
   return (
     (!isSigned || bytes.readUInt32LE(0) === 0x08074b50) &&
-    fields.readUInt32LE(0) === crc32 &&
     sizeAt(4) === contentBytes &&
     sizeAt(isLong ? 12 : 8) === size
   );

@@ -89,6 +89,12 @@ describe("an archive is refused", () => {
     const name = "a/".repeat(256) + "b";
     const bytes = zipBytes([{ name, content: "" }]);
     await expect(readOurselves("zip", bytes)).rejects.toThrow(/is named/);
+    const texts = many(150, (index) => [
+      { name: `${String(index)}${"x".repeat(4000)}`, content: "" },
+    ]);
+    await expect(readOurselves("zip", zipBytes(texts))).rejects.toThrow(
+      /names and attributes have more than 512000 bytes/,
+    );
   });
 });
 

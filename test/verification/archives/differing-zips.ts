@@ -1,74 +1,24 @@
-import { crc32, deflateRawSync } from "node:zlib";
-import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
-
-const text = "# main\n";
-export const main: ZipPart = {
-  name: "main.tf",
-  content: text,
-  deflate: true,
-  attributes: 0o100644 * 0x10000,
-};
-const hidden: ZipPart = { ...main, name: "hidden.tf", content: "# hidden\n" };
-
-export const one = (lie: Partial<ZipPart>) => zipBytes([{ ...main, ...lie }]);
-export const two = (lie: Partial<ZipPart>) =>
-  zipBytes([main, { ...hidden, ...lie }]);
-
-/** A zip's entries without its directory and end. */
-function entriesOf(parts: readonly ZipPart[]): Buffer {
-  const bytes = zipBytes(parts);
-  return bytes.subarray(0, bytes.readUInt32LE(bytes.length - 6));
-}
-
-export function field(id: number, data: Buffer): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt16LE(id, 0);
-  head.writeUInt16LE(data.length, 2);
-  return Buffer.concat([head, data]);
-}
-
-export function unicodePath(name: string, plain: string): Buffer {
-  const head = Buffer.alloc(5);
-  head[0] = 1;
-  head.writeUInt32LE(crc32(plain), 1);
-  return field(0x7075, Buffer.concat([head, Buffer.from(name)]));
-}
-
-export function sizes(...values: readonly number[]): Buffer {
-  const data = Buffer.alloc(values.length * 8);
-  values.forEach((value, index) =>
-    data.writeBigUInt64LE(BigInt(value), index * 8),
-  );
-  return field(1, data);
-}
-
-export const full = 0xffffffff;
-export const size = Buffer.alloc(8);
-size.writeBigUInt64LE(BigInt(text.length));
-/** The size of the content in 64 bits, and the number of the disk that it is on. */
-export const onDisk = (disk: number) =>
-  field(1, Buffer.concat([size, Buffer.of(disk, 0, 0, 0)]));
-
-/** A data descriptor of what `main` holds, with or without its signature, whose sizes have so many octets. */
-export function descriptor(
-  octets: 4 | 8,
-  signature?: number,
-  lengths: readonly [number, number] = [
-    deflateRawSync(text).length,
-    text.length,
-  ],
-  crc = crc32(text),
-): Buffer {
-  const bytes = Buffer.alloc(8 + 2 * octets);
-  bytes.writeUInt32LE(signature ?? 0, 0);
-  bytes.writeUInt32LE(crc, 4);
-  lengths.forEach((value, index) =>
-    bytes.writeUInt32LE(value, 8 + index * octets),
-  );
-  return bytes.subarray(signature === undefined ? 4 : 0);
-}
-export const signature = 0x08074b50;
-export const described = (bytes: Buffer) => one({ flags: 8, described: bytes });
+import { crc32 } from "node:zlib";
+import { zip64Bytes, zipBytes } from "./zip-bytes.ts";
+import {
+  text,
+  main,
+  hidden,
+  one,
+  two,
+  entriesOf,
+  field,
+  unicodePath,
+  sizes,
+  full,
+  size,
+  onDisk,
+  descriptor,
+  signature,
+  plain,
+  patched,
+  described,
+} from "./zip-cases.ts";
 
 /** Archives that readers understand differently, or that one of them stumbles over: none may be accepted. */
 export const differingZips: Readonly<Record<string, Buffer>> = {
@@ -85,6 +35,22 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
     entryCount: 1,
     directoryStart: 0,
   }),
+  "a zip64 record that is not needed": zip64Bytes([main], {
+    ...{ entryCount: 1, directoryStart: plain.readUInt32LE(plain.length - 6) },
+  }),
+  "a zip64 record and another place": zip64Bytes([main], { directoryStart: 1 }),
+  "a zip64 record and another size": zip64Bytes([main], { directoryBytes: 1 }),
+  "a zip64 record on another disk": patched(zip64Bytes([main]), 42 - 4),
+  "a zip64 record with other entries on this disk": patched(
+    zip64Bytes([main]),
+    98 - 24,
+  ),
+  "a zip64 record with something behind it": Buffer.concat([
+    zip64Bytes([main]).subarray(0, -42),
+    Buffer.alloc(4),
+    zip64Bytes([main]).subarray(-42),
+  ]),
+  "a directory on another disk": patched(one({}), 22 - 6),
   "a zip64 record with another number": zip64Bytes([main, hidden], {
     entryCount: 1,
   }),
@@ -148,6 +114,18 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
     descriptor(4, undefined, [9, 7], 1),
   ),
   "a descriptor with another signature": described(descriptor(4, 0x08074b51)),
+  "a CRC for the signature of a descriptor": described(
+    descriptor(4, crc32(text)),
+  ),
+  "a descriptor with a size beyond 32 bits": described(
+    descriptor(8, signature, [9, 7 + 2 ** 32]),
+  ),
+  "a descriptor with a size beyond 32 bits, compressed": described(
+    descriptor(8, undefined, [9 + 2 ** 32, 7]),
+  ),
+  "a whole descriptor where none is told of": one({
+    described: descriptor(4, signature),
+  }),
   "a byte after a descriptor": described(
     Buffer.concat([descriptor(4), Buffer.of(0)]),
   ),
@@ -186,6 +164,7 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
     ]),
   }),
   "other sizes of 64 bits": one({ extra: sizes(3) }),
+  "sizes of 64 bits in another order": one({ extra: sizes(9, 7) }),
   "other sizes of 64 bits before the content": one({
     local: { size: 0xffffffff, rawBytes: 0xffffffff, extra: sizes(3, 3) },
   }),
@@ -237,6 +216,11 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
   "a name with a drive": one({ name: "C:main.tf" }),
   "a name above": one({ name: "../main.tf" }),
   "a file named as a directory": one({ name: "main/" }),
+  "an empty file named as a directory": one({
+    name: "main/",
+    content: "",
+    deflate: false,
+  }),
   "a directory with content": one({ name: "main/", attributes: 0x41ed0000 }),
   "a directory named as a file": one({
     attributes: 0x41ed0000,

@@ -81,6 +81,10 @@ describe("computes the h1 that terraform computes", () => {
   });
 });
 
+test("computes an h1 of no entries", async () => {
+  expect(await hashBytes(zipBytes([]))).toBe(naiveOf([]));
+});
+
 describe("computes the same h1 however the zip is made", () => {
   const expected = naiveOf([executable]);
   test.each<[string, Buffer]>([

@@ -11,8 +11,11 @@ import {
   descriptor,
   signature,
   described,
-} from "./differing-zips.ts";
+} from "./zip-cases.ts";
 import { zip64Bytes, zipBytes } from "./zip-bytes.ts";
+
+const end = one({}).subarray(-22);
+const plain = { size: end.readUInt32LE(12), start: end.readUInt32LE(16) };
 
 /** What the writers of the field make: each must be accepted, and read as Go reads it. */
 export const soundZips: Readonly<Record<string, Buffer>> = {
@@ -42,6 +45,13 @@ export const soundZips: Readonly<Record<string, Buffer>> = {
   "sizes of 64 bits": zip64Bytes([
     { ...main, local: { extra: Buffer.alloc(0) } },
   ]),
+  "a zip64 record for its number alone": zip64Bytes([main], {
+    ...{ directoryBytes: plain.size, directoryStart: plain.start },
+  }),
+  "a zip64 record for its place alone": zip64Bytes([main], {
+    ...{ entryCount: 1, directoryBytes: plain.size },
+  }),
+  "a large file that is no text": one({ content: Buffer.alloc(5000, 0xff) }),
   "sizes of 64 bits before the content": one({
     local: { size: full, rawBytes: full, extra: sizes(7, 9) },
   }),

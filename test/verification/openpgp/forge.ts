@@ -135,7 +135,7 @@ function computeSignature(
   }
   const key = { key: privateKey, dsaEncoding: "ieee-p1363" as const };
   const raw = sign(hashNames[hash], signed, key);
-  if (algorithm === 1) return mpi(raw);
+  if (algorithm <= 3) return mpi(raw);
   const half = raw.length / 2;
   return Buffer.concat([mpi(raw.subarray(0, half)), mpi(raw.subarray(half))]);
 }

@@ -90,6 +90,16 @@ describe("several keys, in the registry's order", () => {
     },
   );
 
+  it("verify nothing that says to be of another algorithm, be its arithmetic the same", async () => {
+    const rsa = forgeKey(lastYear, { kind: "rsa2048" });
+    const certificate = new Certificate(rsa).userId("maker");
+    const signOnly = { ...rsa, algorithm: 3 };
+    expect(await outcome([certificate], signDocument(rsa))).toBe("ok");
+    expect(await outcome([certificate], signDocument(signOnly))).toBe(
+      "bad-signature",
+    );
+  });
+
   it("are told apart by the fingerprint of the one that signed", async () => {
     const subkey = forgeKey(lastYear);
     const certificate = new Certificate().userId("maker").signingSubkey(subkey);

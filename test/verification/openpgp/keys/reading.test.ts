@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Certificate, outcome, signDocument, today } from "../certificates.ts";
-import { armor, forgeKey, number, packet } from "../forge.ts";
+import { armor, forgeKey, number, packet, type ForgedKey } from "../forge.ts";
 
 const key = forgeKey(today - 1000);
 const signature = signDocument(key);
@@ -36,11 +36,13 @@ function body(one: Buffer): Buffer {
   return one.subarray(one[1] === 255 ? 6 : 2);
 }
 
-/** A private key with its secret in the clear, which nobody reads. */
-function secret(tag: 5 | 7, body: Buffer, sum = 0): Buffer {
-  const octets = Buffer.alloc(35);
-  octets.writeUInt16BE(sum, 33);
-  return packet(tag, Buffer.concat([body, octets]));
+/** A private key with its secret in the clear. */
+function secret(tag: 5 | 7, of: ForgedKey, wrong = 0): Buffer {
+  const { d = "" } = of.privateKey.export({ format: "jwk" });
+  const seed = Buffer.from(d, "base64url");
+  const sum = seed.reduce((total, octet) => total + octet, wrong) & 0xffff;
+  const octets = [of.body, Buffer.of(0), seed, number(sum, 2)];
+  return packet(tag, Buffer.concat(octets));
 }
 
 /** In the format of old, with so many octets of length; none for a packet up to the end. */
@@ -58,7 +60,7 @@ describe("a key block", () => {
   const withSecret = (tag: 5 | 7) =>
     certified.packets.map((one) => {
       if (one[0] !== 0xc0 + 14) return one;
-      return tag === 7 ? secret(7, subkey.body) : secret(5, subkey.body);
+      return tag === 7 ? secret(7, subkey) : secret(5, subkey);
     });
 
   it.each<[string, string, readonly Uint8Array[]]>([
@@ -92,18 +94,18 @@ describe("a key block", () => {
       "ok",
       [...packets(), packet(17, Buffer.of(2, 1, 1))],
     ],
-    ["of a private key", "ok", [secret(5, key.body), id, self]],
+    ["of a private key", "ok", [secret(5, key), id, self]],
     [
       "of a private key with a wrong checksum",
       "unusable-key",
-      [secret(5, key.body, 1), id, self],
+      [secret(5, key, 1), id, self],
     ],
     ["whose first key is a subkey", "ok", [packet(14, key.body), id, self]],
     // After a fault, the next public primary key is waited for.
     [
       "with a fault before a private key",
       "unusable-key",
-      [marker, secret(5, key.body), id, self],
+      [marker, secret(5, key), id, self],
     ],
     [
       "with a fault before a subkey",

@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import {
+  formatTarHeader,
+  largestMember,
+  readTarSize,
+  tarPadding,
+} from "../../../src/verification/archives/tar-header.ts";
+import { parseTarBlock } from "../../../src/verification/archives/tar-block.ts";
+
+const member = { name: "a/b", size: 520 };
+
+it.each([
+  [0, "a/b\0"],
+  [100, "0000644\0"],
+  [108, "0000000\0"],
+  [116, "0000000\0"],
+  [124, "00000001010\0"],
+  [136, "00000000000\0"],
+  [156, "0\0"],
+  [257, "ustar\x0000"],
+  [329, "0000000\0"],
+  [337, "0000000\0"],
+])("a member's header has at %i what ustar wants", (at, text) => {
+  const header = formatTarHeader(member);
+  expect(header.toString("latin1", at, at + text.length)).toBe(text);
+});
+
+it.each([
+  [member, "0", 0o644],
+  [{ ...member, type: "5", mode: "0000755" }, "5", 0o755],
+  [{ ...member, size: largestMember }, "0", 0o644],
+])("the header of %j is read back", (what, type, mode) => {
+  const header = formatTarHeader(what);
+  const { name, size } = what;
+  const { name: read, ...block } = parseTarBlock(header);
+  expect({ ...block, name: String(read) }).toEqual({
+    ...{ type, name, size, mode, target: Buffer.of() },
+  });
+  expect(readTarSize(header)).toBe(size);
+});
+
+it("a size is none that is not octal", () => {
+  const header = formatTarHeader(member);
+  header.write("8", 124);
+  expect(readTarSize(header)).toBeUndefined();
+});
+
+it.each([
+  [0, 0],
+  [1, 511],
+  [512, 0],
+  [513, 511],
+])("%i bytes are filled up with %i", (size, padding) => {
+  expect(tarPadding(size)).toBe(padding);
+});
