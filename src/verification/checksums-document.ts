@@ -24,8 +24,8 @@ export function parseChecksumsDocument(
       new ChecksumsMalformed(release, index + 1, reason);
     if (index > mostLines) throw refuse(`more than ${mostLines} lines`);
     if (/^[ \t]*\r?$/.test(text)) continue;
-    const [, digest, name] = line.exec(text.replace(/\r$/, "")) ?? [];
-    if (digest === undefined || name === undefined || name.includes("\0"))
+    const [, digest = "", name = ""] = line.exec(text.replace(/\r$/, "")) ?? [];
+    if (name === "" || name.includes("\0"))
       throw refuse("expected 64 hexadecimal digits, blanks and a name");
     const sha256 = digest.toLowerCase() as Sha256;
     if ((digests.get(name) ?? sha256) !== sha256)

@@ -58,7 +58,7 @@ describe("an access token", () => {
   it.each([
     ["of an audience among others", { aud: ["a", "provender"] }],
     ["of an issuer with a slash", { iss: `${claims.iss}/` }],
-    ["of an issuer whose clock is ahead", { nbf: seconds + 30 }],
+    ["of an issuer whose clock is ahead", { nbf: seconds + 60 }],
     ["that is good for one more second", { exp: seconds + 1 }],
   ])("%s is good", async (_, changes) => {
     expect(await verdict(await sign(changes))).toBe("someone");

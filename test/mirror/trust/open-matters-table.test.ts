@@ -106,3 +106,18 @@ it("namespaces whose ledger cannot be believed are named beside what waits in ot
     expect.stringContaining("broken"),
   ]);
 });
+
+it("another fault than an unbelievable ledger is none of a ledger", async () => {
+  const layout = await makeLayout();
+  const { hostname, namespace } = provider;
+  const begun = new TrustLedger(new DiskRecords(layout));
+  const entry = await begun.open({ hostname, namespace });
+  await entry.noteSeen(() => trustOf({ fallen: [fell()] }).seen);
+  const failing = new (class extends DiskRecords {
+    override read(): Promise<never> {
+      return Promise.reject(new Error("a fault"));
+    }
+  })(layout);
+  const watch = watchOpenMatters(new TrustLedger(failing));
+  await expect(watch()).rejects.toThrow("a fault");
+});

@@ -9,13 +9,7 @@ export interface KeyMaterial {
 
 /** `eddsa` is Ed25519 as version 4 keys have it. */
 export type KeyKind =
-  | keyof typeof curves
-  | "ed25519"
-  | "ed448"
-  | "eddsa"
-  | "dsa"
-  | "rsa1024"
-  | "rsa2048";
+  keyof typeof curves | "ed25519" | "ed448" | "eddsa" | "dsa" | `rsa${number}`;
 
 /** OpenSSL's name, and the object identifier after its length. */
 const curves = {
@@ -37,9 +31,8 @@ export function forgeMaterial(kind: KeyKind): KeyMaterial {
   if (kind === "ed25519" || kind === "eddsa") return forgeEd25519(kind);
   if (kind === "ed448") return forgeEd448();
   if (kind === "dsa") return forgeDsa();
-  if (kind === "rsa1024" || kind === "rsa2048")
-    return forgeRsa(Number(kind.slice(3)));
-  return forgeEcdsa(kind);
+  if (kind in curves) return forgeEcdsa(kind as keyof typeof curves);
+  return forgeRsa(Number(kind.slice(3)));
 }
 
 function forgeEd25519(kind: "ed25519" | "eddsa"): KeyMaterial {

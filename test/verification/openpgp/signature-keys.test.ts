@@ -127,6 +127,13 @@ it.each([
 );
 
 describe("under strict", () => {
+  it("RSA of 2047 bits is accepted", async () => {
+    const rsa = forgeKey(lastYear, { kind: "rsa2047" });
+    const certificate = new Certificate(rsa).userId("maker");
+    const made = signDocument(rsa, { createdAt: today - 1 });
+    expect(await outcome([certificate], made, "strict")).toBe("ok");
+  });
+
   it("RSA below 2047 bits is refused", async () => {
     const rsa = forgeKey(lastYear, { kind: "rsa1024" });
     const weak = new Certificate(rsa).userId("maker");

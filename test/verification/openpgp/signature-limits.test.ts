@@ -116,6 +116,18 @@ describe("hostile keys are refused before any arithmetic", () => {
     expect(await outcome([armor(neighbours)], signDocument(any))).toBe("ok");
   });
 
+  it.each([
+    [1016, "unusable-key"],
+    [1024, "ok"],
+  ] as const)(
+    "RSA of %i bits that signs well is %s",
+    async (bits, expected) => {
+      const rsa = forgeKey(lastYear, { kind: `rsa${bits}` });
+      const certificate = new Certificate(rsa).userId("maker");
+      expect(await outcome([certificate], signDocument(rsa))).toBe(expected);
+    },
+  );
+
   it("RSA with n and e of 32768 bits is as if it were not there", async () => {
     const key = hostileKey(1, [ones(32768), ones(32768)]);
     const { got, ms } = await timed(() =>

@@ -12,6 +12,7 @@ import {
 } from "./certificates.ts";
 import {
   forgeKey,
+  forgeSignature,
   keyFlags,
   notation,
   packet,
@@ -54,6 +55,19 @@ describe("expiry", () => {
       subpackets: [signatureLifetime(day)],
     });
     expect(await outcome([certificate], signature, profile)).toBe(expected);
+  });
+
+  it("of a signature within the primary key's own does not count", async () => {
+    const primary = forgeKey(lastYear);
+    const content = forgeSignature(primary, Buffer.of(), {
+      ...{ type: 0x19, createdAt: lastYear },
+      subpackets: [signatureLifetime(day)],
+    });
+    const certificate = new Certificate(primary).userId("maker", [
+      keyFlags(mayBoth),
+      { type: 32, content },
+    ]);
+    expect(await outcome([certificate], signDocument(primary))).toBe("ok");
   });
 
   it("is told in a warning when it is accepted", async () => {

@@ -21,15 +21,25 @@ export function importKey(key: PublicKey): KeyObject {
   });
 }
 
-function formatSpki({ algorithm, numbers, curve, point }: PublicKey): Buffer {
-  const [first, second, third, fourth] = numbers.map(formatInteger);
-  if (first && second && third && fourth)
-    return spki([oid(oids.dsa), sequence([first, second, third])], fourth);
-  if (first && second)
-    return spki([oid(oids.rsa), element(5, [])], sequence([first, second]));
-  const octets = point ?? Buffer.of();
-  if (algorithm === 19) return spki([oid(oids.ec), oid(curve ?? "")], octets);
-  return spki([oid(octets.length === 32 ? oids.ed25519 : oids.ed448)], octets);
+function formatSpki(key: PublicKey): Buffer {
+  const { algorithm, curve = "", point = Buffer.of() } = key;
+  const integers = key.numbers.map(formatInteger);
+  switch (algorithm) {
+    case 1:
+    case 3:
+      return spki([oid(oids.rsa), element(5, [])], sequence(integers));
+    case 17: {
+      const [y = Buffer.of()] = integers.splice(3);
+      return spki([oid(oids.dsa), sequence(integers)], y);
+    }
+    case 19:
+      return spki([oid(oids.ec), oid(curve)], point);
+    default:
+      return spki(
+        [oid(point.length === 32 ? oids.ed25519 : oids.ed448)],
+        point,
+      );
+  }
 }
 
 function spki(algorithm: readonly Buffer[], key: Uint8Array): Buffer {

@@ -77,7 +77,8 @@ describe("a key block", () => {
     [
       "with a packet of tag 0 in the format of old",
       "unreadable-key",
-      [...packets(), Buffer.of(0x80, 0)],
+      // Read in the current format, its length would be a packet of its own.
+      [...packets(), Buffer.of(0x80, 0xcc, 0)],
     ],
     [
       "with a packet of tag 0",

@@ -72,6 +72,9 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     [`254 0 ${dummy}`]: "read",
     [`254 7 ${dummy}`]: "read",
     "254 7 101 0 71 78 85 2": "Unsupported",
+    [`254 1 ${dummy}`]: "Unsupported",
+    [`253 1 2 ${argon2} 1*15`]: "Unsupported",
+    [`253 7 4 ${dummy}`]: "Unsupported",
   },
 };
 
@@ -98,6 +101,7 @@ describe("how a passphrase becomes a key", () => {
     ["3", "EndOfPackets"],
     ["2 8", "Unsupported"],
     [dummy, "Unsupported"],
+    ["101 8 71 78 85 1", "Unsupported"],
     [argon2, "read"],
     ["4 0*16 0 4 21", "Malformed"],
     ["4 0*16 1 0 21", "Malformed"],
