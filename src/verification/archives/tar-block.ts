@@ -25,9 +25,11 @@ export function parseTarBlock(block: Buffer): TarBlock {
   );
   if (sum !== octalAt(block, 148, 8))
     throw new ArchiveRefused("a header has a wrong checksum");
-  const prefix = hasPrefix(block) ? textAt(block, 345, 155) : Buffer.of();
+  refuseOddFormat(block);
   oddNumbers.forEach(([start, length]) => refuseOdd(block, start, length));
   const name = textAt(block, 0, 100);
+  // Zeros in every format but ustar.
+  const prefix = textAt(block, 345, 155);
   return {
     type: block.toString("latin1", 156, 157),
     name: prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]),
@@ -37,16 +39,15 @@ export function parseTarBlock(block: Buffer): TarBlock {
   };
 }
 
-/** As ustar alone has one. Throws ArchiveRefused for what is neither that nor GNU nor V7. */
-function hasPrefix(block: Buffer): boolean {
+function refuseOddFormat(block: Buffer): void {
   const magic = block.toString("latin1", 257, 265);
   const isStar = block.toString("latin1", 508, 512) === "tar\0";
-  if (magic === "ustar\x0000" && !isStar) return true;
+  const isPosix = magic === "ustar\x0000" && !isStar;
   // Some readers take what stands there for a name's beginning.
   const isGnu = magic === "ustar  \0" && isZero(block.subarray(345));
-  if (!isGnu && !isZero(block.subarray(257)))
+  const isOldest = isZero(block.subarray(257));
+  if (!isPosix && !isGnu && !isOldest)
     throw new ArchiveRefused("a header is of an unknown format");
-  return false;
 }
 
 /** Numbers that say nothing here, but that a reader may stumble over; with their lengths. */

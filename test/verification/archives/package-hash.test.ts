@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import yazl from "yazl";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { executable, hashBytes, limits, text } from "./hash-bytes.ts";
+import { withArchive } from "./own-reading.ts";
 import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 /** Hash1 as its documentation words it: find, sort, sha256sum, sha256sum. */
@@ -162,6 +163,13 @@ test("equals the naive computation for any names and contents", async () => {
       expect(await hashBytes(zip64Bytes(parts))).toBe(expected);
     }),
   );
+});
+
+test("a fault of the program is none of the archive", async () => {
+  const bytes = zipBytes([executable]);
+  const within = undefined as unknown as typeof limits;
+  const hashed = withArchive(bytes, (archive) => hashPackage(archive, within));
+  await expect(hashed).rejects.toThrow(TypeError);
 });
 
 test("a file that cannot be read is a fault of the disk, not of the archive", async () => {

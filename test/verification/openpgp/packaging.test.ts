@@ -247,6 +247,20 @@ describe("numbers of EdDSA with zero octets in front", () => {
   });
 });
 
+it("numbers of Ed448 in a version 4 key come as one, after an octet that says so", async () => {
+  const legacy = forgeKey(today - 1000, { kind: "eddsa448" });
+  const certificate = new Certificate(legacy).userId("maker");
+  const made = signDocument(legacy);
+  expect(await outcome([certificate], made)).toBe("ok");
+  const longer = Buffer.concat([
+    bodyOf(made).subarray(0, -119),
+    number(928, 2),
+    Buffer.alloc(116, 0x40),
+    number(0, 2),
+  ]);
+  expect(await outcome([certificate], packet(2, longer))).toBe("bad-signature");
+});
+
 describe("armor", () => {
   const text = armor(Buffer.concat(packets()));
   const title = "-----BEGIN PGP PUBLIC KEY BLOCK-----";
