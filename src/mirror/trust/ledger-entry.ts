@@ -108,7 +108,7 @@ export class LedgerEntry {
         return (after = change(before));
       });
     } catch (error) {
-      throw asStoreFull(this.#namespace, error);
+      throw asStoreFull("it saw", this.#namespace, error);
     }
     this.#remember(readSeen(after));
     return before;
@@ -129,9 +129,13 @@ export class LedgerEntry {
   /** Changes what operators decided, likewise; that something was decided is noted after it. */
   async decide(change: (decisions: Decisions) => Decisions): Promise<void> {
     await this.#load();
-    await this.#records.change(this.#decisionsKey, readDecisions, (before) =>
-      change(before ?? noDecisions),
-    );
+    try {
+      await this.#records.change(this.#decisionsKey, readDecisions, (before) =>
+        change(before ?? noDecisions),
+      );
+    } catch (error) {
+      throw asStoreFull("are decided on", this.#namespace, error);
+    }
     await this.noteSeen((seen) =>
       seen.hasDecisions ? seen : { ...seen, hasDecisions: true },
     );
@@ -196,11 +200,12 @@ const readSeen = (body: unknown): Seen => seenShape.parse(body);
 const readDecisions = (body: unknown): Decisions => decisionsShape.parse(body);
 
 function asStoreFull(
+  what: string,
   { hostname, namespace }: Namespace,
   error: unknown,
 ): unknown {
   const failure = classifyFileFailure(error);
-  const subject = `the signing keys that it saw of ${hostname}/${namespace}`;
+  const subject = `the signing keys that ${what} of ${hostname}/${namespace}`;
   return failure === "full" || failure === "broken"
     ? refuseToStore(subject, error)
     : error;
