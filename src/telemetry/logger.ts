@@ -38,13 +38,16 @@ export function makeLogger({ level, format }: LogSettings) {
   return pino(options, destination);
 }
 
+/** Characters that wait for whoever reads them; further lines are dropped, since clients make as many as they like. */
+const mostWaiting = 32 * 1024 * 1024;
+
 /** One for all loggers of a process. */
 let standardError: GatheredLines | undefined;
 
 function openStandardError(): GatheredLines {
-  const minLength = mostGathered;
+  const limits = { minLength: mostGathered, maxLength: mostWaiting };
   const lines = new GatheredLines(
-    pino.destination({ dest: 2, sync: false, minLength }),
+    pino.destination({ dest: 2, sync: false, ...limits }),
   );
   process.once("exit", () => lines.flushSync());
   return lines;
