@@ -18,7 +18,6 @@ import {
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleReplacements } from "../mirror/modules/replacements.ts";
-import { isAlarming } from "../mirror/releases/version-list.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
@@ -100,12 +99,9 @@ function wireModuleNews({
   logger,
 }: Telemetry): Pick<ModuleMirrorParts, "onVanished" | "onPassedThrough"> {
   return {
-    onVanished: (module, versions, of) => {
-      if (isAlarming(versions.length, of))
-        alarms.raise("versions-vanished", {
-          module: formatModuleAddress(module),
-          versions,
-        });
+    onVanished: (address, versions) => {
+      const module = formatModuleAddress(address);
+      alarms.raise("versions-vanished", { module, versions });
     },
     onPassedThrough: (address, getter, location) => {
       metrics?.countPassedThrough(getter);

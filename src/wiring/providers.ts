@@ -13,7 +13,6 @@ import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { TamperedArchives } from "../mirror/releases/tampered-archives.ts";
-import { isAlarming } from "../mirror/releases/version-list.ts";
 import type {
   AdmissionRules,
   PolicyRefusal,
@@ -121,12 +120,9 @@ function wireCatalog(
     onUnwritten: make.onUnwritten,
     notFound: freshness.notFound,
     fallThrough: policy.otherHosts === "not-found",
-    onVanished: (provider, gone, of) => {
-      if (isAlarming(gone.length, of))
-        telemetry.alarms.raise("versions-vanished", {
-          provider: formatProviderAddress(provider),
-          versions: gone,
-        });
+    onVanished: (address, versions) => {
+      const provider = formatProviderAddress(address);
+      telemetry.alarms.raise("versions-vanished", { provider, versions });
     },
   });
 }

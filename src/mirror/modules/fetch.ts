@@ -4,12 +4,10 @@ import {
   type GitSource,
   type ModuleSource,
 } from "../../address/module-source.ts";
-import type { Version } from "../../address/version.ts";
 import { ModuleSourceRefused, NotFound } from "../../errors/index.ts";
 import type { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import type { ModuleSources } from "../../origin/registries/module-sources.ts";
 import type { Clock } from "../cache/clock.ts";
-import type { VersionList } from "../releases/version-list.ts";
 import type { ModuleStart } from "./archives.ts";
 import type { PackThreads } from "./packing/threads.ts";
 import {
@@ -124,13 +122,4 @@ export function startOf(
       return { body, size: undefined, commit: checkout.commit, close };
     },
   };
-}
-
-/** A module that was known and is gone has no versions any more. */
-export function noneIfGone(
-  known: VersionList | undefined,
-  error: unknown,
-): readonly Version[] {
-  if (known !== undefined && error instanceof NotFound) return [];
-  throw error;
 }

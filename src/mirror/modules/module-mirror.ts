@@ -34,16 +34,11 @@ import {
 } from "./release.ts";
 import {
   fetchModuleRelease,
-  noneIfGone,
   sourceOf,
   startOf,
   type ModuleOrigin,
 } from "./fetch.ts";
-import {
-  findVanished,
-  mergeVersions,
-  type VersionList,
-} from "../releases/version-list.ts";
+import { refreshVersions, type VersionList } from "../releases/version-list.ts";
 import { bareVersions } from "../../origin/registries/registry-answers.ts";
 
 export interface ModuleMirrorParts {
@@ -62,7 +57,6 @@ export interface ModuleMirrorParts {
   readonly onVanished: (
     module: ModuleAddress,
     versions: readonly Version[],
-    of: number,
   ) => void;
   readonly replacements: ModuleReplacements;
   readonly onPassedThrough: (
@@ -220,19 +214,16 @@ export class ModuleMirror {
   }
 
   async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
-    const { registry, clock, freshFor } = this.#originOf(module);
-    const ask = async (known: VersionList | undefined, signal: AbortSignal) => {
-      const versions = await registry
-        .listVersions(module, signal)
-        .catch((error: unknown) => noneIfGone(known, error));
-      const name = formatModuleAddress(module);
-      const answer = bareVersions(versions);
-      const list = mergeVersions(name, known, answer, clock.now());
-      const vanished = known === undefined ? [] : findVanished(known, list);
-      if (vanished.length > 0)
-        this.#parts.onVanished(module, vanished, list.versions.size);
-      return list;
+    const origin = this.#originOf(module);
+    const name = formatModuleAddress(module);
+    const ask = (known: VersionList | undefined, signal: AbortSignal) => {
+      const listed = origin.registry.listVersions(module, signal);
+      const asked = listed.then(bareVersions);
+      return refreshVersions(name, known, asked, origin, (versions) =>
+        this.#parts.onVanished(module, versions),
+      );
     };
+    const { freshFor } = origin;
     return this.#parts.versions.get(module, ask, { maxAge: freshFor });
   }
 

@@ -39,12 +39,7 @@ import {
   type Release,
   type ReleaseAddress,
 } from "../releases/release.ts";
-import {
-  findVanished,
-  isSameList,
-  mergeVersions,
-  type VersionList,
-} from "../releases/version-list.ts";
+import { refreshVersions, type VersionList } from "../releases/version-list.ts";
 
 interface ProviderCatalogParts extends FirstContentParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;
@@ -57,11 +52,10 @@ interface ProviderCatalogParts extends FirstContentParts {
   readonly notFound: number;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
   readonly fallThrough: boolean;
-  /** `of` so many that were listed until now. */
+  /** These were listed until now, and are more than are withdrawn now and then. */
   readonly onVanished: (
     provider: ProviderAddress,
     versions: readonly Version[],
-    of: number,
   ) => void;
 }
 
@@ -86,10 +80,16 @@ export class ProviderCatalog {
     { provider, origin }: ProviderRequest,
     maxAge = origin.freshFor,
   ): Answer<VersionList> | Promise<Answer<VersionList>> {
-    expectSignatures(origin, formatProviderAddress(provider));
+    const name = formatProviderAddress(provider);
+    expectSignatures(origin, name);
     return this.#parts.versions.get(
       provider,
-      (known, signal) => this.#askVersions(provider, origin, known, signal),
+      (known, signal) => {
+        const asked = origin.registry.listVersions(provider, signal);
+        return refreshVersions(name, known, asked, origin, (versions) =>
+          this.#parts.onVanished(provider, versions),
+        );
+      },
       { maxAge },
     );
   }
@@ -128,26 +128,6 @@ export class ProviderCatalog {
     provider: ProviderAddress,
   ): VersionList | undefined | Promise<VersionList | undefined> {
     return this.#parts.versions.peek(provider);
-  }
-
-  async #askVersions(
-    provider: ProviderAddress,
-    { registry, clock, freshFor }: ReleaseOrigin,
-    known: VersionList | undefined,
-    signal: AbortSignal,
-  ): Promise<VersionList> {
-    const answer = await registry
-      .listVersions(provider, signal)
-      .catch((error: unknown) => emptyIfGone(known, error));
-    const name = formatProviderAddress(provider);
-    const list = mergeVersions(name, known, answer, clock.now());
-    this.#noteVanished(provider, known, list);
-    // A folder's list is read every few seconds, and written only when it changed.
-    return known !== undefined &&
-      freshFor !== undefined &&
-      isSameList(list, known)
-      ? known
-      : list;
   }
 
   /** What happened to the release is on disk before anybody gets it. */
@@ -235,18 +215,6 @@ export class ProviderCatalog {
       throw new NotFound(formatRelease(address));
     return listed?.platforms;
   }
-
-  #noteVanished(
-    provider: ProviderAddress,
-    known: VersionList | undefined,
-    list: VersionList,
-  ): void {
-    if (known === undefined) return;
-    const vanished = findVanished(known, list);
-    if (vanished.length === 0) return;
-    const before = known.versions.values().filter(({ listed }) => listed);
-    this.#parts.onVanished(provider, vanished, [...before].length);
-  }
 }
 
 /** What could not be served must not be listed. */
@@ -256,13 +224,6 @@ function expectSignatures(
 ): void {
   if (registry.source === "network-mirror" && policy.signatures === "required")
     throw new NetworkMirrorUnsigned(subject);
-}
-
-/** A provider that was known and is gone has no versions any more; one that was never known is absent. */
-function emptyIfGone(known: VersionList | undefined, error: unknown) {
-  if (known !== undefined && error instanceof NotFound)
-    return { versions: [], warnings: [] };
-  throw error;
 }
 
 /** A release that was believed outlives its removal, as far as it is stored. */

@@ -1,10 +1,11 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
-import { VersionsWithoutEnd } from "../../errors/index.ts";
+import { NotFound, VersionsWithoutEnd } from "../../errors/index.ts";
 import type {
   OriginVersion,
   OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
+import type { Clock } from "../cache/clock.ts";
 
 /** A version and what the mirror's own history knows of it. */
 export interface ListedVersion extends OriginVersion {
@@ -24,6 +25,30 @@ export interface VersionList {
 
 /** However many versions a list may have, these may be known of one provider or module. */
 const mostKnown = 20_000;
+
+/**
+ * What is known once the origin has answered. What was known and is gone has no versions any more; what was never known is absent.
+ * `onVanished` is told of versions that were listed until now, when they are more than are withdrawn now and then.
+ */
+export async function refreshVersions(
+  subject: string,
+  known: VersionList | undefined,
+  asked: Promise<OriginVersions>,
+  { clock, freshFor }: { readonly clock: Clock; readonly freshFor?: unknown },
+  onVanished: (versions: readonly Version[]) => void,
+): Promise<VersionList> {
+  const answer = await asked.catch((error: unknown) => {
+    if (known === undefined || !(error instanceof NotFound)) throw error;
+    return { versions: [], warnings: [] };
+  });
+  const list = mergeVersions(subject, known, answer, clock.now());
+  if (known === undefined) return list;
+  const vanished = findVanished(known, list);
+  const before = [...known.versions.values()].filter(({ listed }) => listed);
+  if (isAlarming(vanished.length, before.length)) onVanished(vanished);
+  // A folder's list is read every few seconds, and written only when it changed.
+  return freshFor !== undefined && isSameList(list, known) ? known : list;
+}
 
 /**
  * Joins what the origin lists now to what is known; nothing that was ever

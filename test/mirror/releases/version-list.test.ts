@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
+import { NotFound, OriginTimedOut } from "../../../src/errors/index.ts";
+import { systemClock } from "../../../src/mirror/cache/clock.ts";
 import {
   findVanished,
   firstContactOf,
   isAlarming,
   isSameList,
   mergeVersions,
+  refreshVersions,
   type ListedVersion,
   type VersionList,
 } from "../../../src/mirror/releases/version-list.ts";
@@ -216,4 +219,46 @@ it.each([
   [1, 1, true],
 ])("%i vanished of %i that were listed: an alarm is %s", (gone, of, alarm) => {
   expect(isAlarming(gone, of)).toBe(alarm);
+});
+
+describe("a list that is asked for again", () => {
+  const names = Array.from({ length: 11 }, (_, minor) => `1.${minor}.0`);
+  const first = mergeVersions("acme/x", undefined, answerOf(...names), now);
+  /** Ten of them were withdrawn earlier. */
+  const last = mergeVersions("acme/x", first, answerOf("1.0.0"), later);
+  const gone = () => Promise.reject(new NotFound("acme/x"));
+  const vanished: string[][] = [];
+  const ask = (
+    known: VersionList | undefined,
+    asked: Promise<ReturnType<typeof answerOf>>,
+    freshFor?: number,
+  ) => {
+    vanished.length = 0;
+    const origin = { clock: systemClock, freshFor };
+    return refreshVersions("acme/x", known, asked, origin, (versions) =>
+      vanished.push([...versions]),
+    );
+  };
+
+  it("tells of versions that vanished by how many were listed until then", async () => {
+    await ask(last, Promise.resolve(answerOf()));
+    expect(vanished).toEqual([["1.0.0"]]);
+    await ask(first, Promise.resolve(answerOf(...names.slice(1))));
+    expect(vanished).toEqual([]);
+  });
+
+  it("is empty when what was known is gone, and absent when nothing was", async () => {
+    const { versions } = await ask(first, gone());
+    expect([...versions.values()].some(({ listed }) => listed)).toBe(false);
+    expect(vanished).toEqual([names]);
+    await expect(ask(undefined, gone())).rejects.toThrow(NotFound);
+    const late = () => Promise.reject(new OriginTimedOut("https://a/", "late"));
+    await expect(ask(first, late())).rejects.toThrow(OriginTimedOut);
+  });
+
+  it("is the very same one when a folder lists the same", async () => {
+    const same = () => Promise.resolve(answerOf("1.0.0"));
+    expect(await ask(last, same(), 1_000)).toBe(last);
+    expect(await ask(last, same())).not.toBe(last);
+  });
 });
