@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RecordUnreadable } from "../../../src/errors/index.ts";
+import { RecordUnreadable, StoreFull } from "../../../src/errors/index.ts";
 import {
   noDecisions,
   nothingSeen,
@@ -114,6 +114,20 @@ describe("what is known of a namespace", () => {
     await entry.decide(revokeK);
     expect(entry.weight).toBe(2_200);
   });
+});
+
+it.each([
+  ["ENOSPC", StoreFull],
+  ["EIO", StoreFull],
+  ["ENOENT", undefined],
+])("a note that fails with %s is refused as such", async (code, expected) => {
+  const { entry, records } = await prepareLedger();
+  await entry.begin();
+  const failure = Object.assign(new Error(code), { code, syscall: "write" });
+  records.change = () => Promise.reject(failure);
+  const noted = entry.noteSeen(withLesson("K"));
+  await expect(noted).rejects.toThrow(expected ?? failure);
+  expect(entry.trust.seen).toEqual(nothingSeen);
 });
 
 describe("what operators decided", () => {

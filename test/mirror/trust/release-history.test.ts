@@ -74,6 +74,12 @@ describe("what happens to a release is written down:", () => {
     expect(trust.told().audit.at(-1)).toBe("replaced accepted");
   });
 
+  it("that it came by an operator's word where only its digests were known, and not as seen first", async () => {
+    const approved = { release: other, change: { kind: "approved" } } as const;
+    await trust.history.note(request, undefined, approved);
+    expect(trust.told().audit).toEqual(["replaced accepted"]);
+  });
+
   it("that it fell, once, and that it stands again", async () => {
     await note({ ...same, fallen });
     await note({ ...same, fallen });

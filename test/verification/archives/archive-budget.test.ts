@@ -124,6 +124,17 @@ describe("threads that look through modules' archives", () => {
     await verify(sound);
   });
 
+  it("tell a fault of the disk from one of the archive", async () => {
+    await using stack = new AsyncDisposableStack();
+    const threads = new ModuleArchiveThreads(settings);
+    stack.defer(() => threads.close());
+    const verified = withArchive(sound, ({ fd, size }) =>
+      threads.verify(module, "tar.gz", { fd, size: size + 1000 }),
+    );
+    await expect(verified).rejects.not.toThrow(ModuleArchiveRefused);
+    await expect(verified).rejects.toThrow("The archive ended after");
+  });
+
   it("end one that takes too long, and go on with another", async () => {
     await using stack = new AsyncDisposableStack();
     const slow = tarGzBytes([{ name: "a", content: Buffer.alloc(1 << 26) }]);
