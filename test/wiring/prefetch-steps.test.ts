@@ -136,5 +136,8 @@ describe("a prefetch of one package", () => {
   it("wires what only a daemon, modules or network mirrors need for nobody", () => {
     for (const name of ["Metrics", "ModuleMirror", "LearntDigests", "Outbox"])
       expect(listMade("")).not.toContain(name);
+    const loaded = [...ran.keys()];
+    expect(loaded).toContain("main.ts");
+    expect(loaded.filter((path) => /prom-client|koa/.test(path))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import type { Configuration, S3Configuration } from "../../config/load.ts";
 import { BucketUnreachable } from "../../errors/index.ts";
-import { systemClock, type Clock } from "../../mirror/cache/clock.ts";
+import type { Clock } from "../../mirror/cache/clock.ts";
 import type { FetchTurns } from "../../mirror/cache/metadata-cache.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
 import {
@@ -12,6 +12,7 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
 import type { Bucket } from "../../store/bucket/bucket.ts";
 import { Leases } from "../../store/bucket/leases.ts";
+import { ReplicaClock } from "../../store/bucket/replica-clock.ts";
 import { leaseName, type StoreLayout } from "../../store/layout.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { openBucket, type OpenBucket } from "./bucket.ts";
@@ -28,7 +29,6 @@ export interface Replica {
   readonly watch: BucketWatch;
   /** Whose turn it is to ask an origin for a list. */
   readonly turns: FetchTurns;
-  /** This machine's, or the bucket's when ours is ahead of it: no release is older than for other replicas. */
   readonly clock: Clock;
   /** Records that are in the bucket alone. */
   readonly uncopied: RecordStore;
@@ -71,13 +71,7 @@ export async function openReplica(
     ...{ bucket, identity },
     blobs: new BucketBlobs(bucket),
     url: s3.endpoint,
-    clock: {
-      monotonic: () => systemClock.monotonic(),
-      now: () => {
-        const ahead = Math.min(0, bucket.connection.skew);
-        return new Date(systemClock.now().getTime() + ahead);
-      },
-    },
+    clock: new ReplicaClock(bucket.connection),
     watch,
     turns: wireTurns(bucket),
     uncopied: new BucketRecords(bucket, identity.etagForm, () => undefined),
