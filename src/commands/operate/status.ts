@@ -3,7 +3,7 @@ import { explainFailure } from "../doctor/connection.ts";
 import { askMirror, type MirrorAccess } from "../doctor/mirror-answer.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
-import { formatTable } from "../output/table.ts";
+import { formatRows, formatTable } from "../output/table.ts";
 import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
 
 /** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
@@ -159,7 +159,7 @@ function formatText(subject: StatusSubject, status: Status): string {
     ["store", figures === undefined ? "" : size],
   ].filter(([, value]) => value !== "");
   return [
-    formatTable(rows),
+    formatRows(rows),
     ...problems.map((problem) => `${problem}\n`),
     figures === undefined ? "" : formatFigures(figures),
   ].join("");
@@ -183,7 +183,7 @@ function formatFigures({ origins, suspendedHosts, alarms }: Figures): string {
   const sections = [
     [["ORIGIN", "LAST SUCCESS", "REQUESTS"], ...asked],
     [["ALARM", "COUNT", "LAST"], ...raised],
-  ].filter((rows) => rows.length > 1);
+  ];
   const spared =
     suspended > 0
       ? `${suspended} hosts of origins are spared now because they fail or asked for it.\n`

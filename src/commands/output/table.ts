@@ -1,5 +1,12 @@
-/** Rows under a head, in columns. */
-export function formatTable(rows: readonly (readonly string[])[]): string {
+type Rows = readonly (readonly string[])[];
+
+/** Rows under a head, which comes first; empty where there is nothing under it. */
+export function formatTable(rows: Rows): string {
+  return rows.length > 1 ? formatRows(rows) : "";
+}
+
+/** In columns. */
+export function formatRows(rows: Rows): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );

@@ -55,7 +55,7 @@ function formatText({
     ...problems.map((one) => [one.kind, one.name, "bad", one.problem]),
   ];
   const head = ["KIND", "NAME", "STATE", "BECAUSE"];
-  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
+  const table = formatTable([head, ...rows]);
   const room =
     left.archives > 0
       ? `${left.archives} archives (${formatAmount(left.bytes)}) stay in the bucket, where a replica reads them: "storage.maxSize" and "storage.minFree" leave no room for them. Change those or make room, and run it again.\n`

@@ -168,7 +168,7 @@ function formatText(base: URL, { told, differing, missing }: Counts): string {
     return [provider, version, platform, `zh:${sha256}`, there];
   });
   const head = ["PROVIDER", "VERSION", "PLATFORM", "SEEN FIRST HERE", "THERE"];
-  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
+  const table = formatTable([head, ...rows]);
   const named = missing
     .slice(0, mostNamed)
     .map(({ held, because }) => `${held.filename}: ${because}.\n`);

@@ -64,7 +64,7 @@ function formatPackages(packages: readonly HeldPackage[]): string {
     ...["PROVIDER", "VERSION", "PLATFORM", "STORED"],
     ...["FIRST SEEN", "LAST USED", "SIGNED BY"],
   ];
-  return `${formatRows(head, rows)}${sum(packages, "packages")}`;
+  return `${formatTable([head, ...rows])}${sum(packages, "packages")}`;
 }
 
 function formatModules(modules: readonly HeldModule[]): string {
@@ -77,14 +77,7 @@ function formatModules(modules: readonly HeldModule[]): string {
     return [module, version, size, formatLastUse(stored), commit ?? "-"];
   });
   const head = ["MODULE", "VERSION", "STORED", "LAST USED", "COMMIT"];
-  return `${formatRows(head, rows)}${sum(modules, "versions of modules")}`;
-}
-
-function formatRows(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
-  return rows.length > 0 ? formatTable([head, ...rows]) : "";
+  return `${formatTable([head, ...rows])}${sum(modules, "versions of modules")}`;
 }
 
 function sum(

@@ -46,7 +46,7 @@ function formatText(plan: PrunePlan, dryRun: boolean): string {
     because,
   ]);
   const head = ["ARCHIVE", "SIZE", "LAST USED", "BECAUSE"];
-  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
+  const table = formatTable([head, ...rows]);
   const verb = dryRun ? "would leave" : "left";
   const unnamed =
     removedRecords.length > 0

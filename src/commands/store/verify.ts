@@ -61,7 +61,7 @@ function formatText({
   ]);
   const rows = [...bad, ...unnamed];
   const head = ["KIND", "NAME", "STATE", "BECAUSE"];
-  const table = rows.length > 0 ? formatTable([head, ...rows]) : "";
+  const table = formatTable([head, ...rows]);
   const left = findings.filter(({ dropped }) => !dropped).length;
   const advice =
     left > 0

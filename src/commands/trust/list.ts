@@ -37,10 +37,7 @@ function formatTrust(listed: readonly ListedNamespace[]): string {
 function formatNamespace(listed: ListedNamespace): string {
   const { namespace } = listed;
   const sections = [...listKeys(listed), ...listReleases(listed)];
-  const tables = sections
-    .filter((rows) => rows.length > 1)
-    .map((rows) => formatTable(rows));
-  return `${namespace}\n${tables.join("")}`;
+  return `${namespace}\n${sections.map(formatTable).join("")}`;
 }
 
 type Row = readonly string[];
