@@ -1,8 +1,6 @@
 import Koa from "koa";
 import { NoSuchPage } from "../errors/index.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
-import type { Logger } from "../telemetry/logger.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
 import { authenticate } from "./login.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { beginRequest } from "./requests/begin-request.ts";
@@ -16,14 +14,13 @@ import type {
   RequestState,
 } from "./http/request-context.ts";
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
-import { recordRequests } from "./requests/request-log.ts";
+import type { RequestLog } from "./requests/request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
 import { answerFrom } from "./table-of-urls.ts";
 
 export interface AppParts extends RoutedParts {
-  readonly logger: Logger;
+  readonly requestLog: RequestLog;
   readonly refusals: RefusalAudit;
-  readonly metrics: Metrics;
   readonly clients: ClientAddresses;
   readonly metadataCaps: MetadataCaps;
   /** Hears of what was answered with 500, or not at all. */
@@ -49,7 +46,7 @@ export interface AppParts extends RoutedParts {
  * 8. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
-  const { logger, refusals, metrics, metadataCaps } = parts;
+  const { requestLog, refusals, metadataCaps } = parts;
   const { onUnexpected, publicAddress } = parts;
   const koa = new Koa<RequestState>();
   koa.on("error", (error: Error & { readonly headerSent?: boolean }) => {
@@ -58,7 +55,7 @@ export function makeApp(parts: AppParts): Handle {
   });
   koa
     .use(identify(parts.clients))
-    .use(recordRequests(logger, metrics))
+    .use(record(requestLog))
     .use(attribute)
     .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed(parts.longestUrl))
@@ -77,6 +74,13 @@ function identify(clients: ClientAddresses): RequestMiddleware {
     ctx.res.statusCode = 200;
     ctx.state = beginRequest(ctx.req, clients.of(ctx.req));
     ctx.set("X-Request-Id", ctx.state.asker.requestId);
+    return next();
+  };
+}
+
+function record(requestLog: RequestLog): RequestMiddleware {
+  return (ctx, next) => {
+    requestLog.recordWhenClosed(ctx);
     return next();
   };
 }

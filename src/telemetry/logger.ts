@@ -1,29 +1,32 @@
 import { createRequire } from "node:module";
-import {
-  pino,
-  stdTimeFunctions,
-  type DestinationStream,
-  type LoggerOptions,
-} from "pino";
+import { pino, type DestinationStream, type LoggerOptions } from "pino";
 import type { PrettyOptions } from "pino-pretty";
 import { GatheredLines, mostGathered } from "./gathered-lines.ts";
+import { isoTime } from "./iso-time.ts";
 import { redactTickets } from "./redaction.ts";
+import { RepeatedLines } from "./repeated-lines.ts";
 
-export type Logger = ReturnType<typeof makeLogger>;
+export type Logger = Log["logger"];
+
+/** Lines on standard error, JSON or for people; standard output belongs to the commands. */
+export interface Log {
+  readonly logger: ReturnType<typeof pino<never>>;
+  /** For what is logged with each request. */
+  readonly repeated: () => RepeatedLines;
+}
 
 export interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }
 
-/** Lines on standard error, JSON or for people; standard output belongs to the commands. */
-export function makeLogger({ level, format }: LogSettings) {
+export function makeLog({ level, format }: LogSettings): Log {
   const options: LoggerOptions = {
     level,
     base: null,
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: isoTime,
     formatters: { level: (level) => ({ level }) },
-    // The last place that a line passes, so that nothing gets around it.
+    // The last place that a line passes, so that nothing of a client's gets around it.
     hooks: { streamWrite: redactTickets },
   };
   const destination: DestinationStream =
@@ -35,7 +38,10 @@ export function makeLogger({ level, format }: LogSettings) {
           errorLikeObjectKeys: ["err"],
         })
       : (standardError ??= openStandardError());
-  return pino(options, destination);
+  return {
+    logger: pino(options, destination),
+    repeated: () => new RepeatedLines(options, destination),
+  };
 }
 
 /** Characters that wait for whoever reads them; further lines are dropped, since clients make as many as they like. */

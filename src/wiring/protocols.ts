@@ -20,6 +20,7 @@ import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { listStored } from "../mirror/providers/stored-releases.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
+import { RequestLog } from "../server/requests/request-log.ts";
 import { WarmConnections } from "../server/warm/connections.ts";
 import { KnownRequests } from "../server/warm/known-requests.ts";
 import { WarmDocuments } from "../server/warm/documents.ts";
@@ -53,7 +54,7 @@ export function wireProtocols(
 ): Protocols {
   const { limits } = configuration;
   const { blobs, providers, modules } = core;
-  const { logger, audit, alarms, metrics } = telemetry;
+  const { audit, alarms, metrics } = telemetry;
   const { authentication, clients, metadataCaps } = access;
   const services = wireServices(configuration);
   const readiness = new Readiness(
@@ -69,26 +70,24 @@ export function wireProtocols(
   const platforms = wirePlatforms(configuration, core);
   const onUnexpected: OnUnexpected = (error, where) =>
     alarms.raise("unexpected-error", { where, err: error });
-  const seen = { logger, metrics, onUnexpected };
-  const warm = wireWarmDocuments(configuration, core, access, telemetry);
+  const requestLog = new RequestLog(telemetry, metrics);
+  const warm = wireWarmDocuments(configuration, core, access, requestLog);
   const app = makeApp({
     setUp,
     pages: { findOpen, alarms, browse: wireBrowse(core) },
     explanations: wireExplanations(configuration, core),
     ...addresses,
-    clients,
-    metadataCaps,
+    ...{ clients, metadataCaps },
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),
     warm,
     readiness,
     findServices: () => access.addLogin(services),
-    refusals,
-    ...seen,
+    ...{ refusals, requestLog, metrics, onUnexpected },
     longestUrl: limits.url,
   });
-  const front = wireFront(warm, limits, seen);
+  const front = wireFront(warm, limits, { requestLog, onUnexpected });
   const close = () => {
     platforms.close();
     refusals.close();
@@ -99,7 +98,7 @@ export function wireProtocols(
 function wireFront(
   warm: WarmDocuments,
   limits: Configuration["limits"],
-  seen: Pick<AppParts, "logger" | "metrics" | "onUnexpected">,
+  seen: Pick<AppParts, "requestLog" | "onUnexpected">,
 ): WarmConnections {
   const known = new KnownRequests(limits.url);
   return new WarmConnections({ warm, known, limits, ...seen }, limits);
@@ -161,14 +160,13 @@ function wireWarmDocuments(
   { freshness, offline, limits }: Configuration,
   { admission, countChanges }: Core,
   { authentication, clients, metadataCaps }: Access,
-  { logger, metrics }: DaemonTelemetry,
+  requestLog: RequestLog,
 ): WarmDocuments {
   return new WarmDocuments({
     authentication,
     clients,
     metadataCaps,
-    logger,
-    metrics,
+    requestLog,
     longestUrl: limits.url,
     generation: () => ({ rules: admission.rules, changes: countChanges() }),
     // Nothing grows old for a mirror that asks nobody.

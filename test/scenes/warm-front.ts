@@ -17,10 +17,12 @@ import {
 } from "../../src/server/http/request-context.ts";
 import { MetadataCaps } from "../../src/server/access/metadata-caps.ts";
 import { beginRequest } from "../../src/server/requests/begin-request.ts";
+import { RequestLog } from "../../src/server/requests/request-log.ts";
 import { WarmConnections } from "../../src/server/warm/connections.ts";
 import { WarmDocuments } from "../../src/server/warm/documents.ts";
 import { KnownRequests } from "../../src/server/warm/known-requests.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
+import { RepeatedLines } from "../../src/telemetry/repeated-lines.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { readToEnd } from "./raw-connection.ts";
 
@@ -83,11 +85,14 @@ export async function startWarmFront(
       done();
     },
   });
-  const logger = pino(log);
-  const metrics = new Metrics(new Date());
+  const written = {
+    logger: pino(log),
+    repeated: () => new RepeatedLines({}, log),
+  };
+  const requestLog = new RequestLog(written, new Metrics(new Date()));
   const generation = { rules: {}, changes: 0 };
   const warm = new WarmDocuments({
-    ...{ authentication, clients, metadataCaps, logger, metrics },
+    ...{ authentication, clients, metadataCaps, requestLog },
     longestUrl: 2_048,
     generation: () => generation,
     freshFor: () => 60_000,
@@ -96,7 +101,7 @@ export async function startWarmFront(
   const onUnexpected = (error: unknown) => lines.push({ unexpected: error });
   const known = new KnownRequests(2_048);
   const own = { ...limits, ...more };
-  const parts = { warm, known, logger, metrics, onUnexpected, limits: own };
+  const parts = { warm, known, requestLog, onUnexpected, limits: own };
   const read: string[] = [];
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     read.push(req.url ?? "");

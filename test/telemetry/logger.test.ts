@@ -16,8 +16,8 @@ it.each([
   ],
 ])("has every line once of a process that %s", (_, ending, status) => {
   const program = `
-      import { makeLogger } from ${JSON.stringify(logger)};
-      const log = makeLogger({ level: "info", format: "json" });
+      import { makeLog } from ${JSON.stringify(logger)};
+      const { logger: log } = makeLog({ level: "info", format: "json" });
       const last = ${many};
       for (let n = 0; n < last; n++) log.info({ n }, "n");
       ${ending}`;

@@ -1,10 +1,8 @@
 import type { Socket } from "node:net";
-import type { Logger } from "../../telemetry/logger.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
 import { guarded, type OnUnexpected } from "../http/guarded.ts";
 import { keepAlive } from "../http/listener.ts";
-import { recordRequest } from "../requests/request-log.ts";
+import type { RequestLog } from "../requests/request-log.ts";
 import type { Answerable, WarmDocuments } from "./documents.ts";
 import {
   urlIn,
@@ -16,8 +14,7 @@ import { repliesOf } from "./replies.ts";
 export interface WarmConnectionParts {
   readonly warm: WarmDocuments;
   readonly known: KnownRequests;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly requestLog: RequestLog;
   readonly onUnexpected: OnUnexpected;
   readonly limits: {
     /** Milliseconds for a client to send its first request. */
@@ -130,7 +127,7 @@ export class WarmConnection {
     { document, state }: Answerable,
     start: number,
   ): void {
-    const { logger, metrics } = this.#parts;
+    const { requestLog } = this.#parts;
     const status = isUnmodified(known, document.tag) ? 304 : 200;
     const replies = repliesOf(document, status);
     const reply = replies.take(state.asker.requestId);
@@ -140,8 +137,11 @@ export class WarmConnection {
       replies.giveBack(reply);
       const complete = error === undefined || error === null;
       const bytes = complete ? reply.length : 0;
-      const end = { method: "GET", userAgent, status, complete, bytes, start };
-      recordRequest(request, end, logger, metrics);
+      const ending = { method: "GET", userAgent, status, complete };
+      const form = complete
+        ? replies.formOf(known, () => requestLog.formOf(request, ending))
+        : undefined;
+      requestLog.record(request, { ...ending, bytes, start }, form);
     });
     if (!this.#hasAnswered) this.socket.setTimeout(keepAlive);
     this.#hasAnswered = true;

@@ -3,8 +3,6 @@ import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import type { Answer } from "../../mirror/cache/answer.ts";
 import { onBehalfOf } from "../../telemetry/asker.ts";
-import type { Logger } from "../../telemetry/logger.ts";
-import type { Metrics } from "../../telemetry/metrics.ts";
 import type { Authentication } from "../access/authentication.ts";
 import { charge, type MetadataCaps } from "../access/metadata-caps.ts";
 import type { ClientAddresses } from "../http/client-address.ts";
@@ -21,7 +19,7 @@ import type {
   SentDocument,
 } from "../http/request-context.ts";
 import { beginRequest } from "../requests/begin-request.ts";
-import { recordWhenClosed } from "../requests/request-log.ts";
+import type { RequestLog } from "../requests/request-log.ts";
 import type { HeadedDocument } from "./replies.ts";
 
 /** What documents are made of, besides time: while both stay the same, so do they. */
@@ -36,8 +34,7 @@ export interface WarmDocumentParts {
   readonly authentication: Pick<Authentication, "isOn">;
   readonly clients: ClientAddresses;
   readonly metadataCaps: MetadataCaps;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly requestLog: RequestLog;
   /** Bytes. */
   readonly longestUrl: number;
   readonly generation: () => Generation;
@@ -106,17 +103,14 @@ export class WarmDocuments {
 
   /** False for what the application has to answer. */
   answer(req: IncomingMessage, res: ServerResponse): boolean {
-    const { longestUrl, logger, metrics } = this.#parts;
+    const { longestUrl, requestLog } = this.#parts;
     const document = this.find(req.url ?? "");
     if (document === undefined) return false;
     if (findRequestProblem(req, longestUrl) !== undefined) return false;
     const state = this.begin(req, document)?.state;
     if (state === undefined) return false;
-    recordWhenClosed(
-      { req, res, state, params: document.params },
-      logger,
-      metrics,
-    );
+    const { params } = document;
+    requestLog.recordWhenClosed({ req, res, state, params });
     send(req, res, document, state.asker.requestId);
     return true;
   }

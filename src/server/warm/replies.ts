@@ -1,5 +1,7 @@
 import { keepAlive } from "../http/listener.ts";
 import type { RenderedDocument } from "../http/request-context.ts";
+import type { LineForm } from "../../telemetry/repeated-lines.ts";
+import type { KnownRequest } from "./known-requests.ts";
 
 export interface HeadedDocument extends Pick<RenderedDocument, "body"> {
   /** Names and values, of 304 and of 200. */
@@ -29,6 +31,7 @@ class Replies {
   readonly #dateAt: number;
   readonly #first: Buffer;
   readonly #spare: Buffer[] = [];
+  readonly #forms = new WeakMap<KnownRequest, LineForm>();
 
   constructor(
     status: Status,
@@ -52,6 +55,13 @@ class Replies {
     reply.write(requestId, this.#idAt, "latin1");
     reply.write(formatDate(), this.#dateAt, "latin1");
     return reply;
+  }
+
+  /** Of the line in the log, of this answer to such a request. */
+  formOf(known: KnownRequest, make: () => LineForm): LineForm {
+    const form = this.#forms.get(known) ?? make();
+    this.#forms.set(known, form);
+    return form;
   }
 
   giveBack(reply: Buffer): void {

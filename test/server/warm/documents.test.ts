@@ -16,11 +16,12 @@ import type {
   SentDocument,
 } from "../../../src/server/http/request-context.ts";
 import { beginRequest } from "../../../src/server/requests/begin-request.ts";
+import { RequestLog } from "../../../src/server/requests/request-log.ts";
 import {
   WarmDocuments,
   type WarmDocumentParts,
 } from "../../../src/server/warm/documents.ts";
-import { makeLogger } from "../../../src/telemetry/logger.ts";
+import { makeLog } from "../../../src/telemetry/logger.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 import {
   fetchFrom,
@@ -45,8 +46,10 @@ function start(parts: Partial<WarmDocumentParts> = {}): void {
     authentication,
     clients: new ClientAddresses([]),
     metadataCaps: new MetadataCaps(0),
-    logger: makeLogger({ level: "fatal", format: "json" }),
-    metrics,
+    requestLog: new RequestLog(
+      makeLog({ level: "fatal", format: "json" }),
+      metrics,
+    ),
     longestUrl: 2_048,
     generation: () => generation,
     freshFor: ({ age }) => 60_000 - age,
