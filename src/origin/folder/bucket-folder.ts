@@ -14,7 +14,10 @@ import {
 interface FolderObjects {
   readonly name: string;
   readonly url: URL;
-  listLevel(prefix: string): Promise<{
+  listLevel(
+    prefix: string,
+    most: number,
+  ): Promise<{
     readonly keys: readonly string[];
     readonly folders: readonly string[];
   }>;
@@ -27,6 +30,9 @@ interface FolderObjects {
     | undefined
   >;
 }
+
+/** Names in one folder: whoever may publish may put any number of objects there. */
+const mostNames = 100_000;
 
 /** The objects of a bucket whose keys start with a prefix; a folder is there when anything is in it. */
 export class BucketFolder extends OriginFolder {
@@ -52,10 +58,12 @@ export class BucketFolder extends OriginFolder {
     parts: readonly string[],
   ): Promise<readonly FolderEntry[] | undefined> {
     const prefix = this.keyOf([...parts, ""]);
-    const level = () => this.#objects.listLevel(prefix);
+    const level = () => this.#objects.listLevel(prefix, mostNames);
     const { keys, folders } = await this.#try(parts, level);
-    if (parts.length > 0 && keys.length + folders.length === 0)
-      return undefined;
+    const count = keys.length + folders.length;
+    if (count > mostNames)
+      throw this.unusable(parts, `it has more than ${mostNames} names`);
+    if (parts.length > 0 && count === 0) return undefined;
     return [
       ...folders.map((name) => ({ name, kind: "other" as const })),
       ...keys.map((name) => ({ name, kind: "file" as const })),

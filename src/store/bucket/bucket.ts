@@ -132,9 +132,10 @@ export class Bucket {
         yield { ...object, key: object.key.slice(all) };
   }
 
-  /** The next part of each key below `prefix`: of objects there, and of folders there. */
+  /** The next part of each key below `prefix`: of objects there, and of folders there; not all of them where there are more than `most`. */
   async listLevel(
     prefix: string,
+    most = Infinity,
   ): Promise<{ readonly keys: string[]; readonly folders: string[] }> {
     const keys: string[] = [];
     const folders: string[] = [];
@@ -142,6 +143,7 @@ export class Bucket {
     for await (const page of this.#pages(prefix, { delimiter: "/" })) {
       for (const { key } of page.objects) keys.push(key.slice(skipped));
       for (const one of page.prefixes) folders.push(one.slice(skipped, -1));
+      if (keys.length + folders.length > most) break;
     }
     return { keys, folders };
   }

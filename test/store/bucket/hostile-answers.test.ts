@@ -32,6 +32,21 @@ afterAll(async () => {
   server.close();
 });
 
+let pages = 0;
+
+/** A page of a list that goes on, with 5 000 names that are no other's. */
+function sendPage(response: ServerResponse): void {
+  const first = (pages += 1) * 5_000;
+  const names = Array.from({ length: 5_000 }, (_, n) => `${first + n}`);
+  const contents = names.map(
+    (name) =>
+      `<Contents><Key>p/providers/${name}</Key><Size>1</Size><ETag>e</ETag><LastModified></LastModified></Contents>`,
+  );
+  response.end(
+    `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${first}</NextContinuationToken>${contents.join("")}</ListBucketResult>`,
+  );
+}
+
 /** Sent until nobody reads on. */
 function sendWithoutEnd(response: ServerResponse): void {
   const piece = Buffer.alloc(1024 * 1024);
@@ -100,4 +115,20 @@ it.each(
     const { cause } = error as Error;
     expect([error, cause].some(isBucketFailure)).toBe(true);
   },
+);
+
+it.each([
+  ["all of it", []],
+  ["a provider's", ["acme", "demo"]],
+  ["its keys", ["acme", "keys"]],
+])(
+  "a folder of more names than anybody has is refused, and not read on: %s",
+  async (_, parts) => {
+    pages = 0;
+    answer = sendPage;
+    const listing = new BucketFolder(bucket, "providers/").list(parts);
+    await expect(listing).rejects.toThrow("it has more than 100000 names");
+    expect(pages).toBe(21);
+  },
+  30_000,
 );
