@@ -8,6 +8,7 @@ import {
   recordObjects,
   type RecordKey,
 } from "../layout.ts";
+import { openSettled } from "../records/record-copies.ts";
 import type {
   ReadBody,
   RecordInspection,
@@ -214,21 +215,9 @@ export class BucketRecords implements RecordStore {
   }
 
   #open<T>(key: RecordKey, found: Found, readBody: ReadBody<T>): T | undefined {
-    if (found.kind === "absent") return undefined;
-    if (found.kind === "bad") {
-      this.#passOver(key, found.problem);
-      return undefined;
-    }
-    try {
-      return readBody(JSON.parse(found.sealed.body));
-    } catch (error) {
-      this.#passOver(key, "it is not in the form of its kind", error);
-      return undefined;
-    }
-  }
-
-  #passOver(key: RecordKey, problem: string, cause?: unknown): void {
-    if (!isRebuildable(key)) this.refuse(key, problem, cause);
+    return openSettled(found, readBody, (problem, cause) => {
+      if (!isRebuildable(key)) this.refuse(key, problem, cause);
+    });
   }
 
   /** True when the object is ours now. Another's may have the same bytes and be another change, so that a mark tells whose it is. */

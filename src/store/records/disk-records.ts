@@ -14,6 +14,7 @@ import { measureFile, measureRecords } from "./record-sizes.ts";
 import { createRecordFile, replaceRecordFile } from "./record-file.ts";
 import {
   copiesToHeal,
+  openSettled,
   readCopies,
   replaceCopies,
   settle,
@@ -183,29 +184,17 @@ export class DiskRecords implements RecordStore {
     return readCopies(key, recordPaths(this.#layout, key));
   }
 
-  /** The body of what was found; what cannot be believed is passed over only where it can be made again. */
+  /** What cannot be believed is passed over only where it can be made again. */
   #open<T>(
     key: RecordKey,
     settled: Settled,
     readBody: ReadBody<T>,
   ): T | undefined {
-    if (settled.kind === "absent") return undefined;
-    try {
-      if (settled.kind === "good")
-        return readBody(JSON.parse(settled.sealed.body));
-      this.#passOver(key, settled.problem);
-    } catch (error) {
-      if (error instanceof RecordUnreadable) throw error;
-      this.#passOver(key, "it is not in the form of its kind", error);
-    }
-    return undefined;
-  }
-
-  /** Throws RecordUnreadable for what cannot be made again. */
-  #passOver(key: RecordKey, problem: string, cause?: unknown): void {
-    if (!isRebuildable(key)) return this.refuse(key, problem, cause);
-    const [path = ""] = recordPaths(this.#layout, key);
-    this.#events.onPassedOver(this.#name(path), problem);
+    return openSettled(settled, readBody, (problem, cause) => {
+      if (!isRebuildable(key)) return this.refuse(key, problem, cause);
+      const [path = ""] = recordPaths(this.#layout, key);
+      this.#events.onPassedOver(this.#name(path), problem);
+    });
   }
 
   /** Makes every copy what the newest good one is; what cannot be written now is told, and read all the same. */

@@ -4,6 +4,7 @@ import {
   replaceRecordFile,
   type FileState,
 } from "./record-file.ts";
+import type { ReadBody } from "./record-store.ts";
 import type { Sealed } from "./seal.ts";
 
 /** One of the files that a record is kept in. */
@@ -51,6 +52,25 @@ export async function readSettled(
   key: RecordKey,
 ): Promise<Settled> {
   return settle(await readCopies(key, recordPaths(layout, key)));
+}
+
+/** The body of what was found; where there is none to believe, `passOver` is told why, and throws if that matters. */
+export function openSettled<T>(
+  found: Settled,
+  readBody: ReadBody<T>,
+  passOver: (problem: string, cause?: unknown) => void,
+): T | undefined {
+  if (found.kind === "absent") return undefined;
+  if (found.kind === "bad") {
+    passOver(found.problem);
+    return undefined;
+  }
+  try {
+    return readBody(JSON.parse(found.sealed.body));
+  } catch (error) {
+    passOver("it is not in the form of its kind", error);
+    return undefined;
+  }
 }
 
 /** Replaces every copy; all are tried before the first failure is thrown. */
