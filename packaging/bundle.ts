@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, join, relative } from "node:path";
 import { build as bundle, type Metafile, type Plugin } from "esbuild";
@@ -37,7 +37,7 @@ async function writeModules(
   entryPoints: EntryPoint[],
   chunkNames: string,
 ): Promise<Metafile> {
-  const { metafile } = await bundle({
+  const { metafile, outputFiles } = await bundle({
     absWorkingDir: root,
     entryPoints,
     outdir: folder,
@@ -58,18 +58,36 @@ async function writeModules(
     // Niceness of threads, which nobody sets; and a global that every Node has.
     external: ["@napi-rs/nice", "performance"],
     legalComments: "none",
-    banner: { js: commonJsNames },
     plugins: [onlyOneFolder(version)],
     metafile: true,
+    write: false,
     logLevel: "warning",
   });
   expectNames(metafile);
+  await mkdir(folder, { recursive: true });
+  for (const { path, text } of outputFiles)
+    await writeFile(path, withCommonJsNames(text), {
+      mode: text.startsWith("#!") ? 0o755 : 0o644,
+    });
   return metafile;
 }
 
 /** CommonJS packages expect these; in a module they are not there. */
-const commonJsNames =
-  'import{createRequire as createRequire_}from"node:module";const require=createRequire_(import.meta.url),__filename=import.meta.filename,__dirname=import.meta.dirname;';
+const commonJsNames = {
+  require:
+    'import{createRequire as createRequire_}from"node:module";const require=createRequire_(import.meta.url);',
+  __filename: "const __filename=import.meta.filename;",
+  __dirname: "const __dirname=import.meta.dirname;",
+};
+
+/** With those that are used: to make one takes a part of the start, and there are more than a hundred modules. */
+function withCommonJsNames(text: string): string {
+  const [, start = "", rest = ""] = /^(#!.*\n)?(.*)$/s.exec(text) ?? [];
+  const used = Object.entries(commonJsNames).filter(([name]) =>
+    new RegExp(`\\b${name}\\b`).test(rest),
+  );
+  return `${start}${used.map(([, code]) => code).join("")}${rest}`;
+}
 
 interface EntryPoint {
   readonly in: string;

@@ -4,6 +4,7 @@ import { requestKind } from "../../src/server/requests/subject.ts";
 import { alarmKinds, Metrics } from "../../src/telemetry/metrics.ts";
 import type { Definition } from "../../src/telemetry/series/definition.ts";
 import { definitions } from "../../src/telemetry/series/definitions.ts";
+import type { Sample } from "../../src/telemetry/series/series.ts";
 
 const all: readonly Definition[] = Object.values(definitions);
 
@@ -100,3 +101,34 @@ it("counts refusals and failures apart, by codes that are there from the start",
   expect(text).toContain('provender_failures_total{code="internal"} 0\n');
   expect(text).not.toContain('code="not-found"');
 });
+
+it("counts every answer once, whenever its numbers are read", async () => {
+  const metrics = new Metrics(new Date());
+  const answer = (outcome: string, status: number) =>
+    metrics.countRequest({
+      ...{ kind: "index", outcome, status, milliseconds: 3, bytes: 10 },
+    });
+  const read = async () => ({
+    requests: sum(await metrics.read("requests")),
+    bytes: sum(await metrics.read("sentBytes")),
+  });
+  for (const status of [200, 200, 304]) answer("hit", status);
+  expect(await read()).toEqual({ requests: 3, bytes: 30 });
+  expect(await read()).toEqual({ requests: 3, bytes: 30 });
+  answer("fetched", 200);
+  answer("hit", 200);
+  const { text } = await metrics.render();
+  for (const line of [
+    'requests_total{outcome="hit",status="200"} 3',
+    'requests_total{outcome="hit",status="304"} 1',
+    'requests_total{outcome="fetched",status="200"} 1',
+    'sent_bytes_total{outcome="hit"} 40',
+    'request_seconds_count{kind="index",outcome="hit"} 4',
+  ])
+    expect(text).toContain(`provender_${line}\n`);
+  expect(await read()).toEqual({ requests: 5, bytes: 50 });
+});
+
+function sum(samples: readonly Sample[]): number {
+  return samples.reduce((total, { value }) => total + value, 0);
+}
