@@ -36,6 +36,8 @@ export class WarmConnection {
   #isLooking = false;
   #isClosing = false;
   #learned = 0;
+  /** The request before this one, if it was known. */
+  #last: { readonly bytes: Buffer; readonly request: KnownRequest } | undefined;
   #hasAnswered = false;
 
   /** `serve` leaves the socket to the HTTP server. */
@@ -76,10 +78,18 @@ export class WarmConnection {
 
   #answer(chunk: Buffer): Promise<void> | undefined {
     const start = performance.now();
-    const bytes = chunk.toString("latin1");
-    const request = this.#parts.known.find(bytes);
+    const request = this.#recognize(chunk);
     const isSent = request !== undefined && this.#sendWarm(request, start);
-    return isSent ? undefined : this.#look(chunk, bytes, start);
+    if (isSent) return undefined;
+    return this.#look(chunk, chunk.toString("latin1"), start);
+  }
+
+  #recognize(chunk: Buffer): KnownRequest | undefined {
+    if (this.#last?.bytes.equals(chunk)) return this.#last.request;
+    const request = this.#parts.known.find(chunk.toString("latin1"));
+    // A copy, since the chunk holds on to all that was read with it.
+    if (request) this.#last = { bytes: Buffer.from(chunk), request };
+    return request;
   }
 
   #sendWarm(request: KnownRequest, start: number): boolean {
