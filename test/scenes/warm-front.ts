@@ -58,6 +58,8 @@ export interface WarmFront {
   /** How often the document was made. */
   made: number;
   document: RenderedDocument;
+  /** How the mirror comes by it. */
+  outcome: "hit" | "fetched";
   /** Happens while it is made. */
   meanwhile: () => Promise<unknown> | undefined;
 }
@@ -122,6 +124,7 @@ export async function startWarmFront(
     now: 0,
     made: 0,
     document,
+    outcome: "hit",
     meanwhile: () => undefined,
     open: async () => {
       const socket = isSecure
@@ -134,8 +137,9 @@ export async function startWarmFront(
       const find: FindDocument = async ({ state }) => {
         made.made++;
         await made.meanwhile();
-        noteAnswer(state, answer);
-        return { document: made.document, answer };
+        const found = { ...answer, outcome: made.outcome };
+        noteAnswer(state, found);
+        return { document: made.document, answer: found };
       };
       const req = new IncomingMessage(new Socket());
       req.url = path;

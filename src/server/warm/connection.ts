@@ -148,7 +148,9 @@ export class WarmConnection {
       const complete = error === undefined || error === null;
       const bytes = complete ? reply.length : 0;
       const ending = { method: "GET", userAgent, status, complete };
-      const form = complete
+      // The one for whom it was made anew has another outcome.
+      const isAlike = complete && state.note.outcome === "hit";
+      const form = isAlike
         ? replies.formOf(known, () => requestLog.formOf(request, ending))
         : undefined;
       requestLog.record(request, { ...ending, bytes, start }, form);

@@ -155,6 +155,15 @@ describe.each([
     expect([text?.slice(0, 12), front.read]).toEqual(["HTTP/1.1 299", [path]]);
   });
 
+  it("tells whom a document was fetched for from those who found it", async () => {
+    front.outcome = "fetched";
+    front.now = 250;
+    for (let n = 0; n < 3; n++) await askOn(socket, ask);
+    while (front.lines.length < 3) await once(front.log, "line");
+    const outcomes = front.lines.map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(["fetched", "hit", "hit"]);
+  });
+
   it("leaves it to the application to charge what fails", async () => {
     front.meanwhile = () => Promise.reject(new Error("refused"));
     front.now = 250;
