@@ -139,12 +139,14 @@ export class PackageHashes {
     }
   }
 
-  /** Another version of the mirror may hash what this one cannot; an h1 stays. */
+  /** Another version of the mirror may hash what this one cannot: the first h1 counts, whoever found none before or after it. */
   async #keep(sha256: Sha256, found: Found): Promise<Found> {
-    const key = recordKey(sha256);
-    if ("hash" in found) return this.#records.create(key, found, readBody);
-    await this.#records.write(key, found);
-    return found;
+    let kept = found;
+    await this.#records.change(recordKey(sha256), readBody, (before) => {
+      kept = before !== undefined && "hash" in before ? before : found;
+      return kept;
+    });
+    return kept;
   }
 }
 

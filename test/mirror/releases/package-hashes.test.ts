@@ -1,0 +1,275 @@
+import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  ArchiveUnhashable,
+  StoredArchiveDamaged,
+} from "../../../src/errors/index.ts";
+import {
+  prepareHashes,
+  unhashableZip,
+  WatchedThreads,
+  zipOf,
+} from "../../scenes/hashed-archives.ts";
+import { h1Of } from "../../scenes/release-sketches.ts";
+
+const threads = new WatchedThreads();
+beforeEach(() => threads.reset());
+afterAll(() => threads.close());
+
+const archive = zipOf("a");
+const { sha256, h1 } = archive;
+const unhashable = unhashableZip();
+
+/** Hashes of a store that has the archive, and one that cannot be hashed. */
+async function prepare() {
+  const scene = await prepareHashes(threads);
+  await scene.store(archive);
+  await scene.store(unhashable);
+  return scene;
+}
+
+/** Files of the archive that this process has open. */
+function countOpen(path: string): number {
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+describe("the h1 of an archive", () => {
+  it.each(["find", "wait"] as const)(
+    "is computed from the stored bytes, once, and recorded (%s)",
+    async (ask) => {
+      const { hashes, recordOf, failures, pathOf } = await prepare();
+      expect(await hashes[ask](sha256)).toBe(h1);
+      expect(await recordOf(sha256)).toEqual({ hash: h1 });
+      await hashes.forget(sha256);
+      expect(await hashes[ask](sha256)).toBe(h1);
+      expect(threads.asked).toBe(2);
+      expect(countOpen(pathOf(sha256))).toBe(0);
+      expect(failures).toEqual([]);
+    },
+  );
+
+  it.each(["find", "wait"] as const)(
+    "is there from memory once it was computed (%s)",
+    async (ask) => {
+      const { hashes, records, blobs } = await prepare();
+      await hashes[ask](sha256);
+      await blobs.delete(sha256);
+      await records.remove(["package-hashes", sha256.slice(0, 2), sha256]);
+      expect(await hashes[ask](sha256)).toBe(h1);
+      expect(await hashes.isKnown(sha256)).toBe(true);
+      expect(threads.asked).toBe(1);
+    },
+  );
+
+  it.each(["find", "wait", "isKnown"] as const)(
+    "is read once from what was recorded, also of an archive that is gone (%s)",
+    async (ask) => {
+      const { hashes, open, blobs, records } = await prepare();
+      await hashes.find(sha256);
+      await blobs.delete(sha256);
+      const anew = open();
+      expect(await anew[ask](sha256)).toBe(ask === "isKnown" ? true : h1);
+      await records.remove(["package-hashes", sha256.slice(0, 2), sha256]);
+      expect(await anew.find(sha256)).toBe(h1);
+      expect(threads.asked).toBe(1);
+    },
+  );
+
+  it.each(["find", "wait"] as const)(
+    "is none for an archive that is not stored (%s)",
+    async (ask) => {
+      const { hashes, failures, recordOf } = await prepare();
+      const missing = zipOf("missing").sha256;
+      expect(await hashes[ask](missing)).toBeUndefined();
+      expect(await recordOf(missing)).toBeUndefined();
+      expect(await hashes.isKnown(missing)).toBe(false);
+      expect(threads.asked).toBe(0);
+      expect(failures).toEqual([]);
+    },
+  );
+
+  it("is computed once for all who ask at once", async () => {
+    const { hashes } = await prepare();
+    const asked = [hashes.find(sha256), hashes.wait(sha256)];
+    hashes.schedule(sha256, Promise.resolve());
+    expect(await Promise.all(asked)).toEqual([h1, h1]);
+    expect(threads.asked).toBe(1);
+  });
+
+  it.each(["find", "wait"] as const)(
+    "is none where the archive has none, which is found out once (%s)",
+    async (ask) => {
+      const { hashes, open, recordOf, failures } = await prepare();
+      const none = unhashable.sha256;
+      expect(await hashes[ask](none)).toBeUndefined();
+      expect(await hashes[ask](none)).toBeUndefined();
+      const recorded = { unhashable: "it has an entry for a directory" };
+      expect(await recordOf(none)).toEqual(recorded);
+      expect(await open()[ask](none)).toBeUndefined();
+      expect(await hashes.isKnown(none)).toBe(true);
+      expect(await open().isKnown(none)).toBe(true);
+      expect(threads.asked).toBe(1);
+      expect(failures).toEqual([]);
+    },
+  );
+
+  it("is forgotten in memory and on disk", async () => {
+    const { hashes, open, blobs, recordOf } = await prepare();
+    await hashes.find(sha256);
+    await blobs.delete(sha256);
+    await hashes.forget(sha256);
+    expect(await recordOf(sha256)).toBeUndefined();
+    expect(await hashes.isKnown(sha256)).toBe(false);
+    expect(await hashes.find(sha256)).toBeUndefined();
+    expect(await open().isKnown(sha256)).toBe(false);
+  });
+
+  it.each([{ hash: "h1:short" }, { unhashable: 1 }, {}, "text"])(
+    "is computed again where its record says %j",
+    async (body) => {
+      const { hashes, writeRecord, recordOf } = await prepare();
+      await writeRecord(sha256, body);
+      expect(await hashes.find(sha256)).toBe(h1);
+      expect(await recordOf(sha256)).toEqual({ hash: h1 });
+    },
+  );
+});
+
+describe("an h1 that cannot be computed now", () => {
+  it.each(["before", "after"] as const)(
+    "is not told of an archive that was damaged %s it was hashed",
+    async (moment) => {
+      const { hashes, failures, pathOf, recordOf } = await prepare();
+      const damage = () => writeFileSync(pathOf(sha256), zipOf("b").bytes);
+      if (moment === "before") damage();
+      else threads.after = damage;
+      const path = pathOf(sha256);
+      expect(await hashes.find(sha256)).toBeUndefined();
+      expect(threads.asked).toBe(moment === "before" ? 0 : 1);
+      const error = expect.any(StoredArchiveDamaged) as unknown;
+      expect(failures).toEqual([{ sha256, error }]);
+      expect(await hashes.isKnown(sha256)).toBe(false);
+      expect(await recordOf(sha256)).toBeUndefined();
+      expect(countOpen(path)).toBe(0);
+    },
+  );
+
+  it("says nothing of an archive that took too long, which is hashed when it is asked for again", async () => {
+    const hasty = new WatchedThreads(1);
+    const { store, hashes, failures } = await prepareHashes(hasty);
+    await store(archive);
+    expect(await hashes.wait(sha256)).toBeUndefined();
+    expect(await hashes.isKnown(sha256)).toBe(false);
+    expect(failures.map(({ error }) => error)).toEqual([
+      expect.any(ArchiveUnhashable),
+    ]);
+    await hashes.wait(sha256);
+    expect(hasty.asked).toBe(2);
+    await hasty.close();
+  });
+
+  it("says nothing where hashing failed otherwise", async () => {
+    const { hashes, failures } = await prepare();
+    const failure = new Error("no thread could start");
+    threads.before = () => Promise.reject(failure);
+    expect(await hashes.wait(sha256)).toBeUndefined();
+    expect(failures).toEqual([{ sha256, error: failure }]);
+    threads.reset();
+    expect(await hashes.wait(sha256)).toBe(h1);
+  });
+});
+
+describe("an h1 that takes its time", () => {
+  it("is waited for as long as it takes, but by no answer for more than a second", async () => {
+    const { hashes } = await prepare();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    threads.before = () => promise;
+    const waiting = hashes.wait(sha256);
+    const start = performance.now();
+    expect(await hashes.find(sha256)).toBeUndefined();
+    const took = performance.now() - start;
+    expect(took).toBeGreaterThan(990);
+    expect(took).toBeLessThan(1_990);
+    resolve();
+    expect(await waiting).toBe(h1);
+  });
+
+  it("is waited for by those who ask before its archive is stored, once that is announced", async () => {
+    const { hashes, store } = await prepareHashes(threads);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    expect(await hashes.find(sha256)).toBeUndefined();
+    hashes.schedule(sha256, promise);
+    const found = [hashes.find(sha256), hashes.wait(sha256)];
+    await store(archive);
+    expect(threads.asked).toBe(0);
+    resolve();
+    expect(await Promise.all(found)).toEqual([h1, h1]);
+  });
+
+  it("is none where the archive that was announced was not stored", async () => {
+    const { hashes, failures } = await prepareHashes(threads);
+    const failure = new Error("the download failed");
+    hashes.schedule(sha256, Promise.reject(failure));
+    expect(await hashes.find(sha256)).toBeUndefined();
+    expect(failures).toEqual([{ sha256, error: failure }]);
+  });
+
+  it.each([
+    ["it is found", () => undefined],
+    ["that fails", () => Promise.reject(new Error("no thread"))],
+  ])(
+    "makes what was told before out of date when it begins, and when %s",
+    async (_, before) => {
+      const { hashes } = await prepare();
+      const seen: number[] = [];
+      threads.before = () => {
+        seen.push(hashes.revision);
+        return before();
+      };
+      expect(hashes.revision).toBe(0);
+      await hashes.find(sha256);
+      expect(seen).toEqual([1]);
+      expect(hashes.revision).toBe(2);
+      await hashes.find(zipOf("missing").sha256);
+      expect(hashes.revision).toBe(2);
+    },
+  );
+});
+
+describe("what another version of the mirror made of the same archive", () => {
+  const other = h1Of("x");
+  it.each([
+    ["an h1", "an h1", archive, { hash: other }, { hash: other }],
+    [
+      "an h1",
+      "that it has none",
+      archive,
+      { unhashable: "too old" },
+      { hash: h1 },
+    ],
+    ["that it has none", "an h1", unhashable, { hash: other }, { hash: other }],
+    [
+      "that it has none",
+      "that it has none",
+      unhashable,
+      { unhashable: "too old" },
+      { unhashable: "it has an entry for a directory" },
+    ],
+  ])(
+    "counts, when this one finds %s and the other one %s, as the first h1 of the two",
+    async (_, __, { sha256: digest }, before, kept) => {
+      const { hashes, writeRecord, recordOf } = await prepare();
+      threads.before = () => writeRecord(digest, before);
+      const found = "hash" in kept ? kept.hash : undefined;
+      expect(await hashes.wait(digest)).toBe(found);
+      expect(await recordOf(digest)).toEqual(kept);
+      expect(await hashes.find(digest)).toBe(found);
+    },
+  );
+});

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
+import { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
+import { BlobStore } from "../../src/store/blobs/blob-store.ts";
+import { blobPath } from "../../src/store/layout.ts";
+import { DiskRecords } from "../../src/store/records/disk-records.ts";
+import { PackageHashThreads } from "../../src/verification/archives/threads/package-hash.ts";
+import { hashOf } from "../fakes/archive.ts";
+import { makeLayout } from "../store/stores.ts";
+import { zipBytes } from "../verification/archives/zip-bytes.ts";
+
+/** Threads that tell how often they were asked, and what a test does around their work. */
+export class WatchedThreads extends PackageHashThreads {
+  asked = 0;
+  before: () => Promise<void> | void = () => undefined;
+  after: () => Promise<void> | void = () => undefined;
+
+  constructor(deadlineMs = 20_000) {
+    const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
+    super({ threads: 1, limits, deadlineMs });
+  }
+
+  override async hash(archive: Parameters<PackageHashThreads["hash"]>[0]) {
+    this.asked++;
+    await this.before();
+    try {
+      return await super.hash(archive);
+    } finally {
+      await this.after();
+    }
+  }
+
+  /** For the next scene. */
+  reset(): void {
+    this.asked = 0;
+    this.before = this.after = () => undefined;
+  }
+}
+
+/** An archive with this content; `deflate` makes other bytes with the same h1. */
+export function zipOf(content: string, deflate = false) {
+  const bytes = zipBytes([{ name: "provider", content, deflate }]);
+  const h1 = hashOf([["provider", Buffer.from(content)]]);
+  return { bytes, sha256: digest(bytes), h1 };
+}
+
+/** One that no h1 can be computed of. */
+export function unhashableZip() {
+  const bytes = zipBytes([{ name: "folder/", content: "" }]);
+  return { bytes, sha256: digest(bytes) };
+}
+
+function digest(bytes: Uint8Array): Sha256 {
+  return parseSha256(createHash("sha256").update(bytes).digest("hex"));
+}
+
+/** The hashes of a store of its own. */
+export async function prepareHashes(threads: PackageHashThreads) {
+  const layout = await makeLayout();
+  const blobs = new BlobStore(layout);
+  const records = new DiskRecords(layout);
+  const failures: { readonly sha256: Sha256; readonly error: unknown }[] = [];
+  /** As another process, or this one after a start, would have them. */
+  const open = () =>
+    new PackageHashes(blobs, records, threads, (sha256, error) =>
+      failures.push({ sha256, error }),
+    );
+  return {
+    ...{ layout, blobs, records, failures, open },
+    hashes: open(),
+    recordOf: (sha256: Sha256) =>
+      records.read(recordKey(sha256), (body) => body),
+    writeRecord: (sha256: Sha256, body: unknown) =>
+      records.write(recordKey(sha256), body),
+    pathOf: (sha256: Sha256) => blobPath(layout, sha256),
+    store: async ({ bytes, sha256 }: Stored) => {
+      const spool = await blobs.createSpool();
+      await spool.append(bytes);
+      await blobs.commit(spool, sha256);
+      await spool.release();
+    },
+  };
+}
+
+interface Stored {
+  readonly bytes: Uint8Array;
+  readonly sha256: Sha256;
+}
+
+function recordKey(sha256: Sha256) {
+  return ["package-hashes", sha256.slice(0, 2), sha256];
+}
