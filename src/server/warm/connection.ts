@@ -26,6 +26,8 @@ export interface WarmConnectionParts {
 const mostWaiting = 1024 * 1024;
 /** Requests that are parsed for one connection; a client whose requests all differ is answered sooner by the HTTP server. */
 const mostLearned = 4;
+/** Milliseconds for a first request that is on its way when the listener closes. */
+const onItsWay = 1_000;
 
 /** One connection until it asks for anything that is not known or not warm. */
 export class WarmConnection {
@@ -65,18 +67,22 @@ export class WarmConnection {
     return this.socket.writableLength > mostWaiting;
   }
 
-  /** Ends it when it has nothing more to send; a first request that is on its way is waited for by the HTTP server. */
+  /** Ends it when it has nothing more to send; its first request, which may be on its way, is answered by the HTTP server. */
   close(): void {
     this.#isClosing = true;
     if (this.#isLooking) return;
     if (this.#hasAnswered) this.#end();
-    else this.#handOver();
+    else this.socket.setTimeout(onItsWay);
   }
 
   readonly #cut = () => this.socket.destroy();
   readonly #end = () => this.socket.destroySoon();
 
   #answer(chunk: Buffer): Promise<void> | undefined {
+    if (this.#isClosing) {
+      if (!this.#hasAnswered) this.#handOver(chunk);
+      return undefined;
+    }
     const start = performance.now();
     const request = this.#recognize(chunk);
     const isSent = request !== undefined && this.#sendWarm(request, start);
@@ -115,9 +121,8 @@ export class WarmConnection {
     const request = known.find(bytes) ?? (await this.#learn(bytes));
     const answerable = request && (await warm.renew({ ...request, socket }));
     this.#isLooking = false;
-    if (socket.destroyed) return;
     if (request === undefined || answerable === undefined) {
-      this.#handOver(chunk);
+      if (!socket.destroyed) this.#handOver(chunk);
       return;
     }
     this.#send(request, answerable, start);
@@ -159,7 +164,7 @@ export class WarmConnection {
     this.#hasAnswered = true;
   }
 
-  #handOver(chunk?: Buffer): void {
+  #handOver(chunk: Buffer): void {
     const { socket } = this;
     socket
       .off("data", this.#read)
@@ -167,7 +172,7 @@ export class WarmConnection {
       .off("error", this.#cut);
     socket.setTimeout(0, this.#cut);
     socket.pause();
-    if (chunk !== undefined) socket.unshift(chunk);
+    socket.unshift(chunk);
     this.#serve();
     socket.resume();
   }

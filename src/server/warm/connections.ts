@@ -16,6 +16,7 @@ export class WarmConnections implements Front {
   readonly #parts: WarmConnectionParts;
   readonly #stalled: StalledResponses;
   readonly #held = new Set<WarmConnection>();
+  #isClosing = false;
 
   constructor(parts: WarmConnectionParts, pace: ClientPace) {
     this.#parts = parts;
@@ -56,9 +57,12 @@ export class WarmConnections implements Front {
     this.#held.add(connection);
     this.#stalled.watch(connection, () => socket.destroy());
     socket.once("close", leave);
+    // It was accepted before, and its TLS handshake took until now.
+    if (this.#isClosing) connection.close();
   }
 
   close(): void {
+    this.#isClosing = true;
     for (const connection of this.#held) connection.close();
     this.#stalled.close();
   }
