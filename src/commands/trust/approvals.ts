@@ -215,18 +215,24 @@ async function decideRelease(
   });
 }
 
-/** The releases that could have been meant, those of the same namespace first. */
+/** The releases that could have been meant, those of the same namespace first; what is unknown of others is in nobody's way. */
 async function listHeld(
   ledger: TrustLedger,
   { hostname, namespace }: Namespace,
 ): Promise<readonly string[]> {
-  const others = await ledger.list();
-  const held: string[] = [];
-  for (const one of [{ hostname, namespace }, ...others]) {
-    const { seen } = await ledger.read(one);
-    held.push(...nameReleases(one, [...seen.quarantined, ...seen.replaced]));
+  const own: string[] = [];
+  const others: string[] = [];
+  for await (const one of ledger.readAll()) {
+    if ("problem" in one) continue;
+    const isOwn =
+      one.namespace.hostname === hostname &&
+      one.namespace.namespace === namespace;
+    const { quarantined, replaced } = one.trust.seen;
+    (isOwn ? own : others).push(
+      ...nameReleases(one.namespace, [...quarantined, ...replaced]),
+    );
   }
-  return [...new Set(held)].slice(0, mostNamed);
+  return [...new Set([...own, ...others])].slice(0, mostNamed);
 }
 
 function nameReleases(

@@ -1,6 +1,8 @@
+import type { RecordUnreadable } from "../../errors/index.ts";
 import type { TrustLedger } from "../../mirror/trust/ledger.ts";
 import type { NamespaceTrust } from "../../mirror/trust/namespace-trust.ts";
 import { formatDocument } from "../output/json-document.ts";
+import type { Output } from "../output/streams.ts";
 import { formatTable } from "../output/table.ts";
 
 /** One namespace as `trust list --json` shows it. */
@@ -8,30 +10,59 @@ interface ListedNamespace extends NamespaceTrust {
   readonly namespace: string;
 }
 
-/** `provender trust list`: keys, held back and replaced releases, approvals, by namespace. */
+/** One of which nothing can be told. */
+interface UnknownNamespace {
+  readonly namespace: string;
+  readonly problem: RecordUnreadable;
+}
+
+type Listed = ListedNamespace | UnknownNamespace;
+
+/** `provender trust list`: keys, held back and replaced releases, approvals, by namespace. Returns the exit status, 1 when a record cannot be believed; each is named. */
 export async function listTrust(
-  {
-    ledger,
-    stdout,
-  }: {
-    readonly ledger: TrustLedger;
-    readonly stdout: (text: string) => void;
-  },
+  ledger: TrustLedger,
   { json }: { readonly json: boolean },
-): Promise<void> {
-  const listed: ListedNamespace[] = [];
-  for (const namespace of await ledger.list())
-    listed.push({
-      namespace: `${namespace.hostname}/${namespace.namespace}`,
-      ...(await ledger.read(namespace)),
-    });
-  stdout(json ? formatDocument({ namespaces: listed }) : formatTrust(listed));
+  output: Output,
+): Promise<number> {
+  const listed: Listed[] = [];
+  for await (const one of ledger.readAll()) {
+    const { hostname, namespace } = one.namespace;
+    const name = { namespace: `${hostname}/${namespace}` };
+    listed.push(
+      "problem" in one
+        ? { ...name, problem: one.problem }
+        : { ...name, ...one.trust },
+    );
+  }
+  const unknown = listed.filter(isUnknown);
+  output.stdout(json ? formatJson(listed) : formatTrust(listed));
+  for (const { problem } of unknown) output.stderr(`${problem.message}\n`);
+  return unknown.length > 0 ? 1 : 0;
+}
+
+function isUnknown(one: Listed): one is UnknownNamespace {
+  return "problem" in one;
+}
+
+function formatJson(listed: readonly Listed[]): string {
+  return formatDocument({
+    namespaces: listed.filter((one) => !isUnknown(one)),
+    problems: listed
+      .filter(isUnknown)
+      .map(({ namespace, problem: { code, message } }) => ({
+        ...{ namespace, code, message },
+      })),
+  });
 }
 
 /** The trust ledger for people: tables by namespace. */
-function formatTrust(listed: readonly ListedNamespace[]): string {
+function formatTrust(listed: readonly Listed[]): string {
   if (listed.length === 0) return "Nothing has been seen yet.\n";
-  return listed.map(formatNamespace).join("\n");
+  return listed
+    .map((one) =>
+      isUnknown(one) ? `${one.namespace}\n  unknown\n` : formatNamespace(one),
+    )
+    .join("\n");
 }
 
 function formatNamespace(listed: ListedNamespace): string {

@@ -21,7 +21,9 @@ export interface TrustFlags extends Flags {
 
 export function list(flags: TrustFlags): Promise<void> {
   const { json = false } = flags;
-  return withLedger(flags, (parts) => listTrust(parts, { json }));
+  return withLedger(flags, async ({ ledger }) => {
+    process.exitCode = await listTrust(ledger, { json }, output);
+  });
 }
 
 /** A release, or with `key` a signing key, or with both and `ahead` a release to come. */

@@ -1,8 +1,9 @@
+import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 
 interface NamespaceFolder {
-  readonly hostname: string;
+  readonly hostname: Hostname;
   readonly namespace: string;
 }
 
@@ -38,6 +39,17 @@ export async function expectsLedger(
   for await (const { key } of listKeys(records, namespace, undefined))
     if (await records.read(key, readMark)) return true;
   return false;
+}
+
+/** Every namespace with a folder of releases, by their names alone, in no order. */
+export async function listRecorded(
+  records: RecordStore,
+): Promise<readonly NamespaceFolder[]> {
+  const found: NamespaceFolder[] = [];
+  for (const hostname of await records.folders(["providers"]))
+    for (const namespace of await records.folders(["providers", hostname]))
+      found.push({ hostname: hostname as Hostname, namespace });
+  return found;
 }
 
 async function* listKeys(

@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { whenKnown } from "../../concurrency/when-known.ts";
 import type { Hostname } from "../../address/hostname.ts";
+import { RecordUnreadable } from "../../errors/index.ts";
+import { listRecorded } from "../releases/signed-releases.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import {
   decisionsPrefix,
@@ -18,6 +20,11 @@ interface Weighed {
   /** Bytes when it was last opened. */
   readonly weight: number;
 }
+
+/** A namespace with what is known of it, or why that is unknown. */
+type ReadNamespace = { readonly namespace: Namespace } & (
+  { readonly trust: NamespaceTrust } | { readonly problem: RecordUnreadable }
+);
 
 /**
  * What the mirror saw of each namespace's keys, and what operators decided.
@@ -64,24 +71,39 @@ export class TrustLedger {
 
   /** Every namespace of which something is known, sorted. */
   async list(): Promise<readonly Namespace[]> {
-    const found = new Map<string, Namespace>();
+    const found: Namespace[] = [];
     for (const kind of [seenPrefix, decisionsPrefix])
       for (const hostname of await this.#records.folders(kind))
         for (const namespace of await this.#records.list([...kind, hostname]))
-          found.set(`${hostname}/${namespace}`, {
-            hostname: hostname as Hostname,
-            namespace,
-          });
-    return [...found.keys()].toSorted().flatMap((name) => {
-      const namespace = found.get(name);
-      return namespace ? [namespace] : [];
-    });
+          found.push({ hostname: hostname as Hostname, namespace });
+    return sortOut(found);
+  }
+
+  /** Each of them, and of one whose records cannot be believed why; also of one that has none and releases that were recorded with some. */
+  async *readAll(): AsyncGenerator<ReadNamespace> {
+    const begun = await this.list();
+    const names = new Set(begun.map(nameOf));
+    const recorded = await listRecorded(this.#records);
+    for (const namespace of sortOut([...begun, ...recorded])) {
+      const one = await this.#tell(namespace);
+      if (names.has(nameOf(namespace)) || "problem" in one) yield one;
+    }
+  }
+
+  async #tell(namespace: Namespace): Promise<ReadNamespace> {
+    try {
+      return { namespace, trust: await this.read(namespace) };
+    } catch (error) {
+      if (!(error instanceof RecordUnreadable)) throw error;
+      return { namespace, problem: error };
+    }
   }
 
   /** One for all requests at once, so that each has what the others note. */
-  #entryOf({ hostname, namespace }: Namespace): LedgerEntry {
-    const known = this.#entries.get(`${hostname}/${namespace}`);
+  #entryOf(asked: Namespace): LedgerEntry {
+    const known = this.#entries.get(nameOf(asked));
     if (known !== undefined) return known.entry;
+    const { hostname, namespace } = asked;
     const place = { hostname, namespace };
     const entry = new LedgerEntry(this.#records, place, this.#now);
     this.#keep(place, entry);
@@ -89,11 +111,23 @@ export class TrustLedger {
   }
 
   /** Keeps the entry in memory, under what it weighs by now. */
-  #keep({ hostname, namespace }: Namespace, entry: LedgerEntry): void {
-    const name = `${hostname}/${namespace}`;
+  #keep(namespace: Namespace, entry: LedgerEntry): void {
+    const name = nameOf(namespace);
     const { weight } = entry;
     if (this.#entries.peek(name)?.weight === weight) return;
     const size = Math.min(weight, memoryBytes);
     this.#entries.set(name, { entry, weight }, { size });
   }
+}
+
+function nameOf({ hostname, namespace }: Namespace): string {
+  return `${hostname}/${namespace}`;
+}
+
+/** Each once, by name. */
+function sortOut(namespaces: readonly Namespace[]): readonly Namespace[] {
+  const named = new Map(namespaces.map((one) => [nameOf(one), one]));
+  return [...named]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, namespace]) => namespace);
 }

@@ -1,7 +1,7 @@
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
-import { MalformedAddress, RecordUnreadable } from "../../errors/index.ts";
+import { MalformedAddress, type RecordUnreadable } from "../../errors/index.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { TrustLedger } from "./ledger.ts";
 import type { Namespace } from "./ledger-entry.ts";
@@ -43,12 +43,13 @@ export function watchOpenMatters(
 async function listOpenMatters(ledger: TrustLedger): Promise<OpenMatters> {
   const matters: OpenMatter[] = [];
   const unreadable: OpenMatters["unreadable"][number][] = [];
-  for (const namespace of await ledger.list())
+  for await (const one of ledger.readAll())
     try {
-      matters.push(...listOpen(namespace, await ledger.read(namespace)));
+      if ("problem" in one) unreadable.push(one.problem);
+      else matters.push(...listOpen(one.namespace, one.trust));
     } catch (error) {
-      const isForged = error instanceof MalformedAddress;
-      if (!isForged && !(error instanceof RecordUnreadable)) throw error;
+      // Sealed as anybody can who writes there, and of no provider.
+      if (!(error instanceof MalformedAddress)) throw error;
       unreadable.push(error);
     }
   return { matters, unreadable };

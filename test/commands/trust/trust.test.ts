@@ -38,7 +38,11 @@ describe("provender trust", () => {
       "Nothing has been seen yet.\n",
     ]);
     const json = await runCommand(empty, "trust", "list", "--json");
-    expect(JSON.parse(json.stdout)).toEqual({ version: 1, namespaces: [] });
+    expect(JSON.parse(json.stdout)).toEqual({
+      version: 1,
+      namespaces: [],
+      problems: [],
+    });
     const revoke = await runCommand(
       empty,
       "trust",
