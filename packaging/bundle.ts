@@ -81,8 +81,8 @@ const commonJsNames = {
 };
 
 /** With those that are used: to make one takes a part of the start, and there are more than a hundred modules. */
-function withCommonJsNames(text: string): string {
-  const [, start = "", rest = ""] = /^(#!.*\n)?(.*)$/s.exec(text) ?? [];
+export function withCommonJsNames(text: string): string {
+  const [, start = "", rest = ""] = /^(#!.*\n)?([^]*)$/.exec(text) ?? [];
   const used = Object.entries(commonJsNames).filter(([name]) =>
     new RegExp(`\\b${name}\\b`).test(rest),
   );

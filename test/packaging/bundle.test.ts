@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { writeBundle } from "../../packaging/bundle.ts";
+import { withCommonJsNames, writeBundle } from "../../packaging/bundle.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
@@ -16,6 +16,22 @@ beforeAll(async () => {
   folder = join(scratch("bundle"), "app");
   await writeBundle(folder, "1.2.3-test");
   program = join(folder, "main.js");
+});
+
+describe("a module of the bundle", () => {
+  const start = "#!/usr/bin/env node\n";
+  it.each([
+    ["", 'f();\nrequire("a");\n', "require"],
+    [start, 'f();\nrequire("a");\n', "require"],
+    [start, "f(__dirname);\n", "__dirname"],
+    [start, "f(dirname);\n", ""],
+  ])("has the names of CommonJS that it uses: %j %j", (first, rest, name) => {
+    const text = withCommonJsNames(first + rest);
+    const added = text.slice(first.length, -rest.length);
+    expect(text).toBe(first + added + rest);
+    const defined = [...added.matchAll(/const (\w+)=/g)].map(([, one]) => one);
+    expect(defined.join()).toBe(name);
+  });
 });
 
 describe("the bundle", () => {
