@@ -82,7 +82,7 @@ export class WarmDocuments {
   readonly #parts: WarmDocumentParts;
   readonly #now: () => number;
   readonly #kept = new LRUCache<string, Kept>({ maxSize: mostBytes });
-  readonly #renewals = new SingleFlight<string, SentDocument>();
+  readonly #renewals = new SingleFlight<string, boolean>();
 
   constructor(parts: WarmDocumentParts) {
     this.#parts = parts;
@@ -147,24 +147,26 @@ export class WarmDocuments {
     if (kept === undefined || this.#parts.authentication.isOn) return undefined;
     const state = beginRequest(req, this.#parts.clients.of(req));
     const isFirst = !this.#renewals.has(url);
-    try {
-      await this.#renewals.run(url, () => this.#renew(kept, state));
-    } catch {
-      // The application finds out, too, and says so.
-    }
+    const isMade = await this.#renewals.run(url, () =>
+      this.#renew(kept, state),
+    );
     const document = this.find(url);
     if (document === undefined) return undefined;
-    return isFirst ? { document, state } : this.begin(req, document);
+    return isFirst && isMade ? { document, state } : this.begin(req, document);
   }
 
-  /** At the cost of whoever asked, if an origin has to be asked; what fails is charged by the application. */
-  async #renew(kept: Kept, state: RequestState): Promise<SentDocument> {
-    const allowance = this.#parts.metadataCaps.admit(state.client);
-    const sent = await onBehalfOf(state.asker, () =>
-      this.#make(kept.find, { params: kept.params, state }),
-    );
-    charge(allowance, state.note);
-    return sent;
+  /** At the cost of whoever asked, if an origin has to be asked; false for what fails, which the application finds out, too, charges and answers. */
+  async #renew(kept: Kept, state: RequestState): Promise<boolean> {
+    try {
+      const allowance = this.#parts.metadataCaps.admit(state.client);
+      await onBehalfOf(state.asker, () =>
+        this.#make(kept.find, { params: kept.params, state }),
+      );
+      charge(allowance, state.note);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Undefined for a client that has nothing left to ask for: what is held costs nothing, but it is refused all the same. */

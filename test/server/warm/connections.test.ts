@@ -164,6 +164,17 @@ describe.each([
     expect(outcomes).toEqual(["fetched", "hit", "hit"]);
   });
 
+  it("tells those as hits for whom it failed, and who found it made by another one", async () => {
+    front.now = 250;
+    front.meanwhile = async () => {
+      front.meanwhile = () => undefined;
+      await front.keep();
+      throw new Error("refused");
+    };
+    await askOn(socket, ask);
+    expect(front.lines).toMatchObject([{ status: 200, outcome: "hit" }]);
+  });
+
   it("leaves it to the application to charge what fails", async () => {
     front.meanwhile = () => Promise.reject(new Error("refused"));
     front.now = 250;
