@@ -1,6 +1,10 @@
 import { MalformedAddress } from "../errors/index.ts";
 import { moduleAddress, type ModuleAddress } from "./module-address.ts";
-import { parseSelection, type VersionSelection } from "./provider-spec.ts";
+import {
+  parseSelection,
+  splitSpec,
+  type VersionSelection,
+} from "./provider-spec.ts";
 
 /** A SPEC of the command line that names a module. */
 export interface ModuleSpec {
@@ -20,17 +24,16 @@ const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
 
 /** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a provider's SPEC. Throws MalformedAddress. */
 export function parseModuleSpec(text: string): ModuleSpec {
-  const [name = "", ...rest] = text.split("@");
+  const { name, chosen } = splitSpec(text);
   return {
     address: parseModuleAddress(name, "registry.terraform.io"),
-    selection: parseSelection(rest.length === 0 ? undefined : rest.join("@")),
+    selection: parseSelection(chosen),
   };
 }
 
 /** True for a SPEC with all parts of a module; no provider's has four. */
 export function isWholeModuleSpec(text: string): boolean {
-  const [name = ""] = text.split("@");
-  return name.split("/").length === 4;
+  return splitSpec(text).name.split("/").length === 4;
 }
 
 /** The registry's module that a `source` names; undefined where it names something else (Terraform, "Module Sources"). */

@@ -28,11 +28,22 @@ export interface ProviderSpec {
  * latest version is meant. Throws MalformedAddress.
  */
 export function parseProviderSpec(text: string): ProviderSpec {
-  const at = text.indexOf("@");
+  const { name, chosen } = splitSpec(text);
   return {
-    address: parseProviderAddress(at < 0 ? text : text.slice(0, at)),
-    selection: parseSelection(at < 0 ? undefined : text.slice(at + 1)),
+    address: parseProviderAddress(name),
+    selection: parseSelection(chosen),
   };
+}
+
+/** Any SPEC: the name, and what is chosen of its versions, which no name has the `@` of; undefined where nothing is. */
+export function splitSpec(text: string): {
+  readonly name: string;
+  readonly chosen: string | undefined;
+} {
+  const at = text.indexOf("@");
+  return at < 0
+    ? { name: text, chosen: undefined }
+    : { name: text.slice(0, at), chosen: text.slice(at + 1) };
 }
 
 /** The selected ones of `versions`, newest first; prereleases only where a constraint names them. */

@@ -2,8 +2,11 @@ import {
   moduleAddress,
   formatModuleAddress,
 } from "../../address/module-address.ts";
-import { formatProviderAddress } from "../../address/provider-address.ts";
-import { parseProviderSpec } from "../../address/provider-spec.ts";
+import {
+  formatProviderAddress,
+  parseProviderAddress,
+} from "../../address/provider-address.ts";
+import { splitSpec } from "../../address/provider-spec.ts";
 import { parseDuration } from "../../address/units.ts";
 import {
   isAllowed,
@@ -87,24 +90,23 @@ function durationOf(text: string): number {
 }
 
 function makeSpecTest(spec: string): Test {
-  const at = spec.indexOf("@");
-  const name = at < 0 ? spec : spec.slice(0, at);
+  const { name, chosen } = splitSpec(spec);
   const [hostname = "", namespace = "", module = "", system, ...more] =
     name.split("/");
   const isModule = system !== undefined && more.length === 0;
-  const constraint = constraintOf(spec, at);
+  const constraint = chosen === undefined ? undefined : readConstraint(chosen);
   const address = isModule
     ? formatModuleAddress(moduleAddress(hostname, namespace, module, system))
-    : formatProviderAddress(parseProviderSpec(name).address);
+    : formatProviderAddress(parseProviderAddress(name));
   const field = isModule ? "module" : "provider";
   return (fields) =>
     String(fields[field]).toLowerCase() === address &&
     (constraint === undefined || isOf(constraint, String(fields.version)));
 }
 
-function constraintOf(spec: string, at: number): VersionConstraint | undefined {
-  const text = spec.slice(at + 1).trim();
-  return at < 0 || text === "all" ? undefined : parseVersionConstraint(text);
+function readConstraint(chosen: string): VersionConstraint | undefined {
+  const text = chosen.trim();
+  return text === "all" ? undefined : parseVersionConstraint(text);
 }
 
 function isOf(constraint: VersionConstraint, version: string): boolean {

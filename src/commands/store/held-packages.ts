@@ -3,6 +3,7 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   parseProviderSpec,
   selectVersions,
+  splitSpec,
   type VersionSelection,
 } from "../../address/provider-spec.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
@@ -44,9 +45,9 @@ export function choiceOf(
   spec: string,
   selection: VersionSelection,
 ): HeldQuestion["choose"] {
-  return spec.includes("@")
-    ? (all) => selectVersions(selection, all)
-    : everyVersion;
+  return splitSpec(spec).chosen === undefined
+    ? everyVersion
+    : (all) => selectVersions(selection, all);
 }
 
 /** As JSON names a package. */

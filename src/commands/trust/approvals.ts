@@ -2,6 +2,7 @@ import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../address/provider-address.ts";
+import { splitSpec } from "../../address/provider-spec.ts";
 import { parseVersion } from "../../address/version.ts";
 import {
   MalformedAddress,
@@ -265,15 +266,15 @@ function nameOf({ provider, version }: ReleaseAddress): ReleaseName {
 }
 
 function parseReleaseSpec(spec: string): ReleaseAddress {
-  const [address = "", version, ...rest] = spec.split("@");
-  if (version === undefined || rest.length > 0)
+  const { name, chosen } = splitSpec(spec);
+  if (chosen === undefined)
     throw new MalformedAddress(
       "release",
       spec,
       "[HOSTNAME/]NAMESPACE/TYPE@VERSION",
     );
   return {
-    provider: parseProviderAddress(address),
-    version: parseVersion(version),
+    provider: parseProviderAddress(name),
+    version: parseVersion(chosen),
   };
 }

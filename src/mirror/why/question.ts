@@ -8,6 +8,7 @@ import {
   parseProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import { splitSpec } from "../../address/provider-spec.ts";
 import {
   isVersion,
   parseVersion,
@@ -34,8 +35,8 @@ export function parseWhyPath(path: string): WhyQuestion {
 
 /** `[HOSTNAME/]NAMESPACE/TYPE[@VERSION]`, or a module with all its parts. Throws MalformedAddress. */
 export function parseWhySpec(spec: string): WhyQuestion {
-  const [name = "", version] = spec.split("@", 2);
-  return readQuestion(name.split("/"), version);
+  const { name, chosen } = splitSpec(spec);
+  return readQuestion(name.split("/"), chosen);
 }
 
 function readQuestion(

@@ -31,12 +31,16 @@ describe("a question", () => {
     expect(formatQuestion(question)).toBe(path);
   });
 
-  it.each(["demo", "acme/demo@x", `${host}/a/b/c/d/1.0.0`, "acme/../demo", ""])(
-    "is refused when it is none: %s",
-    (spec) => {
-      expect(() => parseWhySpec(spec)).toThrow(MalformedAddress);
-    },
-  );
+  it.each([
+    "demo",
+    "acme/demo@x",
+    "acme/demo@1.2.0@9.9.9",
+    `${host}/a/b/c/d/1.0.0`,
+    "acme/../demo",
+    "",
+  ])("is refused when it is none: %s", (spec) => {
+    expect(() => parseWhySpec(spec)).toThrow(MalformedAddress);
+  });
 });
 
 describe("the answer to an error", () => {
