@@ -27,6 +27,10 @@ export type Said =
 
 export interface Case {
   readonly known?: Sketch;
+  /** Digests that were seen first and that the known release does not have. */
+  readonly first?: Pick<Sketch, "content">;
+  /** Who signed it anew, if that key is known for nothing else. */
+  readonly anewBy?: string;
   /** undefined: what is offered is refused. */
   readonly offered: Sketch | undefined;
   readonly said?: Said;
@@ -51,7 +55,8 @@ function judgeSaying(said: Said): SignatureJudge {
 /** Such as `first: none` or `offered: signed-anew, before K`; `fallen` where the first release is believed no more. */
 export async function decideContinuity(row: Case): Promise<string> {
   const known = await believe({ by: "K", ...row.known });
-  const { said = "the same keys", fell } = row;
+  const { said = "the same keys", fell, anewBy } = row;
+  const first = row.first && (await believe({ by: "K", ...row.first }));
   const keys =
     said === "no keys"
       ? undefined
@@ -76,7 +81,9 @@ export async function decideContinuity(row: Case): Promise<string> {
       standing: {
         isApproved: (digest) => digest === approved,
         fallen: fell === undefined ? undefined : fallenFor(fell),
+        signedAnewBy: anewBy,
       },
+      first: first?.checksums.sha256ByFilename ?? new Map(),
     },
   );
   expect(release.firstSeen).toEqual(known.firstSeen);

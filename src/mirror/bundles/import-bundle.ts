@@ -213,8 +213,8 @@ async function continueKnown(
   { known }: StoredRelease,
 ): Promise<Continuity> {
   const { address, origin, entry } = request;
+  const first = await releases.readFirstDigests(address);
   if (known === undefined) {
-    const first = await releases.readFirstDigests(address);
     if (await history.noteContradiction(request, release, first))
       throw new ReleaseConflict(address, documentDigest(release));
     return { release, change: { kind: "none" } };
@@ -225,6 +225,7 @@ async function continueKnown(
     judge,
     now: clock.now(),
     standing: standingOf(entry.trust, address),
+    first,
   });
   const isConflict = continuity.change.kind === "replaced";
   const names = [...continuity.release.packages.values()];

@@ -21,7 +21,11 @@ import {
   type ReleaseHistory,
 } from "../trust/release-history.ts";
 import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
-import { type Continuity, type Standing } from "../releases/continuity.ts";
+import {
+  begin,
+  type Continuity,
+  type Standing,
+} from "../releases/continuity.ts";
 import {
   asOffer,
   believeOffer,
@@ -179,10 +183,11 @@ export class ProviderCatalog {
     const believed = registry
       .fetchChecksums(found, signal, provider)
       .then((sums) => believeOffer(origin, address, found, sums, offered));
-    if (known === undefined)
-      return { release: await believed, change: { kind: "none" } };
+    if (known === undefined) return begin(await believed, standing);
     const offer = await asOffer(believed);
-    return continueRelease(origin, address, known, offer, found, standing);
+    const first = await this.#parts.records.readFirstDigests(address);
+    const before = { standing, first };
+    return continueRelease(origin, address, known, offer, found, before);
   }
 
   /** Also a release that is refused today had first digests. Throws ChecksumConflict when others are offered and nobody approved them. */

@@ -6,7 +6,11 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 import { judgeProof, type SignatureJudge } from "./verdict.ts";
-import type { Release, ReleaseAddress } from "./release.ts";
+import {
+  listSignedArchives,
+  type Release,
+  type ReleaseAddress,
+} from "./release.ts";
 
 /** What asking again for a known release brought: believed anew, or refused. */
 export type Offer =
@@ -38,6 +42,8 @@ export interface Standing {
   readonly isApproved: (digest: string) => boolean;
   /** Why the release that was seen first is believed no more. */
   readonly fallen: SignatureRefused | undefined;
+  /** Who signed it anew once it had fallen, unless that key is known otherwise: it is believed for what was seen first alone. */
+  readonly signedAnewBy: string | undefined;
 }
 
 export type Change =
@@ -63,6 +69,14 @@ export type OtherContent =
       readonly refused: string;
     };
 
+interface ContinuityContext {
+  readonly judge: SignatureJudge;
+  readonly now: Date;
+  readonly standing: Standing;
+  /** The digests that were seen first, by file name. */
+  readonly first: ReadonlyMap<string, Sha256>;
+}
+
 /**
  * First seen wins. The first verified digest of a version and platform stays,
  * whatever the origin offers later, until an operator approves exactly the new
@@ -76,11 +90,7 @@ export async function reconcile(
   known: Release,
   offer: Offer,
   keys: readonly string[] | undefined,
-  context: {
-    readonly judge: SignatureJudge;
-    readonly now: Date;
-    readonly standing: Standing;
-  },
+  context: ContinuityContext,
 ): Promise<Continuity> {
   const { isApproved } = context.standing;
   const fallen = await findFall(address, known, keys, context);
@@ -93,15 +103,28 @@ export async function reconcile(
   const { signedBy } = release.checksums;
   const before = known.checksums.signedBy;
   const isSameWord = before === undefined || before === signedBy;
-  if (isConflict(known, release) || (!isSameWord && isWider(known, release))) {
+  if (isOtherContent(address, known, release, context)) {
     return isApproved(documentDigest(release))
       ? { release: continued, change: { kind: "approved" } }
       : { release: known, change: replacedBy(release), fallen };
   }
+  if (fallen !== undefined && isExcused(release))
+    return { release: known, change: { kind: "none" }, fallen };
   if (fallen !== undefined && !isSameWord)
     return { release: continued, change: { kind: "signed-anew", before } };
   const takes = fallen !== undefined || (isSameWord && isWhole(known, release));
   return { release: takes ? continued : known, change: { kind: "none" } };
+}
+
+/** Of a release of which nothing is known that could go on. Throws why it fell before, when nobody signs it now. */
+export function begin(release: Release, { fallen }: Standing): Continuity {
+  if (fallen !== undefined && isExcused(release)) throw fallen;
+  return { release, change: { kind: "none" } };
+}
+
+/** Nobody signed it, which lifts no fall, unless the operator wants no signatures. */
+function isExcused({ proof }: Release): boolean {
+  return proof.exemption === "unsigned-when-published";
 }
 
 /** Of a release that is offered with other content than its first. */
@@ -123,19 +146,12 @@ export function documentDigest({ proof }: Release): string {
  */
 async function findFall(
   address: ReleaseAddress,
-  { proof }: Release,
+  known: Release,
   keys: readonly string[] | undefined,
-  {
-    judge,
-    now,
-    standing,
-  }: {
-    readonly judge: SignatureJudge;
-    readonly now: Date;
-    readonly standing: Standing;
-  },
+  { judge, now, standing }: ContinuityContext,
 ): Promise<SignatureRefused | undefined> {
-  if (keys === undefined) return standing.fallen;
+  const { proof } = known;
+  if (keys === undefined || isExcused(known)) return standing.fallen;
   if (isSameList(keys, proof.keys)) return undefined;
   try {
     await judgeProof(address, { ...proof, keys, verifiedAt: now }, judge);
@@ -147,41 +163,53 @@ async function findFall(
   }
 }
 
-function isConflict(known: Release, offered: Release): boolean {
-  return [...offered.packages].some(([platform, { sha256 }]) => {
-    const before = known.packages.get(platform)?.sha256;
-    return before === undefined
-      ? isOtherContent(platform, known, offered)
-      : before !== sha256;
-  });
+/** Other digests than were seen first, or archives beside them on the word of somebody who may not add any. */
+function isOtherContent(
+  address: ReleaseAddress,
+  known: Release,
+  offered: Release,
+  context: ContinuityContext,
+): boolean {
+  const { signedBy } = offered.checksums;
+  const before = known.checksums.signedBy;
+  const { signedAnewBy } = context.standing;
+  const isNewSigner = signedBy !== undefined && signedBy === signedAnewBy;
+  const mayAdd = before === undefined || (before === signedBy && !isNewSigner);
+  const { sha256ByFilename } = known.checksums;
+  const first = new Map([...context.first, ...sha256ByFilename]);
+  return (
+    findContradiction(address, first, offered) !== undefined ||
+    isOtherReport(known, offered) ||
+    (!mayAdd && isWider(address, first, offered))
+  );
 }
 
 /** True for an archive that a network mirror had named by its h1 alone, which was another one than it tells now. */
-function isOtherContent(
-  platform: string,
-  known: Release,
-  offered: Release,
-): boolean {
+function isOtherReport(known: Release, offered: Release): boolean {
   if (known.proof.source === "registry") return false;
-  const before = known.reported.get(platform)?.packageHashes ?? [];
-  const now = offered.reported.get(platform)?.packageHashes ?? [];
-  const differs = !before.some((hash) => now.includes(hash));
-  return before.length > 0 && now.length > 0 && differs;
+  return [...offered.packages.keys()].some((platform) => {
+    const before = known.reported.get(platform)?.packageHashes ?? [];
+    const now = offered.reported.get(platform)?.packageHashes ?? [];
+    const differs = !before.some((hash) => now.includes(hash));
+    const isUnnamed = !known.packages.has(platform);
+    return isUnnamed && before.length > 0 && now.length > 0 && differs;
+  });
 }
 
-/** A package that was seen with another digest before. */
+/** An archive that was seen with another digest before. */
 export interface Contradiction {
   readonly filename: string;
   readonly before: Sha256;
   readonly now: Sha256;
 }
 
-/** The first one; `first` is by file name. */
+/** The first one, offered yet or not; `first` is by file name. */
 export function findContradiction(
+  address: ReleaseAddress,
   first: ReadonlyMap<string, Sha256>,
-  { packages }: Release,
+  { checksums }: Release,
 ): Contradiction | undefined {
-  for (const { filename, sha256: now } of packages.values()) {
+  for (const [filename, now] of listSignedArchives(address, checksums)) {
     const before = first.get(filename);
     if (before !== undefined && before !== now)
       return { filename, before, now };
@@ -196,9 +224,14 @@ function isWhole(known: Release, offered: Release): boolean {
   );
 }
 
-function isWider(known: Release, offered: Release): boolean {
-  return [...offered.packages.keys()].some(
-    (platform) => !known.packages.has(platform),
+/** Also by archives that are not offered yet. */
+function isWider(
+  address: ReleaseAddress,
+  first: ReadonlyMap<string, Sha256>,
+  { checksums }: Release,
+): boolean {
+  return listSignedArchives(address, checksums).some(
+    ([name]) => !first.has(name),
   );
 }
 

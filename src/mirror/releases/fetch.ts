@@ -1,4 +1,4 @@
-import type { PackageHash } from "../../address/hash.ts";
+import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   isOriginFailure,
@@ -86,9 +86,13 @@ export async function continueRelease(
   known: Release,
   offer: Offer,
   found: OriginPackage,
-  standing: Standing,
+  before: {
+    readonly standing: Standing;
+    /** By file name. */
+    readonly first: ReadonlyMap<string, Sha256>;
+  },
 ): Promise<Continuity> {
-  const context = { judge, now: clock.now(), standing };
+  const context = { ...before, judge, now: clock.now() };
   const { signingKeys, reported } = found;
   const continuity = await reconcile(
     address,

@@ -142,6 +142,17 @@ export function findFall(
   );
 }
 
+/** Who signed a fallen release anew with a key that is known for nothing else. */
+export function findNewSigner(
+  trust: NamespaceTrust,
+  name: ReleaseName,
+): string | undefined {
+  const known = knownKeys(trust, name.type);
+  return trust.seen.resigned.find(
+    (entry) => isSameRelease(entry, name) && !known.has(entry.fingerprint),
+  )?.fingerprint;
+}
+
 /** Keys that new releases of this provider may be signed with; revoked ones are not taken out here. */
 export function knownKeys(
   trust: NamespaceTrust,

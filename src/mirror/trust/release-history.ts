@@ -4,6 +4,7 @@ import { SignatureRefused } from "../../errors/index.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import {
   findFall,
+  findNewSigner,
   isApprovedReplacement,
   isSameRelease,
   knownKeys,
@@ -49,6 +50,7 @@ export function standingOf(
   return {
     isApproved: (digest) => isApprovedReplacement(trust, name, digest),
     fallen: fall && fallenError(address, fall.reason),
+    signedAnewBy: findNewSigner(trust, name),
   };
 }
 
@@ -105,12 +107,13 @@ export class ReleaseHistory {
     release: Release,
     first: ReadonlyMap<string, Sha256>,
   ): Promise<Contradiction | undefined> {
-    const found = findContradiction(first, release);
-    const { isApproved } = standingOf(entry.trust, address);
+    const found = findContradiction(address, first, release);
+    const { isApproved, fallen } = standingOf(entry.trust, address);
     if (found === undefined || isApproved(documentDigest(release)))
       return undefined;
     const change = replacedBy(release);
-    await this.note({ address, entry }, release, { release, change });
+    // What it offers instead says nothing of why the first one fell.
+    await this.note({ address, entry }, release, { release, change, fallen });
     return found;
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Sha256 } from "../../../src/address/hash.ts";
 import {
   ChecksumsMalformed,
   SignatureRefused,
@@ -50,8 +51,8 @@ async function continueFrom(one: Case) {
       ? { refused: new ChecksumsMalformed("it", 1, "nonsense") }
       : { release: offered };
   const isApproved = () => approved;
-  const standing = { isApproved, fallen };
-  const context = { judge, now, standing };
+  const standing = { isApproved, fallen, signedAnewBy: undefined };
+  const context = { judge, now, standing, first: new Map() };
   const found = await reconcile(address, known, offer, keys, context);
   return {
     serves: documentDigest(found.release) === documentDigest(known),
@@ -75,6 +76,10 @@ const anew = await believe({ signedBy: "L" });
 const widerAnew = await believe({
   archives: { linux_amd64: "a", darwin_arm64: "c" },
   signedBy: "L",
+});
+const widerOther = await believe({
+  archives: { linux_amd64: "a", darwin_arm64: "d" },
+  signedBy: "K",
 });
 const narrower = await believe({
   archives: { windows_amd64: "d" },
@@ -219,10 +224,10 @@ describe("the signature of a known release, under the keys of now,", () => {
     });
   });
 
-  it("gives way, once fallen, to the same digests that nobody signed", async () => {
+  it("gives way to nothing that nobody signed", async () => {
     const verdict = refused("revoked");
     const found = await continueFrom({ known, offered: nobody, keys, verdict });
-    expect(found).toMatchObject({ change: "signed-anew", by: undefined });
+    expect(found).toMatchObject({ ...none, by: "K", fallen: "revoked" });
   });
 
   it("stands again when the same signer offers the same, which was judged good now", async () => {
@@ -260,19 +265,28 @@ describe("what was seen first", () => {
   it("is contradicted by another digest under one of its names alone", () => {
     const filename = named?.filename ?? "";
     if (named === undefined || digest === undefined) throw new Error("none");
-    expect(findContradiction(new Map(), known)).toBeUndefined();
-    expect(
-      findContradiction(new Map([["x.zip", digest]]), known),
-    ).toBeUndefined();
-    expect(
-      findContradiction(new Map([[filename, named.sha256]]), known),
-    ).toBeUndefined();
-    expect(findContradiction(new Map([[filename, digest]]), known)).toEqual({
-      filename,
-      before: digest,
-      now: named.sha256,
-    });
+    const find = (name: string, sha256: Sha256) =>
+      findContradiction(address, new Map([[name, sha256]]), known);
+    expect(findContradiction(address, new Map(), known)).toBeUndefined();
+    expect(find("x.zip", digest)).toBeUndefined();
+    expect(find(filename, named.sha256)).toBeUndefined();
+    const found = { filename, before: digest, now: named.sha256 };
+    expect(find(filename, digest)).toEqual(found);
   });
+
+  it.each<readonly [string, Release, Release]>([
+    ["under the same key", wider, widerOther],
+    ["under another key", known, widerAnew],
+  ])(
+    "is held against archives that are named and not offered yet, %s",
+    async (_, before, named) => {
+      const offered = { ...named, packages: known.packages };
+      expect(await continueFrom({ known: before, offered })).toMatchObject({
+        change: "replaced",
+        serves: true,
+      });
+    },
+  );
 
   it("is the same list of keys only in the same order", () => {
     expect(isSameList([], [])).toBe(true);

@@ -15,6 +15,16 @@ const other = { content: "linux=b" };
 const more = { content: "linux=a darwin=c" };
 const two = { content: "linux=a darwin=c" };
 
+/** Nothing was decided, and nothing else was seen. */
+const nothing = {
+  standing: {
+    isApproved: () => false,
+    fallen: undefined,
+    signedAnewBy: undefined,
+  },
+  first: new Map(),
+};
+
 describe("a release falls with its signature", () => {
   const bySame = (said: Said, fell?: string): Case => ({
     offered: undefined,
@@ -79,11 +89,10 @@ describe("a release falls with its signature", () => {
     const known = await believe({ by: "K" });
     const failure = new Error("the disk");
     const judge = { library: "", decide: () => Promise.reject(failure) };
-    const standing = { isApproved: () => false, fallen: undefined };
     const asked = reconcile(thing, known, { release: known }, ["other"], {
       judge,
       now,
-      standing,
+      ...nothing,
     });
     await expect(asked).rejects.toBe(failure);
   });
@@ -99,8 +108,7 @@ describe("a release falls with its signature", () => {
         return good.decide(release, question);
       },
     };
-    const standing = { isApproved: () => false, fallen: undefined };
-    const context = { judge, now, standing };
+    const context = { judge, now, ...nothing };
     await reconcile(thing, known, { release: known }, ["other"], context);
     expect(moments).toEqual([now]);
   });
@@ -147,6 +155,65 @@ describe("where the first signature fell", () => {
       "the same key may not sign other digests",
       { offered: other, said: "signature-expired" },
       "first: replaced, fallen: signature-expired",
+    ],
+    [
+      "a platform that was seen first and is back may not have another digest",
+      {
+        known: { by: "S" },
+        first: two,
+        offered: { by: "S", content: "linux=a darwin=d" },
+      },
+      "first: replaced",
+    ],
+    [
+      "it may have its own, also under the key that signed anew",
+      {
+        known: { by: "S" },
+        first: two,
+        offered: { by: "S", ...two },
+        anewBy: "S",
+      },
+      "offered: none",
+    ],
+    [
+      "who signed anew adds no platform",
+      { known: { by: "S" }, offered: { by: "S", ...more }, anewBy: "S" },
+      "first: replaced",
+    ],
+    [
+      "who signed anew adds one when approved",
+      {
+        known: { by: "S" },
+        offered: { by: "S", ...more },
+        anewBy: "S",
+        approved: "this",
+      },
+      "offered: approved",
+    ],
+    [
+      "a platform may come under the first key whoever else signed anew",
+      { offered: more, anewBy: "S" },
+      "offered: none",
+    ],
+    [
+      "the same digests that nobody signs are not taken",
+      { offered: { by: undefined }, said: "revoked" },
+      "first: none, fallen: revoked",
+    ],
+    [
+      "nor where nobody signed before",
+      { known: { by: undefined }, offered: { by: undefined }, fell: "revoked" },
+      "first: none, fallen: revoked",
+    ],
+    [
+      "a signature that is good now is taken where nobody signed before",
+      {
+        known: { by: undefined },
+        offered: { by: "K" },
+        said: "good",
+        fell: "revoked",
+      },
+      "offered: none",
     ],
     [
       "what fell before counts like what falls now",

@@ -8,6 +8,7 @@ import {
   isSameList,
 } from "../../../src/mirror/releases/continuity.ts";
 import { sketch as believe, digestOf } from "../../scenes/release-sketches.ts";
+import { address as thing } from "../../scenes/believed-releases.ts";
 import {
   decideContinuity as decide,
   type Case,
@@ -237,7 +238,7 @@ describe("a contradiction to what was seen first", () => {
     ["is nothing where nothing was seen", new Map(), false],
   ])("%s", async (_rule, seen, found) => {
     const release = await believe({ by: "K" });
-    expect(findContradiction(seen, release)).toEqual(
+    expect(findContradiction(thing, seen, release)).toEqual(
       found
         ? { filename: file, before: digestOf("b"), now: digestOf("a") }
         : undefined,

@@ -91,6 +91,17 @@ describe("what happens to a release is written down:", () => {
     expect(seen().fallen).toEqual([]);
   });
 
+  it("that it stays fallen where other content contradicts what was seen first of it", async () => {
+    await note({ ...same, fallen });
+    const first = byK.checksums.sha256ByFilename;
+    const found = await trust.history.noteContradiction(request, other, first);
+    expect(found).toBeDefined();
+    expect(seen()).toMatchObject({
+      replaced: [{ offered, fingerprint: "L" }],
+      fallen: [{ version: "1.0.0", reason: "revoked" }],
+    });
+  });
+
   it("that another release of its provider fell says nothing of it", async () => {
     await note({ ...same, fallen });
     await trust.history.note(await trust.ask("2.0.0"), byK, same);
@@ -151,6 +162,21 @@ describe("what was decided on a release", () => {
     expect(isAwaited()).toBe(true);
     await note({ release: other, change: { kind: "approved" } });
     expect(isAwaited()).toBe(false);
+  });
+
+  it("is who signed it anew, as long as that key is known for nothing else", async () => {
+    const signedAnewBy = () =>
+      standingOf(request.entry.trust, request.address).signedAnewBy;
+    const change = { kind: "signed-anew", before: "K" } as const;
+    await trust.admission.teach(request, byK, list);
+    expect(signedAnewBy()).toBeUndefined();
+    await note({ release: byL, change });
+    expect(signedAnewBy()).toBe("L");
+    await trust.ledger.decide(request.provider, ({ releases }) => ({
+      keys: [{ fingerprint: "L", decision: "approved", type: null, at: since }],
+      releases,
+    }));
+    expect(signedAnewBy()).toBeUndefined();
   });
 
   it("is that a release which fell is refused for the same reason again", async () => {

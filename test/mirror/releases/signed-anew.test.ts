@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  makeRelease,
+  type Release,
+  type ReleaseArchive,
+} from "../../fakes/release.ts";
+import type { Signer } from "../../fakes/signing.ts";
+import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
+import {
+  digestsIn,
+  outcomeOf,
+  requestsFor,
+} from "../../scenes/provider-requests.ts";
+import { signer, TrustScene, unsignedHost } from "../../scenes/trust-scene.ts";
+
+let scene: TrustScene;
+
+beforeAll(async () => {
+  scene = await TrustScene.start();
+});
+afterAll(() => scene.stop());
+
+/** The same release with these archives instead, signed by this one. */
+async function sign(
+  release: Release,
+  by: Signer,
+  archives: readonly ReleaseArchive[],
+): Promise<Release> {
+  const lines = archives.map((one) => `${one.sha256}  ${one.filename}\n`);
+  const checksums = lines.join("");
+  const signature = await by.sign(Buffer.from(checksums));
+  const platforms = archives.map(({ platform }) => platform);
+  return { ...release, signer: by, archives, platforms, checksums, signature };
+}
+
+/** A release whose key its registry revokes, and other content of the same name. */
+async function prepare(namespace: string) {
+  const owner = await createCertifiedSigner("Owner");
+  const platforms = ["linux_amd64", "darwin_arm64"];
+  const release = await scene.publish(namespace, "1.0.0", owner, { platforms });
+  const other = await makeRelease({
+    ...release.options,
+    platforms: ["linux_amd64", "darwin_arm64", "windows_amd64"],
+    seed: "other",
+    signer: owner,
+  });
+  const heir = await signer("Heir");
+  const keys = { signingKeys: [await owner.revoked(), heir] };
+  const ask = scene.ask(namespace);
+  expect((await ask.version("1.0.0")).status).toBe(200);
+  const linux = release.archive("linux_amd64");
+  const offer = async (archives: readonly ReleaseArchive[]) => {
+    scene.registry.offer(await sign(release, heir, archives), keys);
+    return digestsIn(await ask.version("1.0.0"));
+  };
+  return { release, other, linux, offer, ask };
+}
+
+describe("a release that fell and was signed anew by a key that is not known", () => {
+  it("is served with its first digests, and with no others that the new signer brings in a second step", async () => {
+    const { release, other, linux, offer, ask } = await prepare("two-steps");
+    expect(await offer([linux])).toEqual({ linux_amd64: linux.sha256 });
+    const darwin = other.archive("darwin_arm64");
+    expect(await offer([linux, darwin])).toEqual({ linux_amd64: linux.sha256 });
+    const got = await ask.archive("1.0.0", { platform: "darwin_arm64" });
+    expect(outcomeOf(got)).toBe("404 not-found");
+    expect(await offer(release.archives)).toEqual({
+      linux_amd64: linux.sha256,
+      darwin_arm64: release.archive("darwin_arm64").sha256,
+    });
+  });
+
+  it("has no platforms beside those that were seen first", async () => {
+    const { other, linux, offer } = await prepare("beside");
+    expect(await offer([linux])).toEqual({ linux_amd64: linux.sha256 });
+    const windows = other.archive("windows_amd64");
+    expect(await offer([linux, windows])).toEqual({
+      linux_amd64: linux.sha256,
+    });
+  });
+});
+
+describe("a release that fell with its revoked key", () => {
+  it("stays down when its registry publishes no key any more, also where that excuses unsigned ones", async () => {
+    const owner = await createCertifiedSigner("Owner");
+    const release = await scene.publish("no-keys", "1.0.0", owner);
+    const ask = requestsFor(scene.mirror, "thing", "no-keys", unsignedHost);
+    const outcome = async () => outcomeOf(await ask.archive("1.0.0"));
+    expect(await outcome()).toBe("200");
+    scene.registry.offer(release, { signingKeys: [await owner.revoked()] });
+    expect(await outcome()).toBe("451 signature-refused");
+    scene.registry.offer(release, { signingKeys: [] });
+    expect(await outcome()).toBe("451 signature-refused");
+    scene.registry.offer(release, { signingKeys: [owner] });
+    expect(await outcome()).toBe("200");
+  });
+});
