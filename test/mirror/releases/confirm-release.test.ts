@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parsePlatform } from "../../../src/address/platform.ts";
+import { parsePlatform, type Platform } from "../../../src/address/platform.ts";
 import {
   confirmRelease,
   type ReleaseOrigin,
@@ -43,12 +43,14 @@ const same: OriginPackage = {
 const platforms = ["linux_amd64", "darwin_arm64"].map(parsePlatform);
 const confirm = (
   found: Partial<OriginPackage>,
-  offered: Parameters<typeof confirmRelease>[2] = platforms,
+  offered: readonly Platform[] | "none" = platforms,
   profile: "terraform" | "opentofu" = "terraform",
 ) =>
-  confirmRelease(known, { ...same, ...found }, offered, {
-    policy: { profile },
-  } as ReleaseOrigin);
+  confirmRelease(
+    ...[known, { ...same, ...found }],
+    offered === "none" ? undefined : offered,
+    { policy: { profile } } as ReleaseOrigin,
+  );
 
 describe("asking for a known release", () => {
   it.each<readonly [string, Parameters<typeof confirm>]>([
@@ -58,7 +60,7 @@ describe("asking for a known release", () => {
       [{ filename: darwin.filename, shasum: darwin.sha256 }],
     ],
     ["names fewer platforms", [{}, platforms.slice(1)]],
-    ["names no platforms", [{}, undefined]],
+    ["names no platforms", [{}, "none"]],
     [
       "brings the same document of a network mirror",
       [{ checksums: { kind: "reported", document: known.proof.document } }],

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import {
+  ChecksumConflict,
+  NotFound,
+  OriginAddressRefused,
+  OriginAnswerCut,
+  OriginAnswerUnusable,
+  OriginBusy,
+  OriginFolderUnreachable,
+  OriginRejectsCredentials,
+  OriginStatus,
+  OriginSuspended,
+  OriginTimedOut,
+  OriginUnreachable,
+  StoreFull,
+} from "../../../src/errors/index.ts";
+import { packageOf } from "../../../src/mirror/releases/release.ts";
+import { openPackage } from "../../../src/mirror/releases/fetch.ts";
+import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
+import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
+import { address, believe } from "../../scenes/believed-releases.ts";
+import { darwin, linux, originOf } from "../../scenes/offered-release.ts";
+
+const release = await believe({
+  archives: { linux_amd64: "a", darwin_arm64: "b" },
+  signedBy: "K",
+});
+const archive = packageOf(address, release, linux);
+const before = "https://files.example.com/before.zip";
+const after = "https://files.example.com/after.zip";
+const { signal } = new AbortController();
+
+/** What the registry says now. */
+interface Said {
+  readonly shasum?: OriginPackage["shasum"];
+  readonly href?: string;
+}
+const same = { shasum: archive.sha256 };
+
+/** Opens the archive where places do not answer as an archive, and tells what was asked. */
+async function open(
+  place: string | undefined,
+  failures: Readonly<Record<string, Error>> = {},
+  said: Said = same,
+) {
+  const asked: unknown[] = [];
+  const { href = after, shasum } = said;
+  const origin = originOf({
+    openArchive: ({ downloadUrl: url }, ...context) => {
+      asked.push(["open", url.href]);
+      expect(context).toEqual([signal, address.provider]);
+      const failure = failures[url.href];
+      return failure === undefined
+        ? Promise.resolve({ url } as OriginArchive)
+        : Promise.reject(failure);
+    },
+    findPackage: (...context) => {
+      asked.push("find");
+      const { provider, version } = address;
+      expect(context).toEqual([provider, version, linux, signal]);
+      const downloadUrl = new URL(href);
+      return Promise.resolve({ downloadUrl, shasum } as OriginPackage);
+    },
+  });
+  const opened = await openPackage(
+    ...[origin, address, archive, place, signal],
+  ).then(
+    ({ url }) => url.href,
+    (error: unknown) => error,
+  );
+  return { opened, asked };
+}
+
+describe("the archive of a release", () => {
+  it("is opened where it was said to be, and the origin is not asked again", async () => {
+    const { opened, asked } = await open(before);
+    expect(opened).toBe(before);
+    expect(asked).toEqual([["open", before]]);
+  });
+
+  it.each([
+    ["names its digest", same],
+    ["names no digest", {}],
+  ])(
+    "is opened where the origin says that it is, when that was not said before and it %s",
+    async (_, said) => {
+      const { opened, asked } = await open(undefined, {}, said);
+      expect(opened).toBe(after);
+      expect(asked).toEqual(["find", ["open", after]]);
+    },
+  );
+
+  it.each([undefined, before])(
+    "is not opened where the origin names another digest than was signed (before: %s)",
+    async (place) => {
+      const failures = { [before]: new OriginStatus(before, 404) };
+      const { sha256: shasum } = packageOf(address, release, darwin);
+      const { opened, asked } = await open(place, failures, { shasum });
+      expect(opened).toBeInstanceOf(ChecksumConflict);
+      const facts = { expected: archive.sha256, got: shasum };
+      expect(opened).toMatchObject(facts);
+      expect((opened as Error).message).toContain(archive.filename);
+      expect(asked).not.toContainEqual(["open", after]);
+    },
+  );
+
+  const moved = [
+    new OriginStatus(before, 403),
+    new OriginUnreachable(before, "refused"),
+    new OriginFolderUnreachable(before, "gone"),
+    new OriginAddressRefused(before, "it is private"),
+    new OriginRejectsCredentials(before, 401),
+    new OriginAnswerUnusable(before, "it is a page"),
+    new OriginAnswerCut(before),
+  ];
+
+  it.each(moved)(
+    "is looked for where it is now after $constructor.name",
+    async (failure) => {
+      const { opened, asked } = await open(before, { [before]: failure });
+      expect(opened).toBe(after);
+      expect(asked).toEqual([["open", before], "find", ["open", after]]);
+    },
+  );
+
+  it.each(moved)(
+    "fails with what it failed with, $constructor.name, where it is said to be in the same place",
+    async (failure) => {
+      const said = { ...same, href: before };
+      const { opened, asked } = await open(before, { [before]: failure }, said);
+      expect(opened).toBe(failure);
+      expect(asked).toEqual([["open", before], "find"]);
+    },
+  );
+
+  it.each([
+    new OriginTimedOut(before, "headers"),
+    new OriginBusy(before, 3),
+    new OriginSuspended(before, 3, "it failed"),
+    new NotFound("it"),
+    new StoreFull("the archive", "full", "make room"),
+    new Error("a fault"),
+  ])(
+    "fails at once with $constructor.name, which does not say that it has moved",
+    async (failure) => {
+      const { opened, asked } = await open(before, { [before]: failure });
+      expect(opened).toBe(failure);
+      expect(asked).toEqual([["open", before]]);
+    },
+  );
+
+  it("fails with what the place of now failed with", async () => {
+    const failure = new OriginStatus(after, 500);
+    const failures = {
+      [before]: new OriginStatus(before, 404),
+      [after]: failure,
+    };
+    expect((await open(before, failures)).opened).toBe(failure);
+    expect((await open(undefined, failures)).opened).toBe(failure);
+  });
+});
