@@ -136,7 +136,7 @@ export class ReleaseRecords implements MetadataRecords<
     const first = recordedRelease(
       await this.#records.create(
         recordKey(address),
-        writeReleaseBody(kept, new Map()),
+        writeReleaseBody(kept, new Map(), true),
         readReleaseBody,
       ),
     );
@@ -201,7 +201,8 @@ export class ReleaseRecords implements MetadataRecords<
     const named = parseChecksumsDocument(name, kept.value.proof.document);
     const first = [...firstDigestsOf(name, body)];
     const others = first.filter(([filename]) => !named.has(filename));
-    const next = writeReleaseBody(kept, new Map(others));
+    const { hasLedger } = body ?? {};
+    const next = writeReleaseBody(kept, new Map(others), hasLedger);
     return isNoNews(body, next) ? body : next;
   }
 

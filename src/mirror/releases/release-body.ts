@@ -135,6 +135,7 @@ function textOf({ proof }: Release): string {
 export function writeReleaseBody(
   { value, confirmedAt }: Kept<Release>,
   firstDigests: ReadonlyMap<string, Sha256>,
+  hasLedger: true | undefined,
 ) {
   const { proof, packages, reported, keyLabels, firstSeen } = value;
   return {
@@ -156,10 +157,16 @@ export function writeReleaseBody(
       ...hashes,
       size: size ?? null,
     })),
-    keyLabels,
+    keyLabels: keyLabels.map(writeLabel),
     firstDigests: Object.fromEntries(firstDigests),
-    hasLedger: true,
+    ...(hasLedger && { hasLedger }),
   };
+}
+
+/** Without what nobody said, as it is when it is read back. */
+function writeLabel(label: KeyLabel): object {
+  const said = Object.entries(label).filter(([, text]) => text !== undefined);
+  return Object.fromEntries(said);
 }
 
 export function readProof(proof: RecordedRelease["proof"]): Release["proof"] {

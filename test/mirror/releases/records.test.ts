@@ -3,6 +3,7 @@ import type { Version } from "../../../src/address/version.ts";
 import type { Release } from "../../../src/mirror/releases/release.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { listSigned } from "../../../src/mirror/releases/signed-releases.ts";
+import { unlabelled } from "../../../src/origin/registries/registry-answers.ts";
 import type { SignaturePolicy } from "../../../src/mirror/releases/verdict.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
@@ -212,6 +213,37 @@ it.each([
   const at = new Date(confirmedAt.getTime() + later);
   await releases.write(address, { value, confirmedAt: at }, before);
   expect((await releases.stamp(address)) !== stamp).toBe(isWritten);
+});
+
+it("is written once where its origin says little of its keys", async () => {
+  const { releases } = await prepare();
+  const release = await sketch({ by: "K" });
+  const value = { ...release, keyLabels: [{ ...unlabelled, id: "K" }] };
+  await releases.claim(address, kept(value));
+  const stamp = await releases.stamp(address);
+  await releases.write(address, kept(value), undefined);
+  expect(await releases.stamp(address)).toBe(stamp);
+  const read = await releases.read(address);
+  expect(read?.value.keyLabels).toEqual(value.keyLabels);
+});
+
+it("is said to have a ledger only by who saw to it that it has", async () => {
+  const { releases, records } = await prepare();
+  const { hostname, namespace, type } = address.provider;
+  const key = ["providers", hostname, namespace, type, "releases", "1.0.0"];
+  const hasLedger = () =>
+    records.read(key, (body) => (body as { hasLedger?: true }).hasLedger);
+  const [a, b] = [await sketch({ by: "K" }), await sketch({ by: "L" })];
+  await releases.write(address, kept(a), undefined);
+  expect(await hasLedger()).toBeUndefined();
+  await releases.write(address, kept(b), a);
+  expect(await hasLedger()).toBeUndefined();
+  await records.remove(key);
+  await releases.claim(address, kept(a));
+  await releases.write(address, kept(b), a);
+  await releases.dropProof(address);
+  await releases.write(address, kept(a), undefined);
+  expect(await hasLedger()).toBe(true);
 });
 
 it.each([
