@@ -1,4 +1,5 @@
-import { ModuleSourceRefused } from "../errors/index.ts";
+/** A place for a module that is none; says why without anything secret of it. */
+export class SourceRefused extends Error {}
 
 /**
  * A narrower form than git's own (git-check-ref-format): nothing that a command line, a refspec or the syntax of revisions
@@ -23,13 +24,13 @@ export function isShortCommit(text: string): boolean {
 
 const host = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 
-/** `https:`, or `ssh:` with a user and without a password; a query may follow. Throws ModuleSourceRefused. */
+/** `https:`, or `ssh:` with a user and without a password; a query may follow. Throws SourceRefused. */
 export function parseGitUrl(text: string): URL {
   const url = URL.parse(text);
-  if (url === null) throw new ModuleSourceRefused("it is not a URL");
+  if (url === null) throw new SourceRefused("it is not a URL");
   if (url.protocol === "https:") return url;
   if (url.protocol !== "ssh:")
-    throw new ModuleSourceRefused(
+    throw new SourceRefused(
       `git is asked over https and ssh only, not over "${url.protocol}"`,
     );
   const fit =
@@ -37,6 +38,9 @@ export function parseGitUrl(text: string): URL {
     /^[a-z_][a-z0-9_-]{0,31}$/.test(url.username) &&
     url.password === "" &&
     /^\/[A-Za-z0-9_~][\w.~/+@-]*$/.test(url.pathname);
-  if (!fit) throw new ModuleSourceRefused("it is no plain ssh URL");
+  if (!fit)
+    throw new SourceRefused(
+      "expected ssh://USER@HOST/PATH of plain names and without a password",
+    );
   return url;
 }

@@ -4,7 +4,7 @@ import {
   findFormatOfPath,
   type ArchiveFormat,
 } from "./module-archive-name.ts";
-import { isGitRef, parseGitUrl } from "./git-source.ts";
+import { isGitRef, parseGitUrl, SourceRefused } from "./git-source.ts";
 
 /** Where the content of a module is, as a registry's location says in the words of go-getter. */
 export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
@@ -49,13 +49,39 @@ const harmful = new Set(["file", "ext", "fd"]);
 const printable = /^[\x21-\x7e]{1,4096}$/;
 
 /**
- * Reads a location, resolved against `base` when it is relative (Module Registry Protocol, "Download Source Code
- * for a Specific Module Version"; go-getter, "URL Format"). Throws ModuleSourceRefused.
+ * Reads a location of `module`, resolved against `base` when it is relative (Module Registry Protocol, "Download Source
+ * Code for a Specific Module Version"; go-getter, "URL Format"). Throws ModuleSourceRefused.
  */
-export function parseModuleSource(location: string, base: URL): ModuleSource {
+export function parseModuleSource(
+  module: string,
+  location: string,
+  base: string,
+): ModuleSource {
+  return naming(module, () => readSource(location, base));
+}
+
+/** A location that does not depend on where it was read; throws ModuleSourceRefused. */
+export function resolveLocation(
+  module: string,
+  location: string,
+  base: string,
+): string {
+  return naming(module, () => resolve(location, base));
+}
+
+function naming<T>(module: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SourceRefused)) throw error;
+    throw new ModuleSourceRefused(module, error.message, { cause: error });
+  }
+}
+
+function readSource(location: string, base: string): ModuleSource {
   if (!printable.test(location))
-    throw new ModuleSourceRefused("it is not a line of printable characters");
-  const absolute = resolveLocation(location, base.href);
+    throw new SourceRefused("expected at most 4096 printable characters");
+  const absolute = resolve(location, base);
   const [, forced = "", rest = ""] =
     /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
   const written = expandShorthand(rest);
@@ -64,7 +90,9 @@ export function parseModuleSource(location: string, base: URL): ModuleSource {
   const implied = written === undefined ? schemeOf(text) : "git";
   const getter = forced || implied;
   if (harmful.has(getter))
-    throw new ModuleSourceRefused(`"${getter}" is no place for a module`);
+    throw new SourceRefused(
+      `expected git or an archive over HTTP, got "${getter}"`,
+    );
   if (getter === "git") return parseGit(text, place);
   if (getter !== "http" && getter !== "https")
     return { kind: "foreign", getter };
@@ -76,11 +104,10 @@ export function withoutQuery(location: string): string {
   return location.replace(/[?#].*$/, "").replace(/\/\/[^/@]*@/, "//");
 }
 
-/** A location that does not depend on where it was read; throws ModuleSourceRefused. */
-export function resolveLocation(location: string, base: string): string {
+function resolve(location: string, base: string): string {
   if (!/^\.{0,2}\//.test(location)) return location;
   const url = URL.parse(location, base);
-  if (url === null) throw new ModuleSourceRefused("it is not a URL");
+  if (url === null) throw new SourceRefused("it is not a URL");
   return url.href;
 }
 
@@ -100,7 +127,7 @@ function expandShorthand(text: string): string | undefined {
 function schemeOf(text: string): string {
   const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];
   if (scheme === undefined)
-    throw new ModuleSourceRefused("it is neither a URL nor a known short form");
+    throw new SourceRefused("it is neither a URL nor a known short form");
   return scheme.toLowerCase();
 }
 
@@ -115,14 +142,16 @@ function splitSubdirectory(text: string): [string, string] {
   return [text.slice(0, at) + text.slice(stop), text.slice(at + 2, stop)];
 }
 
-/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. Throws ModuleSourceRefused. */
+/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. Throws SourceRefused. */
 export function parseSubdirectory(text: string): string {
   const parts = text.split("/").filter((part) => part !== "" && part !== ".");
   if (
     !parts.every((part) => /^[\w.*+@=,~-]+$/.test(part)) ||
     parts.includes("..")
   )
-    throw new ModuleSourceRefused(`its folder is "${text}"`);
+    throw new SourceRefused(
+      `expected a folder in the package, got ${JSON.stringify(text.slice(0, 80))}`,
+    );
   return parts.join("/");
 }
 
@@ -131,7 +160,9 @@ function parseGit(text: string, place: PackagePlace): ModuleSource {
   const { searchParams } = url;
   const ref = searchParams.get("ref") ?? undefined;
   if (ref !== undefined && ref !== "" && !isGitRef(ref))
-    throw new ModuleSourceRefused("its ref is none that git would make");
+    throw new SourceRefused(
+      `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
+    );
   // How deep clients would fetch makes no difference to the content.
   for (const known of ["ref", "depth"]) searchParams.delete(known);
   if (searchParams.size > 0)
@@ -142,7 +173,7 @@ function parseGit(text: string, place: PackagePlace): ModuleSource {
 
 function parseArchive(text: string, place: PackagePlace): ModuleSource {
   const url = URL.parse(text);
-  if (url === null) throw new ModuleSourceRefused("it is not a URL");
+  if (url === null) throw new SourceRefused("it is not a URL");
   const { searchParams } = url;
   const named = searchParams.get("archive");
   const format =

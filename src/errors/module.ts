@@ -3,9 +3,10 @@ import { ProvenderError } from "./provender-error.ts";
 /** A registry names a place for a module that no client should be sent to. */
 export class ModuleSourceRefused extends ProvenderError {
   readonly code = "module-source-refused";
-  constructor(reason: string) {
+  constructor(module: string, reason: string, options?: ErrorOptions) {
     super(
-      `The place that the registry names for this module is refused (${reason}): tell its publisher.`,
+      `The place that the registry names for ${module} is refused: ${reason}; tell its publisher.`,
+      options,
     );
   }
 }

@@ -86,7 +86,7 @@ export class MirroredModules implements ModuleReading {
       version,
       this.#signal,
     );
-    const source = parseModuleSource(location, base);
+    const source = parseModuleSource(name, location, base.href);
     // Another host is where only clients go.
     return source.kind === "archive" && source.url.host === this.#base.host
       ? this.#read(name, source)

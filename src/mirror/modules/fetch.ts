@@ -44,7 +44,7 @@ export async function fetchModuleRelease(
   try {
     const found = await registry.findLocation(module, version, signal);
     const place = { location: found.location, base: found.base.href };
-    const source = sourceOf(place);
+    const source = sourceOf({ module, version }, place);
     const commit =
       source.kind === "git"
         ? await sources.findCommit(source, signal)
@@ -76,11 +76,11 @@ async function keepFirst(
 }
 
 /** Throws ModuleSourceRefused. */
-export function sourceOf({
-  location,
-  base,
-}: Pick<ModuleRelease, "location" | "base">): ModuleSource {
-  return parseModuleSource(location, new URL(base));
+export function sourceOf(
+  address: ModuleReleaseAddress,
+  { location, base }: Pick<ModuleRelease, "location" | "base">,
+): ModuleSource {
+  return parseModuleSource(formatModuleRelease(address), location, base);
 }
 
 /** How the mirror gets what it will store of a source. */

@@ -141,7 +141,7 @@ export class ModuleMirror {
     if (found !== undefined) return found;
     if (this.#parts.offline) throw new NotStored(formatModuleRelease(address));
     const { value: release } = await this.#findRelease(address);
-    const source = sourceOf(release);
+    const source = sourceOf(address, release);
     if (source.kind !== "foreign")
       return this.#fetch(address, release, source, asker);
     await this.#parts.archives.expectForeign(address, source.getter);
@@ -153,7 +153,7 @@ export class ModuleMirror {
     release: ModuleRelease,
     found: ForeignRelease | undefined,
   ): Promise<ModuleLocation> {
-    const source = sourceOf(release);
+    const source = sourceOf(address, release);
     if (source.kind === "foreign") {
       await this.#parts.archives.expectForeign(address, source.getter);
       return this.#passThrough(address, release, source.getter);
@@ -174,7 +174,8 @@ export class ModuleMirror {
     release: ModuleRelease,
     getter: string,
   ): ModuleLocation {
-    const location = resolveLocation(release.location, release.base);
+    const name = formatModuleRelease(address);
+    const location = resolveLocation(name, release.location, release.base);
     this.#parts.onPassedThrough(address, getter, location);
     return { kind: "elsewhere", location };
   }

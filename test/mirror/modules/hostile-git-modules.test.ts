@@ -43,7 +43,9 @@ async function ask(location: string): Promise<number> {
   const module = `hostile${published++}`;
   scene.origin.publish(`acme/${module}/aws`, "1.0.0", location);
   const before = await countFiles(mirror, "blobs");
-  const { status } = await locate(mirror, module);
+  const { status, body } = await locate(mirror, module);
+  if (status === 451)
+    expect(body.toString()).toContain(`/acme/${module}/aws 1.0.0 is refused: `);
   expect(await countFiles(mirror, "blobs")).toBe(before);
   expect(await readdir(join(mirror.directory, "staging"))).toEqual([]);
   expect(existsSync(mark)).toBe(false);
