@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { keepAlive } from "../http/listener.ts";
 import type { RenderedDocument } from "../http/request-context.ts";
 import type { LineForm } from "../../telemetry/repeated-lines.ts";
@@ -70,12 +71,14 @@ class Replies {
   }
 }
 
+/** Documents are kept long after they were asked for, and their replies would take many times as much memory. */
+const mostDocuments = 64;
 const replies = {
-  200: new WeakMap<HeadedDocument, Replies>(),
-  304: new WeakMap<HeadedDocument, Replies>(),
+  200: new LRUCache<HeadedDocument, Replies>({ max: mostDocuments }),
+  304: new LRUCache<HeadedDocument, Replies>({ max: mostDocuments }),
 };
 
-/** The same object for as long as the document is kept. */
+/** The same object while few other documents are asked for. */
 export function repliesOf(document: HeadedDocument, status: Status): Replies {
   const known = replies[status].get(document);
   if (known !== undefined) return known;
