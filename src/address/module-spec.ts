@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { ifAddress, MalformedAddress } from "../errors/index.ts";
 import { moduleAddress, type ModuleAddress } from "./module-address.ts";
 import {
   parseSelection,
@@ -43,13 +43,8 @@ export function parseModuleCall(
 ): ModuleCallSource | undefined {
   const [name = "", ...below] = source.split("//");
   if (repositoryHosts.has(name.split("/")[0] ?? "")) return undefined;
-  try {
-    const address = parseModuleAddress(name, defaultHostname);
-    return { address, subdirectory: below.join("//") };
-  } catch (error) {
-    if (!(error instanceof MalformedAddress)) throw error;
-    return undefined;
-  }
+  const address = ifAddress(() => parseModuleAddress(name, defaultHostname));
+  return address && { address, subdirectory: below.join("//") };
 }
 
 /** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`; throws MalformedAddress. */

@@ -14,6 +14,16 @@ export class MalformedAddress extends ProvenderError {
   }
 }
 
+/** What `read` returns; undefined where that throws MalformedAddress, as for the name of a file that is somebody else's. */
+export function ifAddress<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof MalformedAddress)) throw error;
+    return undefined;
+  }
+}
+
 /** A request that is not HTTP as clients of the protocols speak it. */
 export class MalformedRequest extends ProvenderError {
   readonly code = "malformed-request";

@@ -7,6 +7,7 @@ import {
 } from "../../address/module-address.ts";
 import { archiveFormats } from "../../address/module-archive-name.ts";
 import { isVersion, type Version } from "../../address/version.ts";
+import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
@@ -165,9 +166,11 @@ export class ModuleArchiveRecords {
   async listModules(): Promise<readonly ModuleAddress[]> {
     let found: readonly RecordKey[] = [["modules"]];
     for (let part = 0; part < 4; part++) found = await this.#below(found);
-    return found.map(
+    return found.flatMap(
       ([, hostname = "", namespace = "", name = "", system = ""]) =>
-        moduleAddress(hostname, namespace, name, system),
+        // None for a folder that others made there.
+        ifAddress(() => [moduleAddress(hostname, namespace, name, system)]) ??
+        [],
     );
   }
 

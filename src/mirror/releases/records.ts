@@ -5,6 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isVersion, type Version } from "../../address/version.ts";
+import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
@@ -233,7 +234,7 @@ export class ReleaseRecords implements MetadataRecords<
           namespace,
         ))
           if (found.length < most)
-            found.push(providerAddress(hostname, namespace, type));
+            found.push(...asProvider(hostname, namespace, type));
     return found;
   }
 
@@ -246,6 +247,13 @@ export class ReleaseRecords implements MetadataRecords<
     const names = await this.#records.list(recordFolderKey(provider));
     return names.filter(isVersion);
   }
+}
+
+/** None for a folder that others made there. */
+function asProvider(
+  ...parts: Parameters<typeof providerAddress>
+): readonly ProviderAddress[] {
+  return ifAddress(() => [providerAddress(...parts)]) ?? [];
 }
 
 function recordFolderKey(provider: ProviderAddress): RecordKey {

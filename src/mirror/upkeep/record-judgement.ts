@@ -1,7 +1,7 @@
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { ProvenderError } from "../../errors/index.ts";
+import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -110,13 +110,15 @@ async function judgeRelease(
   }
 }
 
-/** `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`. */
+/** Of `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also for names that no release has, which nobody asks for. */
 function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   const [room, hostname = "", namespace = "", type = "", part, version = ""] =
     key;
   if (room !== "providers" || part !== "releases") return undefined;
-  const provider = providerAddress(hostname, namespace, type);
-  return { provider, version: parseVersion(version) };
+  return ifAddress(() => ({
+    provider: providerAddress(hostname, namespace, type),
+    version: parseVersion(version),
+  }));
 }
 
 /** Of a module's release, or learnt of an archive that a network mirror tells no digest of. */

@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isVersion } from "../../address/version.ts";
-import { MalformedAddress } from "../../errors/index.ts";
+import { ifAddress } from "../../errors/index.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 import { readNamespaceKeys } from "./namespace-keys.ts";
 import { readReleaseFolder, type ReadingParts } from "./release-folder.ts";
@@ -81,10 +81,5 @@ async function listNames(
 function addressOf(
   ...names: Parameters<typeof providerAddress>
 ): readonly ProviderAddress[] {
-  try {
-    return [providerAddress(...names)];
-  } catch (error) {
-    if (!(error instanceof MalformedAddress)) throw error;
-    return [];
-  }
+  return ifAddress(() => [providerAddress(...names)]) ?? [];
 }
