@@ -1,110 +1,203 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createAuthority } from "../../fakes/authority.ts";
-import { all, chunked, onlyFor, slow, type Fault } from "../../fakes/faults.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { makeRelease, type Release } from "../../fakes/release.ts";
+import { readdirSync } from "node:fs";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { PackageHash } from "../../../src/address/hash.ts";
+import { parsePlatform } from "../../../src/address/platform.ts";
 import {
-  scratch,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
-import { contentOnly, putIntoTree } from "../../scenes/mirror-tree.ts";
-import { eventually, requestsFor } from "../../scenes/provider-requests.ts";
+  NotFound,
+  PackageHashWrong,
+  RecordUnreadable,
+  StoreFull,
+} from "../../../src/errors/index.ts";
+import {
+  unhashableZip,
+  WatchedThreads,
+  zipOf,
+} from "../../scenes/hashed-archives.ts";
+import {
+  ArchiveOrigin,
+  linux,
+  prepareLearning,
+  recordKey,
+  release,
+  releaseOf,
+  sending,
+} from "../../scenes/learnt-digests.ts";
+import { h1Of } from "../../scenes/release-sketches.ts";
 
-const slowHost = "slow.example.com";
-const otherHost = "other.example.com";
-const places = 8;
-/** Faster than the least rate, and more than a test's worth. */
-const rate = 80_000;
-const size = 4 * 1024 * 1024;
+const threads = new WatchedThreads();
+beforeEach(() => threads.reset());
+afterAll(() => threads.close());
 
-let far: Registry;
-let other: Registry;
-let caFile: string;
-let types = 0;
-let mirror: RunningMirror;
+const archive = zipOf("a");
+const { bytes, sha256 } = archive;
+const h1 = archive.h1 as PackageHash;
+const [x, y] = [h1Of("x"), h1Of("y")];
+const darwin = parsePlatform("darwin_arm64");
 
-beforeAll(async () => {
-  const authority = await createAuthority();
-  far = await startRegistry({ authority });
-  other = await startRegistry({ authority });
-  caFile = join(scratch("ca"), "ca.pem");
-  writeFileSync(caFile, authority.caPem);
+describe("a digest that is learnt", () => {
+  it("is that of the archive that the origin sent, which is kept and recorded", async () => {
+    const { learn, learning, blobs, records, reserved } =
+      await prepareLearning(threads);
+    const origin = sending(bytes, x, h1);
+    expect(await learning.find(release, linux, [h1])).toBeUndefined();
+    await learn(origin, [h1, y]);
+    expect(await learning.find(release, linux, [h1])).toBe(sha256);
+    expect(await blobs.size(sha256)).toBe(bytes.length);
+    expect(await records.read(recordKey, (body) => body)).toEqual({
+      packageHash: h1,
+      sha256,
+    });
+    expect(reserved).toEqual([1_234]);
+    expect(origin.asked).toEqual([
+      [release, linux, expect.any(AbortSignal) as unknown],
+    ]);
+    expect(origin.asked[0]?.[2].aborted).toBe(false);
+  });
+
+  it("counts for its release, its platform and the h1 that it was learnt for", async () => {
+    const { learn, learning } = await prepareLearning(threads);
+    await learn(sending(bytes, h1), [h1]);
+    const find = learning.find.bind(learning);
+    expect(await find(release, linux, [x, h1, y])).toBe(sha256);
+    expect(await find(release, linux, [x, y])).toBeUndefined();
+    expect(await find(release, linux, [])).toBeUndefined();
+    expect(await find(release, darwin, [h1])).toBeUndefined();
+    const other = { ...release, version: "2.0.0" as typeof release.version };
+    expect(await find(other, linux, [h1])).toBeUndefined();
+    const elsewhere = releaseOf("registry.example.com", "other");
+    expect(await find(elsewhere, linux, [h1])).toBeUndefined();
+  });
+
+  it.each([
+    { packageHash: "h1:short", sha256 },
+    { packageHash: h1, sha256: "short" },
+    { packageHash: h1 },
+    { sha256 },
+    "text",
+  ])("is unknown where its record says %j", async (body) => {
+    const { learning, learn, records } = await prepareLearning(threads);
+    await records.create(recordKey, body, () => body);
+    await expect(learning.find(release, linux, [h1])).rejects.toThrow(
+      RecordUnreadable,
+    );
+    await expect(learn(sending(bytes, h1), [h1])).rejects.toThrow(
+      RecordUnreadable,
+    );
+  });
+
+  it("is the first one of an h1, whatever else has the same content", async () => {
+    const { learn, learning, blobs } = await prepareLearning(threads);
+    const again = zipOf("a", true);
+    expect(again).toMatchObject({ h1 });
+    expect(again.sha256).not.toBe(sha256);
+    await learn(sending(bytes, h1), [h1]);
+    await learn(sending(again.bytes, h1), [h1]);
+    expect(await learning.find(release, linux, [h1])).toBe(sha256);
+    expect(await blobs.size(again.sha256)).toBe(again.bytes.length);
+  });
+
+  it("makes way for that of another h1 that was told first", async () => {
+    const { learn, learning } = await prepareLearning(threads);
+    const other = zipOf("b");
+    await learn(sending(bytes, h1), [h1]);
+    await learn(sending(other.bytes, other.h1), [other.h1]);
+    const told = other.h1 as PackageHash;
+    expect(await learning.find(release, linux, [told])).toBe(other.sha256);
+    expect(await learning.find(release, linux, [h1])).toBeUndefined();
+  });
 });
 
-afterEach(() => {
-  far.heal();
-  far.requests.clear();
-});
-
-afterAll(() => Promise.all([far.stop(), other.stop()]));
-
-function start(): Promise<RunningMirror> {
-  const originAt = ({ url }: Registry) => ({
-    networkMirror: `${url}tree/`,
-    signatures: "when-published",
-    ca: caFile,
+describe("an archive that nobody vouches for", () => {
+  it.each([
+    ["is not told with it now", [x, y], [h1], [x, y]],
+    ["was not told first", [h1], [x], [x]],
+    ["was told neither now nor first", [x], [y], [x]],
+    ["is told nothing of now", [], [h1], []],
+    ["was told nothing of first", [h1], [], []],
+  ])("is refused, as one that %s", async (_, told, first, expected) => {
+    const { learn, learning, blobs, recordOf, hashes } =
+      await prepareLearning(threads);
+    const refusal = await learn(sending(bytes, ...told), first).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toBeInstanceOf(PackageHashWrong);
+    expect(refusal).toMatchObject({ got: h1 });
+    const subject = "registry.example.com/acme/widget 1.0.0 for linux_amd64";
+    expect((refusal as Error).message).toContain(
+      `${subject} is refused: expected ${expected.join(" or ")}, the origin sent ${h1}`,
+    );
+    expect(await learning.find(release, linux, [h1])).toBeUndefined();
+    expect(await blobs.size(sha256)).toBeUndefined();
+    expect(await recordOf(sha256)).toBeUndefined();
+    expect(await hashes.isKnown(sha256)).toBe(false);
   });
-  const origins = { [slowHost]: originAt(far), [otherHost]: originAt(other) };
-  return startMirror({ config: { origins } });
-}
 
-/** A release in the tree of an origin that tells the h1 alone. */
-async function put(
-  origin: Registry,
-  hostname: string,
-  bytes: number,
-): Promise<Release> {
-  types += 1;
-  const type = `learnt${types}`;
-  const release = await makeRelease({
-    type,
-    version: "1.0.0",
-    size: bytes,
-    platforms: ["linux_amd64"],
+  it("is refused where it has no h1", async () => {
+    const { learn, blobs, hashes } = await prepareLearning(threads);
+    const none = unhashableZip();
+    const refusal = await learn(sending(none.bytes, x), [y]).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toBeInstanceOf(PackageHashWrong);
+    const got = "an archive that has none";
+    expect(refusal).toMatchObject({ got });
+    expect(await blobs.size(none.sha256)).toBeUndefined();
+    expect(await hashes.isKnown(none.sha256)).toBe(false);
   });
-  putIntoTree(origin, hostname, release, contentOnly);
-  return release;
-}
 
-describe("archives of an origin whose digests have to be learnt", () => {
-  it.each<[string, Fault]>([
-    ["come slowly", slow(rate)],
-    ["come slowly and in pieces", all(slow(rate), chunked)],
-    [
-      "come slowly and without a length",
-      all(slow(rate), (reply) => ({ ...reply, framing: "close" })),
-    ],
-  ])("delay nobody else's when they %s", async (_, fault) => {
-    far.script("other", onlyFor(/\.zip$/, fault));
-    mirror = await start();
-    try {
-      const slowOnes = await Promise.all(
-        Array.from({ length: places + 2 }, () => put(far, slowHost, size)),
+  it.each([
+    ["is stored, with its h1", true, true, true, true],
+    ["is stored, without its h1", true, false, true, true],
+    ["left, and its h1 is known", false, true, false, true],
+    ["was never here", false, false, false, false],
+  ])(
+    "leaves what others have of it as it was, where it %s",
+    async (_, isStored, isKnown, stays, staysKnown) => {
+      const { learn, blobs, hashes, store } = await prepareLearning(threads);
+      await store(archive);
+      if (isKnown) await hashes.find(sha256);
+      if (!isStored) await blobs.delete(sha256);
+      await expect(learn(sending(bytes, x), [x])).rejects.toThrow(
+        PackageHashWrong,
       );
-      for (const { type } of slowOnes)
-        void requestsFor(mirror, type, "acme", slowHost)
-          .archive("1.0.0")
-          .catch(() => undefined);
-      const begun = async () => {
-        await new Promise((resolve) => setImmediate(resolve));
-        return far.requests.list().filter(({ path }) => path.endsWith(".zip"));
-      };
-      await eventually(begun, ({ length }) => length === places);
-      const release = await put(other, otherHost, 1_000);
-      const answer = await requestsFor(
-        mirror,
-        release.type,
-        "acme",
-        otherHost,
-      ).archive("1.0.0");
-      const { bytes: expected } = release.archive("linux_amd64");
-      expect(answer.body.equals(expected)).toBe(true);
-      expect(await begun()).toHaveLength(places);
-    } finally {
-      await mirror.kill();
-    }
+      expect((await blobs.size(sha256)) !== undefined).toBe(stays);
+      expect(await hashes.isKnown(sha256)).toBe(staysKnown);
+    },
+  );
+});
+
+describe("an archive that does not arrive", () => {
+  it("is not there in part, and can be learnt later", async () => {
+    const { learn, learning, layout } = await prepareLearning(threads);
+    const failure = new Error("the connection was lost");
+    const cut = new ArchiveOrigin(
+      async function* () {
+        yield bytes.subarray(0, 9);
+        await Promise.reject(failure);
+      },
+      [h1],
+    );
+    await expect(learn(cut, [h1])).rejects.toBe(failure);
+    expect(await learning.find(release, linux, [h1])).toBeUndefined();
+    expect(readdirSync(layout.staging)).toEqual([]);
+    await learn(sending(bytes, h1), [h1]);
+    expect(await learning.find(release, linux, [h1])).toBe(sha256);
+  });
+
+  it("is refused where there is no room for it", async () => {
+    const { learn, layout } = await prepareLearning(threads, {}, false);
+    const refusal = await learn(sending(bytes, h1), [h1]).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toBeInstanceOf(StoreFull);
+    expect(refusal).toMatchObject({ subject: "the archive" });
+    expect(readdirSync(layout.staging)).toEqual([]);
+  });
+
+  it("fails with what the origin says", async () => {
+    const { learn } = await prepareLearning(threads);
+    const failure = new NotFound("it");
+    const openUnnamed = () => Promise.reject(failure);
+    await expect(learn({ openUnnamed }, [h1])).rejects.toBe(failure);
   });
 });
