@@ -21,7 +21,7 @@ export interface KeyQuestion {
   readonly approved: boolean;
   /** It was accepted under a known key before, and signed anew by this one with the same digests. */
   readonly signedAnew: boolean;
-  /** When the mirror first saw the provider's list, if this version was in it. Such a release is believed for itself alone. */
+  /** When the mirror first saw the provider's list, if this version was in it and was not signed anew since. Such a release is believed for itself alone. */
   readonly firstContact: Date | undefined;
 }
 

@@ -4,9 +4,9 @@ import type { Release, ReleaseAddress } from "../releases/release.ts";
 import { firstContactOf, type VersionList } from "../releases/version-list.ts";
 import {
   findLesson,
+  findNewSigner,
   hasKeys,
   isApproved,
-  isSameRelease,
   knownKeys,
   revokedKeys,
   type NamespaceTrust,
@@ -23,6 +23,8 @@ export function askOfKey(
   const { type } = provider;
   const { signedBy, signedAt } = release.checksums;
   const name = { type, version };
+  const anew = findNewSigner(trust, name);
+  const isAnew = anew !== undefined && anew.fingerprint === signedBy;
   return {
     signedBy,
     signedAt,
@@ -30,13 +32,8 @@ export function askOfKey(
     revoked: revokedKeys(trust, type),
     isContinued: isContinued(trust, type, list),
     approved: isApproved(trust, name, contentOf(release)),
-    signedAnew: trust.seen.resigned.some(
-      (entry) => isSameRelease(entry, name) && entry.fingerprint === signedBy,
-    ),
-    firstContact:
-      list === undefined
-        ? findCarriedContact(trust, type, signedBy)
-        : firstContactOf(list, version),
+    signedAnew: isAnew && anew.unvouched !== true,
+    firstContact: isAnew ? undefined : findContact(trust, name, list, signedBy),
   };
 }
 
@@ -53,11 +50,13 @@ function isContinued(
 }
 
 /** Without a list, a bundle may have been the first contact with the provider: when it came, if it had releases under this key. */
-function findCarriedContact(
+function findContact(
   trust: NamespaceTrust,
-  type: string,
+  { type, version }: Pick<ReleaseAddress, "version"> & { type: string },
+  list: VersionList | undefined,
   fingerprint: string | undefined,
 ): Date | undefined {
+  if (list !== undefined) return firstContactOf(list, version);
   const lesson = findLesson(trust, type);
   const carried = trust.seen.keys.find(
     (key) =>

@@ -66,9 +66,17 @@ export const seenShape = z.object({
   fallen: z
     .array(z.object({ ...release, reason: z.string(), since: moment }))
     .default([]),
-  /** Releases of a known key that another one signed anew, with the same digests. */
+  /** Releases that another key signed anew, with the same digests. */
   resigned: z
-    .array(z.object({ ...release, fingerprint: z.string(), since: moment }))
+    .array(
+      z.object({
+        ...release,
+        fingerprint: z.string(),
+        since: moment,
+        /** True where the key before was not good itself: this one is not believed for having signed the same. */
+        unvouched: z.literal(true).optional(),
+      }),
+    )
     .default([]),
   /** True once an operator decided something: if the decisions are missing then, they were lost. */
   hasDecisions: z.literal(true).optional(),
@@ -142,15 +150,12 @@ export function findFall(
   );
 }
 
-/** Who signed a fallen release anew with a key that is known for nothing else. */
+/** Who signed a fallen release anew. */
 export function findNewSigner(
-  trust: NamespaceTrust,
+  { seen }: NamespaceTrust,
   name: ReleaseName,
-): string | undefined {
-  const known = knownKeys(trust, name.type);
-  return trust.seen.resigned.find(
-    (entry) => isSameRelease(entry, name) && !known.has(entry.fingerprint),
-  )?.fingerprint;
+): Seen["resigned"][number] | undefined {
+  return seen.resigned.find((entry) => isSameRelease(entry, name));
 }
 
 /** Keys that new releases of this provider may be signed with; revoked ones are not taken out here. */

@@ -47,10 +47,12 @@ export function standingOf(
 ): Standing {
   const name = nameOf(address);
   const fall = findFall(trust, name);
+  const anewBy = findNewSigner(trust, name)?.fingerprint;
+  const isKnown = knownKeys(trust, name.type).has(anewBy ?? "");
   return {
     isApproved: (digest) => isApprovedReplacement(trust, name, digest),
     fallen: fall && fallenError(address, fall.reason),
-    signedAnewBy: findNewSigner(trust, name),
+    signedAnewBy: isKnown ? undefined : anewBy,
   };
 }
 
@@ -152,7 +154,7 @@ export class ReleaseHistory {
       await entry.noteSeen(without);
   }
 
-  /** Unless the key that signed before was itself held back, the new one is believed for this release. */
+  /** Unless the key that signed before was not good itself, the new one is believed for this release. */
   async #noteSignedAnew(
     { address, entry: ledger }: NotedRelease,
     release: Release,
@@ -161,20 +163,19 @@ export class ReleaseHistory {
     const { clock } = this.#notebook;
     const { trust } = ledger;
     const fingerprint = release.checksums.signedBy;
-    const { type } = address.provider;
-    const wasGood =
-      isBelieved(trust, type, before) && !revokedKeys(trust, type).has(before);
-    if (fingerprint === undefined || !wasGood) return;
+    if (fingerprint === undefined) return;
     const name = nameOf(address);
+    const wasGood = isGood(trust, name, before);
     const since = clock.now().toISOString();
+    const entry = { ...name, fingerprint, since };
     await ledger.noteSeen((seen) => ({
       ...seen,
       resigned: [
-        ...seen.resigned.filter((entry) => !isSameRelease(entry, name)),
-        { ...name, fingerprint, since },
+        ...seen.resigned.filter((one) => !isSameRelease(one, name)),
+        wasGood ? entry : { ...entry, unvouched: true },
       ],
     }));
-    await this.#record(address, "judged-again", release);
+    if (wasGood) await this.#record(address, "judged-again", release);
   }
 
   async #noteReplaced(
@@ -262,15 +263,22 @@ export class ReleaseHistory {
   }
 }
 
-/** True when releases of the provider were accepted under the key, be it for themselves alone. */
-function isBelieved(
+/** True when releases of the provider were accepted under the key, be it for themselves alone, or this one because it was signed anew. */
+function isGood(
   trust: NamespaceTrust,
-  type: string,
+  name: ReleaseName,
   fingerprint: string,
 ): boolean {
+  const { type } = name;
+  if (revokedKeys(trust, type).has(fingerprint)) return false;
   const isIt = (key: Seen["keys"][number]) =>
     key.type === type && key.fingerprint === fingerprint;
-  return knownKeys(trust, type).has(fingerprint) || trust.seen.keys.some(isIt);
+  const anew = findNewSigner(trust, name);
+  return (
+    knownKeys(trust, type).has(fingerprint) ||
+    trust.seen.keys.some(isIt) ||
+    (anew?.fingerprint === fingerprint && anew.unvouched !== true)
+  );
 }
 
 /** Says again why a release is believed no more. */

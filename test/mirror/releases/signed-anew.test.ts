@@ -44,7 +44,7 @@ async function prepare(namespace: string) {
     seed: "other",
     signer: owner,
   });
-  const heir = await signer("Heir");
+  const heir = await createCertifiedSigner("Heir");
   const keys = { signingKeys: [await owner.revoked(), heir] };
   const ask = scene.ask(namespace);
   expect((await ask.version("1.0.0")).status).toBe(200);
@@ -53,7 +53,7 @@ async function prepare(namespace: string) {
     scene.registry.offer(await sign(release, heir, archives), keys);
     return digestsIn(await ask.version("1.0.0"));
   };
-  return { release, other, linux, offer, ask };
+  return { owner, heir, release, other, linux, offer, ask };
 }
 
 describe("a release that fell and was signed anew by a key that is not known", () => {
@@ -70,6 +70,19 @@ describe("a release that fell and was signed anew by a key that is not known", (
     });
   });
 
+  it("has no others either once that key fell, too, and the next one signed it anew", async () => {
+    const { release, other, linux, heir, offer } = await prepare("twice");
+    expect(await offer([linux])).toEqual({ linux_amd64: linux.sha256 });
+    const next = await signer("Next");
+    const keys = { signingKeys: [await heir.revoked(), next] };
+    for (const more of [[], [other.archive("windows_amd64")]]) {
+      const offered = await sign(release, next, [linux, ...more]);
+      scene.registry.offer(offered, keys);
+      const answer = await scene.ask("twice").version("1.0.0");
+      expect(digestsIn(answer)).toEqual({ linux_amd64: linux.sha256 });
+    }
+  });
+
   it("has no platforms beside those that were seen first", async () => {
     const { other, linux, offer } = await prepare("beside");
     expect(await offer([linux])).toEqual({ linux_amd64: linux.sha256 });
@@ -77,6 +90,15 @@ describe("a release that fell and was signed anew by a key that is not known", (
     expect(await offer([linux, windows])).toEqual({
       linux_amd64: linux.sha256,
     });
+  });
+});
+
+describe("a release that fell and is signed anew after a key that an operator revoked", () => {
+  it("is held back, though it was in the first list", async () => {
+    const { owner, linux, offer } = await prepare("by-operator");
+    const key = ["--key", owner.fingerprint];
+    await scene.trust("revoke", ...key, "registry.terraform.io/by-operator");
+    expect(await offer([linux])).toBe("key-refused");
   });
 });
 

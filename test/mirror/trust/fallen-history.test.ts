@@ -104,6 +104,18 @@ describe("a release that another key signed anew", () => {
       true,
     ],
     [
+      "not believed, and had signed it anew itself",
+      [{ resigned: resigned(name, "K") }],
+      "S",
+      true,
+    ],
+    [
+      "not believed, and had signed it anew after another such",
+      [{ resigned: { ...resigned(name, "K"), unvouched: true } }],
+      "S",
+      false,
+    ],
+    [
       "known, and nobody signs now",
       [{ keys: [key("K", "provider")] }],
       null,
@@ -114,14 +126,15 @@ describe("a release that another key signed anew", () => {
     async (_rule, [seen = {}, decisions = {}], by, believed) => {
       const rest = others.map((of) => resigned(of));
       const known: Known = [
-        { ...seen, resigned: [resigned(), ...rest] },
+        { ...seen, resigned: [seen.resigned ?? resigned(), ...rest] },
         decisions,
       ];
       const first = await believe({ by: "K" });
       const after = await note(known, { change }, by, first);
-      const own = believed ? [{ ...resigned(name, "S"), since: at }] : [];
+      const entry = { ...resigned(name, "S"), since: at };
+      const own = believed ? entry : { ...entry, unvouched: true };
       expect(after.seen.resigned).toEqual(
-        believed ? [...rest, ...own] : [resigned(), ...rest],
+        by === null ? [resigned(), ...rest] : [...rest, own],
       );
       expect(after.audit).toMatchObject(
         believed

@@ -108,13 +108,21 @@ describe("what happens to a release is written down:", () => {
     expect(seen().fallen).toHaveLength(1);
   });
 
-  it("that it was signed anew, where the key before was believed and is not revoked", async () => {
+  it("that it was signed anew, and whether the key before was believed and is not revoked", async () => {
     const change = { kind: "signed-anew", before: "K" } as const;
     await note({ release: byL, change });
-    expect(seen().resigned).toEqual([]);
+    expect(seen().resigned).toMatchObject([
+      { fingerprint: "L", unvouched: true },
+    ]);
+    expect(trust.told().audit).toEqual([]);
     await trust.admission.teach(request, byK, list);
     await note({ release: byL, change });
-    expect(seen().resigned).toMatchObject([{ fingerprint: "L" }]);
+    const [entry, ...others] = seen().resigned;
+    expect([entry?.fingerprint, entry?.unvouched, others]).toEqual([
+      "L",
+      undefined,
+      [],
+    ]);
     expect(trust.told().audit.at(-1)).toBe("judged-again accepted");
     await trust.ledger.decide(request.provider, ({ releases }) => ({
       keys: [{ fingerprint: "K", decision: "revoked", type: null, at: since }],
@@ -122,7 +130,9 @@ describe("what happens to a release is written down:", () => {
     }));
     const next = await believe({ signedBy: "M" });
     await note({ release: next, change });
-    expect(seen().resigned).toMatchObject([{ fingerprint: "L" }]);
+    expect(seen().resigned).toMatchObject([
+      { fingerprint: next.checksums.signedBy, unvouched: true },
+    ]);
   });
 });
 
