@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { isBucketFailure } from "../../errors/index.ts";
 import { isRebuildable, isTrust, type RecordKey } from "../layout.ts";
+import { openSettled } from "../records/record-copies.ts";
 import type {
   ReadBody,
   RecordInspection,
@@ -197,8 +198,12 @@ export class ReplicaRecords implements RecordStore {
     key: RecordKey,
     readBody: ReadBody<T>,
   ): Promise<T | undefined> {
-    const sealed = await this.#parts.seen.recall(key);
-    return sealed && readBody(JSON.parse(sealed.body));
+    const { seen, shared } = this.#parts;
+    const sealed = await seen.recall(key);
+    if (sealed === undefined) return undefined;
+    return openSettled({ kind: "good", sealed }, readBody, (problem, cause) =>
+      shared.refuse(key, problem, cause),
+    );
   }
 
   #confirm(key: RecordKey, confirmed: Confirmed): void {
