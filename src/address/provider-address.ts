@@ -42,6 +42,11 @@ export function formatProviderAddress(address: ProviderAddress): string {
   return `${address.hostname}/${address.namespace}/${address.type}`;
 }
 
+/** True for what providers can have as their namespace. */
+export function isNamespace(text: string): boolean {
+  return part.test(text);
+}
+
 function parsePart(what: string, text: string): string {
   if (!part.test(text))
     throw new MalformedAddress(

@@ -1,5 +1,8 @@
 import { parseHostname } from "../../address/hostname.ts";
-import { parseProviderAddress } from "../../address/provider-address.ts";
+import {
+  isNamespace,
+  parseProviderAddress,
+} from "../../address/provider-address.ts";
 import { MalformedAddress } from "../../errors/index.ts";
 import { listSigned } from "../../mirror/releases/signed-releases.ts";
 import type { Namespace } from "../../mirror/trust/ledger-entry.ts";
@@ -79,7 +82,7 @@ function parseKeyScope(
 
 function parseNamespace(text: string): Namespace {
   const [hostname = "", namespace = "", ...rest] = text.split("/");
-  if (rest.length > 0 || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(namespace))
+  if (rest.length > 0 || !isNamespace(namespace))
     throw new MalformedAddress("namespace", text, "HOSTNAME/NAMESPACE");
   return { hostname: parseHostname(hostname), namespace };
 }

@@ -197,6 +197,7 @@ describe("provender trust", () => {
     [["approve", "--key", "9472D7468F", "registry.terraform.io/acme"]],
     [["approve", "--key", "34365D9472D7468F", "registry.terraform.io/acme"]],
     [["approve", "--key", "A".repeat(40), "acme"]],
+    [["revoke", "--key", "A".repeat(40), "registry.terraform.io/acme-"]],
     [["approve", "--key", "A".repeat(40), "registry.terraform.io/acme/thing"]],
     [["approve", "--key"]],
     [["revoke", "--all"]],
