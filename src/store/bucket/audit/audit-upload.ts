@@ -1,6 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { basename } from "node:path";
-import { BucketUnreachable } from "../../../errors/index.ts";
+import { BucketForeign, BucketUnreachable } from "../../../errors/index.ts";
 import { readLink } from "../../../telemetry/audit/chain.ts";
 import {
   closeLogFiles,
@@ -189,8 +189,9 @@ export class AuditUpload {
     if (end !== undefined) this.#places.set(name, end);
   }
 
-  #foreign(problem: string): BucketUnreachable {
-    return new BucketUnreachable(this.#bucket.name, problem);
+  #foreign(problem: string): BucketForeign {
+    const cure = `restore "audit/" of the storage directory if it lost lines, or move what replica ${this.#replica} did not write out of the bucket's "audit/v1/"`;
+    return new BucketForeign(this.#bucket.name, problem, cure);
   }
 
   /** Returns the number of the last line that the bucket has under this name. */
@@ -202,11 +203,12 @@ export class AuditUpload {
     const { kind } = await this.#bucket.putIf(key, bodyOf(lines), absent);
     if (kind === "written") return last;
     const found = await this.#bucket.get(key);
-    const text = found && (await this.#bucket.readText(found, largestObject));
-    const link = readLink(Buffer.from(text?.split("\n").at(-2) ?? ""));
+    if (found === undefined)
+      throw new BucketUnreachable(this.#bucket.name, `${key} was not written`);
+    const text = await this.#bucket.readText(found, largestObject);
+    const link = readLink(Buffer.from(text.split("\n").at(-2) ?? ""));
     // What another process brought is how this begins: the log only grows.
-    if (text !== undefined && link && lines.toString().startsWith(text))
-      return link.seq;
+    if (link && lines.toString().startsWith(text)) return link.seq;
     throw this.#foreign(`${key} is not of this log`);
   }
 }

@@ -1,7 +1,14 @@
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+} from "vitest";
 import { downloadAudit } from "../../../../src/store/bucket/audit/audit-download.ts";
 import {
   nameReplica,
@@ -11,6 +18,7 @@ import { AuditUpload } from "../../../../src/store/bucket/audit/audit-upload.ts"
 import { bodyOf } from "../../../../src/store/bucket/bucket-connection.ts";
 import { Bucket } from "../../../../src/store/bucket/bucket.ts";
 import { auditHead, auditSegment } from "../../../../src/store/layout.ts";
+import { startBucketProxy } from "../../../fakes/bucket-proxy.ts";
 import { bucketLimits } from "../../../fakes/ceph.ts";
 import {
   startLooseBucket,
@@ -105,15 +113,15 @@ async function startUpload() {
     await lines.record({ event, verdict: "accepted" }, durable);
   const failures: unknown[] = [];
   const toRead = { path: directory.path, ...shared };
-  const upload = () =>
-    new AuditUpload(openBucket(settings), [toRead], {
+  const upload = (by = settings) =>
+    new AuditUpload(openBucket(by), [toRead], {
       exclusively: (work) => work(),
       problem: () => undefined,
       onLost: () => undefined,
       onFailed: (error) => failures.push((error as Error).message),
     });
   const replica = nameReplica(await shared.checkpoints.key);
-  return { bucket, replica, lines, upload, failures };
+  return { bucket, settings, replica, lines, upload, failures };
 }
 
 describe("lines of the audit log", () => {
@@ -130,7 +138,9 @@ describe("lines of the audit log", () => {
       const date = at.toISOString().slice(0, 10);
       const key = auditSegment({ date, replica, log: "audit", seq: 1 });
       await bucket.put(key, bodyOf(text));
-      expect(await upload().close(true)).toContain("is not of this log");
+      expect(await upload().close(true)).toMatch(
+        new RegExp(`is not of this log\\): .* what replica ${replica} did not`),
+      );
       expect(failures).toHaveLength(1);
       expect(await readAuditHead(bucket, replica)).toBeUndefined();
     },
@@ -149,11 +159,27 @@ describe("lines of the audit log", () => {
     await lines.record({ event: "revoked", verdict: "accepted" }, durable);
     for (const one of [first, upload()])
       expect(await one.close(true)).toMatch(
-        new RegExp(`it has 1000000 lines of audit, which has ${had + 1}`),
+        new RegExp(
+          `it has 1000000 lines of audit, which has ${had + 1}\\): restore`,
+        ),
       );
     expect(failures).toHaveLength(2);
     expect((await readAuditHead(bucket, replica))?.logs.audit?.lines).toBe(
       1_000_000,
     );
+  });
+
+  it("are nobody else's where the bucket fails while they come, and come with the next", async () => {
+    const { settings, bucket, replica, upload } = await startUpload();
+    const proxy = await startBucketProxy(settings);
+    onTestFinished(() => proxy.stop());
+    proxy.intercept = (step, asked) =>
+      step === "asked" && asked.startsWith("PUT audit/") ? 503 : undefined;
+    const failed = await upload(proxy.settings).close(true);
+    expect(failed).toMatch(/does not answer \(audit\/.* was not written\)/);
+    proxy.intercept = () => undefined;
+    expect(await upload(proxy.settings).close(true)).toBeUndefined();
+    const { logs } = (await readAuditHead(bucket, replica)) ?? {};
+    expect(logs?.audit?.lines).toBeGreaterThan(1);
   });
 });
