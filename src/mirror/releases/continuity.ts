@@ -38,8 +38,11 @@ export function isFall(reason: string): boolean {
 
 /** What was decided on a release before it is asked for again. */
 export interface Standing {
-  /** Tells whether an operator approved a given SHA256SUMS in place of the first. */
-  readonly isApproved: (digest: string) => boolean;
+  /** Tells whether an operator approved a given SHA256SUMS under this key in place of the first. */
+  readonly isApproved: (
+    digest: string,
+    signedBy: string | undefined,
+  ) => boolean;
   /** Why the release that was seen first is believed no more. */
   readonly fallen: SignatureRefused | undefined;
   /** Who signed it anew once it had fallen, unless that key is known otherwise: it is believed for what was seen first alone. */
@@ -104,7 +107,7 @@ export async function reconcile(
   const before = known.checksums.signedBy;
   const isSameWord = before === undefined || before === signedBy;
   if (isOtherContent(address, known, release, context)) {
-    return isApproved(documentDigest(release))
+    return isApproved(documentDigest(release), signedBy)
       ? { release: continued, change: { kind: "approved" } }
       : { release: known, change: replacedBy(release), fallen };
   }

@@ -4,13 +4,15 @@ import type { Release, ReleaseAddress } from "../releases/release.ts";
 import { firstContactOf, type VersionList } from "../releases/version-list.ts";
 import {
   findLesson,
-  findNewSigner,
   hasKeys,
   isApproved,
+  isSameRelease,
   knownKeys,
   revokedKeys,
   type NamespaceTrust,
   type OfferedContent,
+  type ReleaseName,
+  type Seen,
 } from "./namespace-trust.ts";
 
 /** What the ledger and the list know of who signed a release; the configuration's part is left out. */
@@ -72,4 +74,30 @@ function findContact(
 export function contentOf(release: Release): OfferedContent {
   const fingerprint = release.checksums.signedBy ?? "none";
   return { fingerprint, digest: () => documentDigest(release) };
+}
+
+/** Who signed a fallen release anew. */
+export function findNewSigner(
+  { seen }: NamespaceTrust,
+  name: ReleaseName,
+): Seen["resigned"][number] | undefined {
+  return seen.resigned.find((entry) => isSameRelease(entry, name));
+}
+
+/** True when releases of the provider were accepted under the key, be it for themselves alone, or this one because it was signed anew. */
+export function isGood(
+  trust: NamespaceTrust,
+  name: ReleaseName,
+  fingerprint: string,
+): boolean {
+  const { type } = name;
+  if (revokedKeys(trust, type).has(fingerprint)) return false;
+  const isIt = (key: Seen["keys"][number]) =>
+    key.type === type && key.fingerprint === fingerprint;
+  const anew = findNewSigner(trust, name);
+  return (
+    knownKeys(trust, type).has(fingerprint) ||
+    trust.seen.keys.some(isIt) ||
+    (anew?.fingerprint === fingerprint && anew.unvouched !== true)
+  );
 }

@@ -150,14 +150,6 @@ export function findFall(
   );
 }
 
-/** Who signed a fallen release anew. */
-export function findNewSigner(
-  { seen }: NamespaceTrust,
-  name: ReleaseName,
-): Seen["resigned"][number] | undefined {
-  return seen.resigned.find((entry) => isSameRelease(entry, name));
-}
-
 /** Keys that new releases of this provider may be signed with; revoked ones are not taken out here. */
 export function knownKeys(
   trust: NamespaceTrust,
@@ -252,14 +244,18 @@ export function readOffered(written: WrittenOffer): OtherContent {
     : { refused: offered };
 }
 
-/** True when an operator approved exactly this SHA256SUMS in place of the first. */
+/** True when an operator approved exactly this SHA256SUMS under this key in place of the first. */
 export function isApprovedReplacement(
   { decisions }: NamespaceTrust,
   name: ReleaseName,
-  offered: string,
+  { offered, fingerprint }: WrittenOffer,
 ): boolean {
+  const key = fingerprint ?? "none";
   return decisions.releases.some(
-    (approved) => isSameRelease(approved, name) && approved.offered === offered,
+    (approved) =>
+      isSameRelease(approved, name) &&
+      approved.offered === offered &&
+      (approved.fingerprint ?? key) === key,
   );
 }
 

@@ -67,7 +67,7 @@ export function listOpen(
   });
   const held = quarantined.filter((entry) => !isSettled(trust, entry));
   const recreated = replaced.filter(
-    (entry) => !isApprovedReplacement(trust, entry, entry.offered),
+    (entry) => !isApprovedReplacement(trust, entry, entry),
   );
   return [
     ...held.map((entry) => ({

@@ -4,11 +4,9 @@ import { SignatureRefused } from "../../errors/index.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import {
   findFall,
-  findNewSigner,
   isApprovedReplacement,
   isSameRelease,
   knownKeys,
-  revokedKeys,
   writeOffered,
   type NamespaceTrust,
   type ReleaseName,
@@ -29,6 +27,7 @@ import {
   type ReleaseAddress,
 } from "../releases/release.ts";
 import { listChangedReports } from "../releases/reported-hashes.ts";
+import { findNewSigner, isGood } from "./key-question.ts";
 import type { LedgerEntry } from "./ledger-entry.ts";
 import type { Notebook } from "./notebook.ts";
 
@@ -50,7 +49,8 @@ export function standingOf(
   const anewBy = findNewSigner(trust, name)?.fingerprint;
   const isKnown = knownKeys(trust, name.type).has(anewBy ?? "");
   return {
-    isApproved: (digest) => isApprovedReplacement(trust, name, digest),
+    isApproved: (digest, signedBy) =>
+      isApprovedReplacement(trust, name, writeOffered({ digest, signedBy })),
     fallen: fall && fallenError(address, fall.reason),
     signedAnewBy: isKnown ? undefined : anewBy,
   };
@@ -64,8 +64,7 @@ export function awaitsReplacement(
   const name = nameOf(address);
   return trust.seen.replaced.some(
     (entry) =>
-      isSameRelease(entry, name) &&
-      isApprovedReplacement(trust, name, entry.offered),
+      isSameRelease(entry, name) && isApprovedReplacement(trust, name, entry),
   );
 }
 
@@ -111,7 +110,8 @@ export class ReleaseHistory {
   ): Promise<Contradiction | undefined> {
     const found = findContradiction(address, first, release);
     const { isApproved, fallen } = standingOf(entry.trust, address);
-    if (found === undefined || isApproved(documentDigest(release)))
+    const { signedBy } = release.checksums;
+    if (found === undefined || isApproved(documentDigest(release), signedBy))
       return undefined;
     const change = replacedBy(release);
     // What it offers instead says nothing of why the first one fell.
@@ -188,7 +188,9 @@ export class ReleaseHistory {
     const { seen } = ledger.trust;
     const isNoted = seen.replaced.some(
       (entry) =>
-        isSameRelease(entry, name) && entry.offered === written.offered,
+        isSameRelease(entry, name) &&
+        entry.offered === written.offered &&
+        entry.fingerprint === written.fingerprint,
     );
     if (isNoted) return;
     const since = clock.now().toISOString();
@@ -261,24 +263,6 @@ export class ReleaseHistory {
       { durable: true },
     );
   }
-}
-
-/** True when releases of the provider were accepted under the key, be it for themselves alone, or this one because it was signed anew. */
-function isGood(
-  trust: NamespaceTrust,
-  name: ReleaseName,
-  fingerprint: string,
-): boolean {
-  const { type } = name;
-  if (revokedKeys(trust, type).has(fingerprint)) return false;
-  const isIt = (key: Seen["keys"][number]) =>
-    key.type === type && key.fingerprint === fingerprint;
-  const anew = findNewSigner(trust, name);
-  return (
-    knownKeys(trust, type).has(fingerprint) ||
-    trust.seen.keys.some(isIt) ||
-    (anew?.fingerprint === fingerprint && anew.unvouched !== true)
-  );
 }
 
 /** Says again why a release is believed no more. */

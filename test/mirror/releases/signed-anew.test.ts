@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   makeRelease,
@@ -11,7 +12,12 @@ import {
   outcomeOf,
   requestsFor,
 } from "../../scenes/provider-requests.ts";
-import { signer, TrustScene, unsignedHost } from "../../scenes/trust-scene.ts";
+import {
+  signer,
+  soon,
+  TrustScene,
+  unsignedHost,
+} from "../../scenes/trust-scene.ts";
 
 let scene: TrustScene;
 
@@ -95,10 +101,36 @@ describe("a release that fell and was signed anew by a key that is not known", (
 
 describe("a release that fell and is signed anew after a key that an operator revoked", () => {
   it("is held back, though it was in the first list", async () => {
-    const { owner, linux, offer } = await prepare("by-operator");
+    const { owner, linux, offer, ask } = await prepare("by-operator");
     const key = ["--key", owner.fingerprint];
     await scene.trust("revoke", ...key, "registry.terraform.io/by-operator");
+    const outcome = async () => outcomeOf(await ask.version("1.0.0"));
+    await expect.poll(outcome).toBe("451 key-refused");
     expect(await offer([linux])).toBe("key-refused");
+  });
+});
+
+describe("other content that an operator approved", () => {
+  it("comes under the key that it was approved under, and under no other", async () => {
+    const { owner, release, other, ask } = await prepare("approved");
+    const [linux, darwin] = ["linux_amd64", "darwin_arm64"].map((platform) =>
+      other.archive(platform),
+    );
+    if (linux === undefined || darwin === undefined) throw new Error("none");
+    const first = digestsIn(await ask.version("1.0.0"));
+    const stranger = await signer("Stranger");
+    const digestsOf = async (by: Signer) => {
+      scene.registry.offer(await sign(release, by, [linux, darwin]));
+      return digestsIn(await ask.version("1.0.0"));
+    };
+    expect(await digestsOf(owner)).toEqual(first);
+    await scene.trust("approve", "registry.terraform.io/approved/thing@1.0.0");
+    await setTimeout(soon);
+    expect(await digestsOf(stranger)).toEqual(first);
+    expect(await digestsOf(owner)).toEqual({
+      linux_amd64: linux.sha256,
+      darwin_arm64: darwin.sha256,
+    });
   });
 });
 

@@ -10,6 +10,7 @@ import {
 import { since, trustOf } from "../../scenes/key-questions.ts";
 
 const name = { type: "thing", version: "1.0.0" };
+const byK = { offered: "D", fingerprint: "K" };
 
 describe("an operator's approval of a release", () => {
   const approval = (changes: Readonly<Record<string, unknown>> = {}) =>
@@ -51,17 +52,30 @@ describe("an operator's approval of a release", () => {
 
   it("is none where there is none", () => {
     expect(isApproved(trustOf(), name, offered)).toBe(false);
-    expect(isApprovedReplacement(trustOf(), name, "D")).toBe(false);
+    expect(isApprovedReplacement(trustOf(), name, byK)).toBe(false);
   });
 
   it.each([
-    ["is for exactly this content", {}, true],
+    ["is for exactly this content under this key", {}, true],
     ["is not for another content", { offered: "E" }, false],
+    ["is not for another key", { fingerprint: "L" }, false],
+    ["is not for nobody's key", { fingerprint: "none" }, false],
+    ["of an earlier version names no key", { fingerprint: null }, true],
     ["is not for another version", { version: "2.0.0" }, false],
     ["is not for another provider", { type: "other" }, false],
     ["ahead is for none", { offered: null }, false],
   ])("in place of the first %s", (_rule, changes, expected) => {
-    expect(isApprovedReplacement(approval(changes), name, "D")).toBe(expected);
+    expect(isApprovedReplacement(approval(changes), name, byK)).toBe(expected);
+  });
+
+  it.each([
+    ["is for nobody's, where nobody signed it", { fingerprint: "none" }, true],
+    ["is not for nobody's, where somebody signed it", {}, false],
+  ])("in place of the first %s", (_rule, changes, expected) => {
+    const byNobody = { offered: "D", fingerprint: null };
+    expect(isApprovedReplacement(approval(changes), name, byNobody)).toBe(
+      expected,
+    );
   });
 });
 

@@ -34,10 +34,12 @@ describe("what was decided on a release", () => {
     const { isApproved, fallen: fall } = standingOf(trust, thing);
     expect(fall).toBeInstanceOf(SignatureRefused);
     expect(fall?.reason).toBe("revoked");
-    expect([isApproved(digest), isApproved("e".repeat(64))]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      isApproved(digest, "S"),
+      isApproved(digest, "T"),
+      isApproved(digest, undefined),
+      isApproved("e".repeat(64), "S"),
+    ]).toEqual([true, false, false, false]);
   });
 
   it("is nothing where others fell", () => {

@@ -67,6 +67,18 @@ describe("what happens to a release is written down:", () => {
     expect(seen().replaced).toEqual([]);
   });
 
+  it("that the same is offered under another key, which needs a word of its own", async () => {
+    await note(replaced);
+    for (const signedBy of ["M", undefined, undefined])
+      await note({
+        ...replaced,
+        change: { kind: "replaced", offered: { digest: offered, signedBy } },
+      });
+    expect(seen().replaced).toMatchObject([{ offered, fingerprint: null }]);
+    const told = "replaced refused";
+    expect(trust.told().audit).toEqual([told, told, told]);
+  });
+
   it("that other content takes its place by an operator's word", async () => {
     await note(replaced);
     await note({ release: other, change: { kind: "approved" } });
@@ -153,14 +165,15 @@ describe("what was decided on a release", () => {
 
   it("is that exactly what was approved may take its place", async () => {
     expect(
-      standingOf(request.entry.trust, request.address).isApproved(offered),
+      standingOf(request.entry.trust, request.address).isApproved(offered, "L"),
     ).toBe(false);
     await approve();
     const { isApproved } = standingOf(request.entry.trust, request.address);
-    expect([isApproved(offered), isApproved(documentDigest(byK))]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      isApproved(offered, "L"),
+      isApproved(offered, "K"),
+      isApproved(documentDigest(byK), "L"),
+    ]).toEqual([true, false, false]);
   });
 
   it("is waited for between an approval and the arrival of what was approved", async () => {
