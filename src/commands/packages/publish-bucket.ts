@@ -45,7 +45,7 @@ export class PublishBucket implements PublishPlace {
   async #putOnce({ folder, parts, place }: Dist, name: string): Promise<void> {
     const path = [...place, name];
     const body = await describeFile(folder, [...parts, name]);
-    for (let attempt = 1; attempt <= tries; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       // Looked for first, since not every object store that one writer may use keeps to conditions.
       const theirs = await digestOf(this.root, path);
       if (theirs === body.sha256) return;
@@ -57,8 +57,11 @@ export class PublishBucket implements PublishPlace {
       const key = this.root.keyOf(path);
       const put = await this.#bucket.putIf(key, body, { kind: "absent" });
       if (put.kind === "written") return;
+      if (attempt < tries) continue;
+      throw put.kind === "unknown"
+        ? put.failure
+        : new BucketUnreachable(this.#bucket.name, "no answer to a write");
     }
-    throw new BucketUnreachable(this.#bucket.name, "no answer to a write");
   }
 }
 

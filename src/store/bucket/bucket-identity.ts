@@ -160,9 +160,11 @@ async function mark(
   const store = before?.store ?? crypto.randomUUID();
   const identity = { store, etagForm, provenAt };
   const body = bodyOf(JSON.stringify(identity));
+  const absent = { kind: "absent" } as const;
+  const begun = before ? undefined : await bucket.putIf(marker, body, absent);
   if (before !== undefined) await bucket.put(marker, body);
-  else await bucket.putIf(marker, body, { kind: "absent" });
   const kept = await readMarker(bucket);
+  if (kept === undefined && begun?.kind === "unknown") throw begun.failure;
   if (kept === undefined)
     throw new BucketForeign(
       bucket.name,

@@ -142,7 +142,7 @@ async function readSha256(
 ): Promise<string | undefined> {
   const found = await bucket.get(key);
   if (found === undefined) return undefined;
-  return bodyOf(Buffer.from(await found.body.arrayBuffer())).sha256;
+  return bodyOf(await bucket.readText(found)).sha256;
 }
 
 function fill(size: number): BucketBody {

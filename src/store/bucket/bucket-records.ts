@@ -1,5 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { RecordUnreadable, TooBusy } from "../../errors/index.ts";
+import {
+  RecordUnreadable,
+  TooBusy,
+  type BucketUnreachable,
+} from "../../errors/index.ts";
 import {
   isKeyPart,
   isRebuildable,
@@ -21,6 +25,8 @@ import type { Bucket, Condition } from "./bucket.ts";
 
 /** Tries of a write that others come before; each waits longer, at random. */
 const tries = 12;
+/** Of these, how many may fail. */
+const mostFailures = 4;
 /** Of a record, in bytes. */
 const largest = 64 * 1024 * 1024;
 
@@ -29,6 +35,13 @@ type Found =
   | { readonly kind: "absent" }
   | { readonly kind: "good"; readonly sealed: Sealed; readonly etag: string }
   | { readonly kind: "bad"; readonly problem: string; readonly etag: string };
+
+/** What came of one write. */
+interface Tried {
+  readonly isOurs: boolean;
+  /** Why it did not even come to a decision. */
+  readonly failure: BucketUnreachable | undefined;
+}
 
 /** What this replica saw of records before, which outlives it. */
 export interface SeenRecords {
@@ -74,17 +87,16 @@ export class BucketRecords implements RecordStore {
     readBody: ReadBody<T>,
   ): Promise<T> {
     const sealed = nextSealed(key, undefined, body);
-    for (let attempt = 0; attempt < tries; attempt++) {
-      await pauseBefore(attempt);
-      const won = await this.#tryWrite(key, sealed, { kind: "absent" });
-      const kept = won
+    return untilDone("create", async () => {
+      const tried = await this.#tryWrite(key, sealed, { kind: "absent" });
+      const kept = tried.isOurs
         ? readBody(JSON.parse(sealed.body))
         : this.#open(key, await this.#find(key), readBody);
-      if (kept !== undefined) return kept;
+      if (kept !== undefined) return { value: kept };
       // Damaged, and of a kind that is made again.
       if (isRebuildable(key)) await this.write(key, body);
-    }
-    throw new TooBusy("processes that create one record");
+      return tried;
+    });
   }
 
   async change<T>(
@@ -92,17 +104,16 @@ export class BucketRecords implements RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    for (let attempt = 0; attempt < tries; attempt++) {
-      await pauseBefore(attempt);
+    await untilDone("change", async () => {
       const found = await this.#find(key);
       const before = this.#open(key, found, readBody);
       const after = change(before);
-      if (after === before) return;
+      if (after === before) return { value: undefined };
       const sealed = found.kind === "good" ? found.sealed : undefined;
       const next = nextSealed(key, sealed, after);
-      if (await this.#tryWrite(key, next, this.#conditionOf(found))) return;
-    }
-    throw new TooBusy("processes that change one record");
+      const tried = await this.#tryWrite(key, next, this.#conditionOf(found));
+      return tried.isOurs ? { value: undefined } : tried;
+    });
   }
 
   async write(key: RecordKey, body: unknown): Promise<void> {
@@ -171,7 +182,10 @@ export class BucketRecords implements RecordStore {
 
   /** A record as another store has it; false when one is there already. */
   bring(key: RecordKey, sealed: Sealed): Promise<boolean> {
-    return this.#tryWrite(key, sealed, { kind: "absent" });
+    return untilDone("create", async () => {
+      const tried = await this.#tryWrite(key, sealed, { kind: "absent" });
+      return tried.failure === undefined ? { value: tried.isOurs } : tried;
+    });
   }
 
   /** An older record than this replica saw is none to believe. */
@@ -220,12 +234,12 @@ export class BucketRecords implements RecordStore {
     });
   }
 
-  /** True when the object is ours now. Another's may have the same bytes and be another change, so that a mark tells whose it is. */
+  /** Whether the object is ours now. Another's may have the same bytes and be another change, so that a mark tells whose it is. */
   async #tryWrite(
     key: RecordKey,
     sealed: Sealed,
     condition: Condition,
-  ): Promise<boolean> {
+  ): Promise<Tried> {
     const object = recordObject(key);
     const body = bodyOf(seal(key, sealed));
     const mark = crypto.randomUUID();
@@ -235,7 +249,8 @@ export class BucketRecords implements RecordStore {
         ? (await this.#bucket.head(object))?.mark === mark
         : outcome.kind === "written";
     if (isOurs) await this.#seen?.remember(key, sealed);
-    return isOurs;
+    const isFailed = !isOurs && outcome.kind === "unknown";
+    return { isOurs, failure: isFailed ? outcome.failure : undefined };
   }
 
   #conditionOf(found: Found): Condition {
@@ -243,6 +258,22 @@ export class BucketRecords implements RecordStore {
       ? { kind: "absent" }
       : unchanged(found.etag, this.#form);
   }
+}
+
+/** Tries until something comes of it. Throws TooBusy where others come before each time, and why the bucket takes nothing. */
+async function untilDone<T>(
+  verb: "create" | "change",
+  attempt: () => Promise<{ readonly value: T } | Tried>,
+): Promise<T> {
+  let failures = 0;
+  for (let tried = 0; tried < tries; tried++) {
+    await pauseBefore(tried);
+    const outcome = await attempt();
+    if ("value" in outcome) return outcome.value;
+    if (outcome.failure !== undefined && ++failures === mostFailures)
+      throw outcome.failure;
+  }
+  throw new TooBusy(`processes that ${verb} one record`);
 }
 
 /** At random, so that writers who wait do not meet again. */

@@ -13,6 +13,8 @@ const interval = 1_000;
 /** Milliseconds for an answer; something new takes several, one after the other, and clients wait 10 s. */
 const slow = 1_000;
 const object = "epoch.json";
+/** Of the write that makes it. */
+const tries = 3;
 
 const shape = z.object({ store: z.string(), at: z.string() });
 
@@ -79,7 +81,12 @@ export class BucketWatch {
 
   /** There is an epoch from the beginning, so that its absence tells of a loss. Throws what the bucket throws. */
   async begin(): Promise<void> {
-    await this.#bucket.putIf(object, this.#body(), { kind: "absent" });
+    for (let left = tries; ; left--) {
+      const absent = { kind: "absent" } as const;
+      const begun = await this.#bucket.putIf(object, this.#body(), absent);
+      if (begun.kind !== "unknown") return;
+      if (left === 1) throw begun.failure;
+    }
   }
 
   async #look(): Promise<void> {

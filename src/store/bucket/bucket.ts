@@ -35,7 +35,7 @@ export type Condition =
 export type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
   | { readonly kind: "lost" }
-  | { readonly kind: "unknown" };
+  | { readonly kind: "unknown"; readonly failure: BucketUnreachable };
 
 export const markHeader = "x-amz-meta-mark";
 
@@ -108,8 +108,8 @@ export class Bucket {
       await answer.body.dump();
       return { kind: "lost" };
     } catch (error) {
-      if (error instanceof BucketUnreachable) return { kind: "unknown" };
-      throw error;
+      if (!(error instanceof BucketUnreachable)) throw error;
+      return { kind: "unknown", failure: error };
     }
   }
 

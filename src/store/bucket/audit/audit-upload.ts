@@ -1,6 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { basename } from "node:path";
-import { BucketForeign, BucketUnreachable } from "../../../errors/index.ts";
+import { BucketForeign } from "../../../errors/index.ts";
 import { readLink } from "../../../telemetry/audit/chain.ts";
 import {
   closeLogFiles,
@@ -200,11 +200,11 @@ export class AuditUpload {
     const key = auditSegment({ date, replica: this.#replica, log, seq });
     const lines = Buffer.concat(pieces);
     const absent = { kind: "absent" } as const;
-    const { kind } = await this.#bucket.putIf(key, bodyOf(lines), absent);
-    if (kind === "written") return last;
+    const put = await this.#bucket.putIf(key, bodyOf(lines), absent);
+    if (put.kind === "written") return last;
     const found = await this.#bucket.get(key);
-    if (found === undefined)
-      throw new BucketUnreachable(this.#bucket.name, `${key} was not written`);
+    if (found === undefined && put.kind === "unknown") throw put.failure;
+    if (found === undefined) throw this.#foreign(`${key} left it`);
     const text = await this.#bucket.readText(found, largestObject);
     const link = readLink(Buffer.from(text.split("\n").at(-2) ?? ""));
     // What another process brought is how this begins: the log only grows.
