@@ -13,6 +13,7 @@ import {
   type AdmissionRules,
 } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
+import { isMadeAgain } from "../trust/key-question.ts";
 import type { NamespaceTrust } from "../trust/namespace-trust.ts";
 import {
   divide,
@@ -189,7 +190,9 @@ export class VersionListing {
   ): Promise<ReadonlyMap<Version, Verdict>> {
     const { provider, rules, entry } = request;
     const { trust } = entry;
-    const limited = limitsKeys(rules, provider, trust);
+    const limited =
+      limitsKeys(rules, provider, trust) ||
+      isMadeAgain(trust, provider.type, list);
     const held = listHeld(provider, trust);
     const suspects = allowed.flatMap((one) => {
       const { version } = one.address;

@@ -84,7 +84,7 @@ export async function noteLesson(
     return {
       ...seen,
       keys: key === undefined ? seen.keys : withoutLesser(seen.keys, key),
-      lessons: [...seen.lessons, lesson],
+      lessons: [...seen.lessons, { ...lesson, byList: true }],
     };
   });
   const known = { seen: before, decisions };

@@ -39,6 +39,16 @@ export function askOfKey(
   };
 }
 
+/** True for a list that was made after the first one was lost: what that one had is unknown. */
+export function isMadeAgain(
+  trust: NamespaceTrust,
+  type: string,
+  { firstContact }: VersionList,
+): boolean {
+  const lesson = findLesson(trust, type);
+  return lesson?.byList === true && firstContact > new Date(lesson.since);
+}
+
 /** Without a lesson, any key may begin a provider only while no list of it was seen and no key of its namespace is known. */
 function isContinued(
   trust: NamespaceTrust,
@@ -58,7 +68,10 @@ function findContact(
   list: VersionList | undefined,
   fingerprint: string | undefined,
 ): Date | undefined {
-  if (list !== undefined) return firstContactOf(list, version);
+  if (list !== undefined)
+    return isMadeAgain(trust, type, list)
+      ? undefined
+      : firstContactOf(list, version);
   const lesson = findLesson(trust, type);
   const carried = trust.seen.keys.find(
     (key) =>

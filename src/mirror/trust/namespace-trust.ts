@@ -36,6 +36,8 @@ export const seenShape = z.object({
         /** null when nobody signed the newest release. */
         fingerprint: z.string().nullable(),
         since: moment,
+        /** True when a list taught it, and no bundle; records of earlier versions do not say. */
+        byList: z.literal(true).optional(),
       }),
     )
     .default([]),

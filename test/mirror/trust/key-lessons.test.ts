@@ -129,7 +129,7 @@ describe("what first contact with a provider teaches", () => {
     const seen = await notes.seen();
     expect(seen.lessons).toEqual([
       ...before.lessons,
-      { ...name, fingerprint: by ?? null, since: at },
+      { ...name, fingerprint: by ?? null, since: at, byList: true },
     ]);
     expect(namesOf(seen)).toEqual(expected.keys);
     expect(await notes.alarms()).toEqual(expected.alarms);

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import type { Signer } from "../../fakes/signing.ts";
-import { requestsFor, runCommand } from "../../scenes/provider-requests.ts";
+import {
+  listedIn,
+  requestsFor,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
 import { TrustScene, signer } from "../../scenes/trust-scene.ts";
 
 let scene: TrustScene;
@@ -122,6 +126,23 @@ describe("a namespace whose record of keys is gone, both copies", () => {
     lose("seen", "earlier");
     await scene.revive();
     expect(await statuses("earlier", "1.0.0")).toEqual([200, 200]);
+  });
+});
+
+describe("a provider whose list is gone, both copies", () => {
+  it("is not met anew: what was held back stays so, and so does what came since", async () => {
+    await holdBack("lost-list");
+    await scene.mirror.kill();
+    for (const copy of copies) {
+      const folder = join(scene.mirror.directory, copy, "v1", "providers");
+      rmSync(join(folder, nameOf("lost-list"), "thing", "versions.json"));
+    }
+    await scene.publish("lost-list", "1.0.2", stranger);
+    await scene.revive();
+    expect(listedIn(await scene.ask("lost-list").index())).toEqual(["1.0.0"]);
+    expect(await statuses("lost-list", "1.0.0")).toEqual([200, 200]);
+    for (const version of ["1.0.1", "1.0.2"])
+      expect(await statuses("lost-list", version)).toEqual([451, 451]);
   });
 });
 
