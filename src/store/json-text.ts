@@ -1,4 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { relative } from "node:path";
 import type { z } from "zod";
+import { RecordUnreadable } from "../errors/index.ts";
+import { unlessMissing } from "./file-failure.ts";
 
 /** What a text says in the form of `shape`; undefined for any other text. */
 export function readJson<T>(shape: z.ZodType<T>, text: string): T | undefined {
@@ -7,4 +11,19 @@ export function readJson<T>(shape: z.ZodType<T>, text: string): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What a file of the storage directory says; undefined where there is none. Throws RecordUnreadable, with `cure`, for any other text. */
+export async function readJsonFile<T>(
+  shape: z.ZodType<T>,
+  { directory }: { readonly directory: string },
+  path: string,
+  cure: string,
+): Promise<T | undefined> {
+  const text = await readFile(path, "utf8").catch(unlessMissing);
+  if (text === undefined) return undefined;
+  const said = readJson(shape, text);
+  if (said !== undefined) return said;
+  const file = relative(directory, path);
+  throw new RecordUnreadable(file, "it is cut or changed", { cure });
 }

@@ -1,12 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { createDurably } from "./durable-file.ts";
-import { unlessMissing } from "./file-failure.ts";
+import { readJsonFile } from "./json-text.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 
 const shape = z.object({ replica: z.uuid() });
 
-/** What tells a storage directory from those of all other replicas; made with the first call, and as lasting as the directory. */
+/** What tells a storage directory from those of all other replicas; made with the first call, and as lasting as the directory. Throws RecordUnreadable. */
 export async function readReplicaId(layout: StoreLayout): Promise<string> {
   const known = await read(layout);
   if (known !== undefined) return known;
@@ -17,7 +16,9 @@ export async function readReplicaId(layout: StoreLayout): Promise<string> {
   return isFirst ? replica : ((await read(layout)) ?? replica);
 }
 
-async function read({ replicaId }: StoreLayout): Promise<string | undefined> {
-  const text = await readFile(replicaId, "utf8").catch(unlessMissing);
-  return text && shape.parse(JSON.parse(text)).replica;
+async function read(layout: StoreLayout): Promise<string | undefined> {
+  const cure =
+    "restore it from a backup, or remove it, so that it is made anew";
+  const said = await readJsonFile(shape, layout, layout.replicaId, cure);
+  return said?.replica;
 }

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import {
   BucketForeign,
@@ -6,8 +5,7 @@ import {
   BucketUnreachable,
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
-import { unlessMissing } from "../file-failure.ts";
-import { readJson } from "../json-text.ts";
+import { readJson, readJsonFile } from "../json-text.ts";
 import {
   leaseObject,
   stagingPath,
@@ -212,11 +210,10 @@ async function findOwnRecord(
   return undefined;
 }
 
-async function readKnown({
-  bucketIdentity,
-}: StoreLayout): Promise<BucketIdentity | undefined> {
-  const text = await readFile(bucketIdentity, "utf8").catch(unlessMissing);
-  return text === undefined ? undefined : shape.parse(JSON.parse(text));
+/** Throws RecordUnreadable: which store it worked on is unknown then. */
+function readKnown(layout: StoreLayout): Promise<BucketIdentity | undefined> {
+  const cure = `restore it from a backup, or remove it and run "provender store push"`;
+  return readJsonFile(shape, layout, layout.bucketIdentity, cure);
 }
 
 async function writeKnown(
