@@ -47,7 +47,7 @@ export class SignatureThreads {
     this.#deadlineMs = deadlineMs;
     this.#memoryMiB = memoryMiB;
     this.#threads = threads;
-    this.#turn = pLimit({ concurrency: threads, rejectOnClear: true });
+    this.#turn = pLimit(threads);
   }
 
   /**
@@ -65,10 +65,9 @@ export class SignatureThreads {
     return this.#turn(() => this.#decide(question));
   }
 
-  /** Ends the threads; what is under way rejects. */
+  /** Ends the threads; what waits or is under way rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#turn.clearQueue();
     await this.#pool?.destroy();
   }
 

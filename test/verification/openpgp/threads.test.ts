@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { TooBusy } from "../../../src/errors/index.ts";
 import {
   SignatureDeadlinePassed,
@@ -43,16 +43,21 @@ describe("signature threads", () => {
     });
   });
 
-  it("refuse 50 MB of armor", async () => {
+  it("refuse 50 MB of armor, for which they need no thread", async () => {
     const keys = [armor(Buffer.alloc(37_000_000))];
-    const decision = await threads.decide({ ...good, keys });
+    const ended = new SignatureThreads({ threads: 1, deadlineMs: 300 });
+    await ended.close();
+    const decision = await ended.decide({ ...good, keys });
     expect(decision).toMatchObject({ accepted: false, reason: "limits" });
   });
 
   it("end a slow one at the deadline, and decide the next one", async () => {
-    await expect(threads.decide(slowQuestion())).rejects.toThrow(
-      SignatureDeadlinePassed,
-    );
+    const ended = threads.decide(slowQuestion());
+    await expect(ended).rejects.toThrow(SignatureDeadlinePassed);
+    await expect(ended).rejects.toMatchObject({
+      deadlineMs: 300,
+      message: "no decision within 300 ms",
+    });
     expect(await threads.decide(good)).toMatchObject({ accepted: true });
   });
 
@@ -76,9 +81,9 @@ it("let 1024 wait and turn the next one away", async () => {
   const waiting = Array.from({ length: 1025 }, () =>
     threads.decide(good).catch(() => "ended"),
   );
-  await expect(
-    Promise.all([Promise.resolve(), threads.decide(good)]),
-  ).rejects.toThrow(TooBusy);
+  const refusal = Promise.all([Promise.resolve(), threads.decide(good)]);
+  await expect(refusal).rejects.toThrow(TooBusy);
+  await expect(refusal).rejects.toThrow("signatures to verify");
   await threads.close();
   expect(await Promise.all(waiting)).toContain("ended");
 });
@@ -89,6 +94,40 @@ it("tell a thread that crashed for want of memory from one that was ended", asyn
     deadlineMs: 10_000,
     memoryMiB: 6,
   });
-  await expect(threads.decide(good)).rejects.toThrow(SignatureThreadCrashed);
+  const crashed = threads.decide(good);
+  await expect(crashed).rejects.toThrow(SignatureThreadCrashed);
+  await expect(crashed).rejects.toThrow("the thread crashed");
   await threads.close();
+});
+
+it.each([
+  ["what is under way and what waits, at once", 2],
+  ["nothing where nothing is asked of them", 0],
+])("end %s, and decide nothing afterwards", async (_, tasks) => {
+  const threads = new SignatureThreads({ threads: 1, deadlineMs: 30_000 });
+  if (tasks > 0) await threads.decide(good);
+  const slow = slowQuestion();
+  const begun = Array.from({ length: tasks }, () =>
+    threads.decide(slow).catch((error: unknown) => error),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await threads.close();
+  for (const ended of await Promise.all(begun))
+    expect(ended).toBeInstanceOf(SignatureThreadCrashed);
+  const late = threads.decide(good);
+  await expect(late).rejects.toThrow(SignatureThreadCrashed);
+  await expect(late).rejects.toThrow("the threads ended");
+});
+
+it("leave no timers behind when they have decided", async () => {
+  const threads = new SignatureThreads({ threads: 1, deadlineMs: 30_000 });
+  await threads.decide(good);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await threads.decide(good);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+    await threads.close();
+  }
 });

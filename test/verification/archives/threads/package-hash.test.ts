@@ -104,7 +104,7 @@ test("ends a thread that overruns its deadline, and goes on with another one", a
   });
 });
 
-test("rejects what waits and what is under way when it closes", async () => {
+test("rejects what waits and what is under way when it closes, which it tells from then on", async () => {
   const threads = new PackageHashThreads({
     threads: 1,
     limits,
@@ -113,9 +113,19 @@ test("rejects what waits and what is under way when it closes", async () => {
   await using sparse = await openSparse();
   const waiting = Array.from({ length: 50 }, () => threads.hash(sparse));
   const outcomes = Promise.allSettled(waiting);
-  await threads.close();
+  // So that one is under way.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(threads.isClosed).toBe(false);
+  const closed = threads.close();
+  expect(threads.isClosed).toBe(true);
+  await closed;
   const statuses = (await outcomes).map((outcome) => outcome.status);
   expect(new Set(statuses)).toEqual(new Set(["rejected"]));
+  const [begun] = await outcomes;
+  // It was looked at to its end, else.
+  expect((begun as PromiseRejectedResult).reason).not.toBeInstanceOf(
+    ArchiveUnhashable,
+  );
 });
 
 /** A zip with one stored entry of almost 4 GiB, all a hole in the file: it takes seconds to hash and no disk. */
