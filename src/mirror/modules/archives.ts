@@ -189,8 +189,8 @@ export class ModuleArchives {
     foreign: string,
   ): Promise<ModuleArchive | ForeignRelease> {
     await this.expectForeign(address, foreign);
-    const { records } = this.#parts;
-    return records.keep(address, { foreign }, await records.read(address));
+    // An archive that another process saw first meanwhile stays.
+    return this.#parts.records.keep(address, { foreign }, undefined);
   }
 
   async #keep(
