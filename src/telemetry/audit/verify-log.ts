@@ -20,6 +20,8 @@ export interface LogToRead {
   readonly checkpoints: Pick<Checkpoints, "key" | "readNote" | "describeKey">;
   /** Whose it is, where it is not of this store. */
   readonly replica?: string;
+  /** Why nothing can prove it, as the rest of a sentence on a line of it; its key is not to be had then. */
+  readonly unproven?: string | undefined;
   /** Older files; 8. */
   readonly keep?: number | undefined;
 }

@@ -1,7 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
-import { StoreUnusable } from "../../../errors/index.ts";
 import { formatVerifierKey } from "../../../telemetry/audit/signed-note.ts";
 import type { LogToRead } from "../../../telemetry/audit/verify-log.ts";
 import type { Bucket } from "../bucket.ts";
@@ -31,7 +30,7 @@ export async function downloadAudit(
       const path = join(folder, replica, `${log}.jsonl`);
       const own = segments.filter((segment) => segment.log === log);
       await writeSegments(bucket, path, own);
-      logs.push(describeLog({ bucket: bucket.name, path, replica }, head, log));
+      logs.push(describeLog({ path, replica }, head, log));
     }
   }
   return logs;
@@ -69,25 +68,22 @@ async function writeSegments(
   }
 }
 
+const unproven = "is of a replica that no key in the bucket tells of";
+
 function describeLog(
-  place: {
-    readonly bucket: string;
-    readonly path: string;
-    readonly replica: string;
-  },
+  { path, replica }: { readonly path: string; readonly replica: string },
   head: AuditHead | undefined,
   log: string,
 ): LogToRead {
-  const { bucket, path, replica } = place;
-  const unsigned = `nothing there says with which key the replica ${replica} signs`;
   const key =
     head === undefined
-      ? Promise.reject<KeyObject>(new StoreUnusable(bucket, unsigned))
+      ? Promise.reject<KeyObject>(new Error(unproven))
       : Promise.resolve(createPublicKey(head.key));
   key.catch(() => undefined);
   return {
     path,
     replica,
+    unproven: head === undefined ? unproven : undefined,
     // One file from the first line on, of which no older ones have left.
     keep: 1,
     exclusively: (work) => work(),

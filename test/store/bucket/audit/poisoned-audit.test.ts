@@ -9,6 +9,7 @@ import {
   it,
   onTestFinished,
 } from "vitest";
+import { verifyAudit } from "../../../../src/commands/audit/verify.ts";
 import { downloadAudit } from "../../../../src/store/bucket/audit/audit-download.ts";
 import {
   nameReplica,
@@ -18,6 +19,7 @@ import { AuditUpload } from "../../../../src/store/bucket/audit/audit-upload.ts"
 import { bodyOf } from "../../../../src/store/bucket/bucket-connection.ts";
 import { Bucket } from "../../../../src/store/bucket/bucket.ts";
 import { auditHead, auditSegment } from "../../../../src/store/layout.ts";
+import { expectDocument } from "../../../commands/documents.ts";
 import { startBucketProxy } from "../../../fakes/bucket-proxy.ts";
 import { bucketLimits } from "../../../fakes/ceph.ts";
 import {
@@ -166,6 +168,36 @@ describe("lines of the audit log", () => {
     expect(failures).toHaveLength(2);
     expect((await readAuditHead(bucket, replica))?.logs.audit?.lines).toBe(
       1_000_000,
+    );
+  });
+
+  it("are checked beside those of a replica that nobody knows the key of, which are proven by nothing", async () => {
+    const { bucket, replica, upload } = await startUpload();
+    await upload().close(true);
+    const stranger = makeStranger().replica;
+    const place = { date: "2026-11-21", replica: stranger, log: "audit" };
+    await bucket.put(auditSegment({ ...place, seq: 1 }), bodyOf(forged));
+    const logs = await downloadAudit(bucket, "own", scratch("audit"));
+    let text = "";
+    const print = (more: string) => void (text += more);
+    expect(await verifyAudit(logs, { json: true }, print)).toBe(1);
+    const { ok, logs: verified } = expectDocument("audit --verify", text) as {
+      readonly ok: boolean;
+      readonly logs: readonly { readonly replica: string }[];
+    };
+    expect(ok).toBe(false);
+    expect(verified).toHaveLength(2);
+    expect(verified.find((one) => one.replica === replica)).toMatchObject({
+      breaks: [],
+      lines: expect.any(Number) as number,
+    });
+    expect(verified.find((one) => one.replica === stranger)).toMatchObject({
+      breaks: [{ file: "audit.jsonl", line: 1, kind: "checkpoint" }],
+      ...{ lines: 0, key: "" },
+    });
+    await verifyAudit(logs, { json: false }, print);
+    expect(text).toContain(
+      `${stranger}/audit.jsonl:1: checkpoint: this line is of a replica that no key in the bucket tells of.`,
     );
   });
 
