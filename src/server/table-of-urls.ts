@@ -1,5 +1,4 @@
 import type Router from "@koa/router";
-import type { Next } from "koa";
 import { pathOf } from "./http/raw-request.ts";
 import type {
   RequestMiddleware,
@@ -20,14 +19,8 @@ export function answerFrom({ stack }: Router<RequestState>): RequestMiddleware {
     for (const row of rows.get(firstWord(path)) ?? []) {
       const match = row.regexp.exec(path);
       if (match === null) continue;
-      const params: Record<string, string> = {};
-      for (const [at, name] of row.names.entries())
-        params[name] = match[at + 1] ?? "";
-      ctx.params = params;
-      return row.stack.reduceRight<Next>(
-        (rest, answer) => () => answer(ctx as never, rest) as Promise<void>,
-        next,
-      )();
+      ctx.params = paramsOf(row.names, match);
+      return row.answer(ctx as never, next) as Promise<void> | undefined;
     }
     return next();
   };
@@ -35,7 +28,17 @@ export function answerFrom({ stack }: Router<RequestState>): RequestMiddleware {
 
 function readRow({ path, regexp, paramNames, stack }: Row) {
   const names = paramNames.map(({ name }) => name);
-  return { word: firstWord(String(path)), regexp, names, stack };
+  const [answer, ...others] = stack;
+  if (answer === undefined || others.length > 0)
+    throw new Error(`the row of ${String(path)} needs one answer`);
+  return { word: firstWord(String(path)), regexp, names, answer };
+}
+
+function paramsOf(names: readonly string[], match: RegExpExecArray) {
+  const params: Record<string, string> = {};
+  let at = 1;
+  for (const name of names) params[name] = match[at++] ?? "";
+  return params;
 }
 
 function firstWord(path: string): string {

@@ -74,3 +74,14 @@ it("finds each row by a path of its own, without the URL's query", async () => {
     table.stack.map(({ path }) => String(path)),
   );
 });
+
+it("wants one answer for each row", () => {
+  const twice = new Router();
+  twice.get("/", () => undefined);
+  twice.get(
+    "/twice",
+    () => undefined,
+    () => undefined,
+  );
+  expect(() => answerFrom(twice as never)).toThrow("/twice needs one answer");
+});

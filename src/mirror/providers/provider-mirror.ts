@@ -3,6 +3,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import { whenKnown } from "../../concurrency/when-known.ts";
 import { NotStored } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { asHit, type Answer } from "../cache/answer.ts";
@@ -35,13 +36,7 @@ import type {
   Listing,
 } from "./admitted.ts";
 import { DescribedPackages, type Describable } from "./described-packages.ts";
-import {
-  isRefusalOfCandidate,
-  FirstContacts,
-  listCandidates,
-  needsLesson,
-  type FirstContactFailure,
-} from "./first-contact.ts";
+import { FirstContacts, type FirstContactFailure } from "./first-contact.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { findStored } from "./stored-releases.ts";
@@ -57,10 +52,6 @@ interface ProviderMirrorParts {
   readonly offline: boolean;
 }
 
-type FindList = () => Promise<VersionList | undefined>;
-
-const taught = Promise.resolve<FirstContactFailure>(undefined);
-
 /** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
 const listingTime = 7_000;
 
@@ -71,30 +62,29 @@ const listingTime = 7_000;
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
-  readonly #firstContacts = new FirstContacts();
+  readonly #firstContacts: FirstContacts;
   readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
+    this.#firstContacts = new FirstContacts(parts);
     this.#described = new DescribedPackages(parts);
     this.#listing = new VersionListing(parts);
   }
 
   /** Newest first. Throws NotFound, PolicyDenied, OriginNotServed and the origin's failures. */
-  async listVersions(
+  listVersions(
     provider: ProviderAddress,
-  ): Promise<Answer<AdmittedVersions>> {
-    const { catalog, admission, offline } = this.#parts;
+  ): Answer<AdmittedVersions> | Promise<Answer<AdmittedVersions>> {
     const served = this.#serve(provider);
     admitProvider(served.rules, provider);
-    const request = await admission.open(provider, served);
-    const deadline = performance.now() + listingTime;
-    if (offline) return this.#listStored(request, deadline);
-    const answer = await catalog.listVersions(request);
-    const list = answer.value;
-    const listing = await this.#list(request, list, deadline);
-    admission.noteLeftOut(request, listing);
-    return { ...answer, value: { request, list, ...listing } };
+    const opened = this.#parts.admission.open(provider, served);
+    return whenKnown(opened, (request) => {
+      const deadline = performance.now() + listingTime;
+      return this.#parts.offline
+        ? this.#listStored(request, deadline)
+        : this.#listOffered(request, deadline);
+    });
   }
 
   /** All platforms that were signed and are offered, by name, and what only its content names, without `zh:`; no archive is waited for. */
@@ -162,7 +152,7 @@ export class ProviderMirror {
     const request = await admission.openVersion(address, served);
     const [answer, untaught] = await Promise.all([
       catalog.findRelease(request),
-      this.#learn(request, () => this.#findList(request)),
+      this.#firstContacts.learn(request, () => this.#findList(request)),
     ]);
     const list = await catalog.peekVersions(address.provider);
     return this.#admit(request, answer, list, untaught);
@@ -175,7 +165,9 @@ export class ProviderMirror {
     const request = await admission.openVersion(address, served);
     const answer = await catalog.recallRelease(request);
     const list = await catalog.peekVersions(address.provider);
-    const untaught = await this.#learn(request, () => Promise.resolve(list));
+    const untaught = await this.#firstContacts.learn(request, () =>
+      Promise.resolve(list),
+    );
     return (await this.#admit(request, answer, list, untaught)).value;
   }
 
@@ -208,49 +200,10 @@ export class ProviderMirror {
     list: VersionList,
     deadline: number,
   ): Listing | Promise<Listing> {
-    const learning = this.#learn(request, () => Promise.resolve(list));
+    const learning = this.#firstContacts.learn(request, () =>
+      Promise.resolve(list),
+    );
     return this.#listing.list(request, list, learning, deadline);
-  }
-
-  /** First contact with a provider teaches its key: that of the newest release which its first list had, whatever was asked for. Resolves with why it could not. */
-  #learn(request: ProviderRequest, findList: FindList) {
-    if (!needsLesson(request)) return taught;
-    const learning = this.#learnOnce(request, findList);
-    // A list without suspects does not wait for it, and whoever does hears of its failure.
-    learning.catch(() => undefined);
-    return learning;
-  }
-
-  async #learnOnce(request: ProviderRequest, findList: FindList) {
-    const failure = await (this.#firstContacts.find(request) ??
-      this.#firstContacts.track(request, this.#teach(request, findList)));
-    await request.entry.renew();
-    return failure;
-  }
-
-  async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
-    const list = await findList();
-    if (list === undefined) return false;
-    for (const candidate of listCandidates(request, list))
-      try {
-        const release = await this.#findCandidate(candidate);
-        if (release === undefined) return false;
-        if (await this.#parts.admission.teach(candidate, release, list))
-          return true;
-      } catch (error) {
-        if (!isRefusalOfCandidate(error)) throw error;
-      }
-    return false;
-  }
-
-  /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
-  async #findCandidate(
-    candidate: ReleaseRequest,
-  ): Promise<Release | undefined> {
-    const { catalog, offline } = this.#parts;
-    const known = await catalog.peekRelease(candidate.address);
-    if (known !== undefined || offline) return known;
-    return (await catalog.findRelease(candidate)).value;
   }
 
   async #findList(request: ProviderRequest): Promise<VersionList | undefined> {
@@ -269,6 +222,20 @@ export class ProviderMirror {
     if (offline) throw new NotStored(formatRelease(address));
     await origin.learn?.(address, platform, packageHashes);
     return (await catalog.findRelease(request, { anew: true })).value;
+  }
+
+  #listOffered(
+    request: ProviderRequest,
+    deadline: number,
+  ): Answer<AdmittedVersions> | Promise<Answer<AdmittedVersions>> {
+    const { catalog, admission } = this.#parts;
+    return whenKnown(catalog.listVersions(request), (answer) => {
+      const list = answer.value;
+      return whenKnown(this.#list(request, list, deadline), (listing) => {
+        admission.noteLeftOut(request, listing);
+        return { ...answer, value: { request, list, ...listing } };
+      });
+    });
   }
 
   /** The list of a mirror that asks nobody: what is stored of what may be served, whatever the origin listed. */

@@ -84,9 +84,16 @@ export function isMetadata(path: string): boolean {
 
 /** Charges each request for metadata to its client. */
 export function limitMetadata(caps: MetadataCaps): RequestMiddleware {
-  return ({ state }, next) => {
-    if (!isMetadata(state.path)) return next();
+  return async ({ state }, next) => {
+    if (!isMetadata(state.path)) {
+      await next();
+      return;
+    }
     const allowance = caps.admit(state.client);
-    return next().finally(() => charge(allowance, state.note));
+    try {
+      await next();
+    } finally {
+      charge(allowance, state.note);
+    }
   };
 }

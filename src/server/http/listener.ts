@@ -61,7 +61,7 @@ export class Listener {
   readonly #onUnexpected: OnUnexpected;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
-  readonly #stalled: StalledResponses;
+  readonly #stalled: StalledResponses<ServerResponse>;
 
   constructor(
     { handle, front }: { readonly handle: Handle; readonly front?: Front },
@@ -72,7 +72,7 @@ export class Listener {
   ) {
     this.#onUnexpected = onUnexpected;
     this.#front = front;
-    this.#stalled = new StalledResponses(limits);
+    this.#stalled = new StalledResponses(limits, cut);
     this.#server = makeServer(tls, limits);
     this.#listenForRequests(handle);
     front?.standBefore(this.#server);
@@ -125,10 +125,11 @@ export class Listener {
         const { socket } = req;
         // The connection was cut for a request before this one.
         if (socket.destroyed) return undefined;
-        const before = this.#note(socket, res);
-        const last = before.at(-1);
+        const open = this.#answers.get(socket) ?? this.#expectEnd(socket);
+        const last = open.size === 0 ? undefined : [...open].at(-1);
+        this.#note(open, res);
         if (last === undefined) return handle(req, res);
-        if (before.length >= mostPipelined) socket.destroy();
+        if (open.size > mostPipelined) socket.destroy();
         // One after the other, so that a client that sends many at once does not hold up other connections.
         return once(last, "close").then(() =>
           socket.destroyed ? undefined : handle(req, res),
@@ -167,20 +168,16 @@ export class Listener {
     );
   }
 
-  /** Returns the answers that the connection waits for before this one. */
-  #note(socket: Duplex, response: ServerResponse): readonly ServerResponse[] {
-    const open = this.#answers.get(socket) ?? this.#expectEnd(socket);
-    const before = [...open];
+  #note(open: Set<ServerResponse>, response: ServerResponse): void {
     open.add(response);
-    this.#stalled.watch(response, () => cut(response));
-    response.once("close", () => {
+    this.#stalled.watch(response);
+    response.on("close", () => {
       open.delete(response);
       this.#stalled.forget(response);
       // Only a moment later Node counts its connection as idle.
       if (!this.#server.listening)
         setImmediate(() => this.#server.closeIdleConnections());
     });
-    return before;
   }
 
   /** When a connection ends, Node closes the answer that is under way; those behind it are let go here. */

@@ -69,7 +69,7 @@ export type RequestMiddleware = Middleware<RequestState, Routing>;
 /** Finds the document that a row of the table of URLs names, and notes how; throws what the client is refused with. */
 export type FindDocument = (
   asked: Pick<RoutedContext, "params" | "state">,
-) => Promise<SentDocument>;
+) => SentDocument | Promise<SentDocument>;
 
 /** What is recorded of a request; a context is one. */
 export interface RecordedRequest {

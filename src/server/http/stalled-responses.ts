@@ -24,29 +24,31 @@ const longestInterval = 5_000;
  * so do the answers behind it on the connection. A body that is still being
  * written is paced by its writer.
  */
-export class StalledResponses {
+export class StalledResponses<S extends Sending> {
   readonly #pace: ClientPace;
-  readonly #open = new Map<Sending, () => void>();
-  readonly #marks = new WeakMap<Sending, Mark>();
+  readonly #cut: (sending: S) => void;
+  readonly #open = new Set<S>();
+  readonly #marks = new WeakMap<S, Mark>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(pace: ClientPace) {
+  constructor(pace: ClientPace, cut: (sending: S) => void) {
     this.#pace = pace;
+    this.#cut = cut;
     const interval = Math.min(pace.rateWindow / 4, longestInterval);
     this.#timer = setInterval(() => this.#sweep(), interval).unref();
   }
 
-  watch(answer: Sending, cut: () => void): void {
-    this.#open.set(answer, cut);
+  watch(sending: S): void {
+    this.#open.add(sending);
   }
 
-  forget(answer: Sending): void {
-    this.#open.delete(answer);
+  forget(sending: S): void {
+    this.#open.delete(sending);
   }
 
   /** Whoever waits for the rest of an answer is told that there is none. */
   cutAll(): void {
-    for (const cut of this.#open.values()) cut();
+    for (const sending of this.#open) this.#cut(sending);
   }
 
   close(): void {
@@ -55,21 +57,21 @@ export class StalledResponses {
 
   #sweep(): void {
     const at = performance.now();
-    for (const [answer, cut] of this.#open) {
-      const { socket, writableEnded } = answer;
-      if (!writableEnded || socket === null) this.#marks.delete(answer);
+    for (const sending of this.#open) {
+      const { socket, writableEnded } = sending;
+      if (!writableEnded || socket === null) this.#marks.delete(sending);
       else {
         const taken = socket.bytesWritten - socket.writableLength;
-        if (this.#isStalled(answer, { at, taken })) cut();
+        if (this.#isStalled(sending, { at, taken })) this.#cut(sending);
       }
     }
   }
 
-  #isStalled(answer: Sending, now: Mark): boolean {
-    const before = this.#marks.get(answer);
+  #isStalled(sending: S, now: Mark): boolean {
+    const before = this.#marks.get(sending);
     const waited = before === undefined ? 0 : now.at - before.at;
     if (before !== undefined && waited < this.#pace.rateWindow) return false;
-    this.#marks.set(answer, now);
+    this.#marks.set(sending, now);
     if (before === undefined) return false;
     const least = Math.max(1, (this.#pace.rate * waited) / 1000);
     return now.taken - before.taken < least;

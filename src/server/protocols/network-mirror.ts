@@ -1,6 +1,7 @@
 import { parseArchiveName } from "../../address/archive-name.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
+import { whenKnown } from "../../concurrency/when-known.ts";
 import {
   renderIndex,
   renderVersion,
@@ -50,12 +51,12 @@ export class NetworkMirrorProtocol {
     this.#parts = parts;
   }
 
-  readonly index: FindDocument = async ({ params, state }) => {
-    const answer = await this.#mirror.listVersions(readProvider({ params }));
-    noteAnswer(state, answer);
-    noteLeftOut(state, answer.value);
-    return { document: renderIndexOnce(answer.value.versions), answer };
-  };
+  readonly index: FindDocument = ({ params, state }) =>
+    whenKnown(this.#mirror.listVersions(readProvider({ params })), (answer) => {
+      noteAnswer(state, answer);
+      noteLeftOut(state, answer.value);
+      return { document: renderIndexOnce(answer.value.versions), answer };
+    });
 
   readonly version: FindDocument = async ({ params, state }) => {
     const answer = await this.#mirror.findRelease(readRelease({ params }));

@@ -49,7 +49,7 @@ export class RequestLog {
     const { socket, method } = req;
     const start = performance.now();
     const before = socket.bytesWritten;
-    res.once("close", () => {
+    res.on("close", () => {
       const { statusCode: status, writableFinished: complete } = res;
       // A connection that is gone may have forgotten what it wrote.
       const bytes = Math.max(0, socket.bytesWritten - before) || 0;

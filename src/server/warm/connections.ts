@@ -14,13 +14,15 @@ import { WarmConnection, type WarmConnectionParts } from "./connection.ts";
  */
 export class WarmConnections implements Front {
   readonly #parts: WarmConnectionParts;
-  readonly #stalled: StalledResponses;
+  readonly #stalled: StalledResponses<WarmConnection>;
   readonly #held = new Set<WarmConnection>();
   #isClosing = false;
 
   constructor(parts: WarmConnectionParts, pace: ClientPace) {
     this.#parts = parts;
-    this.#stalled = new StalledResponses(pace);
+    this.#stalled = new StalledResponses(pace, ({ socket }) =>
+      socket.destroy(),
+    );
   }
 
   /** In the place of Node's own listeners, which take over what is handed over. */
@@ -55,7 +57,7 @@ export class WarmConnections implements Front {
     };
     const connection = new WarmConnection(socket, handOver, this.#parts);
     this.#held.add(connection);
-    this.#stalled.watch(connection, () => socket.destroy());
+    this.#stalled.watch(connection);
     socket.once("close", leave);
     // It was accepted before, and its TLS handshake took until now.
     if (this.#isClosing) connection.close();

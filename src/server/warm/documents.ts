@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LRUCache } from "lru-cache";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
+import { whenKnown } from "../../concurrency/when-known.ts";
 import type { Answer } from "../../mirror/cache/answer.ts";
 import { onBehalfOf } from "../../telemetry/asker.ts";
 import type { Authentication } from "../access/authentication.ts";
@@ -91,13 +92,13 @@ export class WarmDocuments {
 
   /** Answers a row of the table, and keeps what it sends. */
   answering(find: FindDocument): RequestMiddleware {
-    return async (ctx) => {
+    return (ctx) => {
       const asked = ctx as RoutedContext;
       const isPlain = ctx.req.url === ctx.state.path;
-      const { document, answer } = await (isPlain
-        ? this.#make(find, asked)
-        : find(asked));
-      sendDocument(ctx, document, answer);
+      const found = isPlain ? this.#make(find, asked) : find(asked);
+      return whenKnown(found, ({ document, answer }) =>
+        sendDocument(ctx, document, answer),
+      );
     };
   }
 
@@ -184,32 +185,32 @@ export class WarmDocuments {
   }
 
   /** Keeps what is found; whatever changes meanwhile makes it invalid. */
-  async #make(
+  #make(
     find: FindDocument,
     asked: Pick<RoutedContext, "params" | "state">,
-  ): Promise<SentDocument> {
+  ): SentDocument | Promise<SentDocument> {
     const began = this.#now();
     const generation = this.#parts.generation();
-    const sent = await find(asked);
-    const fresh = this.#parts.freshFor(sent.answer);
-    const until = began + Math.min(longest, fresh);
-    const { isOn } = this.#parts.authentication;
-    if (isOn || sent.answer.outcome === "stale" || until <= began) return sent;
-    const { params, state } = asked;
+    return whenKnown(find(asked), (sent) => {
+      const fresh = this.#parts.freshFor(sent.answer);
+      const until = began + Math.min(longest, fresh);
+      const isKept = sent.answer.outcome !== "stale" && until > began;
+      if (isKept && !this.#parts.authentication.isOn)
+        this.#keep(sent.document, asked, { find, generation, until });
+      return sent;
+    });
+  }
+
+  #keep(
+    document: RenderedDocument,
+    { params, state }: Pick<RoutedContext, "params" | "state">,
+    valid: Pick<Kept, "find" | "generation" | "until">,
+  ): void {
     const { leftOut, reported } = state.note;
-    const left = { leftOut, reported };
-    const { document } = sent;
-    const valid = { find, generation, until };
-    const kept = {
-      ...document,
-      ...headersOf(document),
-      params,
-      left,
-      ...valid,
-    };
+    const own = { params, left: { leftOut, reported }, ...valid };
+    const kept = { ...document, ...headersOf(document), ...own };
     const size = state.path.length + document.body.length;
     this.#kept.set(state.path, kept, { size });
-    return sent;
   }
 }
 
