@@ -5,6 +5,9 @@ import { bodyOf } from "../bucket-connection.ts";
 import type { Bucket } from "../bucket.ts";
 import { auditHead } from "../../layout.ts";
 
+/** Bytes: far more than a replica ever writes. */
+const largest = 1024 * 1024;
+
 const shape = z.object({
   /** PEM of the public key that signs for the logs. */
   key: z.string(),
@@ -35,6 +38,10 @@ export async function readAuditHead(
 ): Promise<AuditHead | undefined> {
   const found = await bucket.get(auditHead(replica));
   if (found === undefined) return undefined;
+  if (found.size > largest) {
+    found.body.destroy();
+    return undefined;
+  }
   const text = await bucket.readText(found);
   try {
     const head = shape.parse(JSON.parse(text));

@@ -90,6 +90,20 @@ describe("what somebody wrote into the bucket beside the audit logs", () => {
       expect(readFileSync(place, "utf8")).toBe("what was decided\n");
   });
 
+  it("says nothing of any key where it is larger than a replica writes it, and hides no other", async () => {
+    const bucket = openBucket();
+    const place = { date: "2026-11-21", log: "audit", seq: 1 };
+    const [large, other] = [makeStranger().replica, makeStranger().replica];
+    for (const replica of [large, other])
+      await bucket.put(auditSegment({ ...place, replica }), bodyOf("line\n"));
+    await bucket.put(auditHead(large), bodyOf(" ".repeat(5 * 1024 * 1024)));
+    const logs = await downloadAudit(bucket, "own", scratch("audit"));
+    expect(logs.map(({ replica }) => replica).toSorted()).toEqual(
+      [large, other].toSorted(),
+    );
+    expect(await readAuditHead(bucket, large)).toBeUndefined();
+  });
+
   it("fills no disk", async () => {
     const bucket = openBucket();
     const folder = scratch("audit");
