@@ -88,7 +88,10 @@ export async function readRootDirectory(
 ): Promise<ConfigurationRoot> {
   try {
     if (!(await stat(directory)).isDirectory())
-      throw new Error("it is not a directory");
+      throw new InputInvalid(
+        directory,
+        "it is not a directory: give the path of one.",
+      );
   } catch (error) {
     throw unreadable(directory, error);
   }

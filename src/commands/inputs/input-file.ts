@@ -14,9 +14,10 @@ export async function readInputFile(path: string): Promise<string> {
       constants.O_RDONLY | constants.O_NONBLOCK,
     );
     const stat = await file.stat();
-    if (!stat.isFile()) throw new Error("it is not a file");
-    expectFair(stat.size);
-    return decode(await file.readFile());
+    if (!stat.isFile())
+      throw new InputInvalid(path, "it is not a file: give the path of one.");
+    expectFair(path, stat.size);
+    return decode(path, await file.readFile());
   } catch (error) {
     throw unreadable(path, error);
   }
@@ -24,30 +25,36 @@ export async function readInputFile(path: string): Promise<string> {
 
 /** The text of a file that is here already; throws InputInvalid. */
 export function readInputBytes(path: string, bytes: Uint8Array): string {
+  expectFair(path, bytes.length);
+  return decode(path, bytes);
+}
+
+function expectFair(path: string, size: number): void {
+  if (size > most)
+    throw new InputInvalid(
+      path,
+      `it has ${size} bytes, expected at most ${most}: look which file this is.`,
+    );
+}
+
+function decode(path: string, bytes: Uint8Array): string {
   try {
-    expectFair(bytes.length);
-    return decode(bytes);
-  } catch (error) {
-    throw unreadable(path, error);
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    return text.decode(bytes);
+  } catch (cause) {
+    throw new InputInvalid(path, "it is not UTF-8: save it as that.", {
+      cause,
+    });
   }
 }
 
-function expectFair(size: number): void {
-  if (size > most) throw new Error(`it has more than ${most} bytes`);
-}
-
-function decode(bytes: Uint8Array): string {
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  return text.decode(bytes);
-}
-
+/** What the system said of it; an InputInvalid says more. */
 export function unreadable(path: string, error: unknown): InputInvalid {
+  if (error instanceof InputInvalid) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   return new InputInvalid(
     path,
     `it cannot be read (${code ?? message}): check the path and its permissions.`,
-    {
-      cause: error,
-    },
+    { cause: error },
   );
 }
