@@ -1,27 +1,17 @@
 import type { DestinationStream } from "pino";
+import type { LogFile } from "./log-file.ts";
 
 /** Lines wait for each other for this many milliseconds or characters, because a write costs more than its line and wakes a thread. */
 const longest = 50;
-export const mostGathered = 16_000;
+const mostGathered = 16_000;
 
-interface LinesFile extends DestinationStream {
-  /** Begins to write what waits to be written. */
-  flush(): void;
-  /** Has written it on return. */
-  flushSync(): void;
-}
-
-/**
- * Hands lines on together. What writes to files could gather them, too, but
- * would go through all that it has with each line.
- */
+/** Hands lines on together. */
 export class GatheredLines implements DestinationStream {
-  readonly #file: LinesFile;
+  readonly #file: LogFile;
   #text = "";
   #timer: NodeJS.Timeout | undefined;
 
-  /** `file` begins by itself to write `mostGathered` characters and more. */
-  constructor(file: LinesFile) {
+  constructor(file: LogFile) {
     this.#file = file;
   }
 
@@ -33,14 +23,13 @@ export class GatheredLines implements DestinationStream {
 
   /** For a process that ends. */
   flushSync(): void {
-    this.#handOn();
-    this.#file.flushSync();
+    this.#file.flushSync(this.#text);
+    this.#text = "";
   }
 
   #flush(): void {
     this.#timer = undefined;
     this.#handOn();
-    this.#file.flush();
   }
 
   #handOn(): void {

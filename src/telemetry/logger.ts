@@ -1,8 +1,9 @@
 import { createRequire } from "node:module";
 import { pino, type DestinationStream, type LoggerOptions } from "pino";
 import type { PrettyOptions } from "pino-pretty";
-import { GatheredLines, mostGathered } from "./gathered-lines.ts";
+import { GatheredLines } from "./gathered-lines.ts";
 import { isoTime } from "./iso-time.ts";
+import { LogFile } from "./log-file.ts";
 import { redactTickets } from "./redaction.ts";
 import { RepeatedLines } from "./repeated-lines.ts";
 
@@ -44,17 +45,11 @@ export function makeLog({ level, format }: LogSettings): Log {
   };
 }
 
-/** Characters that wait for whoever reads them; further lines are dropped, since clients make as many as they like. */
-const mostWaiting = 32 * 1024 * 1024;
-
 /** One for all loggers of a process. */
 let standardError: GatheredLines | undefined;
 
 function openStandardError(): GatheredLines {
-  const limits = { minLength: mostGathered, maxLength: mostWaiting };
-  const lines = new GatheredLines(
-    pino.destination({ dest: 2, sync: false, ...limits }),
-  );
+  const lines = new GatheredLines(new LogFile(2));
   process.once("exit", () => lines.flushSync());
   return lines;
 }

@@ -1,6 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
+import { endingWithTests } from "../child-process.ts";
 
 const logger = join(import.meta.dirname, "../../src/telemetry/logger.ts");
 const many = 1_000;
@@ -13,6 +17,13 @@ it.each([
     "exits while lines are being written",
     "setTimeout(() => { log.info({ n: last }, 'n'); process.exit(4); }, 60)",
     4,
+  ],
+  [
+    "ends while its threads are busy",
+    `const { pbkdf2 } = process.getBuiltinModule("node:crypto");
+      const work = () => pbkdf2("a", "b", 20_000, 64, "sha512", () => {});
+      process.prependOnceListener("exit", () => [1, 2, 3, 4].map(work));`,
+    0,
   ],
 ])("has every line once of a process that %s", (_, ending, status) => {
   const program = `
@@ -34,4 +45,56 @@ it.each([
   const extra = status === 4 ? 1 : 0;
   expect(numbers).toEqual(Array.from({ length: many + extra }, (_, n) => n));
   expect(run.status).toBe(status);
+});
+
+it.each([
+  ["goes on", "setTimeout(() => process.exit(3), 300)", 3],
+  ["exits", "process.exit(4)", 4],
+  ["has nothing left to do", "", 0],
+])(
+  "a log that a full disk does not take ends no process that %s",
+  (_, ending, status) => {
+    const program = `
+      import { makeLog } from ${JSON.stringify(logger)};
+      const { logger: log } = makeLog({ level: "info", format: "json" });
+      log.info("one");
+      ${ending}`;
+    const full = openSync("/dev/full", "w");
+    const run = spawnSync(
+      process.execPath,
+      ["--input-type=module", "--eval", program],
+      {
+        stdio: ["ignore", "pipe", full],
+        timeout: 10_000,
+        killSignal: "SIGKILL",
+      },
+    );
+    closeSync(full);
+    expect([run.status, run.signal]).toEqual([status, null]);
+  },
+);
+
+it("says how many lines nobody read in time", async () => {
+  const many = 600;
+  const program = `
+      import { makeLog } from ${JSON.stringify(logger)};
+      const { logger: log } = makeLog({ level: "info", format: "json" });
+      const text = "x".repeat(100_000);
+      for (let n = 0; n < ${many}; n++) log.info({ n, text }, "n");
+      setTimeout(() => process.stdout.write("logged"), 200);
+      process.stdin.resume();`;
+  const args = ["--input-type=module", "--eval", program];
+  const child = spawn(...endingWithTests(process.execPath, args), {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  await once(child.stdout, "data");
+  const lines: { n?: number; dropped?: number }[] = [];
+  for await (const line of createInterface(child.stderr)) {
+    lines.push(JSON.parse(line) as (typeof lines)[number]);
+    if ("dropped" in (lines.at(-1) ?? {})) child.stdin.end();
+  }
+  const read = lines.filter(({ n }) => n !== undefined).length;
+  const [{ dropped = 0 } = {}] = lines.filter((line) => "dropped" in line);
+  expect(read).toBeGreaterThan(100);
+  expect([dropped > 0, dropped + read]).toEqual([true, many]);
 });

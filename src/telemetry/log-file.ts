@@ -1,0 +1,118 @@
+import { write, writeSync } from "node:fs";
+import { isoTime } from "./iso-time.ts";
+
+/** Bytes that wait for whoever reads them; further lines are dropped, since clients make as many as they like. */
+const mostWaiting = 32 * 1024 * 1024;
+/** Milliseconds until what could not be written is tried again: a reader may be behind, or a disk full. */
+const pauses = { behind: 10, failing: 1_000 };
+/** Milliseconds for which a process that ends waits for a reader that takes nothing. */
+const patience = 1_000;
+
+/**
+ * Writes lines to a file, a pipe or a terminal, in their order. Nobody is ended
+ * by a full disk, a reader that stands still or one that is gone: what does not
+ * fit into memory meanwhile is counted, and the count is a line.
+ */
+export class LogFile {
+  readonly #descriptor: number;
+  #waiting: Buffer[] = [];
+  #bytes = 0;
+  #dropped = 0;
+  #isGone = false;
+  /** What is written before all that waits, and whether that is under way. */
+  #first: Buffer | undefined;
+  #isWriting = false;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  write(lines: string): void {
+    if (this.#isGone || lines === "") return;
+    const bytes = Buffer.from(lines);
+    if (this.#bytes + bytes.length > mostWaiting) {
+      this.#dropped += lines.split("\n").length - 1;
+      return;
+    }
+    this.#add(bytes);
+    // Later, since a write that has just begun when the process ends may never happen.
+    if (this.#pause === undefined && !this.#isWriting) this.#continueIn(0);
+  }
+
+  /** Has written on return what is not under way, and `lines`, if they can be written. */
+  flushSync(lines: string): void {
+    if (this.#isGone) return;
+    const first = this.#isWriting ? undefined : this.#first;
+    const own = [...(first ? [first] : []), ...this.#waiting];
+    if (first !== undefined) this.#first = undefined;
+    this.#waiting = [];
+    for (const { length } of own) this.#bytes -= length;
+    writeAll(this.#descriptor, Buffer.concat([...own, Buffer.from(lines)]));
+  }
+
+  #add(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    this.#waiting.push(bytes);
+  }
+
+  #next(): void {
+    this.#first ??= this.#waiting.shift();
+    const bytes = this.#first;
+    if (this.#isWriting || bytes === undefined) return;
+    this.#isWriting = true;
+    write(this.#descriptor, bytes, (error, written) => {
+      this.#isWriting = false;
+      if (error === null) this.#take(bytes, written);
+      else if (error.code === "EPIPE") this.#leave();
+      else this.#continueIn(isBehind(error) ? pauses.behind : pauses.failing);
+    });
+  }
+
+  #take(bytes: Buffer, written: number): void {
+    this.#bytes -= written;
+    const isWhole = written === bytes.length;
+    this.#first = isWhole ? undefined : bytes.subarray(written);
+    if (isWhole && this.#dropped > 0) this.#tellDropped();
+    this.#next();
+  }
+
+  #continueIn(milliseconds: number): void {
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      this.#next();
+    }, milliseconds).unref();
+  }
+
+  #tellDropped(): void {
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    const line = `{"level":"error"${isoTime()},"dropped":${dropped},"msg":"lines of the log were dropped, since it could not be written or nobody read it"}\n`;
+    this.#add(Buffer.from(line));
+  }
+
+  /** Nobody reads it any more. */
+  #leave(): void {
+    this.#isGone = true;
+    this.#waiting = [];
+    this.#first = undefined;
+  }
+}
+
+function writeAll(descriptor: number, bytes: Buffer): void {
+  let left = bytes;
+  let until = performance.now() + patience;
+  while (left.length > 0 && performance.now() < until)
+    try {
+      left = left.subarray(writeSync(descriptor, left));
+      until = performance.now() + patience;
+    } catch (error) {
+      if (!isBehind(error)) return;
+      const never = new Int32Array(new SharedArrayBuffer(4));
+      Atomics.wait(never, 0, 0, pauses.behind);
+    }
+}
+
+function isBehind(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EAGAIN";
+}
