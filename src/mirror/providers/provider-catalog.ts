@@ -51,7 +51,7 @@ interface ProviderCatalogParts extends FirstContentParts {
   readonly releases: MetadataCache<ReleaseAddress, Release>;
   readonly history: ReleaseHistory;
   readonly records: FirstContentParts["records"] &
-    Pick<ReleaseRecords, "readFirstDigests">;
+    Pick<ReleaseRecords, "describe" | "readFirstDigests">;
   /** Milliseconds for which a version that the origin did not list is taken to be absent. */
   readonly notFound: number;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
@@ -183,7 +183,11 @@ export class ProviderCatalog {
     const believed = registry
       .fetchChecksums(found, signal, provider)
       .then((sums) => believeOffer(origin, address, found, sums, offered));
-    if (known === undefined) return begin(await believed, standing);
+    if (known === undefined) {
+      const release = await believed;
+      const recorded = await this.#parts.records.describe(address);
+      return begin(release, standing, recorded?.signedBy);
+    }
     const offer = await asOffer(believed);
     const first = await this.#parts.records.readFirstDigests(address);
     const before = { standing, first };

@@ -119,10 +119,20 @@ export async function reconcile(
   return { release: takes ? continued : known, change: { kind: "none" } };
 }
 
-/** Of a release of which nothing is known that could go on. Throws why it fell before, when nobody signs it now. */
-export function begin(release: Release, { fallen }: Standing): Continuity {
+/**
+ * Of a release of which nothing is known that could go on; `before` is who
+ * signed it first, if that is recorded. Throws why it fell before, when nobody
+ * signs it now.
+ */
+export function begin(
+  release: Release,
+  { fallen }: Standing,
+  before: string | undefined,
+): Continuity {
   if (fallen !== undefined && isExcused(release)) throw fallen;
-  return { release, change: { kind: "none" } };
+  return before === undefined || before === release.checksums.signedBy
+    ? { release, change: { kind: "none" } }
+    : { release, change: { kind: "signed-anew", before } };
 }
 
 /** Nobody signed it, which lifts no fall, unless the operator wants no signatures. */

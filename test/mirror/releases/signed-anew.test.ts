@@ -5,7 +5,7 @@ import {
   type Release,
   type ReleaseArchive,
 } from "../../fakes/release.ts";
-import type { Signer } from "../../fakes/signing.ts";
+import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import {
   digestsIn,
@@ -18,6 +18,9 @@ import {
   TrustScene,
   unsignedHost,
 } from "../../scenes/trust-scene.ts";
+
+/** In seconds: keys of 2020 have expired by now. */
+const fiveYears = 5 * 366 * 24 * 3600;
 
 let scene: TrustScene;
 
@@ -130,6 +133,41 @@ describe("other content that an operator approved", () => {
     expect(await digestsOf(owner)).toEqual({
       linux_amd64: linux.sha256,
       darwin_arm64: darwin.sha256,
+    });
+  });
+});
+
+describe("a release whose record is refused on terms that were changed since", () => {
+  it("may be signed anew, with no archives beside those that were seen first", async () => {
+    const owner = await createSigner({ expiresAfter: fiveYears });
+    const release = await scene.publish("terms", "1.0.0", owner);
+    const ask = () => scene.ask("terms").version("1.0.0");
+    expect((await ask()).status).toBe(200);
+    const origins = Object.entries(scene.config.origins as object).map(
+      ([name, origin]) => [
+        name,
+        { ...(origin as object), verification: "enforce" },
+      ],
+    );
+    await scene.revive({ origins: Object.fromEntries(origins) as object });
+    const [linux] = release.archives;
+    if (linux === undefined) throw new Error("none");
+    const windows = (
+      await makeRelease({
+        ...release.options,
+        platforms: ["windows_amd64"],
+        seed: "other",
+      })
+    ).archive("windows_amd64");
+    const heir = await signer("Heir");
+    const offer = async (archives: readonly ReleaseArchive[]) => {
+      scene.registry.offer(await sign(release, heir, archives));
+      return digestsIn(await ask());
+    };
+    expect(await offer([linux, windows])).toBe("signature-refused");
+    expect(await offer([linux])).toEqual({ linux_amd64: linux.sha256 });
+    expect(await offer([linux, windows])).toEqual({
+      linux_amd64: linux.sha256,
     });
   });
 });

@@ -20,12 +20,22 @@ const off: Release = {
 
 describe("a release that fell", () => {
   it("begins anew only with a signature, or where signatures are off", () => {
-    expect(() => begin(excused, standing)).toThrow(fallen);
+    expect(() => begin(excused, standing, undefined)).toThrow(fallen);
     for (const release of [signed, off])
-      expect(begin(release, standing)).toEqual({
+      expect(begin(release, standing, undefined)).toEqual({
         release,
         change: { kind: "none" },
       });
+  });
+
+  it("is signed anew by whoever did not sign it first", () => {
+    const unfallen = { ...standing, fallen: undefined };
+    const changeAfter = (release: Release, before: string) =>
+      begin(release, unfallen, before).change;
+    const anew = { kind: "signed-anew", before: "L" };
+    expect(changeAfter(signed, "K")).toEqual({ kind: "none" });
+    expect(changeAfter(signed, "L")).toEqual(anew);
+    expect(changeAfter(excused, "L")).toEqual(anew);
   });
 
   it("gives way to the same digests that nobody signed only where signatures are off", async () => {
@@ -51,6 +61,6 @@ describe("a release that fell", () => {
 
   it("may begin unsigned where it did not fall", () => {
     const unfallen = { ...standing, fallen: undefined };
-    expect(begin(excused, unfallen).release).toBe(excused);
+    expect(begin(excused, unfallen, undefined).release).toBe(excused);
   });
 });
