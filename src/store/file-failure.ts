@@ -47,15 +47,20 @@ export function refuseToStore(subject: string, failure: unknown): StoreFull {
 
 /** What the system said, without the path. */
 export function describeFailure(error: unknown): string {
-  const { message } = error as NodeJS.ErrnoException;
+  const { message } = firstOf(error) as NodeJS.ErrnoException;
   return message.replace(/, \w+(?: '.*)?$/, "");
 }
 
 /** Undefined for what is no failure of a system call. */
 export function classifyFileFailure(error: unknown): FileFailure | undefined {
-  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  const { code, syscall } = (firstOf(error) ?? {}) as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return undefined;
   return failures[code] ?? "broken";
+}
+
+/** What went wrong first, where the file could not be closed either. */
+function firstOf(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
 }
 
 /** Undefined for what is not there; throws every other failure. */

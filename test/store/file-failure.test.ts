@@ -3,7 +3,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Hostname } from "../../src/address/hostname.ts";
 import { StoreFull } from "../../src/errors/index.ts";
 import { TrustLedger } from "../../src/mirror/trust/ledger.ts";
-import { refuseToStore } from "../../src/store/file-failure.ts";
+import {
+  classifyFileFailure,
+  refuseToStore,
+} from "../../src/store/file-failure.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
@@ -30,6 +33,23 @@ describe("what cannot be stored", () => {
     expect(message).toContain(`cannot store the archive (${code}: ${text}): `);
     expect(message).toContain(cure);
     expect(message).not.toContain("/var/lib");
+  });
+});
+
+describe("a file that cannot be written and then not be closed either", () => {
+  it("is refused for why it was not written", async () => {
+    const writing = async () => {
+      await using file: AsyncDisposable = {
+        [Symbol.asyncDispose]: () =>
+          Promise.reject(failure("EIO", "i/o error")),
+      };
+      throw Object.assign(failure("EDQUOT", "disk quota exceeded"), { file });
+    };
+    const error: unknown = await writing().catch((thrown: unknown) => thrown);
+    expect(classifyFileFailure(error)).toBe("full");
+    expect(refuseToStore("the archive", error).message).toContain(
+      "(EDQUOT: disk quota exceeded): try again shortly, and make room",
+    );
   });
 });
 
