@@ -190,6 +190,14 @@ describe("a network mirror that told the h1 alone", () => {
       "offered: none",
     ],
     [
+      "may tell another h1 of an archive whose digest it named and names again",
+      {
+        known: { ...mirror, ...now, told: "linux=x" },
+        offered: { ...now, told: "linux=y" },
+      },
+      "offered: none",
+    ],
+    [
       "is no registry, whose reports nobody holds against its signature",
       {
         known: { content: "darwin=z", told: "linux=x" },
