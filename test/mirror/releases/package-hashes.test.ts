@@ -195,7 +195,7 @@ describe("an h1 that takes its time", () => {
     expect(await hashes.find(sha256)).toBeUndefined();
     const took = performance.now() - start;
     expect(took).toBeGreaterThan(990);
-    expect(took).toBeLessThan(1_990);
+    expect(took).toBeLessThan(5_000);
     resolve();
     expect(await waiting).toBe(h1);
   });
