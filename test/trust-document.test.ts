@@ -22,12 +22,14 @@ describe("what a security engineer reads", () => {
     expect(files.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  it("is less than 4100 lines of code, each file once, in as many files as it says", () => {
+  it("is at most 4000 lines of code, each file once, in as many files as it says", () => {
     const names = rows.map(({ file }) => file);
     expect(new Set(names).size).toBe(names.length);
-    expect(text).toContain(`${names.length} files, less than 4,100 lines`);
+    expect(text).toContain(`${names.length} files, at most 4,000 lines`);
     const lines = names.map((name) => read(name).split("\n").length - 1);
-    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThan(4_100);
+    expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(
+      4_000,
+    );
   });
 
   it("names with every file a test of it", () => {

@@ -43,7 +43,8 @@ import {
   type Release,
   type ReleaseAddress,
 } from "../releases/release.ts";
-import { refreshVersions, type VersionList } from "../releases/version-list.ts";
+import type { VersionList } from "../releases/version-list.ts";
+import { refreshVersions } from "../releases/version-list-changes.ts";
 
 interface ProviderCatalogParts extends FirstContentParts {
   readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;

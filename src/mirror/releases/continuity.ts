@@ -5,6 +5,7 @@ import {
   SignatureUndecided,
   type ProvenderError,
 } from "../../errors/index.ts";
+import { tellsOthers } from "./reported-hashes.ts";
 import { judgeProof, type SignatureJudge } from "./verdict.ts";
 import {
   listSignedArchives,
@@ -192,21 +193,9 @@ function isOtherContent(
   const first = new Map([...context.first, ...sha256ByFilename]);
   return (
     findContradiction(address, first, offered) !== undefined ||
-    isOtherReport(known, offered) ||
+    (known.proof.source !== "registry" && tellsOthers(known, offered)) ||
     (!mayAdd && isWider(address, first, offered))
   );
-}
-
-/** True for an archive that a network mirror had named by its h1 alone, which was another one than it tells now. */
-function isOtherReport(known: Release, offered: Release): boolean {
-  if (known.proof.source === "registry") return false;
-  return [...offered.packages.keys()].some((platform) => {
-    const before = known.reported.get(platform)?.packageHashes ?? [];
-    const now = offered.reported.get(platform)?.packageHashes ?? [];
-    const differs = !before.some((hash) => now.includes(hash));
-    const isUnnamed = !known.packages.has(platform);
-    return isUnnamed && before.length > 0 && now.length > 0 && differs;
-  });
 }
 
 /** An archive that was seen with another digest before. */

@@ -65,6 +65,17 @@ export function listChangedReports(
   });
 }
 
+/** True for an archive that a network mirror had named by its h1 alone, which was another one than it tells now. */
+export function tellsOthers(known: Reported, offered: Reported): boolean {
+  return [...offered.packages.keys()].some((platform) => {
+    const before = known.reported.get(platform)?.packageHashes ?? [];
+    const now = offered.reported.get(platform)?.packageHashes ?? [];
+    const differs = !before.some((hash) => now.includes(hash));
+    const isUnnamed = !known.packages.has(platform);
+    return isUnnamed && before.length > 0 && now.length > 0 && differs;
+  });
+}
+
 function continueReport(
   first: FirstReport | undefined,
   now: FirstReport | undefined,

@@ -1,11 +1,9 @@
-import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
-import { NotFound, VersionsWithoutEnd } from "../../errors/index.ts";
+import { VersionsWithoutEnd } from "../../errors/index.ts";
 import type {
   OriginVersion,
   OriginVersions,
 } from "../../origin/registries/registry-answers.ts";
-import type { Clock } from "../cache/clock.ts";
 
 /** A version and what the mirror's own history knows of it. */
 export interface ListedVersion extends OriginVersion {
@@ -25,30 +23,6 @@ export interface VersionList {
 
 /** However many versions a list may have, these may be known of one provider or module. */
 const mostKnown = 20_000;
-
-/**
- * What is known once the origin has answered. What was known and is gone has no versions any more; what was never known is absent.
- * `onVanished` is told of versions that were listed until now, when they are more than are withdrawn now and then.
- */
-export async function refreshVersions(
-  subject: string,
-  known: VersionList | undefined,
-  asked: Promise<OriginVersions>,
-  { clock, freshFor }: { readonly clock: Clock; readonly freshFor?: unknown },
-  onVanished: (versions: readonly Version[]) => void,
-): Promise<VersionList> {
-  const answer = await asked.catch((error: unknown) => {
-    if (known === undefined || !(error instanceof NotFound)) throw error;
-    return { versions: [], warnings: [] };
-  });
-  const list = mergeVersions(subject, known, answer, clock.now());
-  if (known === undefined) return list;
-  const vanished = findVanished(known, list);
-  const before = [...known.versions.values()].filter(({ listed }) => listed);
-  if (isAlarming(vanished.length, before.length)) onVanished(vanished);
-  // A folder's list is read every few seconds, and written only when it changed.
-  return freshFor !== undefined && isSameList(list, known) ? known : list;
-}
 
 /**
  * Joins what the origin lists now to what is known; nothing that was ever
@@ -148,39 +122,6 @@ export function joinLists(newer: VersionList, older: VersionList): VersionList {
   return { firstContact, versions, warnings: newer.warnings };
 }
 
-/** True when both say the same; a hundred times as fast as to compare them as objects. */
-export function isSameList(
-  a: VersionList | undefined,
-  b: VersionList | undefined,
-): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  const nameOf = namingPlatforms();
-  const isSameEntry = (one: ListedVersion, other: ListedVersion | undefined) =>
-    one.listed === other?.listed &&
-    one.appeared?.getTime() === other.appeared?.getTime() &&
-    one.protocols.join() === other.protocols.join() &&
-    nameOf(one.platforms) === nameOf(other.platforms);
-  return (
-    a.firstContact.getTime() === b.firstContact.getTime() &&
-    a.warnings.join("\n") === b.warnings.join("\n") &&
-    a.versions.size === b.versions.size &&
-    a.versions
-      .values()
-      .every((one) => isSameEntry(one, b.versions.get(one.version)))
-  );
-}
-
-/** Versions share their lists of platforms, so that each is put in words once. */
-function namingPlatforms() {
-  const names = new Map<readonly Platform[], string>();
-  return (platforms: readonly Platform[] | undefined): string | undefined => {
-    if (platforms === undefined) return undefined;
-    const name = names.get(platforms) ?? platforms.map(formatPlatform).join();
-    names.set(platforms, name);
-    return name;
-  };
-}
-
 const never = new Date(8.64e15);
 
 function sinceIn(
@@ -192,19 +133,6 @@ function sinceIn(
 
 function earlier(a: Date, b: Date): Date {
   return a < b ? a : b;
-}
-
-/** The versions that `later` has no more though `earlier` had them listed. */
-export function findVanished(
-  earlier: VersionList,
-  later: VersionList,
-): readonly Version[] {
-  return [...later.versions.values()]
-    .filter(
-      ({ version, listed }) =>
-        !listed && earlier.versions.get(version)?.listed === true,
-    )
-    .map(({ version }) => version);
 }
 
 /** Only these versions; one that the list does not know was kept before any list was. */
@@ -227,9 +155,4 @@ export function limitVersions(
     versions: new Map(versions),
     warnings: [],
   };
-}
-
-/** Some versions are withdrawn now and then; more than five or a tenth at once is an accident or an attack. */
-export function isAlarming(vanished: number, of: number): boolean {
-  return vanished > 5 || vanished * 10 > of;
 }

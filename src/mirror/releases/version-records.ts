@@ -5,7 +5,8 @@ import {
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
-import { isSameList, joinLists, type VersionList } from "./version-list.ts";
+import { joinLists, type VersionList } from "./version-list.ts";
+import { isSameList } from "./version-list-changes.ts";
 import {
   readVersionListBody,
   writeVersionListBody,

@@ -1,0 +1,17 @@
+import { parseVersion } from "../../../src/address/version.ts";
+
+export const now = new Date("2026-01-01T00:00:00Z");
+export const later = new Date("2026-02-01T00:00:00Z");
+export const future = new Date("2036-01-01T00:00:00Z");
+
+/** What an origin lists. */
+export function answerOf(...versions: readonly string[]) {
+  return {
+    versions: versions.map((version) => ({
+      version: parseVersion(version),
+      protocols: [],
+      platforms: undefined,
+    })),
+    warnings: [],
+  };
+}
