@@ -21,7 +21,7 @@ import type {
 } from "../http/request-context.ts";
 import { beginRequest } from "../requests/begin-request.ts";
 import type { RequestLog } from "../requests/request-log.ts";
-import type { HeadedDocument } from "./replies.ts";
+import { forgetReplies, type HeadedDocument } from "./replies.ts";
 
 /** What documents are made of, besides time: while both stay the same, so do they. */
 interface Generation {
@@ -82,7 +82,10 @@ const mostToCopy = 128 * 1024;
 export class WarmDocuments {
   readonly #parts: WarmDocumentParts;
   readonly #now: () => number;
-  readonly #kept = new LRUCache<string, Kept>({ maxSize: mostBytes });
+  readonly #kept = new LRUCache<string, Kept>({
+    maxSize: mostBytes,
+    dispose: forgetReplies,
+  });
   readonly #renewals = new SingleFlight<string, boolean>();
 
   constructor(parts: WarmDocumentParts) {

@@ -78,13 +78,18 @@ const replies = {
   304: new LRUCache<HeadedDocument, Replies>({ max: mostDocuments }),
 };
 
-/** The same object while few other documents are asked for. */
+/** The same object until it is forgotten, while few other documents are asked for. */
 export function repliesOf(document: HeadedDocument, status: Status): Replies {
   const known = replies[status].get(document);
   if (known !== undefined) return known;
   const made = new Replies(status, document);
   replies[status].set(document, made);
   return made;
+}
+
+/** Of a document that is answered no more. */
+export function forgetReplies(document: HeadedDocument): void {
+  for (const made of Object.values(replies)) made.delete(document);
 }
 
 function formatHeaders(pairs: readonly string[]): string {

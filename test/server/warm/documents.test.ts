@@ -21,6 +21,7 @@ import {
   WarmDocuments,
   type WarmDocumentParts,
 } from "../../../src/server/warm/documents.ts";
+import { repliesOf } from "../../../src/server/warm/replies.ts";
 import { makeLog } from "../../../src/telemetry/logger.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 import {
@@ -124,6 +125,16 @@ describe("a warm document", () => {
     expect([held.status, held.headers.etag]).toEqual([304, document.tag]);
     const other = await ask(path, { headers: { "if-none-match": '"x"' } });
     expect(other.status).toBe(200);
+  });
+
+  it("leaves no replies in memory once it is made anew", async () => {
+    await keep();
+    const before = warm.find(path);
+    if (before === undefined) throw new Error("it is not warm");
+    const replies = repliesOf(before, 200);
+    expect(repliesOf(before, 200)).toBe(replies);
+    await keep();
+    expect(repliesOf(before, 200)).not.toBe(replies);
   });
 
   it("is counted as a hit", async () => {
