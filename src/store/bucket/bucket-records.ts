@@ -25,7 +25,7 @@ import type { Bucket, Condition } from "./bucket.ts";
 
 /** Tries of a write that others come before; each waits longer, at random. */
 const tries = 12;
-/** Of these, how many may fail. */
+/** Of these, how many may fail one after the other while nobody else's write succeeds. */
 const mostFailures = 4;
 /** Of a record, in bytes. */
 const largest = 64 * 1024 * 1024;
@@ -41,6 +41,8 @@ interface Tried {
   readonly isOurs: boolean;
   /** Why it did not even come to a decision. */
   readonly failure: BucketUnreachable | undefined;
+  /** ETag of what was to be replaced; undefined for nothing. */
+  readonly before: string | undefined;
 }
 
 /** What this replica saw of records before, which outlives it. */
@@ -250,7 +252,9 @@ export class BucketRecords implements RecordStore {
         : outcome.kind === "written";
     if (isOurs) await this.#seen?.remember(key, sealed);
     const isFailed = !isOurs && outcome.kind === "unknown";
-    return { isOurs, failure: isFailed ? outcome.failure : undefined };
+    const before = condition.kind === "unchanged" ? condition.etag : undefined;
+    const failure = isFailed ? outcome.failure : undefined;
+    return { isOurs, failure, before };
   }
 
   #conditionOf(found: Found): Condition {
@@ -266,12 +270,17 @@ async function untilDone<T>(
   attempt: () => Promise<{ readonly value: T } | Tried>,
 ): Promise<T> {
   let failures = 0;
+  let last: Tried | undefined;
   for (let tried = 0; tried < tries; tried++) {
     await pauseBefore(tried);
     const outcome = await attempt();
     if ("value" in outcome) return outcome.value;
-    if (outcome.failure !== undefined && ++failures === mostFailures)
-      throw outcome.failure;
+    const { failure, before } = outcome;
+    // Ceph answers 500 to some of many writers who lost.
+    const isStuck = failure !== undefined && before === last?.before;
+    failures = isStuck ? failures + 1 : Number(failure !== undefined);
+    if (failures === mostFailures && failure !== undefined) throw failure;
+    last = outcome;
   }
   throw new TooBusy(`processes that ${verb} one record`);
 }

@@ -19,6 +19,7 @@ import { asItIs } from "../records/record-compliance.ts";
 import { makeLayout } from "../stores.ts";
 
 let loose: LooseBucket;
+let part: ReturnType<typeof makePart>;
 let proxy: BucketProxy;
 let bucket: Bucket;
 let records: BucketRecords;
@@ -29,7 +30,8 @@ beforeAll(async () => {
 afterAll(() => loose.stop());
 
 beforeEach(async () => {
-  proxy = await startBucketProxy(makePart(loose));
+  part = makePart(loose);
+  proxy = await startBucketProxy(part);
   bucket = new Bucket(proxy.settings, bucketLimits);
   records = new BucketRecords(bucket, "quoted", () => undefined);
   return async () => {
@@ -48,6 +50,7 @@ function failWrites(most: number): void {
 }
 
 const key: RecordKey = ["trust", "seen", "a.example", "acme"];
+const contested: RecordKey = ["trust", "seen", "a.example", "contested"];
 const sealed = { revision: 1, body: "{}" };
 
 const writes: readonly (readonly [string, () => Promise<unknown>])[] = [
@@ -79,6 +82,21 @@ describe("a bucket that takes no writes while it is read", () => {
     await write();
     const asked = proxy.asked.filter((one) => one.startsWith("PUT "));
     expect(asked).toHaveLength(3);
+  });
+
+  it("is none while it takes the writes of others", async () => {
+    const direct = new Bucket(part, bucketLimits);
+    const others = new BucketRecords(direct, "quoted", () => undefined);
+    let failed = 0;
+    proxy.intercept = async (step, asked) => {
+      if (step !== "asked" || !asked.startsWith("PUT ") || failed === 6)
+        return undefined;
+      await others.change(contested, asItIs, () => ({ n: ++failed }));
+      return 503;
+    };
+    await records.change(contested, asItIs, (before) => ({ before }));
+    expect(await others.read(contested, asItIs)).toEqual({ before: { n: 6 } });
+    await direct.close();
   });
 
   it("is not another mirror's where its store is to begin", async () => {
