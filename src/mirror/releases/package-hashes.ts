@@ -141,12 +141,14 @@ export class PackageHashes {
 
   /** Another version of the mirror may hash what this one cannot: the first h1 counts, whoever found none before or after it. */
   async #keep(sha256: Sha256, found: Found): Promise<Found> {
+    const key = recordKey(sha256);
     let kept = found;
-    await this.#records.change(recordKey(sha256), readBody, (before) => {
+    await this.#records.change(key, readBody, (before) => {
       kept = before !== undefined && "hash" in before ? before : found;
       return kept;
     });
-    return kept;
+    // Other replicas compare with the first one that is created.
+    return "hash" in kept ? this.#records.create(key, kept, readBody) : kept;
   }
 }
 
