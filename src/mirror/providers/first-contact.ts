@@ -15,17 +15,14 @@ import {
   StoreFull,
   TooBusy,
 } from "../../errors/index.ts";
-import type { Release } from "../releases/release.ts";
 import { firstContactOf, type VersionList } from "../releases/version-list.ts";
 import { takesKeys, type AdmissionRules } from "../trust/admission-rules.ts";
-import type { Admission } from "../trust/admission.ts";
 import { findLesson, type NamespaceTrust } from "../trust/namespace-trust.ts";
 import {
   requestVersion,
   type ProviderRequest,
   type ReleaseRequest,
 } from "../trust/request.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
 
 /** How many versions are tried until one's key is learnt. */
 const mostCandidates = 3;
@@ -50,75 +47,25 @@ interface Untaught {
   readonly trust: WeakRef<NamespaceTrust>;
 }
 
-type FindList = () => Promise<VersionList | undefined>;
-
-interface FirstContactParts {
-  readonly catalog: Pick<ProviderCatalog, "findRelease" | "peekRelease">;
-  readonly admission: Pick<Admission, "teach">;
-  readonly offline: boolean;
-}
-
 const taught = Promise.resolve<FirstContactFailure>(undefined);
 
 /** Lessons under way, one a provider however many ask, and those that are not to be tried again yet. */
 export class FirstContacts {
-  readonly #parts: FirstContactParts;
   readonly #running = new SingleFlight<string, FirstContactFailure>();
   readonly #untaught = new LRUCache<string, Untaught>({
     max: providersInMemory,
   });
 
-  constructor(parts: FirstContactParts) {
-    this.#parts = parts;
-  }
-
-  /** First contact with a provider teaches its key: that of the newest release which its first list had, whatever was asked for. Resolves with why it could not. */
-  learn(
-    request: ProviderRequest,
-    findList: FindList,
-  ): Promise<FirstContactFailure> {
+  /** What is known without another lesson: that none is needed, what the last one came to, or the one under way; undefined when one is to be made. */
+  find(request: ProviderRequest): Promise<FirstContactFailure> | undefined {
     if (!needsLesson(request)) return taught;
-    const settled = this.#settled(request);
-    if (settled !== undefined) return settled;
-    const learning = this.#learnOnce(request, findList);
-    // A list without suspects does not wait for it, and whoever does hears of its failure.
-    learning.catch(() => undefined);
-    return learning;
+    const running = this.#running.join(formatProviderAddress(request.provider));
+    return running === undefined
+      ? this.#settled(request)
+      : follow(request, running);
   }
 
-  async #learnOnce(request: ProviderRequest, findList: FindList) {
-    const failure = await (this.#join(request) ??
-      this.#track(request, this.#teach(request, findList)));
-    await request.entry.renew();
-    return failure;
-  }
-
-  async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
-    const list = await findList();
-    if (list === undefined) return false;
-    for (const candidate of listCandidates(request, list))
-      try {
-        const release = await this.#findCandidate(candidate);
-        if (release === undefined) return false;
-        if (await this.#parts.admission.teach(candidate, release, list))
-          return true;
-      } catch (error) {
-        if (!isRefusalOfCandidate(error)) throw error;
-      }
-    return false;
-  }
-
-  /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
-  async #findCandidate(
-    candidate: ReleaseRequest,
-  ): Promise<Release | undefined> {
-    const { catalog, offline } = this.#parts;
-    const known = await catalog.peekRelease(candidate.address);
-    if (known !== undefined || offline) return known;
-    return (await catalog.findRelease(candidate)).value;
-  }
-
-  /** What the last lesson came to; undefined while one is under way, and when one is to be made. */
+  /** What the last lesson came to; undefined when another is to be made. */
   #settled({
     provider,
     rules,
@@ -129,31 +76,22 @@ export class FirstContacts {
     const isKnown =
       known?.rules === rules &&
       known.trust.deref() === entry.trust &&
-      performance.now() < known.until &&
-      !this.#running.has(name);
+      performance.now() < known.until;
     return isKnown ? known.outcome : undefined;
   }
 
-  /** The lesson under way. */
-  #join({
-    provider,
-  }: ProviderRequest): Promise<FirstContactFailure> | undefined {
-    const name = formatProviderAddress(provider);
-    const running = this.#running.join(name);
-    return running && inPatience(name, running);
-  }
-
   /** Has others wait for a lesson that was begun; `teaching` resolves with whether it taught something. */
-  #track(
-    { provider, rules, entry }: ProviderRequest,
+  track(
+    request: ProviderRequest,
     teaching: Promise<boolean>,
   ): Promise<FirstContactFailure> {
+    const { provider, rules, entry } = request;
     const name = formatProviderAddress(provider);
     const trust = new WeakRef(entry.trust);
     const lesson = this.#running.run(name, () =>
       this.#end(name, { rules, trust }, teaching),
     );
-    return inPatience(name, lesson);
+    return follow(request, lesson);
   }
 
   async #end(
@@ -187,7 +125,7 @@ function needsLesson({
 }
 
 /** The releases of the first list that may teach, as far as the rules allow them, in the order in which they are asked. */
-function* listCandidates(
+export function* listCandidates(
   request: ProviderRequest,
   list: VersionList,
 ): Generator<ReleaseRequest> {
@@ -214,22 +152,27 @@ export function orderCandidates(
   ];
 }
 
-function inPatience(
-  name: string,
+/** What was learnt counts from then on. */
+function follow(
+  request: ProviderRequest,
   lesson: Promise<FirstContactFailure>,
 ): Promise<FirstContactFailure> {
-  return inTime(
-    lesson,
-    patience,
-    () => new OriginTimedOut(name, "its newest release"),
-  );
+  const name = formatProviderAddress(request.provider);
+  const late = () => new OriginTimedOut(name, "its newest release");
+  const followed = inTime(lesson, patience, late).then(async (failure) => {
+    await request.entry.renew();
+    return failure;
+  });
+  // A list without suspects does not wait for it, and whoever does hears of its failure.
+  followed.catch(() => undefined);
+  return followed;
 }
 
 /** Statuses of documents that a release does not have. */
 const gone: ReadonlySet<number> = new Set([404, 410]);
 
 /** True for the refusal of a release as such: the next one may teach. Such is also an answer that no repetition makes usable. */
-function isRefusalOfCandidate(error: unknown): boolean {
+export function isRefusalOfCandidate(error: unknown): boolean {
   if (error instanceof OriginAnswerUnusable)
     return !(error instanceof OriginAnswerCut);
   if (error instanceof OriginStatus) return gone.has(error.status);

@@ -36,7 +36,12 @@ import type {
   Listing,
 } from "./admitted.ts";
 import { DescribedPackages, type Describable } from "./described-packages.ts";
-import { FirstContacts, type FirstContactFailure } from "./first-contact.ts";
+import {
+  FirstContacts,
+  isRefusalOfCandidate,
+  listCandidates,
+  type FirstContactFailure,
+} from "./first-contact.ts";
 import type { MirroredPackage } from "./package-description.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
 import { findStored } from "./stored-releases.ts";
@@ -52,6 +57,8 @@ interface ProviderMirrorParts {
   readonly offline: boolean;
 }
 
+type FindList = () => Promise<VersionList | undefined>;
+
 /** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
 const listingTime = 7_000;
 
@@ -62,12 +69,11 @@ const listingTime = 7_000;
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
-  readonly #firstContacts: FirstContacts;
+  readonly #firstContacts = new FirstContacts();
   readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
     this.#parts = parts;
-    this.#firstContacts = new FirstContacts(parts);
     this.#described = new DescribedPackages(parts);
     this.#listing = new VersionListing(parts);
   }
@@ -152,7 +158,7 @@ export class ProviderMirror {
     const request = await admission.openVersion(address, served);
     const [answer, untaught] = await Promise.all([
       catalog.findRelease(request),
-      this.#firstContacts.learn(request, () => this.#findList(request)),
+      this.#learn(request, () => this.#findList(request)),
     ]);
     const list = await catalog.peekVersions(address.provider);
     return this.#admit(request, answer, list, untaught);
@@ -165,9 +171,7 @@ export class ProviderMirror {
     const request = await admission.openVersion(address, served);
     const answer = await catalog.recallRelease(request);
     const list = await catalog.peekVersions(address.provider);
-    const untaught = await this.#firstContacts.learn(request, () =>
-      Promise.resolve(list),
-    );
+    const untaught = await this.#learn(request, () => Promise.resolve(list));
     return (await this.#admit(request, answer, list, untaught)).value;
   }
 
@@ -200,10 +204,41 @@ export class ProviderMirror {
     list: VersionList,
     deadline: number,
   ): Listing | Promise<Listing> {
-    const learning = this.#firstContacts.learn(request, () =>
-      Promise.resolve(list),
-    );
+    const learning = this.#learn(request, () => Promise.resolve(list));
     return this.#listing.list(request, list, learning, deadline);
+  }
+
+  /** First contact with a provider teaches its key: that of the newest release which its first list had, whatever was asked for. Resolves with why it could not. */
+  #learn(request: ProviderRequest, findList: FindList) {
+    return (
+      this.#firstContacts.find(request) ??
+      this.#firstContacts.track(request, this.#teach(request, findList))
+    );
+  }
+
+  async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
+    const list = await findList();
+    if (list === undefined) return false;
+    for (const candidate of listCandidates(request, list))
+      try {
+        const release = await this.#findCandidate(candidate);
+        if (release === undefined) return false;
+        if (await this.#parts.admission.teach(candidate, release, list))
+          return true;
+      } catch (error) {
+        if (!isRefusalOfCandidate(error)) throw error;
+      }
+    return false;
+  }
+
+  /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
+  async #findCandidate(
+    candidate: ReleaseRequest,
+  ): Promise<Release | undefined> {
+    const { catalog, offline } = this.#parts;
+    const known = await catalog.peekRelease(candidate.address);
+    if (known !== undefined || offline) return known;
+    return (await catalog.findRelease(candidate)).value;
   }
 
   async #findList(request: ProviderRequest): Promise<VersionList | undefined> {
