@@ -22,12 +22,17 @@ const digests = z.record(z.string(), z.string().transform(parseSha256));
 /** True in records that were written after their namespace's ledger record: if that is missing, it was lost. */
 const hasLedger = z.literal(true).optional();
 
+// A network mirror may tell of thousands: a transformation of each would take several times as long.
+const packageHashes = z
+  .array(z.string())
+  .transform((all) => all.map((text) => parsePackageHash(text)));
+
 const reports = z.array(
   z.object({
     platform: z.string(),
-    packageHashes: z.array(z.string().transform(parsePackageHash)),
+    packageHashes,
     size: z.number().nullable(),
-    offered: z.array(z.string().transform(parsePackageHash)).optional(),
+    offered: packageHashes.optional(),
   }),
 );
 
