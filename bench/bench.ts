@@ -10,7 +10,7 @@ import { manyArchives } from "./rows/many-archives.ts";
 import { packageHash } from "./rows/package-hash.ts";
 import { prefetch } from "./rows/prefetch.ts";
 import { warmArchive } from "./rows/warm-archive.ts";
-import { warmIndex, warmIndexKoa } from "./rows/warm-index.ts";
+import { warmIndex } from "./rows/warm-index.ts";
 import {
   describeJson,
   formatMachine,
@@ -20,7 +20,6 @@ import {
 
 const rows: readonly Row[] = [
   warmIndex,
-  warmIndexKoa,
   warmArchive,
   coldArchive,
   coldCrowd,

@@ -76,7 +76,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "cache releases trust providers modules/packing modules bundles upkeep why".split(
       " ",
     ),
-  server: ["http", "tls", "access", "protocols", "requests", "warm", "web", ""],
+  server: ["http", "tls", "access", "protocols", "requests", "web", ""],
   commands: [
     ...["inputs", "output", "packages", "lock", "store"],
     ...["doctor", "trust", "audit", "operate"],

@@ -16,7 +16,6 @@ import type {
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import type { RequestLog } from "./requests/request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
-import { answerFrom } from "./table-of-urls.ts";
 
 export interface AppParts extends RoutedParts {
   readonly requestLog: RequestLog;
@@ -30,9 +29,7 @@ export interface AppParts extends RoutedParts {
 }
 
 /**
- * The one HTTP application. What `server/warm` still holds is answered in front
- * of it, alike in all that clients, logs and metrics see. Every other request
- * passes from the top down:
+ * The one HTTP application. Every request passes from the top down:
  *
  * 1. It gets its id and its client, which everything below names.
  * 2. Its line in the log and its count are due from here on, however it ends.
@@ -61,11 +58,9 @@ export function makeApp(parts: AppParts): Handle {
     .use(refuseMalformed(parts.longestUrl))
     .use(authenticate(parts))
     .use(limitMetadata(metadataCaps))
-    .use(answerFrom(makeRouter(parts)))
+    .use(makeRouter(parts).routes())
     .use(refuseUnknown);
-  const answer = koa.callback();
-  const { warm } = parts;
-  return (req, res) => (warm.answer(req, res) ? undefined : answer(req, res));
+  return koa.callback();
 }
 
 function identify(clients: ClientAddresses): RequestMiddleware {

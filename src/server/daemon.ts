@@ -8,18 +8,12 @@ import {
   formatMirrorUrl,
 } from "./web/client-instructions.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
-import {
-  Listener,
-  type Front,
-  type Handle,
-  type ListenerLimits,
-} from "./http/listener.ts";
+import { Listener, type Handle, type ListenerLimits } from "./http/listener.ts";
 import type { Readiness } from "./web/operations.ts";
 import type { ServiceNotification } from "./service-notification.ts";
 
 interface DaemonParts {
   readonly app: Handle;
-  readonly front: Front;
   readonly setUp: SetUpPage;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: ListenerLimits & { readonly stop: number };
@@ -153,11 +147,11 @@ export class Daemon {
   }
 
   async #start(): Promise<Started> {
-    const { app, front, limits, listen, machineName, hostnames } = this.#parts;
+    const { app, limits, listen, machineName, hostnames } = this.#parts;
     const tls = await this.#parts.certificates(new Date());
     this.#parts.metrics.showCertificate(tls?.expires);
     this.#listener = new Listener(
-      { handle: app, front },
+      app,
       tls,
       limits,
       this.#parts.connectionCaps,

@@ -33,7 +33,7 @@ async function admit(
   }
   const isUnproven = req.headers.authorization === undefined;
   state.hasSession = isUnproven && state.asker.token !== undefined;
-  ctx.unsignedPath = state.path;
+  ctx.newRouterPath = state.path;
   await next();
 }
 

@@ -13,7 +13,6 @@ import {
   type Services,
 } from "./protocols/service-discovery.ts";
 import { answerWhy } from "./web/why-page.ts";
-import type { WarmDocuments } from "./warm/documents.ts";
 import type { Explanations } from "../mirror/why/explanations.ts";
 import { answerAlarms, type AlarmParts } from "./web/alarms-page.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
@@ -34,7 +33,6 @@ export interface RoutedParts {
   readonly providers: NetworkMirrorProtocol;
   readonly registry: ProviderRegistryProtocol;
   readonly modules: ModuleRegistryProtocol;
-  readonly warm: WarmDocuments;
   readonly authentication: Authentication;
   readonly publicAddress: PublicAddress;
   readonly setUp: SetUpPage;
@@ -58,18 +56,12 @@ const module = "/v1/modules/:hostname/:namespace/:name/:system";
 
 /** Every URL of docs/http.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
-  const { providers, registry, modules, warm } = parts;
+  const { providers, registry, modules } = parts;
   const { setUp, pages, readiness, metrics } = parts;
   const router = new Router<RequestState>({ sensitive: true, strict: true });
 
-  router.get(
-    `${mirrored}/index.json`,
-    warm.answering((asked) => providers.index(asked)),
-  );
-  router.get(
-    `${mirrored}/:version.json`,
-    warm.answering((asked) => providers.version(asked)),
-  );
+  router.get(`${mirrored}/index.json`, (ctx) => providers.index(ctx));
+  router.get(`${mirrored}/:version.json`, (ctx) => providers.version(ctx));
   router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
   router.get(`${mirrored}/:document`, refuseDocument);
 

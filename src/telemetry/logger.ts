@@ -5,23 +5,16 @@ import { GatheredLines } from "./gathered-lines.ts";
 import { isoTime } from "./iso-time.ts";
 import { LogFile } from "./log-file.ts";
 import { redactTickets } from "./redaction.ts";
-import { RepeatedLines } from "./repeated-lines.ts";
 
-export type Logger = Log["logger"];
-
-/** Lines on standard error, JSON or for people; standard output belongs to the commands. */
-export interface Log {
-  readonly logger: ReturnType<typeof pino<never>>;
-  /** For what is logged with each request. */
-  readonly repeated: () => RepeatedLines;
-}
+export type Logger = ReturnType<typeof pino<never>>;
 
 export interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }
 
-export function makeLog({ level, format }: LogSettings): Log {
+/** Writes lines on standard error, JSON or for people; standard output belongs to the commands. */
+export function makeLogger({ level, format }: LogSettings): Logger {
   const options: LoggerOptions = {
     level,
     base: null,
@@ -39,10 +32,7 @@ export function makeLog({ level, format }: LogSettings): Log {
           errorLikeObjectKeys: ["err"],
         })
       : (standardError ??= openStandardError());
-  return {
-    logger: pino(options, destination),
-    repeated: () => new RepeatedLines(options, destination),
-  };
+  return pino(options, destination);
 }
 
 /** One for all loggers of a process. */

@@ -1,4 +1,3 @@
-import { AnswerCounts } from "./series/answer-counts.ts";
 import type { CounterName, GaugeName, LabelsOf } from "./series/definitions.ts";
 import {
   knownGetters,
@@ -34,7 +33,6 @@ interface CountedRequest {
 /** The numbers of one process, in the text format of Prometheus. */
 export class Metrics {
   readonly #series = new Series();
-  readonly #answers = new AnswerCounts();
   readonly #waiting: (() => number)[] = [];
 
   constructor(startedAt: Date) {
@@ -69,7 +67,8 @@ export class Metrics {
 
   countRequest(request: CountedRequest): void {
     const { kind, outcome, status, milliseconds, bytes, code } = request;
-    this.#answers.add(outcome, status, bytes);
+    this.#series.counter("requests").inc({ outcome, status });
+    this.#series.counter("sentBytes").inc({ outcome }, bytes);
     if (outcome === "stale" && status < 400)
       this.#series.counter("staleAnswers").inc();
     this.#series
@@ -159,20 +158,11 @@ export class Metrics {
 
   /** The values of a metric now, with their labels. */
   read(name: GaugeName | CounterName): Promise<readonly Sample[]> {
-    this.#addAnswers();
     return this.#series.read(name);
   }
 
   /** The exposition, with its media type. */
   render(): Promise<{ readonly type: string; readonly text: string }> {
-    this.#addAnswers();
     return this.#series.render();
-  }
-
-  #addAnswers(): void {
-    for (const { outcome, status, requests, bytes } of this.#answers.take()) {
-      this.#series.counter("requests").inc({ outcome, status }, requests);
-      this.#series.counter("sentBytes").inc({ outcome }, bytes);
-    }
   }
 }

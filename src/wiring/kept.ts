@@ -47,8 +47,6 @@ export interface Kept {
   readonly replica: Replica | undefined;
   /** The releases that other records tell of. */
   readonly releasesIn: (records: RecordStore) => ReleaseRecords;
-  /** Counts what this process changes of what answers are made of. */
-  readonly countChanges: () => number;
   close(): Promise<void>;
 }
 
@@ -65,11 +63,10 @@ export function wireKept(
   telemetry: Telemetry,
   parts: KeptParts = {},
 ): Kept {
-  let changes = 0;
   const {
     replica,
     clock = replica?.clock ?? systemClock,
-    records = wireRecords(layout, telemetry, replica, () => changes++),
+    records = wireRecords(layout, telemetry, replica),
   } = parts;
   const signatures = wireSignatures(configuration);
   const judge = wireJudge(signatures);
@@ -105,7 +102,6 @@ export function wireKept(
     ...kept,
     ...store,
     ...{ clock, judge, ledger, nearest, replica, releasesIn },
-    countChanges: () => changes,
     close,
   };
 }

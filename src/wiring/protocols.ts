@@ -3,7 +3,7 @@ import { type Configuration } from "../config/load.ts";
 import { makeApp, type AppParts } from "../server/app.ts";
 import { answeredCodes } from "../server/http/error-response.ts";
 import type { OnUnexpected } from "../server/http/guarded.ts";
-import type { Front, Handle } from "../server/http/listener.ts";
+import type { Handle } from "../server/http/listener.ts";
 import { PublicAddress } from "../server/protocols/public-address.ts";
 import { BrowsePage } from "../server/web/browse-page.ts";
 import { SetUpPage } from "../server/web/set-up-page.ts";
@@ -21,9 +21,6 @@ import { listStored } from "../mirror/providers/stored-releases.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { RequestLog } from "../server/requests/request-log.ts";
-import { WarmConnections } from "../server/warm/connections.ts";
-import { KnownRequests } from "../server/warm/known-requests.ts";
-import { WarmDocuments } from "../server/warm/documents.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import { wireExplanations, type Core } from "./core.ts";
@@ -36,7 +33,6 @@ const keptOnPage = 50;
 /** Every URL that the daemon answers. */
 interface Protocols {
   readonly app: Handle;
-  readonly front: Front;
   readonly setUp: SetUpPage;
   readonly readiness: Readiness;
   close(): void;
@@ -70,8 +66,7 @@ export function wireProtocols(
   const platforms = wirePlatforms(configuration, core);
   const onUnexpected: OnUnexpected = (error, where) =>
     alarms.raise("unexpected-error", { where, err: error });
-  const requestLog = new RequestLog(telemetry, metrics);
-  const warm = wireWarmDocuments(configuration, core, access, requestLog);
+  const requestLog = new RequestLog(telemetry.logger, metrics);
   const app = makeApp({
     setUp,
     pages: { findOpen, alarms, browse: wireBrowse(core) },
@@ -81,27 +76,16 @@ export function wireProtocols(
     providers: new NetworkMirrorProtocol(providers, platforms, common),
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),
-    warm,
     readiness,
     findServices: () => access.addLogin(services),
     ...{ refusals, requestLog, metrics, onUnexpected },
     longestUrl: limits.url,
   });
-  const front = wireFront(warm, limits, { requestLog, onUnexpected });
   const close = () => {
     platforms.close();
     refusals.close();
   };
-  return { app, front, setUp, readiness, close };
-}
-
-function wireFront(
-  warm: WarmDocuments,
-  limits: Configuration["limits"],
-  seen: Pick<AppParts, "requestLog" | "onUnexpected">,
-): WarmConnections {
-  const known = new KnownRequests(limits.url);
-  return new WarmConnections({ warm, known, limits, ...seen }, limits);
+  return { app, setUp, readiness, close };
 }
 
 function wireSetUp(
@@ -154,22 +138,4 @@ function watchAnswers(
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
   return findOpen;
-}
-
-function wireWarmDocuments(
-  { freshness, offline, limits }: Configuration,
-  { admission, countChanges }: Core,
-  { authentication, clients, metadataCaps }: Access,
-  requestLog: RequestLog,
-): WarmDocuments {
-  return new WarmDocuments({
-    authentication,
-    clients,
-    metadataCaps,
-    requestLog,
-    longestUrl: limits.url,
-    generation: () => ({ rules: admission.rules, changes: countChanges() }),
-    // Nothing grows old for a mirror that asks nobody.
-    freshFor: ({ age }) => (offline ? Infinity : freshness.versions - age),
-  });
 }

@@ -9,9 +9,10 @@ import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog, type AuditGuard } from "../telemetry/audit-log.ts";
 import { Checkpoints } from "../telemetry/audit/checkpoints.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { makeLog, type Log } from "../telemetry/logger.ts";
+import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
-export interface Telemetry extends Log {
+export interface Telemetry {
+  readonly logger: Logger;
   /** Of a daemon; nobody reads those of a command. */
   readonly metrics?: Metrics | undefined;
   readonly alarms: Alarms;
@@ -27,8 +28,8 @@ export function wireTelemetry(
   layout: StoreLayout,
   metrics?: Metrics,
 ): Telemetry {
-  const log = makeLog(configuration.log);
-  const alarms = new Alarms(log.logger, metrics);
+  const logger = makeLogger(configuration.log);
+  const alarms = new Alarms(logger, metrics);
   const audit = new AuditLog({
     ...layout.audit,
     guards: wireAuditGuards(layout),
@@ -39,7 +40,7 @@ export function wireTelemetry(
       alarms.raise("audit-lost", { entries, cause: cause.message });
     },
   });
-  return { ...log, metrics, alarms, audit };
+  return { logger, metrics, alarms, audit };
 }
 
 /** Lets the daemon and commands append to the same logs, one at a time, and sign for them. */

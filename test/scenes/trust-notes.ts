@@ -16,7 +16,7 @@ import type { StoreLayout } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { AuditLog, type AuditEntry } from "../../src/telemetry/audit-log.ts";
-import { makeLog } from "../../src/telemetry/logger.ts";
+import { makeLogger } from "../../src/telemetry/logger.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 import { makeLayout } from "../store/stores.ts";
 import { address as thing } from "./believed-releases.ts";
@@ -46,7 +46,7 @@ export class TrustNotes {
   readonly #metrics = new Metrics(new Date());
 
   private constructor(layout: StoreLayout) {
-    const { logger: silent } = makeLog({
+    const silent = makeLogger({
       level: "silent" as "fatal",
       format: "json",
     });

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { Alarms } from "../../src/telemetry/alarms.ts";
-import { makeLog } from "../../src/telemetry/logger.ts";
+import { makeLogger } from "../../src/telemetry/logger.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 
 const kind = "package-hash-conflict";
@@ -9,7 +9,7 @@ let alarms: Alarms;
 
 beforeEach(() => {
   metrics = new Metrics(new Date());
-  const { logger } = makeLog({ level: "silent" as "fatal", format: "json" });
+  const logger = makeLogger({ level: "silent" as "fatal", format: "json" });
   alarms = new Alarms(logger, metrics);
 });
 

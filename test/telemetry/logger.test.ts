@@ -27,8 +27,8 @@ it.each([
   ],
 ])("has every line once of a process that %s", (_, ending, status) => {
   const program = `
-      import { makeLog } from ${JSON.stringify(logger)};
-      const { logger: log } = makeLog({ level: "info", format: "json" });
+      import { makeLogger } from ${JSON.stringify(logger)};
+      const log = makeLogger({ level: "info", format: "json" });
       const last = ${many};
       for (let n = 0; n < last; n++) log.info({ n }, "n");
       ${ending}`;
@@ -55,8 +55,8 @@ it.each([
   "a log that a full disk does not take ends no process that %s",
   (_, ending, status) => {
     const program = `
-      import { makeLog } from ${JSON.stringify(logger)};
-      const { logger: log } = makeLog({ level: "info", format: "json" });
+      import { makeLogger } from ${JSON.stringify(logger)};
+      const log = makeLogger({ level: "info", format: "json" });
       log.info("one");
       ${ending}`;
     const full = openSync("/dev/full", "w");
@@ -77,8 +77,8 @@ it.each([
 it("says how many lines nobody read in time", async () => {
   const many = 600;
   const program = `
-      import { makeLog } from ${JSON.stringify(logger)};
-      const { logger: log } = makeLog({ level: "info", format: "json" });
+      import { makeLogger } from ${JSON.stringify(logger)};
+      const log = makeLogger({ level: "info", format: "json" });
       const text = "x".repeat(100_000);
       for (let n = 0; n < ${many}; n++) log.info({ n, text }, "n");
       setTimeout(() => process.stdout.write("logged"), 200);

@@ -13,9 +13,9 @@ it.each([
   "a log that nobody reads takes no more memory however many %s it has",
   async (_, length, count) => {
     const program = `
-      import { makeLog } from ${JSON.stringify(logger)};
+      import { makeLogger } from ${JSON.stringify(logger)};
       import { writeSync } from "node:fs";
-      const { logger: log } = makeLog({ level: "info", format: "json" });
+      const log = makeLogger({ level: "info", format: "json" });
       const text = "x".repeat(${length});
       for (let n = 0; n < ${count}; n++) {
         log.info({ n, text }, "n");

@@ -32,11 +32,6 @@ export class MetadataCaps {
     this.#perMinute = perMinute;
   }
 
-  /** False when nothing is left of the client's allowance. */
-  hasLeft(client: Client): boolean {
-    return this.#allowanceOf(client, performance.now()).left >= 1;
-  }
-
   /** The client's allowance, for `charge`; throws TooManyRequests when nothing is left of it. */
   admit(client: Client, now = performance.now()): Allowance {
     const { address } = client;

@@ -33,13 +33,6 @@ export interface ListenerLimits extends ClientPace {
   readonly clientHeaders: number;
 }
 
-/** What holds connections before the HTTP server does. */
-export interface Front {
-  standBefore(server: Server | HttpsServer): void;
-  /** Lets no connection go on that has nothing to send. */
-  close(): void;
-}
-
 /** What answers requests; the promise, if there is one, is for what it throws later. */
 export type Handle = (
   req: IncomingMessage,
@@ -47,7 +40,7 @@ export type Handle = (
 ) => Promise<void> | void;
 
 /** Milliseconds for which a connection may stand still between requests. */
-export const keepAlive = 65_000;
+const keepAlive = 65_000;
 /** Unanswered requests on one connection; clients of the protocols send the next when they have the answer. */
 const mostPipelined = 100;
 
@@ -57,25 +50,22 @@ const mostPipelined = 100;
  */
 export class Listener {
   readonly #server: Server | HttpsServer;
-  readonly #front: Front | undefined;
   readonly #onUnexpected: OnUnexpected;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
-  readonly #stalled: StalledResponses<ServerResponse>;
+  readonly #stalled: StalledResponses;
 
   constructor(
-    { handle, front }: { readonly handle: Handle; readonly front?: Front },
+    handle: Handle,
     tls: TlsMaterial | undefined,
     limits: ListenerLimits,
     caps: ConnectionCaps,
     onUnexpected: OnUnexpected,
   ) {
     this.#onUnexpected = onUnexpected;
-    this.#front = front;
     this.#stalled = new StalledResponses(limits, cut);
     this.#server = makeServer(tls, limits);
     this.#listenForRequests(handle);
-    front?.standBefore(this.#server);
     this.#listenForConnections(caps);
     // Of accepting a connection, long after it began to listen: the next one may succeed.
     this.#server.on("error", (error) => {
@@ -109,7 +99,6 @@ export class Listener {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#server.closeIdleConnections();
-    this.#front?.close();
     const timer = setTimeout(() => {
       this.#stalled.cutAll();
       for (const socket of this.#sockets) socket.destroy();

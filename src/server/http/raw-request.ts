@@ -19,7 +19,7 @@ export function refuseMalformed(longestUrl: number): RequestMiddleware {
  * What is refused before any route looks at a request, on the URL as it came:
  * a decoded or normalized one could name another thing than the one checked.
  */
-export function findRequestProblem(
+function findRequestProblem(
   request: IncomingMessage,
   longestUrl: number,
 ): ProvenderError | undefined {

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import type { Answer, Outcome } from "../../mirror/cache/answer.ts";
 import {
@@ -34,12 +33,6 @@ export interface RenderedDocument {
   readonly tag: string;
 }
 
-/** A document and how the mirror came by it. */
-export interface SentDocument {
-  readonly document: RenderedDocument;
-  readonly answer: Answer<unknown>;
-}
-
 /** What is known of a request from its first moment on. */
 export interface RequestState {
   readonly client: Client;
@@ -51,12 +44,12 @@ export interface RequestState {
   hasSession?: boolean;
 }
 
-/** What the table of URLs adds to Koa's context. */
+/** What the router adds to Koa's context. */
 interface Routing {
   /** Names in the path, undecoded, once a row of the table matched. */
-  params?: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, string>>;
   /** The path that is looked up in the table instead of the URL's own, once a ticket in that was checked. */
-  unsignedPath?: string;
+  newRouterPath?: string;
 }
 
 export type RequestContext = ParameterizedContext<RequestState, Routing>;
@@ -65,19 +58,6 @@ export type RoutedContext = RequestContext & {
   readonly params: Readonly<Record<string, string>>;
 };
 export type RequestMiddleware = Middleware<RequestState, Routing>;
-
-/** Finds the document that a row of the table of URLs names, and notes how; throws what the client is refused with. */
-export type FindDocument = (
-  asked: Pick<RoutedContext, "params" | "state">,
-) => SentDocument | Promise<SentDocument>;
-
-/** What is recorded of a request; a context is one. */
-export interface RecordedRequest {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly state: RequestState;
-  readonly params?: Routing["params"];
-}
 
 /** How the mirror came by what is answered. */
 export function noteAnswer(

@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { ServerResponse } from "node:http";
 import type { ClientPace } from "./paced-write.ts";
 
 interface Mark {
@@ -6,14 +6,6 @@ interface Mark {
   readonly at: number;
   /** Bytes of the connection that the client took. */
   readonly taken: number;
-}
-
-/** An answer, or a connection on which one follows the other. */
-interface Sending {
-  /** Null when it is gone. */
-  readonly socket: Pick<Socket, "bytesWritten" | "writableLength"> | null;
-  /** Everything was written, and waits for the client to take it. */
-  readonly writableEnded: boolean;
 }
 
 const longestInterval = 5_000;
@@ -24,31 +16,31 @@ const longestInterval = 5_000;
  * so do the answers behind it on the connection. A body that is still being
  * written is paced by its writer.
  */
-export class StalledResponses<S extends Sending> {
+export class StalledResponses {
   readonly #pace: ClientPace;
-  readonly #cut: (sending: S) => void;
-  readonly #open = new Set<S>();
-  readonly #marks = new WeakMap<S, Mark>();
+  readonly #cut: (response: ServerResponse) => void;
+  readonly #open = new Set<ServerResponse>();
+  readonly #marks = new WeakMap<ServerResponse, Mark>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(pace: ClientPace, cut: (sending: S) => void) {
+  constructor(pace: ClientPace, cut: (response: ServerResponse) => void) {
     this.#pace = pace;
     this.#cut = cut;
     const interval = Math.min(pace.rateWindow / 4, longestInterval);
     this.#timer = setInterval(() => this.#sweep(), interval).unref();
   }
 
-  watch(sending: S): void {
-    this.#open.add(sending);
+  watch(response: ServerResponse): void {
+    this.#open.add(response);
   }
 
-  forget(sending: S): void {
-    this.#open.delete(sending);
+  forget(response: ServerResponse): void {
+    this.#open.delete(response);
   }
 
   /** Whoever waits for the rest of an answer is told that there is none. */
   cutAll(): void {
-    for (const sending of this.#open) this.#cut(sending);
+    for (const response of this.#open) this.#cut(response);
   }
 
   close(): void {
@@ -57,21 +49,21 @@ export class StalledResponses<S extends Sending> {
 
   #sweep(): void {
     const at = performance.now();
-    for (const sending of this.#open) {
-      const { socket, writableEnded } = sending;
-      if (!writableEnded || socket === null) this.#marks.delete(sending);
+    for (const response of this.#open) {
+      const { socket, writableEnded } = response;
+      if (!writableEnded || socket === null) this.#marks.delete(response);
       else {
         const taken = socket.bytesWritten - socket.writableLength;
-        if (this.#isStalled(sending, { at, taken })) this.#cut(sending);
+        if (this.#isStalled(response, { at, taken })) this.#cut(response);
       }
     }
   }
 
-  #isStalled(sending: S, now: Mark): boolean {
-    const before = this.#marks.get(sending);
+  #isStalled(response: ServerResponse, now: Mark): boolean {
+    const before = this.#marks.get(response);
     const waited = before === undefined ? 0 : now.at - before.at;
     if (before !== undefined && waited < this.#pace.rateWindow) return false;
-    this.#marks.set(sending, now);
+    this.#marks.set(response, now);
     if (before === undefined) return false;
     const least = Math.max(1, (this.#pace.rate * waited) / 1000);
     return now.taken - before.taken < least;

@@ -1,7 +1,6 @@
 import { parseArchiveName } from "../../address/archive-name.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { whenKnown } from "../../concurrency/when-known.ts";
 import {
   renderIndex,
   renderVersion,
@@ -17,12 +16,15 @@ import {
   sendArchive,
 } from "../http/archive-response.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
-import { renderDocument, rendersOnce } from "../http/document-response.ts";
+import {
+  renderDocument,
+  rendersOnce,
+  sendDocument,
+} from "../http/document-response.ts";
 import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
   noteLeftOut,
-  type FindDocument,
   type RenderedDocument,
   type RoutedContext,
 } from "../http/request-context.ts";
@@ -51,22 +53,23 @@ export class NetworkMirrorProtocol {
     this.#parts = parts;
   }
 
-  readonly index: FindDocument = ({ params, state }) =>
-    whenKnown(this.#mirror.listVersions(readProvider({ params })), (answer) => {
-      noteAnswer(state, answer);
-      noteLeftOut(state, answer.value);
-      return { document: renderIndexOnce(answer.value.versions), answer };
-    });
+  async index(ctx: RoutedContext): Promise<void> {
+    const answer = await this.#mirror.listVersions(readProvider(ctx));
+    noteAnswer(ctx.state, answer);
+    noteLeftOut(ctx.state, answer.value);
+    sendDocument(ctx, renderIndexOnce(answer.value.versions), answer);
+  }
 
-  readonly version: FindDocument = async ({ params, state }) => {
-    const answer = await this.#mirror.findRelease(readRelease({ params }));
+  async version(ctx: RoutedContext): Promise<void> {
+    const answer = await this.#mirror.findRelease(readRelease(ctx));
     const packages = await this.#mirror.describePackages(answer.value);
     this.#platforms.want(answer.value);
-    noteAnswer(state, answer);
-    const { asker, path } = state;
+    noteAnswer(ctx.state, answer);
+    const { asker, path } = ctx.state;
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
-    return { document: this.#describe(packages, folder, asker.token), answer };
-  };
+    const document = this.#describe(packages, folder, asker.token);
+    sendDocument(ctx, document, answer);
+  }
 
   /** Once for each asker and what is known of the packages, which is looked up every second: signed URLs live longer. */
   #describe(

@@ -19,8 +19,6 @@ const tries = 3;
 const shape = z.object({ store: z.string(), at: z.string() });
 
 interface WatchEvents {
-  /** Some replica changed what is trusted. */
-  readonly onEpoch: () => void;
   /** Why the bucket is of no use or takes no writes; undefined when it is well again. */
   readonly onProblem: (problem: string | undefined) => void;
 }
@@ -103,7 +101,6 @@ export class BucketWatch {
       if (at !== this.#at) {
         this.#at = at;
         this.#epoch++;
-        this.#events.onEpoch();
       }
     } catch (error) {
       connection.suspend(this.#asFailure(error));

@@ -20,8 +20,6 @@ interface ReplicaParts {
   /** Another replica made something else of the same. */
   readonly onDiffering: (key: RecordKey, ours: unknown, first: unknown) => void;
   readonly watch: { readonly epoch: number; bump(): Promise<void> };
-  /** This process wrote a record, or was about to. */
-  readonly onChanged: () => void;
   /** Monotonic, in milliseconds. */
   readonly now?: () => number;
 }
@@ -217,7 +215,6 @@ export class ReplicaRecords implements RecordStore {
       const last = this.#confirmed.get(key.join("/"));
       // What is there now is asked for again.
       if (last !== undefined) this.#confirm(key, { ...last, epoch: NaN });
-      this.#parts.onChanged();
     }
   }
 }

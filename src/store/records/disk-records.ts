@@ -36,15 +36,12 @@ interface RecordEvents {
   readonly onUnreadable: (error: RecordUnreadable) => void;
   /** A record that can be made again is passed over. */
   readonly onPassedOver: (file: string, problem: string) => void;
-  /** This process wrote a record or removed it, or was about to and failed. */
-  readonly onChanged: () => void;
 }
 
 const untold: RecordEvents = {
   onDamaged: () => undefined,
   onUnreadable: () => undefined,
   onPassedOver: () => undefined,
-  onChanged: () => undefined,
 };
 
 /**
@@ -79,7 +76,7 @@ export class DiskRecords implements RecordStore {
     body: unknown,
     readBody: ReadBody<T>,
   ): Promise<T> {
-    return this.#changed(key, async () => {
+    return this.#locks.hold(key, async () => {
       const first = this.#open(key, settle(await this.#look(key)), readBody);
       if (first !== undefined) return first;
       const sealed = nextSealed(key, undefined, body);
@@ -99,7 +96,7 @@ export class DiskRecords implements RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    await this.#changed(key, async () => {
+    await this.#locks.hold(key, async () => {
       const settled = settle(await this.#look(key));
       const before = this.#open(key, settled, readBody);
       const after = change(before);
@@ -113,9 +110,7 @@ export class DiskRecords implements RecordStore {
     if (!isRebuildable(key))
       throw new RangeError(`not to be written over: ${key.join("/")}`);
     const sealed = nextSealed(key, undefined, body);
-    await replaceCopies(this.#layout, key, sealed).finally(
-      this.#events.onChanged,
-    );
+    await replaceCopies(this.#layout, key, sealed);
   }
 
   refuse(key: RecordKey, problem: string, cause?: unknown): never {
@@ -126,7 +121,7 @@ export class DiskRecords implements RecordStore {
   }
 
   async remove(key: RecordKey): Promise<void> {
-    await this.#changed(key, async () => {
+    await this.#locks.hold(key, async () => {
       for (const path of recordPaths(this.#layout, key))
         await rm(path, { force: true, recursive: true });
     });
@@ -174,10 +169,6 @@ export class DiskRecords implements RecordStore {
 
   async folders(prefix: RecordKey): Promise<readonly string[]> {
     return (await listFolder(this.#layout, prefix)).folders;
-  }
-
-  #changed<T>(key: RecordKey, work: () => Promise<T>): Promise<T> {
-    return this.#locks.hold(key, work).finally(this.#events.onChanged);
   }
 
   #look(key: RecordKey): Promise<readonly Copy[]> {

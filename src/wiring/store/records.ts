@@ -17,7 +17,6 @@ export function wireRecords(
   layout: StoreLayout,
   { logger, alarms, metrics }: Telemetry,
   replica: Replica | undefined,
-  onChanged: () => void = () => undefined,
 ): RecordStore {
   const told = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
   const tell = (about: string, say: () => void) => {
@@ -30,7 +29,6 @@ export function wireRecords(
       alarms.raise("record-unreadable", { file, problem, cure }),
     );
   const local = new DiskRecords(layout, {
-    onChanged,
     onUnreadable,
     onDamaged: (file, problem, healed) => {
       if (healed) metrics?.count("healedRecords", {});
@@ -49,12 +47,11 @@ export function wireRecords(
   const seen = new RecordMemory(layout);
   const { etagForm } = identity;
   const shared = new BucketRecords(bucket, etagForm, onUnreadable, seen);
-  replica.listen(onChanged);
   const onDiffering = (key: RecordKey, computed: unknown, first: unknown) =>
     alarms.raise("package-hash-conflict", {
       sha256: key.at(-1),
       ...{ computed, first },
     });
-  const own = { seen, local, watch, onChanged };
+  const own = { seen, local, watch };
   return new ReplicaRecords({ ...own, shared, compared, onDiffering });
 }

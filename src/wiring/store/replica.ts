@@ -32,8 +32,6 @@ export interface Replica {
   readonly clock: Clock;
   /** Records that are in the bucket alone. */
   readonly uncopied: RecordStore;
-  /** Calls `listener` whenever some replica changed what is trusted. */
-  listen(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -49,16 +47,12 @@ export async function openReplica(
   if (s3 === undefined) return undefined;
   const opened = await openBucket(s3, layout);
   const { bucket } = opened;
-  const listeners: (() => void)[] = [];
   const identity = await identify(opened, s3, layout);
   if (s3.endpoint.protocol === "http:")
     logger.warn(
       "storage.s3.endpoint is http: whoever is on the way can read and change what replicas tell each other",
     );
   const watch = new BucketWatch(bucket, identity.store, {
-    onEpoch: () => {
-      for (const listener of listeners) listener();
-    },
     onProblem: (problem) => {
       if (problem === undefined) logger.info("the bucket is well again");
       else alarms.raise("bucket-failing", { problem });
@@ -75,7 +69,6 @@ export async function openReplica(
     watch,
     turns: wireTurns(bucket),
     uncopied: new BucketRecords(bucket, identity.etagForm, () => undefined),
-    listen: (listener) => listeners.push(listener),
     close: async () => {
       await watch.close();
       await opened.close();

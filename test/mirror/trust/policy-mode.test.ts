@@ -34,7 +34,7 @@ beforeAll(async () => {
   await scene.publish("some", "1.1.0", own, { signedAt: new Date() });
   await scene.publish("some", "2.0.0", other, old);
   await scene.ask("some").index();
-  // Fresh for so long that documents stay warm.
+  // Fresh for so long that no origin is asked.
   await scene.revive({
     policy: reporting,
     freshness: { versions: "1h", notFound: "1ms" },
@@ -99,7 +99,7 @@ it("refuses by signatures and keys as ever", async () => {
   expect(outcomeOf(answer)).toBe("451 key-refused");
 });
 
-it("changes by SIGHUP within a second, also for what is warm", async () => {
+it("changes by SIGHUP within a second, also for what was answered before", async () => {
   const { mirror } = scene;
   const changeTo = async (next: object) => {
     const after = mirror.log.length;

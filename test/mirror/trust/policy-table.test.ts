@@ -59,7 +59,7 @@ let mirror: RunningMirror;
 let base: Readonly<Record<string, unknown>>;
 let rules: Readonly<Record<string, unknown>>;
 
-/** Documents stay as they are unless the rules say otherwise, so that they are answered from where they are warm. */
+/** Documents stay as they are unless the rules say otherwise. */
 const lasting = { versions: "10m", notFound: "1ms" };
 
 /** What each path answers for a subject; all of it must be a refusal. */
@@ -71,8 +71,6 @@ async function answersFor({ type, version }: Subject) {
       registry.get(path),
     ),
   );
-  // What is asked first may be warm for who asks next.
-  await Promise.all([ask.index(), ask.version(version)]);
   const [index, document, get, head, range] = await Promise.all([
     ask.index(),
     ask.version(version),

@@ -24,12 +24,8 @@ async function listenWith(
   caps = new ConnectionCaps(0, new ClientAddresses([]), () => undefined),
 ) {
   const told: unknown[] = [];
-  const listener = new Listener(
-    { handle },
-    undefined,
-    limits,
-    caps,
-    (error, at) => told.push([error, at]),
+  const listener = new Listener(handle, undefined, limits, caps, (error, at) =>
+    told.push([error, at]),
   );
   open.push(listener);
   const port = await listener.listen("127.0.0.1", 0);

@@ -15,7 +15,7 @@ import {
 import { RefusalAudit } from "../../../src/server/requests/refusal-audit.ts";
 import { Alarms } from "../../../src/telemetry/alarms.ts";
 import { AuditLog, type AuditEntry } from "../../../src/telemetry/audit-log.ts";
-import { makeLog } from "../../../src/telemetry/logger.ts";
+import { makeLogger } from "../../../src/telemetry/logger.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 import { scratch } from "../../running-mirror.ts";
 
@@ -35,7 +35,7 @@ beforeEach(() => {
     },
   });
   metrics = new Metrics(new Date());
-  const { logger } = makeLog({ level: "fatal", format: "json" });
+  const logger = makeLogger({ level: "fatal", format: "json" });
   refusals = new RefusalAudit(log, new Alarms(logger, metrics));
 });
 afterEach(() => log.close());

@@ -185,7 +185,6 @@ describe("the log of requests", () => {
       ["1.2.3.json", { version: "1.2.3" }],
       [file, { version: "1.2.3", platform: "linux_amd64" }],
     ] as const)
-      // The second answer is warm.
       for (let i = 0; i < 2; i++) {
         const answer = await mirror.get(`${folder}/${document}`, { headers });
         const line = await awaitLineOf(mirror, answer);

@@ -53,10 +53,9 @@ function makeReplica(
   const shared = new BucketRecords(bucket, form, () => undefined, seen);
   const local = new DiskRecords(layout);
   const watch = { epoch, bump: () => Promise.resolve() };
-  const onChanged = () => undefined;
   const compared = new BucketRecords(bucket, form, () => undefined);
   const onDiffering = () => undefined;
-  const own = { seen, local, watch, onChanged, ...(now && { now }) };
+  const own = { seen, local, watch, ...(now && { now }) };
   return new ReplicaRecords({ ...own, shared, compared, onDiffering });
 }
 

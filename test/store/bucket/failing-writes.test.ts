@@ -61,7 +61,6 @@ const writes: readonly (readonly [string, () => Promise<unknown>])[] = [
     "the epoch",
     () =>
       new BucketWatch(bucket, "a store", {
-        onEpoch: () => undefined,
         onProblem: () => undefined,
       }).begin(),
   ],

@@ -38,7 +38,6 @@ async function prepare() {
     local: new DiskRecords(layout),
     onDiffering: () => undefined,
     watch: { epoch: 1, bump: () => Promise.resolve() },
-    onChanged: () => undefined,
   });
   return { bucket, records, unreadable };
 }

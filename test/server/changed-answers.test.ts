@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bearer } from "../../client-token.ts";
-import type { Signer } from "../../fakes/signing.ts";
-import { issueToken } from "../../client-token.ts";
-import type { Answer } from "../../running-mirror.ts";
+import { bearer } from "../client-token.ts";
+import type { Signer } from "../fakes/signing.ts";
+import { issueToken } from "../client-token.ts";
+import type { Answer } from "../running-mirror.ts";
 import {
   eventually,
   listedIn,
   outcomeOf,
   reconfigure,
   runCommand,
-} from "../../scenes/provider-requests.ts";
-import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+} from "../scenes/provider-requests.ts";
+import { signer, TrustScene } from "../scenes/trust-scene.ts";
 
 /** Lists are fresh for long, so that only what is told here changes an answer. */
 const freshness = { versions: "10m", notFound: "1ms" };
