@@ -5,6 +5,7 @@ import { Scene, type Effort, type Row } from "./row.ts";
 import { coldArchive } from "./rows/cold-archive.ts";
 import { coldCrowd } from "./rows/cold-crowd.ts";
 import { coldVersion } from "./rows/cold-version.ts";
+import { largeChecksums } from "./rows/large-checksums.ts";
 import { lock } from "./rows/lock.ts";
 import { manyArchives } from "./rows/many-archives.ts";
 import { packageHash } from "./rows/package-hash.ts";
@@ -24,6 +25,7 @@ const rows: readonly Row[] = [
   coldArchive,
   coldCrowd,
   coldVersion,
+  largeChecksums,
   prefetch,
   packageHash,
   lock,

@@ -1,5 +1,10 @@
 import { MalformedAddress } from "../errors/index.ts";
-import { formatPlatform, parsePlatform, type Platform } from "./platform.ts";
+import {
+  findPlatform,
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "./platform.ts";
 import type { ProviderAddress } from "./provider-address.ts";
 import { isVersion, type Version } from "./version.ts";
 
@@ -9,7 +14,7 @@ export function formatArchiveName(
   version: Version,
   platform: Platform,
 ): string {
-  return `terraform-provider-${address.type}_${version}_${formatPlatform(platform)}.zip`;
+  return `${formatReleasePrefix(address, version)}${formatPlatform(platform)}.zip`;
 }
 
 /** What an archive name of `address` says; throws MalformedAddress for any other name. */
@@ -36,5 +41,25 @@ export function formatChecksumsName(
   address: ProviderAddress,
   version: Version,
 ): string {
-  return `terraform-provider-${address.type}_${version}_SHA256SUMS`;
+  return `${formatReleasePrefix(address, version)}SHA256SUMS`;
+}
+
+/** `terraform-provider-TYPE_VERSION_`, with which the name of each file of a release begins. */
+export function formatReleasePrefix(
+  address: ProviderAddress,
+  version: Version,
+): string {
+  return `terraform-provider-${address.type}_${version}_`;
+}
+
+/** Returns the platform of an archive of this provider and version; undefined for any other name. */
+export function findArchivePlatform(
+  address: ProviderAddress,
+  version: Version,
+  name: string,
+): Platform | undefined {
+  const prefix = formatReleasePrefix(address, version);
+  const end = ".zip";
+  if (!name.startsWith(prefix) || !name.endsWith(end)) return undefined;
+  return findPlatform(name.slice(prefix.length, -end.length));
 }

@@ -10,10 +10,17 @@ const word = /^[a-z0-9]{1,32}$/;
 
 /** `OS_ARCH`; throws MalformedAddress. */
 export function parsePlatform(text: string): Platform {
-  const [os = "", arch = "", ...rest] = text.split("_");
-  if (!word.test(os) || !word.test(arch) || rest.length > 0)
+  const platform = findPlatform(text);
+  if (platform === undefined)
     throw new MalformedAddress("platform", text, "OS_ARCH such as linux_amd64");
-  return { os, arch };
+  return platform;
+}
+
+/** Returns the platform that `OS_ARCH` names; undefined for any other text. */
+export function findPlatform(text: string): Platform | undefined {
+  const [os = "", arch = "", ...rest] = text.split("_", 3);
+  const isPlatform = word.test(os) && word.test(arch) && rest.length === 0;
+  return isPlatform ? { os, arch } : undefined;
 }
 
 export function formatPlatform(platform: Platform): string {

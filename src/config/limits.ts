@@ -8,6 +8,8 @@ import {
 /** Beyond this, timers fire at once instead of late. */
 const longestTimer = 2 ** 31 - 1;
 
+const unlimited = Number.MAX_SAFE_INTEGER;
+
 interface Limit {
   readonly unit: "size" | "duration" | "count";
   readonly value: number;
@@ -15,11 +17,11 @@ interface Limit {
   readonly most: number;
 }
 
-const size = (text: string, least = 1): Limit => ({
+const size = (text: string, least = 1, most = unlimited): Limit => ({
   unit: "size",
   value: parseSize(text),
   least,
-  most: Number.MAX_SAFE_INTEGER,
+  most,
 });
 
 const duration = (text: string, least = 1): Limit => ({
@@ -33,7 +35,7 @@ const count = (value: number, least = 1): Limit => ({
   unit: "count",
   value,
   least,
-  most: Number.MAX_SAFE_INTEGER,
+  most: unlimited,
 });
 
 /** Every size and time limit: bytes, milliseconds or a number of things, with its default. */
@@ -45,7 +47,7 @@ export const limitTable = {
   metadataPerClient: count(60_000, 0),
   originJson: size("16MiB"),
   versions: count(5_000),
-  checksums: size("4MiB"),
+  checksums: size("256KiB", 1, 2 ** 20),
   signature: size("16KiB"),
   keys: size("2MiB"),
   archive: size("2GiB"),
@@ -95,8 +97,14 @@ export function formatLimit(limit: Limit, value: number): string {
 export function describeLimit(limit: Limit): string {
   const noun = { size: "size", duration: "duration", count: "whole number" };
   const least = formatLimit(limit, limit.least);
-  const most = limit.unit === "duration" ? " and at most 24d" : "";
+  const most = describeMost(limit);
   return `a ${noun[limit.unit]} of at least ${least}${most} such as ${formatLimit(limit, limit.value)}`;
+}
+
+function describeMost(limit: Limit): string {
+  if (limit.unit === "duration") return " and at most 24d";
+  if (limit.most === unlimited) return "";
+  return ` and at most ${formatLimit(limit, limit.most)}`;
 }
 
 function parseInUnit(limit: Limit, text: string): number {

@@ -1,45 +1,50 @@
+import { isUtf8 } from "node:buffer";
 import type { Sha256 } from "../address/hash.ts";
 import { ChecksumsMalformed } from "../errors/index.ts";
 
-/** Far more than any release has archives; so that reading them takes no noticeable time. */
-const mostLines = 65_536;
+/** A publisher sizes the document, and the event loop reads it. Real ones have at most some 30 lines. */
+const mostLines = 2_000;
 
-const line = /^([0-9a-fA-F]{64})[ \t]+([^\s*]\S*)$/;
+const line = /^([0-9a-fA-F]{64})[ \t]+([^\s*\0][^\s\0]*)\r?$/;
+
+export interface ChecksumsSubject {
+  /** The name in errors, such as "registry.terraform.io/hashicorp/null 3.2.4". */
+  readonly release: string;
+  /** The beginning of the names that are kept, such as "terraform-provider-null_3.2.4_". */
+  readonly prefix: string;
+}
 
 /**
- * SHA256SUMS in its strict form: on each line 64 hexadecimal digits, blanks and
- * a name. Blank lines and CRLF are tolerated; a byte order mark, NUL, the `*` of
+ * Reads SHA256SUMS in its strict form: on each line 64 hexadecimal digits, blanks
+ * and a name. Blank lines and CRLF are tolerated; a byte order mark, NUL, the `*` of
  * binary mode, other lengths and one name with two digests are refused, because
- * clients and tools would read such a document differently. So are more than 65536 lines.
- * `release` only names it in errors. Throws ChecksumsMalformed.
+ * clients and tools would read such a document differently. So are more than 2,000 lines.
+ * That holds for lines of any name; only names that begin with `prefix` are kept. Throws ChecksumsMalformed.
  */
 export function parseChecksumsDocument(
-  release: string,
+  { release, prefix }: ChecksumsSubject,
   document: Uint8Array,
 ): ReadonlyMap<string, Sha256> {
   const digests = new Map<string, Sha256>();
-  const lines = decode(release, document).split("\n", mostLines + 2);
+  const kept = new Map<string, Sha256>();
+  if (!isUtf8(document))
+    throw new ChecksumsMalformed(release, 1, "it is not UTF-8 text");
+  const lines = Buffer.from(document)
+    .toString()
+    .split("\n", mostLines + 2);
   for (const [index, text] of lines.entries()) {
     const refuse = (reason: string) =>
       new ChecksumsMalformed(release, index + 1, reason);
     if (index > mostLines) throw refuse(`more than ${mostLines} lines`);
     if (/^[ \t]*\r?$/.test(text)) continue;
-    const [, digest = "", name = ""] = line.exec(text.replace(/\r$/, "")) ?? [];
-    if (name === "" || name.includes("\0"))
+    const [, digest = "", name = ""] = line.exec(text) ?? [];
+    if (name === "")
       throw refuse("expected 64 hexadecimal digits, blanks and a name");
     const sha256 = digest.toLowerCase() as Sha256;
     if ((digests.get(name) ?? sha256) !== sha256)
       throw refuse(`a second digest for ${name.slice(0, 200)}`);
     digests.set(name, sha256);
+    if (name.startsWith(prefix)) kept.set(name, sha256);
   }
-  return digests;
-}
-
-function decode(release: string, document: Uint8Array): string {
-  try {
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    return decoder.decode(document);
-  } catch {
-    throw new ChecksumsMalformed(release, 1, "it is not UTF-8 text");
-  }
+  return kept;
 }

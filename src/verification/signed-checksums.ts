@@ -4,7 +4,10 @@ import {
   ChecksumConflict,
   SignatureRefused,
 } from "../errors/index.ts";
-import { parseChecksumsDocument } from "./checksums-document.ts";
+import {
+  parseChecksumsDocument,
+  type ChecksumsSubject,
+} from "./checksums-document.ts";
 import type {
   Fingerprint,
   SignatureDecision,
@@ -29,12 +32,12 @@ export interface SignedChecksums {
   readonly signedAt: Date | undefined;
   readonly exemption: Exemption | undefined;
   readonly warning: string | undefined;
+  /** Of the names that begin as those of the release do. */
   readonly sha256ByFilename: ReadonlyMap<string, TrustedSha256>;
 }
 
-/** `release` names provider and version in errors, such as "registry.terraform.io/hashicorp/null 3.2.4". */
 interface ChecksumsClaim {
-  readonly release: string;
+  readonly subject: ChecksumsSubject;
   readonly document: Uint8Array;
   readonly signature: Uint8Array;
   readonly keys: readonly string[];
@@ -51,36 +54,28 @@ export async function verifySignedChecksums(
   claim: ChecksumsClaim,
   decide: (question: SignatureQuestion) => Promise<SignatureDecision>,
 ): Promise<SignedChecksums> {
-  const { release, ...question } = claim;
+  const { subject, ...question } = claim;
   const decision = await decide(question);
   if (!decision.accepted)
-    throw new SignatureRefused(release, decision.reason, decision.detail);
-  return {
-    [proof]: true,
-    release,
-    signedBy: decision.signedBy,
-    signedAt: decision.createdAt,
-    exemption: undefined,
-    warning: decision.warning,
-    sha256ByFilename: trust(parseChecksumsDocument(release, claim.document)),
-  };
+    throw new SignatureRefused(
+      subject.release,
+      decision.reason,
+      decision.detail,
+    );
+  const { signedBy, createdAt: signedAt, warning } = decision;
+  const said = { signedBy, signedAt, exemption: undefined, warning };
+  return trust(subject, claim.document, said);
 }
 
 /** Believes the registry's word instead of a signature, because the operator configured it so. */
 export function acceptUnsignedChecksums(
-  release: string,
+  subject: ChecksumsSubject,
   document: Uint8Array,
   exemption: Exemption,
 ): SignedChecksums {
-  return {
-    [proof]: true,
-    release,
-    signedBy: undefined,
-    signedAt: undefined,
-    exemption,
-    warning: undefined,
-    sha256ByFilename: trust(parseChecksumsDocument(release, document)),
-  };
+  const unsigned = { signedBy: undefined, signedAt: undefined };
+  const said = { ...unsigned, exemption, warning: undefined };
+  return trust(subject, document, said);
 }
 
 /** The digest that the document has for this archive. Throws ArchiveNotSigned when it does not name it. */
@@ -105,7 +100,11 @@ export function verifyRegistryDigest(
 }
 
 function trust(
-  digests: ReadonlyMap<string, Sha256>,
-): ReadonlyMap<string, TrustedSha256> {
-  return digests as ReadonlyMap<string, TrustedSha256>;
+  subject: ChecksumsSubject,
+  document: Uint8Array,
+  said: Omit<SignedChecksums, typeof proof | "release" | "sha256ByFilename">,
+): SignedChecksums {
+  const read = parseChecksumsDocument(subject, document);
+  const sha256ByFilename = read as ReadonlyMap<string, TrustedSha256>;
+  return { [proof]: true, release: subject.release, ...said, sha256ByFilename };
 }

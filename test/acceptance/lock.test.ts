@@ -57,7 +57,7 @@ beforeAll(async () => {
         platforms: [...platforms, "linux_arm64"],
         size: 20_000,
         editChecksums: (text) =>
-          `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n`,
+          `${text}${"ab".repeat(32)}  terraform-provider-${type}_${version}_manifest.json\n${"cd".repeat(32)}  LICENSE.txt\n`,
       });
   config = originsOf(authority, registry);
   originCa = (config.origins["registry.terraform.io"] as { ca: string }).ca;

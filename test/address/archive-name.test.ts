@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  findArchivePlatform,
   formatArchiveName,
   parseArchiveName,
 } from "../../src/address/archive-name.ts";
@@ -24,6 +25,11 @@ test.each([
   };
   expect(formatArchiveName(address, parts.version, parts.platform)).toBe(name);
   expect(parseArchiveName(address, name)).toEqual(parts);
+  expect(findArchivePlatform(address, parts.version, name)).toEqual(
+    parts.platform,
+  );
+  const other = parseVersion("3.2.40");
+  expect(findArchivePlatform(address, other, name)).toBeUndefined();
 });
 
 test.each([
@@ -44,4 +50,6 @@ test.each([
   "terraform-provider-null_3.2.4_linux_amd64.ZIP",
 ])("refuses %j as an archive name of hashicorp/null", (name) => {
   expect(() => parseArchiveName(address, name)).toThrow(MalformedAddress);
+  const version = parseVersion("3.2.4");
+  expect(findArchivePlatform(address, version, name)).toBeUndefined();
 });

@@ -115,6 +115,10 @@ describe("a bad value", () => {
       "limits: { fills: 1.5 }",
       "is 1.5: expected a whole number of at least 1 such as 64.",
     ],
+    [
+      "limits: { checksums: 1025KiB }",
+      '"limits.checksums" is "1025KiB": expected a size of at least 1 and at most 1MiB such as 256KiB.',
+    ],
     ["limits: { archive: 0 }", '"limits.archive" is 0: expected a size'],
     ["policy: { minimumAge: -3d }", '"policy.minimumAge" is "-3d": expected'],
     [

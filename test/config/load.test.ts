@@ -45,7 +45,7 @@ describe("the configuration", () => {
       metadataPerClient: 60_000,
       originJson: 16_777_216,
       versions: 5_000,
-      checksums: 4_194_304,
+      checksums: 262_144,
       signature: 16_384,
       keys: 2_097_152,
       archive: 2_147_483_648,

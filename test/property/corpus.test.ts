@@ -50,7 +50,9 @@ describe("real signatures", () => {
     const [first] = signed;
     const bytes = Buffer.from(first?.document ?? "", "base64");
     const lines = bytes.toString().trim().split("\n");
-    const read = parseChecksumsDocument("null 3.1.0", bytes);
+    const prefix = "terraform-provider-null_3.1.0_";
+    const subject = { release: "null 3.1.0", prefix };
+    const read = parseChecksumsDocument(subject, bytes);
     expect([...read].map(([name, sha256]) => `${sha256}  ${name}`)).toEqual(
       lines,
     );

@@ -51,10 +51,11 @@ it(
       .chain((lines) =>
         fc.constantFrom("\n", "\r\n").map((end) => lines.join(end)),
       );
+    const subject = { release: "acme/demo 1.0.0", prefix: "" };
     await holds(
       fc.property(nearly(document), (text) => {
         const digests = runs(
-          () => parseChecksumsDocument("acme/demo 1.0.0", Buffer.from(text)),
+          () => parseChecksumsDocument(subject, Buffer.from(text)),
           ChecksumsMalformed,
         );
         for (const [name, sha256] of digests ?? []) {

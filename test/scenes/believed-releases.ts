@@ -5,7 +5,7 @@ import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
 import {
   bindPackages,
-  formatRelease,
+  checksumsSubject,
   type Release,
 } from "../../src/mirror/releases/release.ts";
 import type {
@@ -57,11 +57,11 @@ export async function believe({
   const signature = Buffer.from("signature");
   const profile = "terraform" as const;
   const now = new Date("2026-01-01T00:00:00Z");
-  const release = formatRelease(address);
-  const claim = { release, document, signature, keys, profile, now };
+  const subject = checksumsSubject(address);
+  const claim = { subject, document, signature, keys, profile, now };
   const checksums =
     signedBy === undefined
-      ? acceptUnsignedChecksums(release, document, "unsigned-when-published")
+      ? acceptUnsignedChecksums(subject, document, "unsigned-when-published")
       : await verifySignedChecksums(claim, () =>
           Promise.resolve(accepting(signedBy)),
         );

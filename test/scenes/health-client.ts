@@ -17,7 +17,7 @@ export interface HealthTimes {
 
 /** Asks for /healthz from a process of its own, over and over, while `work` goes on. */
 export async function measureHealth<T>(
-  { url, caFile }: RunningMirror,
+  { url, caFile }: Pick<RunningMirror, "url" | "caFile">,
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly times: HealthTimes }> {
   const client = spawn(...endingWithTests(process.execPath, [program, url]), {

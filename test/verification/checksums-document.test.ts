@@ -21,9 +21,13 @@ const b = "b".repeat(64);
 
 function parse(
   document: string | Uint8Array,
+  prefix = "",
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    parseChecksumsDocument(release, Buffer.from(document as string)),
+    parseChecksumsDocument(
+      { release, prefix },
+      Buffer.from(document as string),
+    ),
   );
 }
 
@@ -48,13 +52,13 @@ describe("a checksums document", () => {
     expect(parse(document)).toEqual({ [name]: a });
   });
 
-  it("may have 65536 lines, and is refused at once with more", () => {
+  it("may have 2,000 lines, and is refused at once with more", () => {
     const lines = (count: number) => `${a}  ${name}\n`.repeat(count);
-    expect(parse(lines(65_536))).toEqual({ [name]: a });
-    expect(() => parse(`${lines(65_536)}\n`)).toThrow(ChecksumsMalformed);
+    expect(parse(lines(2_000))).toEqual({ [name]: a });
+    expect(() => parse(`${lines(2_000)}\n`)).toThrow(ChecksumsMalformed);
     const taken = startProcessorTime();
     expect(() => parse("\n".repeat(4 * 1024 * 1024))).toThrow(
-      /at line 65538: more than 65536 lines/,
+      /at line 2002: more than 2000 lines/,
     );
     expect(taken()).toBeLessThan(500);
   });
@@ -157,6 +161,44 @@ describe("a checksums document", () => {
     expect((thrown as Error).message.length).toBeLessThan(500);
   });
 
+  const own = "terraform-provider-demo_1.0.0_";
+  it.each([
+    ["another version", "terraform-provider-demo_1.0.1_linux_amd64.zip"],
+    ["a version that begins alike", "terraform-provider-demo_1.0.0-rc1_a.zip"],
+    ["another provider", "terraform-provider-dem_1.0.0_linux_amd64.zip"],
+    ["a longer type", "terraform-provider-demo2_1.0.0_linux_amd64.zip"],
+    ["another case", "Terraform-provider-demo_1.0.0_linux_amd64.zip"],
+    ["a folder", `./${name}`],
+    ["a name beside", "LICENSE.txt"],
+  ])("is read for one release: a line of %s is not kept", (_what, foreign) => {
+    const document = `${b}  ${foreign}\n${a}  ${name}\n${b}  ${foreign}\n`;
+    expect(parse(document, own)).toEqual({ [name]: a });
+  });
+
+  it("keeps whatever has the beginning of the release's names", () => {
+    const manifest = `${own}manifest.json`;
+    expect(parse(`${a}  ${name}\n${b}  ${manifest}\n`, own)).toEqual({
+      [name]: a,
+      [manifest]: b,
+    });
+  });
+
+  it.each([
+    ["a star", `${b} *LICENSE.txt\n`],
+    ["a short digest", `${b.slice(1)}  LICENSE.txt\n`],
+    ["a third field", `${b}  LICENSE.txt  x\n`],
+    ["a comment", `# LICENSE.txt\n`],
+    ["NUL", `${b}  LICENSE\0.txt\n`],
+    ["two digests", `${a}  LICENSE.txt\n${b}  LICENSE.txt\n`],
+  ])(
+    "is refused for %s in lines of other names, before and after the release's",
+    (_what, foreign) => {
+      const line = `${a}  ${name}\n`;
+      for (const document of [`${foreign}${line}`, `${line}${foreign}`])
+        expect(() => parse(document, own)).toThrow(ChecksumsMalformed);
+    },
+  );
+
   it("takes no longer for a hostile megabyte than for a good one", () => {
     const hostile = [
       `${a}${" \t".repeat(500_000)}\n`,
@@ -189,7 +231,7 @@ describe("a signed checksums document", () => {
     const verify = (document: string) =>
       verifySignedChecksums(
         {
-          release,
+          subject: { release, prefix: "terraform-provider-demo_1.0.0_" },
           document: Buffer.from(document),
           signature,
           keys: [signer.armoredPublicKey],

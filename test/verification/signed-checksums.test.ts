@@ -22,6 +22,7 @@ import { createSigner } from "../fakes/signing.ts";
 const release = "registry.example.com/acme/demo 1.0.0";
 const name = "terraform-provider-demo_1.0.0_linux_amd64.zip";
 const other = "terraform-provider-demo_1.0.0_darwin_arm64.zip";
+const subject = { release, prefix: "terraform-provider-demo_1.0.0_" };
 const a = "a".repeat(64);
 const b = "b".repeat(64);
 const document = Buffer.from(`${a}  ${name}\n`);
@@ -35,7 +36,7 @@ describe("a digest is trusted", () => {
     const signature = await signer.sign(document);
     const keys = [signer.armoredPublicKey];
     const profile = "terraform";
-    const claim = { release, document, signature, keys, profile, now } as const;
+    const claim = { subject, document, signature, keys, profile, now } as const;
     const asked: SignatureQuestion[] = [];
     const checksums = await verifySignedChecksums(claim, (question) => {
       asked.push(question);
@@ -62,7 +63,7 @@ describe("a digest is trusted", () => {
       warning: "old",
     };
     const signature = Buffer.of();
-    const claim = { release, document, signature, keys: [], now } as const;
+    const claim = { subject, document, signature, keys: [], now } as const;
     const checksums = await verifySignedChecksums(
       { ...claim, profile: "terraform" },
       () => Promise.resolve(accepted),
@@ -74,7 +75,7 @@ describe("a digest is trusted", () => {
     const signer = await createSigner({ algorithm: "ed25519" });
     const signature = await signer.sign(Buffer.from(`${b}  ${name}\n`));
     const keys = [signer.armoredPublicKey];
-    const claim = { release, document, signature, keys, now } as const;
+    const claim = { subject, document, signature, keys, now } as const;
     const asked = verifySignedChecksums(
       { ...claim, profile: "terraform" },
       decide,
@@ -88,7 +89,7 @@ describe("a digest is trusted", () => {
     const text = Buffer.from("signed\n");
     const signature = await signer.sign(text);
     const keys = [signer.armoredPublicKey];
-    const claim = { release, document: text, signature, keys, now } as const;
+    const claim = { subject, document: text, signature, keys, now } as const;
     await expect(
       verifySignedChecksums({ ...claim, profile: "terraform" }, decide),
     ).rejects.toThrow(ChecksumsMalformed);
@@ -97,7 +98,7 @@ describe("a digest is trusted", () => {
   it.each(["signatures-off", "unsigned-when-published"] as const)(
     "without a signature only with the exemption %s, which is kept",
     (exemption) => {
-      const checksums = acceptUnsignedChecksums(release, document, exemption);
+      const checksums = acceptUnsignedChecksums(subject, document, exemption);
       expect(checksums).toMatchObject({
         release,
         signedBy: undefined,
@@ -111,7 +112,7 @@ describe("a digest is trusted", () => {
 
 describe("of what was signed", () => {
   const checksums = acceptUnsignedChecksums(
-    release,
+    subject,
     document,
     "signatures-off",
   );

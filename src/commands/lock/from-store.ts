@@ -4,6 +4,8 @@ import {
   recallPackage,
   type ArchiveEnsurer,
 } from "../../mirror/providers/ensured-archive.ts";
+import { checksumsSubject } from "../../mirror/releases/release.ts";
+import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { LockSource } from "./source.ts";
 
 /**
@@ -18,11 +20,12 @@ export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
       (await providers.listVersions(provider)).value.versions,
     findRelease: async (address) => {
       const { release } = await providers.recallRelease(address);
-      const { checksums, packages } = release;
+      const { proof, packages } = release;
+      // Clients lock each line of SHA256SUMS, whatever it names.
+      const subject = { ...checksumsSubject(address), prefix: "" };
+      const lines = parseChecksumsDocument(subject, proof.document);
       return {
-        archiveHashes: [...checksums.sha256ByFilename.values()].map(
-          formatArchiveHash,
-        ),
+        archiveHashes: [...lines.values()].map(formatArchiveHash),
         platforms: [...packages.values()].map(({ platform }) => platform),
         findPackageHash: async (platform) => {
           const found = await recallPackage(providers, address, platform);

@@ -8,7 +8,6 @@ import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import {
@@ -98,10 +97,7 @@ export class ReleaseRecords implements MetadataRecords<
   async readFirstDigests(
     address: ReleaseAddress,
   ): Promise<ReadonlyMap<string, Sha256>> {
-    return firstDigestsOf(
-      formatRelease(address),
-      await this.#readBody(address),
-    );
+    return firstDigestsOf(address, await this.#readBody(address));
   }
 
   /** What is recorded, for people: nothing of it is judged. Undefined when nothing is. */
@@ -117,7 +113,7 @@ export class ReleaseRecords implements MetadataRecords<
     const body = await this.#readBody(address);
     if (body === undefined) return undefined;
     const { firstSeen, signedBy } = recordedRelease(body) ?? {};
-    const digests = firstDigestsOf(formatRelease(address), body);
+    const digests = firstDigestsOf(address, body);
     return { firstSeen, signedBy: signedBy ?? undefined, digests };
   }
 
@@ -169,7 +165,7 @@ export class ReleaseRecords implements MetadataRecords<
   /** Drops the proof, and keeps what was seen first. */
   async dropProof(address: ReleaseAddress): Promise<void> {
     await this.#records.change(recordKey(address), readReleaseBody, (body) =>
-      writeRemains(formatRelease(address), body),
+      writeRemains(address, body),
     );
   }
 
@@ -181,7 +177,7 @@ export class ReleaseRecords implements MetadataRecords<
   ): Kept<Release> {
     if (body === undefined || recordedRelease(body) !== undefined) return kept;
     const { value } = kept;
-    const first = firstDigestsOf(formatRelease(address), body);
+    const first = firstDigestsOf(address, body);
     const packages = new Map(
       [...value.packages].map(
         ([name, { filename }]) =>
@@ -198,9 +194,8 @@ export class ReleaseRecords implements MetadataRecords<
     body: ReleaseBody | undefined,
     kept: Kept<Release>,
   ): unknown {
-    const name = formatRelease(address);
-    const named = parseChecksumsDocument(name, kept.value.proof.document);
-    const first = [...firstDigestsOf(name, body)];
+    const { sha256ByFilename: named } = kept.value.checksums;
+    const first = [...firstDigestsOf(address, body)];
     const others = first.filter(([filename]) => !named.has(filename));
     const { hasLedger } = body ?? {};
     const next = writeReleaseBody(kept, new Map(others), hasLedger);

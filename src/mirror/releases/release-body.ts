@@ -9,7 +9,11 @@ import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
 import type { Kept } from "../cache/metadata-records.ts";
-import type { Release } from "./release.ts";
+import {
+  checksumsSubject,
+  type Release,
+  type ReleaseAddress,
+} from "./release.ts";
 import { ownBytes } from "./verdict.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));
@@ -93,22 +97,29 @@ export function recordedRelease(
   return body !== undefined && "proof" in body ? body : undefined;
 }
 
-/** What is left of a release without its proof; `name` is for errors. */
-export function writeRemains(name: string, body: ReleaseBody | undefined) {
-  const firstDigests = Object.fromEntries(firstDigestsOf(name, body));
+/** What is left of a release without its proof. */
+export function writeRemains(
+  address: ReleaseAddress,
+  body: ReleaseBody | undefined,
+) {
+  const firstDigests = Object.fromEntries(firstDigestsOf(address, body));
   const { reported = [], hasLedger } = body ?? {};
   return { firstDigests, reported, hasLedger };
 }
 
-/** Every digest that was ever believed of a release, by file name; `name` is for errors. */
+/** Every digest that was ever believed of a release, by file name. */
 export function firstDigestsOf(
-  name: string,
+  address: ReleaseAddress,
   body: ReleaseBody | undefined,
 ): ReadonlyMap<string, Sha256> {
   const others = Object.entries(body?.firstDigests ?? {});
   const proof = recordedRelease(body)?.proof;
   const proved =
-    proof && parseChecksumsDocument(name, Buffer.from(proof.document, "utf8"));
+    proof &&
+    parseChecksumsDocument(
+      checksumsSubject(address),
+      Buffer.from(proof.document, "utf8"),
+    );
   return new Map([...others, ...(proved ?? [])]);
 }
 

@@ -1,6 +1,7 @@
 import {
+  findArchivePlatform,
   formatArchiveName,
-  parseArchiveName,
+  formatReleasePrefix,
 } from "../../address/archive-name.ts";
 import {
   formatPlatform,
@@ -17,12 +18,12 @@ import { ChecksumsMalformed, NotFound } from "../../errors/index.ts";
 import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { Reports } from "./reported-hashes.ts";
+import type { ChecksumsSubject } from "../../verification/checksums-document.ts";
 import type { SignatureProfile } from "../../verification/openpgp/signature.ts";
-import {
-  findTrustedDigest,
-  type Exemption,
-  type SignedChecksums,
-  type TrustedSha256,
+import type {
+  Exemption,
+  SignedChecksums,
+  TrustedSha256,
 } from "../../verification/signed-checksums.ts";
 
 /** A provider at a version: what one SHA256SUMS and one signature speak of. */
@@ -69,6 +70,14 @@ export interface Release {
 /** `HOSTNAME/NAMESPACE/TYPE VERSION`, as errors and logs name a release. */
 export function formatRelease(release: ReleaseAddress): string {
   return `${formatProviderAddress(release.provider)} ${release.version}`;
+}
+
+/** Returns what SHA256SUMS of a release is read for. */
+export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
+  return {
+    release: formatRelease(release),
+    prefix: formatReleasePrefix(release.provider, release.version),
+  };
 }
 
 /** A package of which a network mirror tells the content alone, so that its digest is not known yet. */
@@ -121,26 +130,21 @@ export function bindPackages(
   checksums: SignedChecksums,
   offered: readonly Platform[] | undefined,
 ): ReadonlyMap<string, ReleasePackage> {
-  const signed = [...checksums.sha256ByFilename.keys()].flatMap((filename) =>
-    readPlatform(provider, version, filename),
-  );
   const wanted = offered && new Set(offered.map(formatPlatform));
-  const bound = signed
-    .map((platform) => [formatPlatform(platform), platform] as const)
-    .filter(([name]) => wanted?.has(name) ?? true);
-  if (bound.length > mostPlatforms)
+  const bound = new Map<string, ReleasePackage>();
+  for (const [filename, sha256] of checksums.sha256ByFilename)
+    for (const platform of readPlatform(provider, version, filename)) {
+      const name = formatPlatform(platform);
+      if (wanted?.has(name) ?? true)
+        bound.set(name, { platform, filename, sha256 });
+    }
+  if (bound.size > mostPlatforms)
     throw new ChecksumsMalformed(
       formatRelease({ provider, version }),
       mostPlatforms + 1,
-      `expected at most ${mostPlatforms} platforms, got ${bound.length}`,
+      `expected at most ${mostPlatforms} platforms, got ${bound.size}`,
     );
-  return new Map(
-    bound.map(([name, platform]) => {
-      const filename = formatArchiveName(provider, version, platform);
-      const sha256 = findTrustedDigest(checksums, filename);
-      return [name, { platform, filename, sha256 }];
-    }),
-  );
+  return bound;
 }
 
 /** The archives of this provider and version that a SHA256SUMS names, offered or not, with their digests. */
@@ -159,10 +163,6 @@ export function readPlatform(
   version: Version,
   filename: string,
 ): readonly Platform[] {
-  try {
-    const named = parseArchiveName(provider, filename);
-    return named.version === version ? [named.platform] : [];
-  } catch {
-    return [];
-  }
+  const platform = findArchivePlatform(provider, version, filename);
+  return platform === undefined ? [] : [platform];
 }

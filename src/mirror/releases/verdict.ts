@@ -12,6 +12,7 @@ import {
   type SignedChecksums,
 } from "../../verification/signed-checksums.ts";
 import {
+  checksumsSubject,
   formatRelease,
   type ReleaseAddress,
   type ReleaseProof,
@@ -88,14 +89,15 @@ export async function judgeProof(
   proof: ReleaseProof,
   judge: SignatureJudge,
 ): Promise<SignedChecksums> {
-  const name = formatRelease(release);
+  const subject = checksumsSubject(release);
   const { document, signature, keys, profile, verifiedAt: now } = proof;
   if (proof.exemption !== undefined)
-    return acceptUnsignedChecksums(name, document, proof.exemption);
-  if (signature === undefined) throw new SignatureMissing(name, "signature");
-  const claim = { release: name, document, signature, keys, profile, now };
+    return acceptUnsignedChecksums(subject, document, proof.exemption);
+  if (signature === undefined)
+    throw new SignatureMissing(subject.release, "signature");
+  const claim = { subject, document, signature, keys, profile, now };
   return verifySignedChecksums(claim, (question) =>
-    judge.decide(name, question),
+    judge.decide(subject.release, question),
   );
 }
 

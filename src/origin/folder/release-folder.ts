@@ -1,8 +1,7 @@
 import { z } from "zod";
 import {
-  formatArchiveName,
+  findArchivePlatform,
   formatChecksumsName,
-  parseArchiveName,
 } from "../../address/archive-name.ts";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
@@ -116,7 +115,7 @@ function readPackages(
 ): ReadonlyMap<string, FolderPackage> {
   const packages = new Map<string, FolderPackage>();
   for (const [filename, sha256] of lines) {
-    const platform = platformOf(filename, provider, version);
+    const platform = findArchivePlatform(provider, version, filename);
     if (platform !== undefined)
       packages.set(formatPlatform(platform), { platform, filename, sha256 });
   }
@@ -136,20 +135,6 @@ function hintFor(name: string): string {
   return name.endsWith(".json")
     ? ", which is terraform-registry-manifest.json of the provider's repository: copy it there under this name"
     : "";
-}
-
-function platformOf(
-  filename: string,
-  provider: ProviderAddress,
-  version: Version,
-): Platform | undefined {
-  try {
-    const { platform } = parseArchiveName(provider, filename);
-    const name = formatArchiveName(provider, version, platform);
-    return name === filename ? platform : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function readProtocols(

@@ -1,6 +1,6 @@
 import {
   formatPlatform,
-  parsePlatform,
+  findPlatform,
   type Platform,
 } from "../../address/platform.ts";
 import { checkCount } from "./answer-shape.ts";
@@ -64,9 +64,6 @@ function once<T>(kept: Map<string, T>, key: string, make: () => T): T {
 }
 
 function readPlatform(name: string): readonly Platform[] {
-  try {
-    return [parsePlatform(name)];
-  } catch {
-    return [];
-  }
+  const platform = findPlatform(name);
+  return platform === undefined ? [] : [platform];
 }

@@ -3,7 +3,7 @@ import { parsePlatform } from "../../../src/address/platform.ts";
 import { ChecksumsMalformed, NotFound } from "../../../src/errors/index.ts";
 import {
   bindPackages,
-  formatRelease,
+  checksumsSubject,
   listUnnamed,
   packageOf,
 } from "../../../src/mirror/releases/release.ts";
@@ -22,7 +22,7 @@ const file = (name: string) => `terraform-provider-${name}.zip`;
 function bind(names: readonly string[], offered?: readonly string[]) {
   const lines = names.map((name) => `${a}  ${name}\n`).join("");
   const checksums = acceptUnsignedChecksums(
-    formatRelease(thing),
+    checksumsSubject(thing),
     Buffer.from(lines),
     "signatures-off",
   );

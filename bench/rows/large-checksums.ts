@@ -1,0 +1,62 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { measureHealth } from "../../test/scenes/health-client.ts";
+import { fillChecksums } from "../../test/scenes/large-checksums.ts";
+import { startDaemon } from "../daemon.ts";
+import { fetchDocument } from "../fetch-document.ts";
+import { median } from "../figure.ts";
+import { mirrorPath, startOrigin } from "../origin.ts";
+import type { Row } from "../row.ts";
+import { scratch } from "../scratch.ts";
+
+const releases = 40;
+
+export const largeChecksums: Row = {
+  name: "large-checksums",
+  what: `cold VERSION.json, ${releases} releases at once with the largest SHA256SUMS`,
+  against: "every one answered, and /healthz meanwhile",
+  needs: [],
+  run: async ({ rounds }, scene) => {
+    const origin = scene.add(await startOrigin());
+    const daemon = scene.add(await startDaemon(origin.config));
+    const caFile = join(scratch("ca"), "ca.pem");
+    writeFileSync(caFile, daemon.ca);
+    const answered: number[] = [];
+    const waited: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const type = `demo${round}`;
+      const urls: string[] = [];
+      for (let n = 0; n < releases; n++) {
+        const version = `1.0.${n}`;
+        const prefix = `terraform-provider-${type}_${version}_x`;
+        await origin.registry.publish({
+          ...{ type, version, size: 1_000 },
+          editChecksums: (text) => fillChecksums(text, prefix),
+        });
+        urls.push(`${daemon.url}${mirrorPath(type)}${version}.json`);
+      }
+      const { result, times } = await measureHealth(
+        { url: daemon.url, caFile },
+        () =>
+          Promise.allSettled(urls.map((url) => fetchDocument(url, daemon.ca))),
+      );
+      const good = result.filter(({ status }) => status === "fulfilled");
+      answered.push(good.length);
+      waited.push(times.p99);
+    }
+    return [
+      {
+        what: "answered",
+        value: Math.min(...answered),
+        unit: "requests",
+        target: { exactly: releases },
+      },
+      {
+        what: "/healthz p99",
+        value: median(waited),
+        unit: "ms",
+        target: { atMost: 100 },
+      },
+    ];
+  },
+};
