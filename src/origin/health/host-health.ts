@@ -39,21 +39,29 @@ interface Watched {
   failure: OriginBusy | string;
 }
 
-interface Ticket {
-  readonly subject: string | undefined;
+/** What a request passed, and the probe that it is there. */
+interface Passed {
+  readonly watched: Watched;
   readonly probe: Probe | undefined;
-  readonly own: Watched | undefined;
-  readonly ownProbe: Probe | undefined;
 }
 
-/** Subjects that are watched on one host; the oldest is forgotten. */
+interface Ticket {
+  readonly subject: string | undefined;
+  readonly whole: Passed;
+  /** By name: the subject and its namespace, where they are watched. */
+  readonly own: ReadonlyMap<string, Passed>;
+}
+
+/** Subjects and namespaces that are watched on one host; the oldest is forgotten. */
 const mostSubjects = 500;
 
 /**
  * Whether one host is asked. Against it counts what concerns all of it: no
  * connection, no answer in time, and 5xx for more than one subject. 5xx for one
  * subject alone (a provider) suspend that subject and nothing else. 429, and
- * 503 with Retry-After, pause the host. Other statuses are answers.
+ * 503 with Retry-After, pause the subject's namespace, because its publisher
+ * chooses what is asked for. They pause the host while two namespaces are paused,
+ * and at once where the request had no subject. Other statuses are answers.
  */
 export class HostHealth {
   readonly #name: string;
@@ -61,7 +69,7 @@ export class HostHealth {
   readonly #now: () => number;
   readonly #events: HealthEvents;
   readonly #whole: Watched;
-  /** Those that failed since the host was last well. */
+  /** Those that failed since the host was last well, and namespaces that are paused. */
   readonly #subjects = new Map<string, Watched>();
 
   constructor(
@@ -79,8 +87,8 @@ export class HostHealth {
 
   /** True while it, or this subject on it, is not asked, or by one probe at a time only. */
   isSuspended(subject?: string): boolean {
-    const own = subject === undefined ? undefined : this.#subjects.get(subject);
-    return this.#whole.breaker.isOpen || own?.breaker.isOpen === true;
+    const own = [...this.#watchedFor(subject).values()];
+    return [this.#whole, ...own].some(({ breaker }) => breaker.isOpen);
   }
 
   /** Milliseconds for which every answer of it was a failure; undefined while all is well. */
@@ -91,21 +99,38 @@ export class HostHealth {
 
   /** Throws OriginBusy or OriginSuspended while the host, or this subject on it, is not to be asked. */
   admit(subject: string | undefined): Passage {
-    const own = subject === undefined ? undefined : this.#subjects.get(subject);
-    for (const watched of [this.#whole, own])
-      if (watched !== undefined) this.#refuseSuspended(watched);
-    const probe = this.#whole.breaker.pass();
-    const ticket = { subject, probe, own, ownProbe: own?.breaker.pass() };
+    const own = this.#watchedFor(subject);
+    for (const watched of [this.#whole, ...own.values()])
+      this.#refuseSuspended(watched);
+    const ticket = {
+      subject,
+      whole: pass(this.#whole),
+      own: new Map([...own].map(([name, watched]) => [name, pass(watched)])),
+    };
+    const passed = [ticket.whole, ...ticket.own.values()];
+    const isProbe = passed.some(({ probe }) => probe !== undefined);
+    const release = () => {
+      for (const { watched, probe } of passed) watched.breaker.release(probe);
+    };
     return {
       settle: (failure, isRepeated = false) => {
-        const isProbe = (ticket.probe ?? ticket.ownProbe) !== undefined;
         if (failure === undefined) this.#succeed(ticket);
-        else if (failure instanceof OriginBusy) this.#pause(failure);
+        else if (failure instanceof OriginBusy) this.#pause(subject, failure);
         else if (!isRepeated || isProbe) this.#fail(ticket, failure);
-        release(ticket, this.#whole);
+        release();
       },
-      abandon: () => release(ticket, this.#whole),
+      abandon: release,
     };
+  }
+
+  #watchedFor(subject: string | undefined): ReadonlyMap<string, Watched> {
+    const names = subject === undefined ? [] : [subject, namespaceOf(subject)];
+    const found = names.map(
+      (name) => [name, this.#subjects.get(name)] as const,
+    );
+    return new Map(
+      found.flatMap(([name, own]) => (own === undefined ? [] : [[name, own]])),
+    );
   }
 
   #refuseSuspended({ breaker, failure }: Watched): void {
@@ -117,38 +142,64 @@ export class HostHealth {
       : new OriginSuspended(url, seconds, failure);
   }
 
-  #succeed({ subject, probe, own, ownProbe }: Ticket): void {
-    if (this.#whole.breaker.succeed(probe)) {
-      this.#subjects.clear();
+  #succeed({ whole, own }: Ticket): void {
+    if (this.#whole.breaker.succeed(whole.probe)) {
+      for (const [name, watched] of this.#subjects)
+        if (!this.#isPaused(watched)) this.#subjects.delete(name);
       this.#events.onResumed(this.#name, undefined);
-    } else if (subject !== undefined && own !== undefined) {
-      const resumed = own.breaker.succeed(ownProbe);
-      if (resumed) this.#events.onResumed(this.#name, subject);
-      if (!own.breaker.isOpen) this.#subjects.delete(subject);
+    }
+    for (const [name, { watched, probe }] of own) {
+      const resumed = watched.breaker.succeed(probe);
+      if (resumed) this.#events.onResumed(this.#name, name);
+      if (!watched.breaker.isOpen) this.#subjects.delete(name);
     }
   }
 
-  #pause(failure: OriginBusy): void {
+  #pause(subject: string | undefined, failure: OriginBusy): void {
     const { retryAfterSeconds: seconds } = failure;
     const asked = seconds === undefined ? undefined : seconds * 1000;
-    const ms = this.#whole.breaker.pause(this.#now(), asked);
-    this.#note(undefined, failure, ms);
+    const now = this.#now();
+    if (subject === undefined) {
+      const ms = this.#whole.breaker.pause(now, asked);
+      this.#note(undefined, failure, ms);
+      return;
+    }
+    const namespace = namespaceOf(subject);
+    const { breaker } = this.#watchSubject(namespace);
+    this.#note(namespace, failure, breaker.pause(now, asked));
+    const shared = this.#sharedPause();
+    if (shared > this.#whole.breaker.wait(now))
+      this.#note(undefined, failure, this.#whole.breaker.pause(now, shared));
   }
 
-  #fail({ subject, probe, ownProbe }: Ticket, failure: unknown): void {
+  /** Returns the milliseconds for which two namespaces are paused; 0 when fewer are. */
+  #sharedPause(): number {
+    const paused = [...this.#subjects.values()].filter((watched) =>
+      this.#isPaused(watched),
+    );
+    const waits = paused.map(({ breaker }) => breaker.wait(this.#now()));
+    return waits.toSorted((a, b) => b - a)[1] ?? 0;
+  }
+
+  #isPaused({ breaker, failure }: Watched): boolean {
+    return failure instanceof OriginBusy && breaker.wait(this.#now()) > 0;
+  }
+
+  #fail({ subject, whole, own }: Ticket, failure: unknown): void {
     const now = this.#now();
     const { breaker } = this.#whole;
     if (failure instanceof OriginStatus && failure.status >= 500) {
       const reason = `status ${failure.status}`;
-      this.#note(undefined, reason, breaker.fail(now, probe, subject));
+      this.#note(undefined, reason, breaker.fail(now, whole.probe, subject));
       if (subject === undefined) return;
-      const own = this.#watchSubject(subject);
-      this.#note(subject, reason, own.breaker.fail(now, ownProbe));
+      const watched = this.#watchSubject(subject);
+      const probe = own.get(subject)?.probe;
+      this.#note(subject, reason, watched.breaker.fail(now, probe));
     } else if (
       failure instanceof OriginUnreachable ||
       failure instanceof OriginTimedOut
     )
-      this.#note(undefined, failure.code, breaker.fail(now, probe));
+      this.#note(undefined, failure.code, breaker.fail(now, whole.probe));
   }
 
   /** Without milliseconds nothing was suspended. */
@@ -182,8 +233,11 @@ export class HostHealth {
   }
 }
 
-/** Ends probes that had no outcome; those that were settled stay as they are. */
-function release({ probe, own, ownProbe }: Ticket, whole: Watched): void {
-  whole.breaker.release(probe);
-  own?.breaker.release(ownProbe);
+function pass(watched: Watched): Passed {
+  return { watched, probe: watched.breaker.pass() };
+}
+
+/** `HOSTNAME/NAMESPACE` of a provider or module; of a repository, `https://HOST/OWNER`. */
+function namespaceOf(subject: string): string {
+  return /^(?:https:\/\/)?[^/]+\/[^/]+/.exec(subject)?.[0] ?? subject;
 }

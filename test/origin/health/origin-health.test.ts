@@ -7,30 +7,10 @@ import {
   OriginTimedOut,
   OriginUnreachable,
 } from "../../../src/errors/index.ts";
-import type { Suspension } from "../../../src/origin/health/host-health.ts";
-import { OriginHealth } from "../../../src/origin/health/origin-health.ts";
+import { host, prepareHealth as prepare, url } from "./health-scene.ts";
 
-const host = "https://a.example/";
-const url = new URL("/v1/providers/acme/widget/versions", host);
 const broken = new OriginUnreachable(host, "ECONNREFUSED");
 const bad = new OriginStatus(host, 500);
-
-function prepare(longest?: number) {
-  const time = { now: 1_000 };
-  const suspended: Suspension[] = [];
-  const resumed: (string | undefined)[] = [];
-  const health = new OriginHealth(
-    () => time.now,
-    {
-      onSuspended: (suspension) => suspended.push(suspension),
-      onResumed: (name, subject) => resumed.push(subject ?? name),
-    },
-    longest,
-  );
-  const ask = (outcome: unknown, subject?: string, at = url) =>
-    health.admit(at, subject).settle(outcome);
-  return { time, health, ask, suspended, resumed };
-}
 
 describe("a host", () => {
   it("is asked no more after five failures in a row, and at 1, 2, 4, 8, 16 and 30 s again", () => {
@@ -211,7 +191,10 @@ describe("a host that asks for a pause", () => {
 
   it("is not asked earlier because a later answer asks for less", () => {
     const { time, health } = prepare();
-    const [first, second] = [health.admit(url, "a"), health.admit(url, "b")];
+    const [first, second] = [
+      health.admit(url, undefined),
+      health.admit(url, undefined),
+    ];
     first.settle(new OriginBusy(host, 60));
     second.settle(new OriginBusy(host, 1));
     time.now += 59_999;
@@ -222,7 +205,7 @@ describe("a host that asks for a pause", () => {
 
   it("is not asked earlier because its probe was answered after another pause", () => {
     const { time, health, ask } = prepare();
-    const slow = health.admit(url, "slow");
+    const slow = health.admit(url, undefined);
     ask(new OriginBusy(host, 1));
     time.now += 1_000;
     const probe = health.admit(url, "a");
