@@ -69,7 +69,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   store: [
     "",
     ...["records", "blobs", "bucket", "bucket/audit"],
-    ...["bucket/writer", "bucket/archives", "bucket/upkeep"],
+    ...["bucket/archives", "bucket/upkeep"],
     "bucket/carrying",
   ],
   mirror:

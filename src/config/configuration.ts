@@ -65,8 +65,6 @@ export interface S3Configuration extends Omit<
   "pathStyle" | "keys"
 > {
   readonly addressing: "path" | "virtual-host";
-  /** How many replicas write there at once. */
-  readonly writers: "many" | "one";
   /** From which `ca` was read. */
   readonly caFile: string | undefined;
   /** undefined: those of the environment, a web identity or the instance. */

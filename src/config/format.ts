@@ -103,8 +103,8 @@ function plainConfiguration(from: Configuration) {
 }
 
 function plainS3({ endpoint, keys, caFile, ...rest }: S3Configuration) {
-  const { bucket, region, prefix, addressing, writers } = rest;
-  const place = { bucket, region, prefix, addressing, writers };
+  const { bucket, region, prefix, addressing } = rest;
+  const place = { bucket, region, prefix, addressing };
   return {
     ...{ endpoint: endpoint.href, ...place },
     ...(caFile !== undefined && { ca: caFile }),

@@ -40,7 +40,6 @@ function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
       region: withDefault(text, "us-east-1"),
       prefix: withDefault(keyPrefix, ""),
       addressing: withDefault(choice("path", "virtual-host"), "path"),
-      writers: withDefault(choice("many", "one"), "many"),
       ca: optional(certificateFile(path)),
       accessKeyId: optional(text),
       secretAccessKey: optional(secretSchema(path, env)),

@@ -50,19 +50,9 @@ export class BucketForeign extends ProvenderError {
 /** The service does not keep to what replicas rely on, so that two of them could both be first. */
 export class BucketUnproven extends ProvenderError {
   readonly code = "bucket-unproven";
-  constructor(bucket: string, broken: readonly string[]) {
+  constructor(bucket: string, problem: string) {
     super(
-      `The bucket ${bucket} cannot be shared by replicas (${broken.join("; ")}): use an object store with atomic conditional writes, or set "storage.s3.writers: one" and run one replica alone.`,
-    );
-  }
-}
-
-/** Another replica is the one that writes to a bucket of one writer. */
-export class BucketHasWriter extends ProvenderError {
-  readonly code = "bucket-has-writer";
-  constructor(bucket: string, writer: string) {
-    super(
-      `The bucket ${bucket} is written by ${writer} alone ("storage.s3.writers: one"): stop that one first.`,
+      `The bucket ${bucket} cannot be shared by replicas (${problem}): use an object store with conditional writes.`,
     );
   }
 }

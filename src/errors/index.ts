@@ -1,11 +1,6 @@
 import { NotFound, NotStored } from "./request.ts";
 import { OriginFailure } from "./origin-failure.ts";
-import {
-  BucketForeign,
-  BucketHasWriter,
-  BucketRefuses,
-  BucketUnreachable,
-} from "./bucket.ts";
+import { BucketForeign, BucketRefuses, BucketUnreachable } from "./bucket.ts";
 import { RecordUnreadable } from "./host.ts";
 import { ProvenderError } from "./provender-error.ts";
 import { SignatureUndecided } from "./verification.ts";
@@ -33,8 +28,7 @@ export function isBucketFailure(error: unknown): error is BucketUnreachable {
   return (
     error instanceof BucketUnreachable ||
     error instanceof BucketRefuses ||
-    error instanceof BucketForeign ||
-    error instanceof BucketHasWriter
+    error instanceof BucketForeign
   );
 }
 

@@ -50,7 +50,6 @@ export type ErrorCode =
   | "stored-archive-unreadable"
   | "stored-archive-damaged"
   | "bucket-foreign"
-  | "bucket-has-writer"
   | "bucket-refuses"
   | "audit-waits"
   | "bucket-unproven"

@@ -110,12 +110,7 @@ async function wireShared(
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
   core.nearest?.uses.start();
-  const shared = await wireSharedAudit(
-    configuration,
-    layout,
-    telemetry,
-    replica,
-  );
+  const shared = wireSharedAudit(configuration, layout, telemetry, replica);
   const closeAudit = () =>
     shared.close({ always: true }).catch((error: unknown) => {
       // The next process brings them, and why was logged.

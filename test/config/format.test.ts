@@ -66,7 +66,6 @@ it("writes rules, pins, tokens and bounds in the form in which they are read", (
         region: "eu",
         prefix: "p/q/",
         addressing: "virtual-host",
-        writers: "one",
         accessKeyId: "id",
         secretAccessKey: { env: "SECRET" },
       },

@@ -10,7 +10,6 @@ import { join } from "node:path";
 import { scratch } from "../running-mirror.ts";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { setImmediate } from "node:timers/promises";
 
 /** An object store that takes every key for good; real ones are Ceph's. */
 export interface LooseBucket {
@@ -22,13 +21,11 @@ export interface LooseBucket {
   stop(): Promise<void>;
 }
 
-/** Without `keepsConditions` whoever writes last wins, whatever he asked for; `inRaces`: unless others write at once. */
+/** Without `keepsConditions` the last write wins, whatever it asked for. */
 export async function startLooseBucket({
   keepsConditions,
-  inRaces = true,
 }: {
   readonly keepsConditions: boolean;
-  readonly inRaces?: boolean;
 }): Promise<LooseBucket> {
   const objects = new Map<string, Buffer>();
   const times = new Map<string, string>();
@@ -40,7 +37,6 @@ export async function startLooseBucket({
     const isList = searchParams.get("list-type") !== null;
     if (request.method === "PUT") {
       const isRefused = keepsConditions && !mayWrite(request, found);
-      if (!inRaces) await setImmediate();
       if (!isRefused) {
         objects.set(key, sent);
         times.set(key, new Date().toISOString());

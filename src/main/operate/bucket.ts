@@ -1,8 +1,6 @@
 import type { Configuration } from "../../config/load.ts";
-import {
-  checkBucket,
-  expectProof,
-} from "../../store/bucket/bucket-identity.ts";
+import { checkBucket } from "../../store/bucket/bucket-identity.ts";
+import { proveBucket } from "../../store/bucket/bucket-proof.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { wireBucket } from "../../wiring/store/bucket.ts";
 
@@ -14,10 +12,9 @@ export async function describeBucket({
   const bucket = wireBucket(s3);
   try {
     const found = await checkBucket(bucket, layOutStore(directory));
-    if (s3.writers === "many") await expectProof(bucket);
-    const use = s3.writers === "many" ? "for replicas" : "for one writer";
+    await proveBucket(bucket);
     const store = found ? `has the store ${found.store}` : "is empty";
-    return `${s3.endpoint.href}${s3.bucket}: good ${use}, ${store}\n`;
+    return `${s3.endpoint.href}${s3.bucket}: good for replicas, ${store}\n`;
   } finally {
     await bucket.close();
   }

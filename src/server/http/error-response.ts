@@ -65,7 +65,6 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   "archive-unhashable": 500,
   "bundle-refused": 500,
   "bucket-foreign": 503,
-  "bucket-has-writer": 503,
   "bucket-refuses": 503,
   "bucket-unreachable": 503,
   "audit-waits": 500,

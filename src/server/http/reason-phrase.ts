@@ -84,7 +84,6 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
   "store-unusable": store,
   "not-ready": "The mirror is not ready",
   "bucket-foreign": store,
-  "bucket-has-writer": store,
   "bucket-refuses": store,
   "bucket-unreachable": store,
   "origin-timeout": slow,

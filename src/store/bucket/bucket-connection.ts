@@ -30,11 +30,6 @@ export interface BucketBody {
 
 export type BucketAnswer = Dispatcher.ResponseData;
 
-interface Permission {
-  readonly until: number;
-  readonly otherwise: ProvenderError | undefined;
-}
-
 interface Sending {
   readonly body?: BucketBody;
   /** False for what would do another thing when it is done twice. */
@@ -50,7 +45,6 @@ export class BucketConnection {
   readonly #agent: Agent;
   #skew = 0;
   #suspension: ProvenderError | undefined;
-  #permission: Permission = { until: Infinity, otherwise: undefined };
   #refusal: string | undefined;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
@@ -75,8 +69,7 @@ export class BucketConnection {
 
   /** Why it is of no use now, takes no writes, or has another time than we; undefined while all is well. */
   get problem(): string | undefined {
-    const reason = this.#reasonToWait;
-    if (reason !== undefined) return reason.message;
+    if (this.#suspension !== undefined) return this.#suspension.message;
     if (this.#refusal !== undefined) return this.#refusal;
     if (Math.abs(this.#skew) <= largestSkew) return undefined;
     const side = this.#skew < 0 ? "ahead of" : "behind";
@@ -86,16 +79,6 @@ export class BucketConnection {
   /** Every request but a probe gets this error at once, until this is called without a reason. */
   suspend(reason: ProvenderError | undefined): void {
     this.#suspension = reason;
-  }
-
-  /** From `until` on, of `performance.now()`, every request but a probe gets the error `otherwise` at once. */
-  permit(until: number, otherwise: ProvenderError): void {
-    this.#permission = { until, otherwise };
-  }
-
-  get #reasonToWait(): ProvenderError | undefined {
-    const { until, otherwise } = this.#permission;
-    return performance.now() > until ? otherwise : this.#suspension;
   }
 
   async close(): Promise<void> {
@@ -108,8 +91,7 @@ export class BucketConnection {
     { body, isRepeatable, isProbe = false }: Sending,
   ): Promise<BucketAnswer> {
     for (let attempt = 1; ; attempt++) {
-      const reason = this.#reasonToWait;
-      if (reason !== undefined && !isProbe) throw reason;
+      if (this.#suspension !== undefined && !isProbe) throw this.#suspension;
       const isLast = attempt === tries || !isRepeatable || isProbe;
       try {
         const answer = await this.#sendOnce(asked, body);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import {
   BucketForeign,
-  BucketUnproven,
+  BucketRefuses,
   BucketUnreachable,
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
@@ -18,23 +18,18 @@ import { proofFolder, proveBucket } from "./bucket-proof.ts";
 import type { Bucket } from "./bucket.ts";
 
 const marker = "store.json";
-/** Milliseconds for which a proof is believed. */
-const proofLasts = 30 * 24 * 60 * 60 * 1000;
 
-const shape = z.object({
-  /** Of the one store in the bucket, whatever the bucket is called. */
-  store: z.uuid(),
+/** The one store in the bucket, whatever the bucket is called. */
+const markerShape = z.object({ store: z.uuid() });
+
+const shape = markerShape.extend({
   etagForm: z.enum(["quoted", "unquoted"]),
-  provenAt: z.iso.datetime(),
 });
 
-/** Which store a bucket has, and what its service was seen to keep to. */
-export type BucketIdentity = Readonly<z.infer<typeof shape>>;
+type Marker = Readonly<z.infer<typeof markerShape>>;
 
-/** False where a single writer needs no proof. */
-interface ProofNeed {
-  readonly isProven: boolean;
-}
+/** Which store a bucket has, and how its service wants conditions. */
+export type BucketIdentity = Readonly<z.infer<typeof shape>>;
 
 /**
  * The store in the bucket, which is begun in an empty one, and which the
@@ -45,12 +40,15 @@ interface ProofNeed {
 export async function identifyBucket(
   bucket: Bucket,
   layout: StoreLayout,
-  proof: ProofNeed = { isProven: true },
 ): Promise<BucketIdentity> {
   const known = await readKnown(layout);
   try {
     const found = await checkBucket(bucket, layout);
-    const now = await marked(bucket, found, proof);
+    const now = await prove(bucket, found).catch((error: unknown) => {
+      // It was proven earlier, and takes no writes now.
+      if (error instanceof BucketRefuses && known !== undefined) return known;
+      throw error;
+    });
     await writeKnown(layout, now);
     return now;
   } catch (error) {
@@ -63,7 +61,7 @@ export async function identifyBucket(
 export async function checkBucket(
   bucket: Bucket,
   layout: StoreLayout,
-): Promise<BucketIdentity | undefined> {
+): Promise<Marker | undefined> {
   const known = await readKnown(layout);
   const found = await findStore(bucket, known);
   const own = known ? undefined : await findOwnRecord(layout);
@@ -89,7 +87,7 @@ export interface CarriedDirectory {
 export async function identifyCarried(
   bucket: Bucket,
   layout: StoreLayout,
-  { begins, isProven }: ProofNeed & { readonly begins: boolean },
+  { begins }: { readonly begins: boolean },
 ): Promise<CarriedDirectory> {
   const known = await readKnown(layout);
   const found = await findStore(bucket, known);
@@ -99,7 +97,7 @@ export async function identifyCarried(
       "it has no store",
       `correct "storage.s3", or begin one with "provender store push"`,
     );
-  const identity = await marked(bucket, found, { isProven });
+  const identity = await prove(bucket, found);
   const own = await findOwnRecord(layout);
   return {
     identity,
@@ -111,7 +109,7 @@ export async function identifyCarried(
 async function findStore(
   bucket: Bucket,
   known: BucketIdentity | undefined,
-): Promise<BucketIdentity | undefined> {
+): Promise<Marker | undefined> {
   const found = await readMarker(bucket);
   if (known !== undefined && found?.store !== known.store)
     throw new BucketForeign(
@@ -122,60 +120,34 @@ async function findStore(
   return found ?? (await expectEmpty(bucket));
 }
 
-/** Throws BucketUnproven. */
-export async function expectProof(
+/** Proves the bucket, and begins the store where there is none. */
+async function prove(
   bucket: Bucket,
-): Promise<BucketIdentity["etagForm"]> {
-  const { etagForm, broken } = await proveBucket(bucket);
-  if (broken.length > 0) throw new BucketUnproven(bucket.name, broken);
-  return etagForm;
+  found: Marker | undefined,
+): Promise<BucketIdentity> {
+  const etagForm = await proveBucket(bucket);
+  const { store } = found ?? (await begin(bucket));
+  return { store, etagForm };
 }
 
-/** Begins the store, or renews the proof of the one that is there, where that is due. */
-async function marked(
-  bucket: Bucket,
-  before: BucketIdentity | undefined,
-  { isProven }: ProofNeed,
-): Promise<BucketIdentity> {
-  const provenAt = isProven ? Date.now() : 0;
-  if (
-    before !== undefined &&
-    provenAt - Date.parse(before.provenAt) < proofLasts
-  )
-    return before;
-  const etagForm = isProven ? await expectProof(bucket) : "quoted";
-  return mark(bucket, before, {
-    etagForm,
-    provenAt: new Date(provenAt).toISOString(),
-  });
-}
-
-async function mark(
-  bucket: Bucket,
-  before: BucketIdentity | undefined,
-  { etagForm, provenAt }: Omit<BucketIdentity, "store">,
-): Promise<BucketIdentity> {
-  const store = before?.store ?? crypto.randomUUID();
-  const identity = { store, etagForm, provenAt };
-  const body = bodyOf(JSON.stringify(identity));
-  const absent = { kind: "absent" } as const;
-  const begun = before ? undefined : await bucket.putIf(marker, body, absent);
-  if (before !== undefined) await bucket.put(marker, body);
+/** The store that this replica begins, or another one at the same time. */
+async function begin(bucket: Bucket): Promise<Marker> {
+  const body = bodyOf(JSON.stringify({ store: crypto.randomUUID() }));
+  const begun = await bucket.putIf(marker, body, { kind: "absent" });
   const kept = await readMarker(bucket);
-  if (kept === undefined && begun?.kind === "unknown") throw begun.failure;
-  if (kept === undefined)
-    throw new BucketForeign(
-      bucket.name,
-      "what was just written is not there",
-      "look at the object store",
-    );
-  return kept;
+  if (kept !== undefined) return kept;
+  if (begun.kind === "unknown") throw begun.failure;
+  throw new BucketForeign(
+    bucket.name,
+    "what was just written is not there",
+    "look at the object store",
+  );
 }
 
-async function readMarker(bucket: Bucket): Promise<BucketIdentity | undefined> {
+async function readMarker(bucket: Bucket): Promise<Marker | undefined> {
   const object = await bucket.get(marker);
   if (object === undefined) return undefined;
-  const found = readJson(shape, await bucket.readText(object));
+  const found = readJson(markerShape, await bucket.readText(object));
   if (found !== undefined) return found;
   throw new BucketForeign(
     bucket.name,
@@ -185,9 +157,7 @@ async function readMarker(bucket: Bucket): Promise<BucketIdentity | undefined> {
 }
 
 /** Undefined when it is; another replica may begin the store meanwhile. */
-async function expectEmpty(
-  bucket: Bucket,
-): Promise<BucketIdentity | undefined> {
+async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
   for await (const { key } of bucket.list("")) {
     const others = [proofFolder, leaseObject(""), ...bucket.folders];
     if (others.some((one) => key.startsWith(one))) continue;

@@ -1,43 +1,34 @@
-import { bodyOf, type BucketBody } from "./bucket-connection.ts";
+import { BucketUnproven } from "../../errors/index.ts";
+import { bodyOf } from "./bucket-connection.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
-/** How the service wants an ETag in `If-Match`: as it gave it, or without its quotes. */
+/** How the service wants an ETag in `If-Match`: as it gave it, or without its quotes (Ceph). */
 export type EtagForm = "quoted" | "unquoted";
-
-/** What a bucket was seen to keep to; `broken` names what it does not, in words for an operator. */
-interface BucketProof {
-  readonly etagForm: EtagForm;
-  readonly broken: readonly string[];
-}
 
 /** What proofs write is below this, and goes. */
 export const proofFolder = "proof/";
 
-const rounds = 4;
-const writers = 8;
-/** Bytes; services keep small bodies otherwise than large ones. */
-const sizes = [32, 512 * 1024] as const;
-
 /**
- * Races writers against each other, because services that check conditions in
- * sequence may still let several win at once. Writes below `proof/` and removes it.
- * Throws BucketUnreachable and BucketRefuses.
+ * Writes twice under each condition that replicas rely on: the second write has to
+ * be refused. Throws BucketUnproven, BucketUnreachable and BucketRefuses.
  */
-export async function proveBucket(bucket: Bucket): Promise<BucketProof> {
-  const folder = `${proofFolder}${crypto.randomUUID()}`;
+export async function proveBucket(bucket: Bucket): Promise<EtagForm> {
+  const key = `${proofFolder}${crypto.randomUUID()}`;
+  const absent = { kind: "absent" } as const;
   try {
-    const etagForm = await findEtagForm(bucket, `${folder}/form`);
-    const broken = [
-      ...(await proveCreateOnly(bucket, folder)),
-      ...(etagForm === undefined
-        ? ["If-Match with the current ETag is refused"]
-        : await proveCompareAndSwap(bucket, folder, etagForm)),
-      ...(await proveListing(bucket, folder)),
-    ];
-    return { etagForm: etagForm ?? "quoted", broken };
+    if (!(await wins(bucket, key, absent)))
+      throw new BucketUnproven(
+        bucket.name,
+        "an object that is new is refused with If-None-Match",
+      );
+    if (await wins(bucket, key, absent))
+      throw new BucketUnproven(
+        bucket.name,
+        "If-None-Match is ignored: an object was created twice",
+      );
+    return await findEtagForm(bucket, key);
   } finally {
-    for await (const { key } of bucket.list(`${folder}/`))
-      await bucket.delete(key);
+    await bucket.delete(key);
   }
 }
 
@@ -49,103 +40,34 @@ export function unchanged(etag: string, form: EtagForm): Condition {
   };
 }
 
-async function findEtagForm(
-  bucket: Bucket,
-  key: string,
-): Promise<EtagForm | undefined> {
+async function findEtagForm(bucket: Bucket, key: string): Promise<EtagForm> {
   for (const form of ["quoted", "unquoted"] as const) {
-    const etag = await bucket.put(key, bodyOf(`first ${form}`));
-    const next = bodyOf(`second ${form}`);
-    const outcome = await bucket.putIf(key, next, unchanged(etag, form));
-    if (outcome.kind === "written") return form;
+    const etag = await bucket.put(key, makeBody());
+    const condition = unchanged(etag, form);
+    if (!(await wins(bucket, key, condition))) continue;
+    if (!(await wins(bucket, key, condition))) return form;
+    throw new BucketUnproven(
+      bucket.name,
+      "If-Match is ignored: a stale ETag was taken",
+    );
   }
-  return undefined;
-}
-
-async function proveCreateOnly(
-  bucket: Bucket,
-  folder: string,
-): Promise<readonly string[]> {
-  const broken = new Set<string>();
-  for (const size of sizes)
-    for (let round = 0; round < rounds; round++) {
-      const key = `${folder}/create-${size}-${round}`;
-      const winners = await race(bucket, key, size, { kind: "absent" });
-      if (winners > 1)
-        broken.add(
-          `${winners} of ${writers} writers at once created one object of ${size} bytes with If-None-Match`,
-        );
-      if (winners < 1) broken.add("If-None-Match lets nobody create an object");
-      const late = await bucket.putIf(key, fill(size), { kind: "absent" });
-      if (late.kind === "written")
-        broken.add("If-None-Match is ignored: an object was created twice");
-    }
-  return [...broken];
-}
-
-async function proveCompareAndSwap(
-  bucket: Bucket,
-  folder: string,
-  form: EtagForm,
-): Promise<readonly string[]> {
-  const broken = new Set<string>();
-  for (const size of sizes)
-    for (let round = 0; round < rounds; round++) {
-      const key = `${folder}/change-${size}-${round}`;
-      const condition = unchanged(await bucket.put(key, fill(size)), form);
-      const winners = await race(bucket, key, size, condition);
-      if (winners > 1)
-        broken.add(
-          `${winners} of ${writers} writers at once changed one object of ${size} bytes with If-Match`,
-        );
-      if (winners < 1) broken.add("If-Match lets nobody change an object");
-      const stale = await bucket.putIf(key, fill(size), condition);
-      if (stale.kind === "written")
-        broken.add("If-Match is ignored: a stale ETag was taken");
-    }
-  return [...broken];
-}
-
-async function proveListing(
-  bucket: Bucket,
-  folder: string,
-): Promise<readonly string[]> {
-  const key = `${folder}/listed`;
-  await bucket.put(key, fill(1));
-  for await (const object of bucket.list(key))
-    if (object.key === key) return [];
-  return ["an object that was just written is not in the list"];
-}
-
-/** How many of the writers won; of those without an answer, the one whose bytes are there. */
-async function race(
-  bucket: Bucket,
-  key: string,
-  size: number,
-  condition: Condition,
-): Promise<number> {
-  const bodies = Array.from({ length: writers }, () => fill(size));
-  const outcomes = await Promise.all(
-    bodies.map((body) => bucket.putIf(key, body, condition)),
+  throw new BucketUnproven(
+    bucket.name,
+    "If-Match with the current ETag is refused",
   );
-  const kept = await readSha256(bucket, key);
-  return outcomes.filter(
-    ({ kind }, index) =>
-      kind === "written" ||
-      (kind === "unknown" && bodies[index]?.sha256 === kept),
-  ).length;
 }
 
-async function readSha256(
+/** Whether a write happens under a condition. */
+async function wins(
   bucket: Bucket,
   key: string,
-): Promise<string | undefined> {
-  const found = await bucket.get(key);
-  if (found === undefined) return undefined;
-  return bodyOf(await bucket.readText(found)).sha256;
+  condition: Condition,
+): Promise<boolean> {
+  const outcome = await bucket.putIf(key, makeBody(), condition);
+  if (outcome.kind === "unknown") throw outcome.failure;
+  return outcome.kind === "written";
 }
 
-function fill(size: number): BucketBody {
-  const text = crypto.randomUUID().repeat(Math.ceil(size / 36));
-  return bodyOf(text.slice(0, size));
+function makeBody() {
+  return bodyOf(crypto.randomUUID());
 }

@@ -32,12 +32,12 @@ export type Condition =
  * `lost`: another's write came first. `unknown`: the answer was lost, or the
  * service failed while it decided; only the object itself tells who won.
  */
-export type PutOutcome =
+type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
   | { readonly kind: "lost" }
   | { readonly kind: "unknown"; readonly failure: BucketUnreachable };
 
-export const markHeader = "x-amz-meta-mark";
+const markHeader = "x-amz-meta-mark";
 
 /** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
 export class Bucket {
@@ -75,30 +75,20 @@ export class Bucket {
   }
 
   /** Writes the object whole; what was there before goes. */
-  async put(key: string, body: BucketBody, isProbe = false): Promise<string> {
-    const sending = { body, isRepeatable: true, isProbe };
+  async put(key: string, body: BucketBody): Promise<string> {
+    const sending = { body, isRepeatable: true };
     const answer = await this.connection.send({ method: "PUT", key }, sending);
     return this.#readEtag(answer);
   }
 
   /** Writes the object whole if `condition` holds; `mark` tells this write from another's of the same bytes. */
-  putIf(
+  async putIf(
     key: string,
     body: BucketBody,
     condition: Condition,
     mark = "",
   ): Promise<PutOutcome> {
-    return this.putOnce(key, body, {
-      ...conditionHeaders(condition),
-      [markHeader]: mark,
-    });
-  }
-
-  protected async putOnce(
-    key: string,
-    body: BucketBody,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<PutOutcome> {
+    const headers = { ...conditionHeaders(condition), [markHeader]: mark };
     try {
       const asked = { method: "PUT", key, headers } as const;
       const sending = { body, isRepeatable: false };

@@ -6,7 +6,7 @@ import { nameReplica } from "../../store/bucket/audit/audit-head.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
 import { listAuditLogs } from "../store/audit.ts";
-import { openBucket } from "../store/bucket.ts";
+import { wireBucket } from "../store/bucket.ts";
 import { openLayout } from "./layout.ts";
 
 /** The audit logs of a store, to be read beside a running daemon, and those of other replicas. */
@@ -26,7 +26,7 @@ async function openSharedAudit(
   const folder = stagingPath(layout, "audit");
   const remove = () => rm(folder, { recursive: true, force: true });
   if (s3 === undefined) return { logs: [], [Symbol.asyncDispose]: remove };
-  const { bucket } = await openBucket(s3, layout);
+  const bucket = wireBucket(s3);
   try {
     const own = nameReplica(await openAuditKey(layout));
     const logs = await downloadAudit(bucket, own, folder);

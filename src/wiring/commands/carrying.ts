@@ -8,7 +8,7 @@ import {
 } from "../../store/bucket/carrying/carry.ts";
 import { lockStorageDirectory } from "../../store/storage-directory.ts";
 import { openLayout } from "./layout.ts";
-import { openBucket } from "../store/bucket.ts";
+import { wireBucket } from "../store/bucket.ts";
 
 /** Carries `storage.directory` into `storage.s3` or back, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
 export async function carryStore(
@@ -24,14 +24,12 @@ export async function carryStore(
     );
   const layout = await openLayout(configuration);
   const lock = lockStorageDirectory(layout);
-  const { bucket, take, close } = await openBucket(s3, layout);
-  const isProven = s3.writers === "many";
+  const bucket = wireBucket(s3);
   try {
-    await take();
-    const sides = { bucket, layout, isProven, limits: configuration.storage };
+    const sides = { bucket, layout, limits: configuration.storage };
     return await carry(direction, sides, options);
   } finally {
-    await close();
+    await bucket.close();
     lock.release();
   }
 }

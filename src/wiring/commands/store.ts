@@ -62,12 +62,7 @@ async function openStore(configuration: Configuration) {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
   const replica = await openReplica(configuration, layout, telemetry);
-  const audit = await wireSharedAudit(
-    configuration,
-    layout,
-    telemetry,
-    replica,
-  );
+  const audit = wireSharedAudit(configuration, layout, telemetry, replica);
   const close = async (kept?: Pick<Kept, "close" | "nearest">) => {
     await kept?.nearest?.outbox.drain();
     await (kept ?? replica)?.close();

@@ -5,7 +5,7 @@ import { AuditUpload } from "../../store/bucket/audit/audit-upload.ts";
 import { OpenLock } from "../../store/process-lock.ts";
 import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
 import { wireAuditGuards, type Telemetry } from "../telemetry.ts";
-import { openBucket } from "./bucket.ts";
+import { wireBucket } from "./bucket.ts";
 import type { Replica } from "./replica.ts";
 
 /** The audit logs of this store. */
@@ -24,16 +24,16 @@ interface SharedAudit {
 }
 
 /** Has decisions wait until the bucket has them, where there is one. */
-export async function wireSharedAudit(
+export function wireSharedAudit(
   { storage: { s3 } }: Configuration,
   layout: StoreLayout,
   { audit, alarms, metrics, logger }: Telemetry,
   replica: Replica | undefined,
-): Promise<SharedAudit> {
+): SharedAudit {
   if (s3 === undefined || replica === undefined)
     return { close: () => audit.close() };
   // A connection of its own, which is still open when the last lines are written.
-  const { bucket } = await openBucket(s3, layout);
+  const bucket = wireBucket(s3);
   const lock = new OpenLock(layout.auditLocks.upload);
   const upload = new AuditUpload(bucket, listAuditLogs(layout), {
     exclusively: (work) =>

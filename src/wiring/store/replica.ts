@@ -1,5 +1,4 @@
-import type { Configuration, S3Configuration } from "../../config/load.ts";
-import { BucketUnreachable } from "../../errors/index.ts";
+import type { Configuration } from "../../config/load.ts";
 import type { Clock } from "../../mirror/cache/clock.ts";
 import type { FetchTurns } from "../../mirror/cache/metadata-cache.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
@@ -14,8 +13,9 @@ import type { Bucket } from "../../store/bucket/bucket.ts";
 import { Leases } from "../../store/bucket/leases.ts";
 import { ReplicaClock } from "../../store/bucket/replica-clock.ts";
 import { leaseName, type StoreLayout } from "../../store/layout.ts";
+import { readReplicaId } from "../../store/replica-id.ts";
 import type { Telemetry } from "../telemetry.ts";
-import { openBucket, type OpenBucket } from "./bucket.ts";
+import { wireBucket } from "./bucket.ts";
 
 /** This process as one of many on a bucket. */
 export interface Replica {
@@ -45,9 +45,14 @@ export async function openReplica(
   { logger, alarms }: Pick<Telemetry, "logger" | "alarms">,
 ): Promise<Replica | undefined> {
   if (s3 === undefined) return undefined;
-  const opened = await openBucket(s3, layout);
-  const { bucket } = opened;
-  const identity = await identify(opened, s3, layout);
+  const bucket = wireBucket(s3);
+  const id = await readReplicaId(layout);
+  const identity = await identifyBucket(bucket, layout).catch(
+    async (error: unknown) => {
+      await bucket.close();
+      throw error;
+    },
+  );
   if (s3.endpoint.protocol === "http:")
     logger.warn(
       "storage.s3.endpoint is http: whoever is on the way can read and change what replicas tell each other",
@@ -61,8 +66,7 @@ export async function openReplica(
   await watch.begin().catch(() => undefined);
   await watch.start();
   return {
-    id: opened.id,
-    ...{ bucket, identity },
+    ...{ id, bucket, identity },
     blobs: new BucketBlobs(bucket),
     url: s3.endpoint,
     clock: new ReplicaClock(bucket.connection),
@@ -71,7 +75,7 @@ export async function openReplica(
     uncopied: new BucketRecords(bucket, identity.etagForm, () => undefined),
     close: async () => {
       await watch.close();
-      await opened.close();
+      await bucket.close();
     },
   };
 }
@@ -84,22 +88,4 @@ function wireTurns(bucket: Bucket): FetchTurns {
     take: (key, ...how) => leases.take(nameOf(key), ...how),
     release: (key) => leases.release(nameOf(key)),
   };
-}
-
-/** A bucket that does not answer now may be written to later. */
-async function identify(
-  { bucket, take, close }: OpenBucket,
-  { writers }: S3Configuration,
-  layout: StoreLayout,
-): Promise<BucketIdentity> {
-  try {
-    await take().catch((error: unknown) => {
-      if (!(error instanceof BucketUnreachable)) throw error;
-    });
-    const isProven = writers === "many";
-    return await identifyBucket(bucket, layout, { isProven });
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

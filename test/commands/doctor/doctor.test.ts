@@ -185,13 +185,9 @@ function onBucket(s3: Readonly<Record<string, unknown>>) {
   return scene.server({ storage, listen });
 }
 
-async function withBucket(
-  keepsConditions: boolean,
-  writers = "many",
-): Promise<Diagnosis> {
+async function withBucket(keepsConditions: boolean): Promise<Diagnosis> {
   const bucket = await startLooseBucket({ keepsConditions });
-  const settings = { ...bucket.settings, writers };
-  return onBucket(settings).finally(() => bucket.stop());
+  return onBucket(bucket.settings).finally(() => bucket.stop());
 }
 
 describe("provender doctor", () => {
@@ -216,7 +212,6 @@ describe("provender doctor", () => {
 
   it("finds no fault in a bucket that keeps to its word, nor in a folder for an origin", async () => {
     expect((await withBucket(true)).faults).toEqual([]);
-    expect((await withBucket(false, "one")).faults).toEqual([]);
     const directory = scratch("folder");
     const origins = { "a.example": { directory } };
     expect((await scene.server({ origins })).faults).toEqual([]);

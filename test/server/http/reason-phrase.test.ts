@@ -15,7 +15,6 @@ const until = new Date("2026-11-22T10:00:00Z");
 const special: Readonly<Record<string, (text: string) => Thrown>> = {
   BucketRefuses: (t) =>
     new errors.BucketRefuses(t, t, { status: 403, reason: t }),
-  BucketUnproven: (t) => new errors.BucketUnproven(t, [t]),
   KeyRefused: (t) => new errors.KeyRefused(releaseOf(t), t, "unknown"),
   LockMismatch: (t) => new errors.LockMismatch(t, t, [t], [t]),
   MirrorWantsToken: () =>

@@ -21,7 +21,6 @@ import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { runCommand } from "../../running-command.ts";
 import { scratch } from "../../running-mirror.ts";
 import { makeLayout } from "../stores.ts";
-import { effort } from "../../effort.ts";
 import {
   bucketLimits,
   canRunCeph,
@@ -134,11 +133,10 @@ describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
     }
   });
 
-  it(`proves to keep to its conditions, each of ${3 * effort} times`, async () => {
-    for (let time = 0; time < 3 * effort; time++)
-      expect((await proveBucket(bucket)).broken).toEqual([]);
+  it("is proven to keep to its conditions, with ETags as Ceph wants them", async () => {
+    expect(await proveBucket(bucket)).toBe("unquoted");
     expect(await listKeys("proof/")).toEqual([]);
-  }, 600_000);
+  });
 
   it("keeps all of 40 notes that two processes make at once in one record", async () => {
     const own = await ceph.makeBucket();

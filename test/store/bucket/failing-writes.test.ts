@@ -101,8 +101,7 @@ describe("a bucket that takes no writes while it is read", () => {
   it("is not another mirror's where its store is to begin", async () => {
     failWrites(Infinity);
     const layout = await makeLayout();
-    const proof = { isProven: false };
-    await expect(identifyBucket(bucket, layout, proof)).rejects.toThrow(
+    await expect(identifyBucket(bucket, layout)).rejects.toThrow(
       "does not answer (503)",
     );
   });

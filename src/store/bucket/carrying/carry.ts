@@ -17,8 +17,6 @@ export type Direction = "push" | "pull";
 interface CarrySides {
   readonly bucket: Bucket;
   readonly layout: StoreLayout;
-  /** The bucket has to keep to what many writers rely on. */
-  readonly isProven: boolean;
   /** Of the directory. */
   readonly limits: DirectoryLimits;
 }
@@ -71,10 +69,9 @@ export async function carry(
   sides: CarrySides,
   { signal, onListed, onBegun }: CarryOptions,
 ): Promise<CarryReport> {
-  const { bucket, layout, isProven } = sides;
+  const { bucket, layout } = sides;
   const begins = direction === "push";
-  const options = { begins, isProven };
-  const directory = await identifyCarried(bucket, layout, options);
+  const directory = await identifyCarried(bucket, layout, { begins });
   const { identity, isReplicas } = directory;
   // So that a later run knows that what it wrote earlier was seen in the bucket.
   if (direction === "pull" && isReplicas) await directory.adopt();
@@ -125,7 +122,7 @@ async function list(
   ];
 }
 
-const untold = { onEpoch: () => undefined, onProblem: () => undefined };
+const untold = { onProblem: () => undefined };
 
 function makeReport(
   store: string,
