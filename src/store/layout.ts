@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { join } from "node:path";
 import { isSha256, type Sha256 } from "../address/hash.ts";
 
@@ -173,16 +172,6 @@ export function useObject(replica: string): string {
   return `${useObjects}${replica}.log`;
 }
 
-/** Of a lease on what `text` says, which may be longer than a name in a bucket. */
-export function leaseName(kind: string, text: string): string {
-  return `${kind}/${hash("sha256", text)}`;
-}
-
-/** What tells that some replica does what `name` says. */
-export function leaseObject(name: string): string {
-  return `leases/v1/${name}`;
-}
-
 /** What the names of audit logs start with in a bucket. */
 export const auditObjects = "audit/v1/";
 
@@ -237,7 +226,7 @@ function checkParts(key: RecordKey): void {
 /** What the names of everything start with that a bucket has of the store. */
 const storeRooms: ReadonlySet<string | undefined> = new Set(
   [
-    ...[recordRoot, blobObjects, useObjects, auditObjects, leaseObject("")],
+    ...[recordRoot, blobObjects, useObjects, auditObjects],
     ...["proof/", "store.json", "epoch.json", "trust/", "auth/"],
   ].map((one) => one.split("/")[0]),
 );

@@ -2,10 +2,7 @@ import { type Configuration } from "../config/load.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/cache/download-steps.ts";
-import {
-  MetadataCache,
-  type FetchTurns,
-} from "../mirror/cache/metadata-cache.ts";
+import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/verdict.ts";
@@ -81,7 +78,7 @@ export function wireKept(
     });
   const keepIn = (records: RecordStore) => ({
     records,
-    versions: make.lists(new VersionRecords(records, providerVersionNaming)),
+    versions: make.cache(new VersionRecords(records, providerVersionNaming)),
     releases: releasesIn(records),
   });
   const kept = keepIn(records);
@@ -138,7 +135,7 @@ function wireStore(
   return { blobs, retention, reserve };
 }
 
-/** Make the cache for one kind of metadata. One replica asks for a list, and each for a release: where origins offer two, somebody sees both. */
+/** Makes the cache for one kind of metadata. */
 export function wireCaches(
   { limits, freshness, offline }: Configuration,
   { logger, metrics }: Telemetry,
@@ -153,13 +150,10 @@ export function wireCaches(
     logger.warn({ ...facts, error: message }, staleSentence);
   };
   const shared = replica !== undefined;
-  const cache = <K, V extends object>(
-    records: MetadataRecords<K, V>,
-    turns?: FetchTurns,
-  ) => {
+  const cache = <K, V extends object>(records: MetadataRecords<K, V>) => {
     const made = new MetadataCache(
       records,
-      { ...limits, ...freshness, shared, turns },
+      { ...limits, ...freshness, shared },
       clock,
       offline,
       onUnwritten,
@@ -168,7 +162,5 @@ export function wireCaches(
     metrics?.watchWaiters(() => made.waiting);
     return made;
   };
-  const lists = <K, V extends object>(records: MetadataRecords<K, V>) =>
-    cache(records, replica?.turns);
-  return { cache, lists, onUnwritten };
+  return { cache, onUnwritten };
 }

@@ -73,7 +73,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
       reserve: parts.reserve,
       bucket: parts.replica?.bucket,
     }),
-    versions: make.lists(
+    versions: make.cache(
       new VersionRecords(parts.records, moduleVersionNaming),
     ),
     releases: make.cache(new ModuleReleaseRecords(parts.records)),

@@ -122,6 +122,8 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     modules.publish("acme/shared/aws", "1.0.0", url);
     const path = `/v1/modules/${moduleHost}/acme/shared/aws/1.0.0`;
     const got = [];
+    const bucket = new Bucket(settings, bucketLimits);
+    const object = blobObject(sha256Of(bytes) as Sha256);
     for (const mirror of replicas) {
       const found = await mirror.get(`${path}/download`, bearer(ci.token));
       const location = String(found.headers["x-terraform-get"]);
@@ -129,7 +131,12 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
         new URL(location, `${mirror.url}${path.slice(1)}/download`).href,
       );
       got.push(archive.body.equals(bytes));
+      await eventually(
+        () => readObject(bucket, object),
+        (kept) => kept.equals(bytes),
+      );
     }
+    await bucket.close();
     expect(got).toEqual([true, true, true]);
     expect(modules.count("/files/shared.tar.gz")).toBe(1);
   });
@@ -168,7 +175,7 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
   });
 
   it.each(["hash", "roundrobin"] as const)(
-    `ask the origin once for an archive that ${crowd} clients want at once: %s`,
+    `ask the origin once each at most for an archive that ${crowd} clients want at once: %s`,
     async (balance) => {
       const type = `cold-${balance}`;
       // Nobody has seen anything of its namespace.
@@ -193,10 +200,9 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
         const digests = new Set(all.map(({ body }) => sha256Of(body)));
         expect([...digests]).toEqual([sha256]);
       });
-      expect(requests.count("archive")).toBe(1);
-      // By path as well, where the replica of that path has too much to do.
-      const lists = balance === "hash" ? 1 : 3;
-      expect(requests.count("versions")).toBeLessThanOrEqual(lists);
+      // By path as well: where the replica of that path has too much to do, another one gets some.
+      expect(requests.count("archive")).toBeLessThanOrEqual(replicas.length);
+      expect(requests.count("versions")).toBeLessThanOrEqual(replicas.length);
     },
     120_000,
   );

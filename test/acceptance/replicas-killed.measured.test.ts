@@ -23,14 +23,11 @@ const size = 1_000_000;
 type Point = Wait["at"] | readonly [BucketStep, RegExp];
 
 const points: readonly Point[] = [
-  ["asked", /^PUT leases/],
-  ["done", /^PUT leases/],
   ...(["headers", size / 4, size / 2, (size * 3) / 4, size - 1] as const),
   ["asked", /^HEAD blobs/],
   ["asked", /^PUT blobs/],
   ["half", /^PUT blobs/],
   ["done", /^PUT blobs/],
-  ["asked", /^DELETE leases/],
 ];
 
 const forever = new Promise<never>(() => undefined);

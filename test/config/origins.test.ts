@@ -233,7 +233,7 @@ it("reads the prefix of a folder in the bucket, which the bucket knows of", () =
 });
 
 it.each(
-  "store.json epoch.json records/v1 blobs last-use leases audit/providers proof trust auth".split(
+  "store.json epoch.json records/v1 blobs last-use audit/providers proof trust auth".split(
     " ",
   ),
 )("refuses a prefix where the store has its own: %s", (prefix) => {

@@ -35,13 +35,11 @@ export async function prune(flags: PruneFlags): Promise<void> {
     await core.nearest?.uses.learn();
     return planPrune(core, maxSize, Date.now());
   };
-  const { plan, parts, close } = flags.bucket
+  const { plan, parts } = flags.bucket
     ? wireBucketPruning(core, configuration)
-    : { parts: core, plan: planLocal, close: () => Promise.resolve() };
+    : { parts: core, plan: planLocal };
   const options = { dryRun, json };
-  process.exitCode = await runPrune(plan, parts, options, stdout).finally(
-    close,
-  );
+  process.exitCode = await runPrune(plan, parts, options, stdout);
 }
 
 export async function verify(flags: VerifyFlags): Promise<void> {

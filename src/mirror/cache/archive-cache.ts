@@ -162,22 +162,17 @@ export class ArchiveCache {
     const from: { host?: string } = {};
     const { signal } = this.#closing;
     try {
-      // Before its turn, since others could download meanwhile.
-      const isNear = await this.#nearest?.awaitOther(download.sha256, signal);
       using turn = await this.#share.take(sharer, signal);
-      await this.#receive(download, isNear === true, start, turn, from);
+      await this.#receive(download, start, turn, from);
     } catch (error) {
       this.#leave(download);
       await download.giveUp(error);
       this.#events.onFailed(start.name, error, from.host);
-    } finally {
-      this.#nearest?.settle(download.sha256);
     }
   }
 
   async #receive(
     download: ArchiveDownload,
-    isNear: boolean,
     start: ArchiveStart,
     turn: Turn,
     from: { host?: string },
@@ -187,7 +182,7 @@ export class ArchiveCache {
     turn.signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });
-    const near = isNear ? await this.#nearest?.open(sha256) : undefined;
+    const near = await this.#nearest?.open(sha256);
     const opening = (
       near === undefined ? start.open(turn.signal) : Promise.resolve(near)
     ).then((archive) => {

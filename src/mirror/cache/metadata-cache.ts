@@ -26,19 +26,6 @@ interface MetadataLimits {
   readonly waiters: number;
   /** Other replicas may ask the origin, too: their records are looked at before it is. */
   readonly shared?: boolean;
-  readonly turns?: FetchTurns | undefined;
-}
-
-/** Whose turn it is to ask the origin for what is called `name`. */
-export interface FetchTurns {
-  /** Resolves when it is our turn, when `isDone`, or after `longest` milliseconds. Call `release` in any case. */
-  take(
-    name: string,
-    isDone: () => Promise<boolean>,
-    signal: AbortSignal,
-  ): Promise<unknown>;
-  release(name: string): Promise<void>;
-  readonly longest: number;
 }
 
 /** What is known before the origin is asked. */
@@ -165,27 +152,13 @@ export class MetadataCache<K, V extends object> {
     fetch: FetchValue<V>,
     fresh: number,
   ): Promise<Answer<V>> {
-    const recall = () => this.#recall(key, subject, fresh);
-    const findFresh = ({ known }: Recalled<V>) =>
-      known && this.#heldAnswer(key, fresh);
-    const first = await recall();
-    const held = findFresh(first);
+    const recalled = await this.#recall(key, subject, fresh);
+    const held = recalled.known && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
-    if (this.#offline) return this.#answerOffline(key, first);
+    if (this.#offline) return this.#answerOffline(key, recalled);
     const signal = AbortSignal.timeout(this.#limits.answer);
-    const ask = (recalled: Recalled<V>) =>
-      this.#ask(key, subject, (known) => fetch(known, signal), recalled);
-    const { turns } = this.#limits;
-    // What another replica fetches would be out of date by the time it is there.
-    if (turns === undefined || fresh <= turns.longest) return ask(first);
-    try {
-      const isDone = async () => findFresh(await recall()) !== undefined;
-      await turns.take(key, isDone, signal);
-      const now = await recall();
-      return findFresh(now) ?? (await ask(now));
-    } finally {
-      void turns.release(key);
-    }
+    const ask = (known: V | undefined) => fetch(known, signal);
+    return this.#ask(key, subject, ask, recalled);
   }
 
   async #ask(

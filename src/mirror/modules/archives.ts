@@ -148,13 +148,10 @@ export class ModuleArchives {
   ): Promise<ModuleArchive | ForeignRelease> {
     using turn = await this.#share.take(sharer, this.#closing.signal);
     turn.signal.throwIfAborted();
-    let kept: ModuleArchive | ForeignRelease | undefined;
-    try {
-      kept = await this.#nearest.lead(address, turn.signal);
-      return (kept ??= await this.#fetch(address, start, turn));
-    } finally {
-      this.#nearest.settle(address, isArchive(kept) ? kept.sha256 : undefined);
-    }
+    return (
+      (await this.#nearest.bring(address)) ??
+      (await this.#fetch(address, start, turn))
+    );
   }
 
   async #fetch(

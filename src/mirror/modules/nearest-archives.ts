@@ -1,8 +1,6 @@
-import type { Sha256 } from "../../address/hash.ts";
 import { ArchiveDigestWrong } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
-import { leaseName } from "../../store/layout.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { NearestOrigin } from "../cache/nearest-origin.ts";
@@ -12,7 +10,6 @@ import type { ModuleArchiveRecords } from "./records.ts";
 import {
   formatModuleRelease,
   isArchive,
-  type ForeignRelease,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "./release.ts";
@@ -39,37 +36,13 @@ export class NearestArchives {
     this.#parts = parts;
   }
 
-  /** What another one fetched, which may take until it has; undefined when it has to come from its origin. Call `settle` in any case. */
-  async lead(
+  /** Undefined for what no other replica fetched, and what cannot be had now: it comes from its origin. */
+  async bring(
     address: ModuleReleaseAddress,
-    signal: AbortSignal,
-  ): Promise<ModuleArchive | ForeignRelease | undefined> {
+  ): Promise<ModuleArchive | undefined> {
     const { nearest, records } = this.#parts;
     if (nearest === undefined) return undefined;
-    const before = await records.read(address);
-    const brought = await this.#bring(address, before);
-    if (brought !== undefined) return brought;
-    const isDone = async () => {
-      const now = await records.read(address);
-      return isArchive(now)
-        ? nearest.has(now.sha256)
-        : before === undefined && now !== undefined;
-    };
-    await nearest.leadNamed(nameOf(address), isDone, signal);
-    const now = await records.read(address);
-    return before === undefined && !isArchive(now)
-      ? now
-      : this.#bring(address, now);
-  }
-
-  settle(address: ModuleReleaseAddress, fetched: Sha256 | undefined): void {
-    this.#parts.nearest?.settleNamed(nameOf(address), fetched);
-  }
-
-  async #bring(
-    address: ModuleReleaseAddress,
-    archive: ModuleArchive | ForeignRelease | undefined,
-  ): Promise<ModuleArchive | undefined> {
+    const archive = await records.read(address);
     if (!isArchive(archive)) return undefined;
     const isHere = await this.#fetch(formatModuleRelease(address), archive);
     return isHere ? archive : undefined;
@@ -109,8 +82,4 @@ export class NearestArchives {
     await this.#parts.verify(module, format, place);
     await this.#parts.blobs.commit(spool, sha256);
   }
-}
-
-function nameOf(address: ModuleReleaseAddress): string {
-  return leaseName("modules", formatModuleRelease(address));
 }

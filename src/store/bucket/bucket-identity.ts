@@ -6,12 +6,7 @@ import {
 } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
 import { readJson, readJsonFile } from "../json-text.ts";
-import {
-  leaseObject,
-  stagingPath,
-  type RecordKey,
-  type StoreLayout,
-} from "../layout.ts";
+import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
 import { listRecords } from "../records/listing.ts";
 import { bodyOf } from "./bucket-connection.ts";
 import { proofFolder, proveBucket } from "./bucket-proof.ts";
@@ -159,7 +154,7 @@ async function readMarker(bucket: Bucket): Promise<Marker | undefined> {
 /** Undefined when it is; another replica may begin the store meanwhile. */
 async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
   for await (const { key } of bucket.list("")) {
-    const others = [proofFolder, leaseObject(""), ...bucket.folders];
+    const others = [proofFolder, ...bucket.folders];
     if (others.some((one) => key.startsWith(one))) continue;
     const begun = await readMarker(bucket);
     if (begun !== undefined) return begun;

@@ -2,16 +2,11 @@ import type { Configuration } from "../../config/load.ts";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 import { planBucketPrune } from "../../mirror/upkeep/bucket-pruning.ts";
 import { BucketRecords } from "../../store/bucket/bucket-records.ts";
-import { Leases } from "../../store/bucket/leases.ts";
 import { RecordMemory } from "../../store/bucket/record-memory.ts";
 import { InspectedArchives } from "../../store/bucket/upkeep/inspected-archives.ts";
 import { readSharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
 import { layOutStore } from "../../store/layout.ts";
 import type { Kept } from "../kept.ts";
-
-/** Milliseconds that a command waits for another one that removes from the bucket. */
-const patience = 60_000;
-const lease = "prune";
 
 /** What `prune` works on when it is about the bucket. Throws ConfigurationInvalid. */
 export function wireBucketPruning(core: Kept, configuration: Configuration) {
@@ -19,16 +14,10 @@ export function wireBucketPruning(core: Kept, configuration: Configuration) {
   const { bucket, blobs } = replica;
   const readUses = () => readSharedUses(bucket, timeOf());
   const timeOf = () => Date.now() + bucket.connection.skew;
-  const leases = new Leases(bucket);
   return {
     parts: { blobs, records },
-    plan: async () => {
-      const signal = AbortSignal.timeout(patience);
-      await leases.take(lease, () => Promise.resolve(false), signal);
-      const parts = { blobs, records, releases, readUses };
-      return planBucketPrune(parts, timeOf());
-    },
-    close: () => leases.release(lease),
+    plan: () =>
+      planBucketPrune({ blobs, records, releases, readUses }, timeOf()),
   };
 }
 

@@ -1,8 +1,6 @@
-import { FetchLeases } from "../../store/bucket/archives/fetch-leases.ts";
 import { Outbox } from "../../store/bucket/archives/outbox.ts";
 import { SharedArchives } from "../../store/bucket/archives/shared-archives.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { Leases } from "../../store/bucket/leases.ts";
 import { SharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Telemetry } from "../telemetry.ts";
@@ -22,9 +20,7 @@ export function wireNearest(
   { alarms, metrics }: Telemetry,
   largest: number,
 ): Nearest {
-  const leases = new FetchLeases(new Leases(bucket));
   const outbox = new Outbox(layout, blobs, shared, {
-    onTried: (sha256) => leases.end(sha256),
     onDropped: (sha256, reason) => {
       const problem = `the archive ${sha256} is not brought into it: ${reason}`;
       alarms.raise("bucket-failing", { problem });
@@ -35,7 +31,7 @@ export function wireNearest(
     bucketDegraded: () => (watch.problem === undefined ? 0 : 1),
     bucketOutbox: () => outbox.size,
   });
-  const parts = { blobs: shared, outbox, leases, url, largest };
+  const parts = { blobs: shared, outbox, url, largest };
   const archives = new SharedArchives(parts);
   return { archives, outbox, uses: new SharedUses(bucket, id, blobs) };
 }

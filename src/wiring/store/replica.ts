@@ -1,6 +1,5 @@
 import type { Configuration } from "../../config/load.ts";
 import type { Clock } from "../../mirror/cache/clock.ts";
-import type { FetchTurns } from "../../mirror/cache/metadata-cache.ts";
 import { BucketBlobs } from "../../store/bucket/bucket-blobs.ts";
 import {
   identifyBucket,
@@ -10,9 +9,8 @@ import { BucketRecords } from "../../store/bucket/bucket-records.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { BucketWatch } from "../../store/bucket/bucket-watch.ts";
 import type { Bucket } from "../../store/bucket/bucket.ts";
-import { Leases } from "../../store/bucket/leases.ts";
 import { ReplicaClock } from "../../store/bucket/replica-clock.ts";
-import { leaseName, type StoreLayout } from "../../store/layout.ts";
+import type { StoreLayout } from "../../store/layout.ts";
 import { readReplicaId } from "../../store/replica-id.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { wireBucket } from "./bucket.ts";
@@ -27,16 +25,11 @@ export interface Replica {
   /** Of the service. */
   readonly url: URL;
   readonly watch: BucketWatch;
-  /** Whose turn it is to ask an origin for a list. */
-  readonly turns: FetchTurns;
   readonly clock: Clock;
   /** Records that are in the bucket alone. */
   readonly uncopied: RecordStore;
   close(): Promise<void>;
 }
-
-/** Milliseconds; clients wait 10 s for an answer, part of which the origin may need. */
-const patience = { dead: 2_000, longest: 3_000 };
 
 /** Undefined without a bucket. Throws what is wrong with it; one that does not answer and was known before is waited for. */
 export async function openReplica(
@@ -71,21 +64,10 @@ export async function openReplica(
     url: s3.endpoint,
     clock: new ReplicaClock(bucket.connection),
     watch,
-    turns: wireTurns(bucket),
     uncopied: new BucketRecords(bucket, identity.etagForm, () => undefined),
     close: async () => {
       await watch.close();
       await bucket.close();
     },
-  };
-}
-
-function wireTurns(bucket: Bucket): FetchTurns {
-  const leases = new Leases(bucket, patience);
-  const nameOf = (key: string) => leaseName("metadata", key);
-  return {
-    longest: patience.longest,
-    take: (key, ...how) => leases.take(nameOf(key), ...how),
-    release: (key) => leases.release(nameOf(key)),
   };
 }

@@ -16,8 +16,6 @@ const pause = 2_000;
 interface OutboxEvents {
   /** It will not come into the bucket by this replica. */
   readonly onDropped: (sha256: Sha256, reason: string) => void;
-  /** It was sent, or could not be for now. */
-  readonly onTried: (sha256: Sha256) => void;
 }
 
 interface Waiting {
@@ -57,10 +55,6 @@ export class Outbox {
   /** Archives that wait or are being sent. */
   get size(): number {
     return this.#waiting.size;
-  }
-
-  has(sha256: Sha256): boolean {
-    return this.#waiting.has(sha256);
   }
 
   /** Goes on with what an earlier process left. */
@@ -114,7 +108,6 @@ export class Outbox {
       if (isFull || this.#isClosed || this.#pause !== undefined) return;
       if (this.#sending.has(sha256)) continue;
       const sending = this.#sendOne(sha256).finally(() => {
-        this.#events.onTried(sha256);
         this.#sending.delete(sha256);
         this.#send();
       });
