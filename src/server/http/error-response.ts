@@ -8,7 +8,7 @@ import {
   TokenRefused,
   type ErrorCode,
 } from "../../errors/index.ts";
-import { cut } from "./cut-answer.ts";
+import { cut } from "./paced-write.ts";
 import { formatReasonPhrase } from "./reason-phrase.ts";
 import {
   setHeaders,

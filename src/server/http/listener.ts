@@ -7,17 +7,17 @@ import {
 } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import {
-  CannotListen,
-  MalformedRequest,
-  MethodNotAllowed,
-  type ProvenderError,
-} from "../../errors/index.ts";
+import { CannotListen } from "../../errors/index.ts";
 import type { ConnectionCaps } from "./connection-caps.ts";
-import { cut } from "./cut-answer.ts";
-import { formatErrorBody } from "./error-response.ts";
 import { guarded, type OnUnexpected } from "./guarded.ts";
-import type { ClientPace } from "./paced-write.ts";
+import { cut, type ClientPace } from "./paced-write.ts";
+import {
+  after,
+  answerUnread,
+  endUnanswered,
+  isOfParser,
+  refuseTunnel,
+} from "./refused-connection.ts";
 import { StalledResponses } from "./stalled-responses.ts";
 
 /** PEM texts. */
@@ -53,6 +53,8 @@ export class Listener {
   readonly #onUnexpected: OnUnexpected;
   readonly #sockets = new Set<Socket>();
   readonly #answers = new WeakMap<Duplex, Set<ServerResponse>>();
+  /** Connections with a request that could not be read. */
+  readonly #unread = new WeakSet<Duplex>();
   readonly #stalled: StalledResponses;
 
   constructor(
@@ -121,7 +123,9 @@ export class Listener {
         if (open.size > mostPipelined) socket.destroy();
         // One after the other, so that a client that sends many at once does not hold up other connections.
         return once(last, "close").then(() =>
-          socket.destroyed ? undefined : handle(req, res),
+          socket.destroyed || (!req.complete && this.#unread.has(socket))
+            ? undefined
+            : handle(req, res),
         );
       },
       (error, { socket }, res) => {
@@ -141,19 +145,21 @@ export class Listener {
     };
     const admit = (socket: Socket) =>
       caps.admit(socket) ? this.#track(socket) : socket.destroy();
-    const refuseUnreadable = (error: Error, socket: Duplex) =>
-      // This answer must not end up within another one's body.
-      this.#isAnswering(socket)
-        ? socket.destroy()
-        : answerClientError(error, socket);
     this.#server.on("connection", guarded(admit, end));
     this.#server.on(
       "clientError",
-      guarded(refuseUnreadable, (error, _, socket) => end(error, socket)),
+      guarded(
+        (error: Error, socket: Duplex) => this.#refuseUnread(error, socket),
+        (error, _, socket) => end(error, socket),
+      ),
     );
     this.#server.on(
       "connect",
-      guarded(refuseTunnel, (error, _, socket) => end(error, socket)),
+      guarded(
+        (_: IncomingMessage, socket: Duplex) =>
+          after(this.#answersOn(socket).at(-1), () => refuseTunnel(socket)),
+        (error, _, socket) => end(error, socket),
+      ),
     );
   }
 
@@ -179,9 +185,25 @@ export class Listener {
     return open;
   }
 
-  #isAnswering(socket: Duplex): boolean {
-    const open = this.#answers.get(socket) ?? new Set();
-    return open.values().some(({ headersSent }) => headersSent);
+  /**
+   * Answers what Node's parser refused, which never becomes a request, after the
+   * requests before it. Of a request whose body cannot be read, it is the answer.
+   */
+  #refuseUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
+    // Each further chunk of such a connection fails, too.
+    if (this.#unread.has(socket)) return;
+    this.#unread.add(socket);
+    const open = this.#answersOn(socket);
+    const last = open.at(-1);
+    const own = last?.req.complete === false ? last : undefined;
+    const before = open.filter((response) => response !== own).at(-1);
+    if (own?.headersSent === true || !isOfParser(error)) socket.destroy();
+    else after(before, () => answerUnread(error, socket));
+  }
+
+  /** Returns the answers that are not sent yet, the first request's first. */
+  #answersOn(socket: Duplex): readonly ServerResponse[] {
+    return [...(this.#answers.get(socket) ?? [])];
   }
 
   #track(socket: Socket): void {
@@ -215,60 +237,3 @@ function makeServer(
 function secureContext({ certificate, key }: TlsMaterial) {
   return { cert: certificate, key, minVersion: "TLSv1.2" } as const;
 }
-
-/**
- * What Node's parser refused never becomes a request; it is answered in the
- * form of docs/http.md. Other errors, such as those of TLS, are of a connection that
- * can carry no answer.
- */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || !/^(?:HPE|ERR_HTTP)_/.test(error.code ?? "")) {
-    socket.destroy();
-    return;
-  }
-  const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
-  refuse(socket, status, new MalformedRequest("could not be read", "HTTP/1.1"));
-}
-
-/** What a handler left unanswered, because it threw. */
-function endUnanswered(res: ServerResponse, socket: Duplex): void {
-  if (res.headersSent || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const problem = new MalformedRequest(
-    "could not be handled",
-    "one that follows HTTP/1.1",
-  );
-  const body = formatErrorBody(problem, crypto.randomUUID());
-  res.writeHead(400, {
-    "Content-Type": "application/json",
-    "Cache-Control": "no-store",
-    "Content-Length": Buffer.byteLength(body),
-    Connection: "close",
-  });
-  res.end(body);
-}
-
-function refuseTunnel(_: IncomingMessage, socket: Duplex): void {
-  const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
-  refuse(socket, status, new MethodNotAllowed("CONNECT"));
-}
-
-/** `status` may be followed by header lines. */
-function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
-  const body = formatErrorBody(problem, crypto.randomUUID());
-  // Node listens no more on the connection of a tunnel.
-  socket.on("error", () => socket.destroy());
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    // A client that does not close its own side is not waited for.
-    () => socket.destroy(),
-  );
-}
-
-const clientErrorStatuses: ReadonlyMap<string, string> = new Map([
-  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
-  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
-]);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { ClientAddresses } from "../../../src/server/http/client-address.ts";
 import { ConnectionCaps } from "../../../src/server/http/connection-caps.ts";
 import { Listener, type Handle } from "../../../src/server/http/listener.ts";
@@ -87,6 +87,69 @@ it("cuts an answer that had begun", async () => {
   });
   expect(await send(port, request)).not.toContain(" 400 ");
   expect(told).toEqual([[flaw, "request"]]);
+});
+
+describe("answers to requests that were sent ahead come in their order", () => {
+  const large = "x".repeat(300_000);
+  /** Answers each request with its path and much else, and not at once. */
+  const slowly: Handle = async ({ url = "" }, res) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    res.writeHead(200, { "Content-Length": url.length + large.length });
+    res.write(url);
+    await new Promise((resolve) => setImmediate(resolve));
+    res.end(large);
+  };
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const statusesOf = (text: string) =>
+    [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+
+  const last = [
+    ["no HTTP", "hello\r\n\r\n", "400"],
+    [
+      "a bare line feed in a header",
+      "GET / HTTP/1.1\nHost: a\r\nb\r\n\r\n",
+      "400",
+    ],
+    ["a header of 20 KB", get("/c").replace("a", "a".repeat(20_000)), "431"],
+    ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "405"],
+    [
+      "a chunk that is none",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      "400",
+    ],
+  ] as const;
+
+  it.each(last)("%s, which ends the connection", async (_, bad, status) => {
+    const { port, told } = await listenWith(slowly);
+    const text = await send(port, `${get("/a")}${get("/b")}${bad}${get("/z")}`);
+    expect(statusesOf(text)).toEqual(["200", "200", status]);
+    const bodies = text.split(large).map((part) => part.split("\r\n\r\n")[1]);
+    expect(bodies.slice(0, 2)).toEqual(["/a", "/b"]);
+    expect(told).toEqual([]);
+  });
+
+  it.each(last)("%s, in whatever pieces it comes", async (_, bad, status) => {
+    const { port } = await listenWith(slowly);
+    const text = `${get("/a")}${get("/b")}${bad}`;
+    for (let at = 1; at < text.length; at += Math.ceil(text.length / 24)) {
+      const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+      socket.write(text.slice(0, at), () => socket.write(text.slice(at)));
+      const answers = await readToEnd(socket);
+      expect(statusesOf(answers), String(at)).toEqual(["200", "200", status]);
+      expect(answers.split(large)).toHaveLength(3);
+    }
+  });
+
+  it("and nothing after one that says that it is the last", async () => {
+    const { port } = await listenWith(slowly);
+    const first = get("/a").replace(
+      "\r\n\r\n",
+      "\r\nConnection: close\r\n\r\n",
+    );
+    const text = await send(port, `${first}hello\r\n\r\n`);
+    expect(statusesOf(text)).toEqual(["200"]);
+    expect(text.endsWith(large)).toBe(true);
+  });
 });
 
 it("closes a connection that could not be admitted, and goes on", async () => {
