@@ -105,7 +105,7 @@ describe("the installed program", () => {
 
     const archive = await mirror.get(`${folder}/${filename}`);
     expect(archive.body.equals(bytes)).toBe(true);
-    const hashes = [h1, `zh:${sha256}`];
+    const hashes = [`zh:${sha256}`, h1];
     await expect
       .poll(async () => (await mirror.get(`${folder}/1.2.3.json`)).json())
       .toEqual({

@@ -147,7 +147,7 @@ describe("an offline daemon", () => {
       const archives = release.archives.map(
         ({ platform, filename, h1, sha256 }) => [
           platform,
-          { url: filename, hashes: [h1, `zh:${sha256}`] },
+          { url: filename, hashes: [`zh:${sha256}`, h1] },
         ],
       );
       expect(version.json()).toEqual({

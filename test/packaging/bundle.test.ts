@@ -60,7 +60,7 @@ describe("the bundle", () => {
     const { filename, bytes, sha256, h1 } = release.archive("linux_amd64");
     const archive = await mirror.get(`${path}/${filename}`);
     expect(archive.body.equals(bytes)).toBe(true);
-    const hashes = [h1, `zh:${sha256}`];
+    const hashes = [`zh:${sha256}`, h1];
     await expect
       .poll(async () => (await mirror.get(`${path}/1.2.3.json`)).json())
       .toMatchObject({ archives: { linux_amd64: { hashes } } });

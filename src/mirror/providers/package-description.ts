@@ -40,7 +40,8 @@ export async function describePackage(
   return {
     platform,
     filename,
-    hashes: [...packageHashes, formatArchiveHash(sha256)],
+    // Terraform up to 1.11 and OpenTofu up to 1.6 check the first that they can; for an h1 they unpack and hash every file.
+    hashes: [formatArchiveHash(sha256), ...packageHashes],
     computed,
   };
 }

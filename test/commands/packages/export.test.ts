@@ -89,7 +89,7 @@ describe("export --to", () => {
     expect(readFileSync(join(tree, address, "index.json"), "utf8")).toBe(
       '{\n  "versions": {\n    "1.0.0": {}\n  }\n}',
     );
-    const hashes = [h1, `zh:${sha256}`];
+    const hashes = [`zh:${sha256}`, h1];
     const archives = { [linux]: { hashes, url: filename } };
     expect(readFileSync(join(tree, address, "1.0.0.json"), "utf8")).toBe(
       JSON.stringify({ archives }, null, 2),

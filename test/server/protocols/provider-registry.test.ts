@@ -162,7 +162,7 @@ describe("packages of the façade", () => {
       (known) => known?.linux_amd64?.hashes.length === 2,
     );
     expect(packages).toEqual({
-      linux_amd64: { hashes: [h1, `zh:${sha256}`], package_size: bytes.length },
+      linux_amd64: { hashes: [`zh:${sha256}`, h1], package_size: bytes.length },
     });
     expect((await ask.document("1.0.0", "darwin_arm64")).packages).toBe(
       undefined,
@@ -180,7 +180,7 @@ describe("packages of the façade", () => {
       Object.fromEntries(
         reported.archives.map(({ platform, h1, sha256, bytes }) => [
           platform,
-          { hashes: [h1, `zh:${sha256}`], package_size: bytes.length },
+          { hashes: [`zh:${sha256}`, h1], package_size: bytes.length },
         ]),
       ),
     );
