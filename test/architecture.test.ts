@@ -68,7 +68,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
   ],
   store: [
     "",
-    ...["records", "blobs", "bucket", "bucket/audit"],
+    ...["records", "blobs", "bucket"],
     ...["bucket/archives", "bucket/upkeep"],
     "bucket/carrying",
   ],

@@ -27,16 +27,6 @@ export class BucketRefuses extends ProvenderError {
   }
 }
 
-/** What was decided stands, and only this machine's disk says so by now. */
-export class AuditWaits extends ProvenderError {
-  readonly code = "audit-waits";
-  constructor(directory: string, reason: string) {
-    super(
-      `What was decided stands, but its lines in the audit log are not in the bucket yet (${reason}): keep ${directory}, from which a daemon or the next command that writes to the log brings them.`,
-    );
-  }
-}
-
 /** The bucket has no store, or another one than this replica worked on. */
 export class BucketForeign extends ProvenderError {
   readonly code = "bucket-foreign";

@@ -51,7 +51,6 @@ export type ErrorCode =
   | "stored-archive-damaged"
   | "bucket-foreign"
   | "bucket-refuses"
-  | "audit-waits"
   | "bucket-unproven"
   | "bucket-unreachable"
   | "bundle-refused"

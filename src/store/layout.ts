@@ -27,16 +27,7 @@ export interface StoreLayout {
   readonly auditLocks: {
     readonly requests: string;
     readonly decisions: string;
-    /** While it brings them into a bucket. */
-    readonly upload: string;
   };
-  /** The newest checkpoints of the audit logs. */
-  readonly auditCheckpoints: {
-    readonly requests: string;
-    readonly decisions: string;
-  };
-  /** What checkpoints of the audit logs are signed with. */
-  readonly auditKey: string;
   /** What archive URLs are signed with. */
   readonly archiveUrlKeys: string;
   /** Which store the bucket had that this replica works on. */
@@ -74,13 +65,7 @@ export function layOutStore(directory: string): StoreLayout {
     auditLocks: {
       requests: join(directory, "locks", "audit-requests.lock"),
       decisions: join(directory, "locks", "audit-decisions.lock"),
-      upload: join(directory, "locks", "audit-upload.lock"),
     },
-    auditCheckpoints: {
-      requests: join(directory, "checkpoints", "v1", "audit.note"),
-      decisions: join(directory, "checkpoints", "v1", "decisions.note"),
-    },
-    auditKey: join(directory, "auth", "v1", "audit-key.pem"),
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     bucketIdentity: join(directory, "bucket.v1.json"),
     replicaId: join(directory, "replica.v1.json"),
@@ -172,46 +157,6 @@ export function useObject(replica: string): string {
   return `${useObjects}${replica}.log`;
 }
 
-/** What the names of audit logs start with in a bucket. */
-export const auditObjects = "audit/v1/";
-
-/** Where the lines of a replica's log are from line `seq` of its chain on, which was written on `date`. */
-export function auditSegment(place: AuditSegment): string {
-  const { date, replica, log, seq } = place;
-  const number = String(seq).padStart(16, "0");
-  return `${auditObjects}${date}/${replica}/${log}-${number}.jsonl`;
-}
-
-export interface AuditSegment {
-  /** YYYY-MM-DD. */
-  readonly date: string;
-  readonly replica: string;
-  /** The name of the log's current file, without its suffix. */
-  readonly log: string;
-  readonly seq: number;
-}
-
-/** Undefined for the name of something else. */
-export function parseAuditSegment(name: string): AuditSegment | undefined {
-  const [, date = "", replica = "", log = "", seq] =
-    /^audit\/v1\/([\d-]+)\/([0-9a-f]{16})\/([a-z]+)-(\d{16})\.jsonl$/.exec(
-      name,
-    ) ?? [];
-  return seq === undefined
-    ? undefined
-    : { date, replica, log, seq: Number(seq) };
-}
-
-/** Where it stands how much of a replica's logs is in a bucket. */
-export function auditHead(replica: string): string {
-  return `${auditObjects}replicas/${replica}.json`;
-}
-
-/** The replica; undefined for the name of something else. */
-export function parseAuditHead(name: string): string | undefined {
-  return /^audit\/v1\/replicas\/([0-9a-f]{16})\.json$/.exec(name)?.[1];
-}
-
 /** False for names that others may have put beside the records. */
 export function isKeyPart(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
@@ -226,7 +171,7 @@ function checkParts(key: RecordKey): void {
 /** What the names of everything start with that a bucket has of the store. */
 const storeRooms: ReadonlySet<string | undefined> = new Set(
   [
-    ...[recordRoot, blobObjects, useObjects, auditObjects],
+    ...[recordRoot, blobObjects, useObjects],
     ...["proof/", "store.json", "epoch.json", "trust/", "auth/"],
   ].map((one) => one.split("/")[0]),
 );

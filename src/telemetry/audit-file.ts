@@ -2,8 +2,7 @@ import { fstatSync, statSync } from "node:fs";
 import { access, mkdir, open, rename, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { linkLine, sha256Of, type ChainHead } from "./audit/chain.ts";
-import type { Checkpoints } from "./audit/checkpoints.ts";
-import { findLogEnd, type LogEnd } from "./audit/log-end.ts";
+import { findLogEnd } from "./audit/log-end.ts";
 
 export interface AuditFileSettings {
   readonly path: string;
@@ -15,28 +14,23 @@ export interface AuditFileSettings {
   readonly sync: (handle: FileHandle) => Promise<void>;
   /** Does the work while no other process that appends to the file does such work. */
   readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly checkpoints: Checkpoints | undefined;
-  readonly now: () => Date;
 }
+
+/** Bytes in which the end of a line is looked for at once. */
+const pieceSize = 2 ** 16;
 
 /** Lines that are written at once, and where the chain stands after them. */
 interface Batch {
   readonly text: string;
   readonly count: number;
-  readonly end: LogEnd;
+  readonly end: ChainHead;
 }
 
 /** The current file while it is open, and how it was left. */
 interface Current {
   readonly handle: FileHandle;
   readonly size: number;
-  readonly end: LogEnd;
-  /** True for a file in which no entry is yet. */
-  readonly isFresh: boolean;
-  /** False for one without a chained line. */
-  readonly isBegun: boolean;
-  /** What has to end a line that a killed process left unfinished. */
-  readonly ending: "\n" | "";
+  readonly end: ChainHead;
 }
 
 /**
@@ -46,8 +40,8 @@ interface Current {
 export class AuditFile {
   readonly #settings: AuditFileSettings;
   #current: Current | undefined;
-  /** Where the chain stood when this process last wrote, so that what somebody cuts off is missed. */
-  #written: LogEnd | undefined;
+  /** Where the chain stood when this process last wrote, so that lines that are cut off are missed. */
+  #written: ChainHead | undefined;
 
   constructor(settings: AuditFileSettings) {
     this.#settings = settings;
@@ -59,19 +53,6 @@ export class AuditFile {
     // Others may append meanwhile, because the disk takes longest.
     if (durable && this.#current)
       await this.#settings.sync(this.#current.handle);
-  }
-
-  /** Signs for the lines that are not signed for; for none again when it is `asked`. */
-  async checkpoint(asked: boolean): Promise<void> {
-    const { checkpoints, exclusively } = this.#settings;
-    if (checkpoints === undefined) return;
-    await exclusively(async () => {
-      const current = await this.#openCurrent();
-      const kept = await checkpoints.readKept();
-      const isNew = current.end.head.size > (kept?.size ?? 0);
-      if (isNew || (asked && kept !== undefined))
-        await this.#sign(current, checkpoints, !current.isBegun);
-    });
   }
 
   async close(): Promise<void> {
@@ -95,7 +76,7 @@ export class AuditFile {
   async #appendAll(entries: readonly string[]): Promise<void> {
     let rest = entries;
     while (rest.length > 0) {
-      const current = await this.#begin(await this.#openCurrent());
+      const current = await this.#openCurrent();
       const batch = this.#link(rest, current);
       if (batch.count > 0) await this.#write(current, batch);
       else await this.#moveAside();
@@ -103,68 +84,32 @@ export class AuditFile {
     }
   }
 
-  /** The first line of a file that follows another one signs for those. */
-  async #begin(current: Current): Promise<Current> {
-    const { checkpoints } = this.#settings;
-    if (checkpoints === undefined) return current;
-    const { size } = current.end.head;
-    if (size === 0) await checkpoints.begin();
-    else if (!current.isBegun) return this.#sign(current, checkpoints, true);
-    return current;
-  }
-
-  async #sign(
-    current: Current,
-    checkpoints: Checkpoints,
-    isFresh = false,
-  ): Promise<Current> {
-    const { head } = current.end;
-    const reason = isFresh ? "rotation" : undefined;
-    const now = this.#settings.now();
-    const entry = await checkpoints.makeEntry(head, now, reason);
-    const batch = this.#link([entry], { ...current, isFresh: true });
-    const written = await this.#write(current, batch, isFresh);
-    // On the disk before the note, which must never speak of lines that are not there.
-    await this.#settings.sync(written.handle);
-    await checkpoints.keep(written.end.head);
-    return written;
-  }
-
   /** As many lines as have room; at least one in an empty file. */
-  #link(
-    entries: readonly string[],
-    { end, size, ending, isFresh }: Current,
-  ): Batch {
-    let { head, gap } = end;
-    let text: string = ending;
+  #link(entries: readonly string[], { end, size }: Current): Batch {
+    let head = end;
+    let text = "";
     let count = 0;
     for (const entry of entries) {
-      const line = linkLine(entry, head, gap);
+      const line = linkLine(entry, head);
       const isFull = size + text.length + line.length >= this.#settings.maxSize;
-      if (isFull && (count > 0 || !isFresh)) break;
+      if (isFull && size + count > 0) break;
       text += `${line}\n`;
       head = { size: head.size + 1, sha256: sha256Of(line) };
-      gap = undefined;
       count++;
     }
-    return { text, count, end: { head, gap } };
+    return { text, count, end: head };
   }
 
-  async #write(
-    { handle, size }: Current,
-    { text, end }: Batch,
-    isFresh = false,
-  ): Promise<Current> {
+  async #write({ handle, size }: Current, { text, end }: Batch): Promise<void> {
     try {
       await handle.appendFile(text);
     } catch (error) {
-      // Where this fails as well, the next one to open the file ends the line.
+      // Where this fails as well, the next one to open the file removes what is unfinished.
       await handle.truncate(size).catch(() => undefined);
       throw error;
     }
     this.#written = end;
-    const written = { handle, size: size + text.length, end, isFresh };
-    return (this.#current = { ...written, isBegun: true, ending: "" });
+    this.#current = { handle, size: size + text.length, end };
   }
 
   async #openCurrent(): Promise<Current> {
@@ -177,17 +122,17 @@ export class AuditFile {
     return this.#current;
   }
 
-  /** At a file that this process did not leave as it is. */
-  async #look(handle: FileHandle, size: number): Promise<Current> {
+  /** Looks at a file that this process did not leave as it is; a line that a killed process left unfinished goes. */
+  async #look(handle: FileHandle, length: number): Promise<Current> {
     try {
-      const { path, keep, checkpoints } = this.#settings;
+      const { path, keep } = this.#settings;
+      const size = await findWholeLines(handle, length);
+      if (size < length) await handle.truncate(size);
       const found = await findLogEnd(path, keep);
-      const kept = await checkpoints?.readKept();
-      const end = latest(found, this.#written, kept);
-      const ending = (await endsInLine(handle, size)) ? "\n" : "";
-      const isFresh = size === 0;
-      const isBegun = found.isBegun && !isFresh;
-      return { handle, size, end, isFresh, isBegun, ending };
+      const written = this.#written;
+      // The chain goes on from where it stood, so that what was cut off is missed for good.
+      const isCut = written !== undefined && written.size > found.size;
+      return { handle, size, end: isCut ? written : found };
     } catch (error) {
       if (this.#current === undefined) await handle.close();
       throw error;
@@ -207,20 +152,6 @@ export class AuditFile {
   }
 }
 
-/** What was cut off is missed for good when the chain goes on from where it stood. */
-function latest(
-  found: LogEnd,
-  written: LogEnd | undefined,
-  kept: ChainHead | undefined,
-): LogEnd {
-  const others = [written, kept && { head: kept, gap: undefined }];
-  return others.reduce<LogEnd>(
-    (end, other) =>
-      other !== undefined && other.head.size > end.head.size ? other : end,
-    found,
-  );
-}
-
 async function openToAppend(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, "a+", 0o600);
@@ -233,11 +164,19 @@ async function openToAppend(path: string): Promise<FileHandle> {
   }
 }
 
-/** True when a killed process left the last line unfinished. */
-async function endsInLine(handle: FileHandle, size: number): Promise<boolean> {
-  const last = Buffer.alloc(1);
-  if (size > 0) await handle.read(last, 0, 1, size - 1);
-  return size > 0 && last.toString() !== "\n";
+/** Finds how many bytes of a file are whole lines. */
+async function findWholeLines(
+  handle: FileHandle,
+  size: number,
+): Promise<number> {
+  const piece = Buffer.alloc(Math.min(size, pieceSize));
+  for (let end = size; end > 0; end -= piece.length) {
+    const start = Math.max(0, end - piece.length);
+    await handle.read(piece, 0, end - start, start);
+    const last = piece.subarray(0, end - start).lastIndexOf("\n");
+    if (last >= 0) return start + last + 1;
+  }
+  return 0;
 }
 
 /** Asks the system without a thread, which would take longer than what it answers from memory. */

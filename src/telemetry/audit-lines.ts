@@ -24,7 +24,6 @@ export interface AuditLinesSettings {
   readonly sync?: ((handle: FileHandle) => Promise<void>) | undefined;
   /** Needed where several processes append. */
   readonly exclusively?: AuditFileSettings["exclusively"] | undefined;
-  readonly checkpoints?: AuditFileSettings["checkpoints"];
 }
 
 interface Line {
@@ -35,9 +34,6 @@ interface Line {
 
 /** Bytes that are written at once. */
 const largestBatch = 2 ** 20;
-
-/** Lines that are signed for at once at the latest, and milliseconds after which others are. */
-const signed = { lines: 10_000, after: 60_000, anyway: 86_400_000 };
 
 const closed = new Error("it is closed");
 
@@ -50,21 +46,14 @@ export class AuditLines {
   /** Bytes of lines that nobody waits for. */
   #waiting = 0;
   #writing: Promise<void> | undefined;
-  /** Lines since this process last signed. */
-  #unsigned = 0;
-  #signedAt = performance.now();
-  #isDue = false;
-  #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(settings: AuditLinesSettings) {
     const { path, maxSize = 2 ** 26, keep = filesKept } = settings;
-    const { checkpoints, now } = settings;
     const sync = settings.sync ?? ((handle: FileHandle) => handle.datasync());
     const exclusively = settings.exclusively ?? ((work) => work());
     this.#settings = settings;
-    const parts = { path, maxSize, keep, sync, exclusively };
-    this.#file = new AuditFile({ ...parts, checkpoints, now });
+    this.#file = new AuditFile({ path, maxSize, keep, sync, exclusively });
     this.#maxWaiting = settings.maxWaiting ?? 2 ** 22;
   }
 
@@ -89,12 +78,10 @@ export class AuditLines {
     return settle.promise;
   }
 
-  /** Writes, signs and syncs what waits. Rejects with StoreUnusable when that fails. */
+  /** Writes and syncs what waits. Rejects with StoreUnusable when that fails. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
     await this.#writing;
-    if (this.#unsigned > 0) await this.#sign();
     await this.#file.close().catch((error: unknown) => {
       throw this.#unusable(error);
     });
@@ -113,39 +100,15 @@ export class AuditLines {
   }
 
   #wake(): void {
-    this.#timer ??= setInterval(() => this.#remind(), signed.after).unref();
     this.#writing ??= this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
     try {
-      while (this.#queue.length > 0 || this.#isDue) {
-        if (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch());
-        if (this.#isDue || this.#unsigned >= signed.lines) await this.#sign();
-      }
+      while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch());
     } finally {
       // In the same turn as the last look at the queue, or a line that comes between is written by nobody.
       this.#writing = undefined;
-    }
-  }
-
-  #remind(): void {
-    const isOld = performance.now() - this.#signedAt >= signed.anyway;
-    this.#isDue = this.#unsigned > 0 || isOld;
-    if (this.#isDue) this.#wake();
-  }
-
-  async #sign(): Promise<void> {
-    const asked = this.#unsigned === 0;
-    this.#isDue = false;
-    this.#unsigned = 0;
-    this.#signedAt = performance.now();
-    try {
-      await this.#file.checkpoint(asked);
-    } catch (error) {
-      await this.#file.abandon();
-      // Tried again with the next lines.
-      this.#settings.onLost(1, this.#unusable(error));
     }
   }
 
@@ -154,7 +117,6 @@ export class AuditLines {
     try {
       const entries = batch.map(({ json }) => json);
       await this.#file.append(entries, durable.length > 0);
-      this.#unsigned += entries.length;
       for (const { resolve } of durable) resolve();
     } catch (error) {
       await this.#file.abandon();

@@ -4,11 +4,8 @@ import { Folding } from "./folding.ts";
 
 export type { AuditEntry, AuditEvent } from "./audit-entry.ts";
 
-/** What the processes that append to a log share. */
-export interface AuditGuard {
-  readonly exclusively: NonNullable<AuditLinesSettings["exclusively"]>;
-  readonly checkpoints: NonNullable<AuditLinesSettings["checkpoints"]>;
-}
+/** Lets one process at a time append to a log. */
+type AuditGuard = Required<Pick<AuditLinesSettings, "exclusively">>;
 
 interface AuditLogSettings extends Omit<
   AuditLinesSettings,
@@ -47,8 +44,6 @@ const toldOfOffers = { window: 3_600_000, same: 10, group: 60, all: 600 };
 export class AuditLog {
   readonly #requests: AuditLines;
   readonly #decisions: AuditLines;
-  #hasEntries = false;
-  #share: () => Promise<void> = () => Promise.resolve();
   readonly #folding = new Folding<AuditEntry>(toldOfOffers, {
     summarize: ({ provider, module }, of) => ({
       event: "refused",
@@ -81,22 +76,10 @@ export class AuditLog {
     entry: AuditEntry,
     options: { readonly durable: boolean },
   ): Promise<void> {
-    this.#hasEntries = true;
     if (ofRequests.has(entry.event))
       return this.#requests.record(entry, options);
     if (this.#isFolded(entry)) return;
     await this.#decisions.record(entry, options);
-    if (options.durable) await this.#share();
-  }
-
-  /** Whether this process wrote any. */
-  get hasEntries(): boolean {
-    return this.#hasEntries;
-  }
-
-  /** From now on durable decisions wait for `share` as well, which never rejects. */
-  shareBy(share: () => Promise<void>): void {
-    this.#share = share;
   }
 
   /** Writes and syncs what waits. Rejects with StoreUnusable when that fails. */

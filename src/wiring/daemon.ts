@@ -4,7 +4,7 @@ import { listChangedKeys, type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { AuditWaits, StoreInUse } from "../errors/index.ts";
+import { StoreInUse } from "../errors/index.ts";
 import { removeDaemonNote, writeDaemonNote } from "../store/daemon-note.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
@@ -13,13 +13,13 @@ import {
   type DaemonLock,
 } from "../store/storage-directory.ts";
 import { Metrics } from "../telemetry/metrics.ts";
+import { readAuditHeads } from "./audit.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { wireClientLimits } from "./client-limits.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
-import { wireCore } from "./core.ts";
+import { wireCore, type Core } from "./core.ts";
 import { wireProtocols } from "./protocols.ts";
 import { wireRules } from "./rules.ts";
-import { wireSharedAudit } from "./store/audit.ts";
 import { openReplica } from "./store/replica.ts";
 import {
   wireTelemetry,
@@ -43,8 +43,8 @@ export async function wireDaemon(
   const lock = lockStorageDirectory(layout);
   const telemetry = wireDaemonTelemetry(configuration, layout, version);
   const beat = watchLock(lock, layout, telemetry);
-  const wired = await wireShared(configuration, rules, layout, telemetry);
-  const { core, access } = wired;
+  const shared = await wireShared(configuration, rules, layout, telemetry);
+  const { core, access } = shared;
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
   const clients = wireClientLimits(configuration, telemetry);
@@ -60,7 +60,7 @@ export async function wireDaemon(
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: wireNotification(configuration, telemetry),
     sweep: (before) => core.blobs.sweepStaging(before),
-    tend: () => core.retention.tend(),
+    tend: () => tend(core, layout, telemetry),
     ...telemetry,
     reload: () => {
       const next = load();
@@ -74,7 +74,7 @@ export async function wireDaemon(
       protocols.close();
       await core.close();
       telemetry.alarms.close();
-      await wired.closeAudit();
+      await telemetry.audit.close();
       clearInterval(beat);
       await removeDaemonNote(layout);
       lock.release();
@@ -110,13 +110,29 @@ async function wireShared(
   const core = wireCore(configuration, rules, layout, telemetry, { replica });
   await core.nearest?.outbox.start();
   core.nearest?.uses.start();
-  const shared = wireSharedAudit(configuration, layout, telemetry, replica);
-  const closeAudit = () =>
-    shared.close({ always: true }).catch((error: unknown) => {
-      // The next process brings them, and why was logged.
-      if (!(error instanceof AuditWaits)) throw error;
-    });
-  return { core, access, closeAudit };
+  return { core, access };
+}
+
+async function tend(
+  { retention }: Core,
+  layout: StoreLayout,
+  telemetry: Telemetry,
+): Promise<void> {
+  await logAuditHeads(layout, telemetry);
+  await retention.tend();
+}
+
+/** Logs where the audit logs stand, so that a copy of the log elsewhere is their witness. */
+async function logAuditHeads(
+  layout: StoreLayout,
+  { logger }: Telemetry,
+): Promise<void> {
+  try {
+    for (const { log, size, sha256 } of await readAuditHeads(layout))
+      logger.info({ log, lines: size, head: sha256 }, "audit log");
+  } catch (error) {
+    logger.warn({ err: error }, "the audit logs could not be read");
+  }
 }
 
 /** So that nobody takes a policy that only reports for one that refuses. */

@@ -1,14 +1,9 @@
-import { basename } from "node:path";
 import { type Configuration } from "../config/load.ts";
-import { openAuditKey } from "../store/audit-key.ts";
-import { writeDurably } from "../store/durable-file.ts";
-import { stagingPath, type StoreLayout } from "../store/layout.ts";
-import { readOwnFile } from "../store/own-file.ts";
-import { OpenLock } from "../store/process-lock.ts";
+import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
-import { AuditLog, type AuditGuard } from "../telemetry/audit-log.ts";
-import { Checkpoints } from "../telemetry/audit/checkpoints.ts";
+import { AuditLog } from "../telemetry/audit-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { wireAuditLogs } from "./audit.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
 export interface Telemetry {
@@ -32,7 +27,7 @@ export function wireTelemetry(
   const alarms = new Alarms(logger, metrics);
   const audit = new AuditLog({
     ...layout.audit,
-    guards: wireAuditGuards(layout),
+    guards: wireAuditLogs(layout),
     now: () => new Date(),
     onRefused: (entries) => metrics?.count("auditFailures", {}, entries),
     onLost: (entries, cause) => {
@@ -41,30 +36,4 @@ export function wireTelemetry(
     },
   });
   return { logger, metrics, alarms, audit };
-}
-
-/** Lets the daemon and commands append to the same logs, one at a time, and sign for them. */
-export function wireAuditGuards(layout: StoreLayout): {
-  readonly requests: AuditGuard;
-  readonly decisions: AuditGuard;
-} {
-  return {
-    requests: guard(layout, "requests"),
-    decisions: guard(layout, "decisions"),
-  };
-}
-
-function guard(layout: StoreLayout, log: "requests" | "decisions"): AuditGuard {
-  const lock = new OpenLock(layout.auditLocks[log]);
-  const note = layout.auditCheckpoints[log];
-  return {
-    exclusively: (work) =>
-      lock.hold("processes that write the audit log", work),
-    checkpoints: new Checkpoints({
-      log: basename(layout.audit[log]),
-      key: () => openAuditKey(layout),
-      read: () => readOwnFile(note),
-      write: (text) => writeDurably(stagingPath(layout, "note"), note, text),
-    }),
-  };
 }

@@ -132,7 +132,6 @@ async function publishProviders(registry: Registry): Promise<Registry> {
   return registry;
 }
 
-/** Stopped once, so that its audit logs have checkpoints. */
 async function startWithPast(
   config: Readonly<Record<string, unknown>>,
 ): Promise<RunningMirror> {

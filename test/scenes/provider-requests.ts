@@ -121,7 +121,7 @@ export function runCommand(
 
 export type AuditLine = Readonly<Record<string, string | undefined>>;
 
-/** What is in the audit log now, decisions and requests, by time, without checkpoints. */
+/** What is in the audit log now, decisions and requests, by time. */
 export function readAudit({
   directory,
 }: Pick<RunningMirror, "directory">): readonly AuditLine[] {
@@ -131,7 +131,6 @@ export function readAudit({
     .flatMap((path) => readFileSync(path, "utf8").trimEnd().split("\n"))
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as AuditLine)
-    .filter(({ event }) => event !== "checkpoint")
     .toSorted((a, b) => Date.parse(a.at ?? "") - Date.parse(b.at ?? ""));
 }
 

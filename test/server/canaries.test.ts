@@ -143,7 +143,6 @@ function listSecrets(): readonly string[] {
   return [
     ...Object.values(given),
     ...keys.keys.map(({ secret }) => secret),
-    read("auth/v1/audit-key.pem").split("\n")[1] ?? "",
     ...[asker, other, old].flatMap(({ token, configured }) => [
       token,
       configured.sha256,

@@ -1,34 +1,19 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { expect } from "vitest";
-import { openAuditKey } from "../../src/store/audit-key.ts";
-import { writeDurably } from "../../src/store/durable-file.ts";
-import { layOutStore, stagingPath } from "../../src/store/layout.ts";
-import { readOwnFile } from "../../src/store/own-file.ts";
 import { OpenLock } from "../../src/store/process-lock.ts";
-import { Checkpoints } from "../../src/telemetry/audit/checkpoints.ts";
 import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import {
   AuditLines,
   type AuditLinesSettings,
 } from "../../src/telemetry/audit-lines.ts";
 
-/** What the processes that append to a log share, as in a store. */
-export function signing(path: string) {
+/** Lets one process at a time append to a log, as in a store. */
+export function guarding(path: string) {
   const lock = new OpenLock(`${path}.lock`);
-  const note = `${path}.note`;
-  const layout = layOutStore(join(dirname(path), "store"));
-  mkdirSync(layout.staging, { recursive: true });
   return {
     exclusively: <T>(work: () => Promise<T>) => lock.hold("a test", work),
-    checkpoints: new Checkpoints({
-      log: basename(path),
-      key: () => openAuditKey(layout),
-      read: () => readOwnFile(note),
-      write: (text) => writeDurably(stagingPath(layout, "note"), note, text),
-    }),
   };
 }
 

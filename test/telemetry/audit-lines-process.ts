@@ -1,5 +1,5 @@
 import { AuditLines } from "../../src/telemetry/audit-lines.ts";
-import { signing } from "./audit-directory.ts";
+import { guarding } from "./audit-directory.ts";
 
 // Started by the tests and killed by them: records durably for as long as it lives, and says each time that it did.
 const [, , path = "", maxSize] = process.argv;
@@ -9,7 +9,7 @@ const log = new AuditLines({
   onLost: (_, cause) => {
     throw cause;
   },
-  ...(maxSize !== undefined && signing(path)),
+  ...(maxSize !== undefined && guarding(path)),
   maxSize: maxSize === undefined ? undefined : Number(maxSize),
   keep: 100,
 });

@@ -34,14 +34,11 @@ export interface AuditQuestion {
 type Fields = WrittenEntry["fields"];
 type Test = (fields: Fields) => boolean;
 
-/** Returns what is true for the entries that are asked for; a checkpoint is asked for by its event alone. Throws MalformedAddress. */
+/** Returns what is true for the entries that are asked for. Throws MalformedAddress. */
 export function makeFilter(question: AuditQuestion, now: Date): Test {
   const { spec, since, until, asker, verdict, event } = question;
-  const tests: Test[] = [
-    event === undefined
-      ? (fields) => fields.event !== "checkpoint"
-      : (fields) => fields.event === event,
-  ];
+  const tests: Test[] = [];
+  if (event !== undefined) tests.push((fields) => fields.event === event);
   if (spec !== undefined) tests.push(makeSpecTest(spec));
   if (since !== undefined) tests.push(isSince(parseMoment(since, now)));
   if (until !== undefined) {

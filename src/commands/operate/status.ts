@@ -14,6 +14,16 @@ export interface StatusSubject {
   readonly pid: number | undefined;
   readonly directory: string | undefined;
   readonly policyMode: string | undefined;
+  /** Where the audit logs stand; empty where they cannot be read. */
+  readonly audit: readonly AuditHead[];
+}
+
+interface AuditHead {
+  readonly log: string;
+  /** Lines. */
+  readonly size: number;
+  /** Of the last line. */
+  readonly sha256: string;
 }
 
 type Figures = ReturnType<typeof readFigures>;
@@ -130,12 +140,15 @@ function formatJson(subject: StatusSubject, status: Status): string {
   const { figures, running, ready, problems } = status;
   const { policyMode = null } = subject;
   const place = { url, pid, directory, policyMode };
+  const audit = subject.audit.map(({ log, size, sha256 }) => ({
+    ...{ log, lines: size, head: sha256 },
+  }));
   const unknown = {
     ...{ release: null, startedAt: null, store: null },
     ...{ origins: [], suspendedHosts: null, alarms: [] },
   };
   const told = figures ?? unknown;
-  return formatDocument({ running, ready, problems, ...place, ...told });
+  return formatDocument({ running, ready, problems, ...place, audit, ...told });
 }
 
 function formatText(subject: StatusSubject, status: Status): string {
@@ -157,6 +170,10 @@ function formatText(subject: StatusSubject, status: Status): string {
     ["directory", directory ?? ""],
     ["policy", policyMode ?? ""],
     ["store", figures === undefined ? "" : size],
+    ...subject.audit.map(({ log, size, sha256 }) => [
+      log,
+      `${size} lines, head ${sha256}`,
+    ]),
   ].filter(([, value]) => value !== "");
   return [
     formatRows(rows),

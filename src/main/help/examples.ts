@@ -80,6 +80,10 @@ const guides: Readonly<Record<string, Guide>> = {
       ],
       ["provender audit --event refused --json", "for programs"],
       ["provender audit --verify", "whether somebody changed the log"],
+      [
+        "provender audit --verify --head 5c1e…",
+        "and whether it still has a line that was its last one",
+      ],
     ],
     fails: "with --verify: a log is not what was written",
   },

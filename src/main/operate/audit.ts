@@ -1,13 +1,15 @@
 import { printAudit } from "../../commands/audit/read.ts";
 import { verifyAudit } from "../../commands/audit/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ArgumentsInvalid, isBucketFailure } from "../../errors/index.ts";
-import { wireAuditReading } from "../../wiring/commands/audit.ts";
+import { ArgumentsInvalid } from "../../errors/index.ts";
+import { wireAuditLogs } from "../../wiring/audit.ts";
+import { openLayout } from "../../wiring/commands/layout.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
 
 export interface AuditFlags extends Flags {
   readonly verify?: boolean;
+  readonly head?: readonly string[];
   readonly since?: string;
   readonly until?: string;
   readonly asker?: string;
@@ -17,7 +19,7 @@ export interface AuditFlags extends Flags {
 
 export async function audit(
   spec: string | undefined,
-  { config, json = false, verify = false, ...flags }: AuditFlags,
+  { config, json = false, verify = false, head = [], ...flags }: AuditFlags,
 ): Promise<void> {
   const filters = [spec, ...Object.values(flags)];
   if (verify && filters.some((filter) => filter !== undefined))
@@ -25,27 +27,17 @@ export async function audit(
       "audit --verify",
       "checks whole logs: leave out what chooses lines, or leave out --verify.",
     );
-  const { own, openShared } = await wireAuditReading(
-    loadConfiguration({ file: config }),
-  );
-  await using shared = await (verify
-    ? openShared()
-    : openShared().catch(passOver));
-  const logs = [...own, ...(shared?.logs ?? [])];
+  if (head.length > 0 && !verify)
+    throw new ArgumentsInvalid("audit --head", "needs --verify: add it.");
+  const layout = await openLayout(loadConfiguration({ file: config }));
+  const { decisions, requests } = wireAuditLogs(layout);
+  const logs = [decisions, requests];
   if (verify)
-    process.exitCode = await verifyAudit(logs, { json }, output.stdout);
+    process.exitCode = await verifyAudit(logs, { json, head }, output.stdout);
   else {
     const options = { json, now: new Date() };
     await printAudit(logs, { spec, ...flags }, options, print);
   }
-}
-
-/** What this replica has is worth reading on its own. */
-function passOver(error: unknown): undefined {
-  if (!isBucketFailure(error)) throw error;
-  output.stderr(
-    `provender: The logs of other replicas are not read: ${error.message}\n`,
-  );
 }
 
 function print(text: string): Promise<boolean> {

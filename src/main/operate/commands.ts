@@ -125,10 +125,12 @@ function addAudit(program: Command): void {
         "reported",
       ]),
     )
-    .addOption(
-      new Option("--event <event>").choices([...auditEvents, "checkpoint"]),
-    )
+    .addOption(new Option("--event <event>").choices(auditEvents))
     .option("--verify", "say where it is not what was written")
+    .option(
+      "--head <sha256...>",
+      "lines that the logs must have: earlier heads",
+    )
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: AuditFlags) =>
       (await import("./audit.ts")).audit(spec, flags),

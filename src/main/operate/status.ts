@@ -37,5 +37,6 @@ function nameElsewhere(
     pid: undefined,
     directory: undefined,
     policyMode: undefined,
+    audit: [],
   };
 }

@@ -67,7 +67,6 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   "bucket-foreign": 503,
   "bucket-refuses": 503,
   "bucket-unreachable": 503,
-  "audit-waits": 500,
   "bucket-unproven": 500,
   "bundle-incomplete": 500,
   "release-conflict": 500,

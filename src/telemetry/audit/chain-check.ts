@@ -1,99 +1,124 @@
-import { emptyChain, readLink, sha256Of, type ChainHead } from "./chain.ts";
-import { findBreak, findBreakAtStart } from "./chain-break.ts";
-import { Findings, mostListed, type LogPlace } from "./findings.ts";
-import type { LogFile } from "./log-files.ts";
-import { readObject, type LogLine } from "./log-lines.ts";
-import type { SignatureCheck } from "./signature-check.ts";
-import { UnchainedRun } from "./unchained-run.ts";
+import {
+  emptyChain,
+  readLink,
+  sha256Of,
+  type ChainHead,
+  type Link,
+} from "./chain.ts";
 
-/** Unchained lines since the last chained one. */
-interface Passed {
-  count: number;
-  readonly first: LogPlace;
-  /** Those that could be entries, as no line can be that was cut short. */
-  readonly whole: LogPlace[];
-  readonly torn: LogPlace[];
+/** A place in a log. */
+interface LogPlace {
+  readonly file: string;
+  /** The first is 1. */
+  readonly line: number;
 }
+
+/** Where a log is not what was written. */
+export interface LogBreak extends LogPlace {
+  readonly kind: "changed" | "dropped" | "doubled" | "swapped";
+  /** What is wrong with that line, as the rest of a sentence. */
+  readonly problem: string;
+}
+
+/** Breaks that are listed. */
+const mostListed = 1_000;
 
 /** Reads the lines of a log in order, and finds where they are not a chain. */
 export class ChainCheck {
-  readonly findings = new Findings();
-  readonly #keep: number;
-  readonly #signatures: SignatureCheck;
-  readonly #run = new UnchainedRun();
-  #passed: Passed | undefined;
-  #head: ChainHead = emptyChain;
+  readonly #breaks: LogBreak[] = [];
+  readonly #wanted: ReadonlySet<string>;
+  readonly #found = new Set<string>();
+  #more = 0;
+  #lines = 0;
+  /** Lines since the last chained one. */
+  #passed = 0;
+  #head: ChainHead | undefined;
   #last: LogPlace | undefined;
-  #isAged = false;
 
-  /** `keep`: how many older files the log keeps. */
-  constructor(keep: number, signatures: SignatureCheck) {
-    this.#keep = keep;
-    this.#signatures = signatures;
+  /** `wanted`: SHA-256 of lines that are looked for. */
+  constructor(wanted: ReadonlySet<string>) {
+    this.#wanted = wanted;
   }
 
-  take(file: LogFile, line: LogLine, number: number): void {
-    const at = { file: file.name, line: number };
-    // Lines may have left only before a file that is the oldest to be kept.
-    if (this.#last === undefined) this.#isAged = file.number === this.#keep;
-    if (!this.#follow(line.bytes, at)) this.#pass(file, line, at);
+  /** Takes the next line; `isAged`: files before this one may have left. */
+  take(bytes: Buffer, at: LogPlace, isAged: boolean): void {
+    const link = readLink(bytes);
+    if (link === undefined) {
+      this.#tell({ ...at, kind: "changed", problem: "is not chained" });
+      this.#passed++;
+    } else {
+      this.#follow(link, sha256Of(bytes), at, isAged);
+      this.#passed = 0;
+    }
     this.#last = at;
   }
 
-  /** After the last line; `name` is the current file's, where there is none. */
-  end(name: string): void {
-    this.#settlePassed();
-    const at = this.#last ?? { file: name, line: 0 };
-    const found = this.#signatures.end(at, this.#head);
-    if (found !== undefined) this.findings.tell(found);
-    this.findings.checkpoints = this.#signatures.count;
-    this.findings.unsigned = this.#signatures.countUnsigned(this.#head);
+  /** What was found up to the last line. */
+  get findings() {
+    return {
+      lines: this.#lines,
+      head: (this.#head ?? emptyChain).sha256,
+      breaks: this.#breaks as readonly LogBreak[],
+      /** Breaks beyond those that are listed. */
+      more: this.#more,
+      /** Those of the wanted lines that the log has. */
+      found: this.#found as ReadonlySet<string>,
+    };
   }
 
-  #follow(bytes: Buffer, at: LogPlace): boolean {
-    const link = readLink(bytes);
-    if (link === undefined) return false;
-    const sha256 = sha256Of(bytes);
-    const gap = this.#run.take();
-    const step = { at, link, sha256, gap, passed: this.#passed };
+  #follow(link: Link, sha256: string, at: LogPlace, isAged: boolean): void {
     const found =
-      this.findings.lines === 0
-        ? findBreakAtStart(step, this.#isAged)
-        : findBreak(this.#head, this.#last ?? at, step);
-    if (found === undefined) this.#settlePassed();
-    else this.findings.tell(found);
-    const isAnchor = this.findings.lines === 0 && link.seq > 1;
-    const unsigned = this.#signatures.take(
-      bytes,
-      { at, link, sha256 },
-      isAnchor,
-    );
-    if (found === undefined && unsigned !== undefined)
-      this.findings.tell(unsigned);
-    this.#passed = undefined;
-    this.findings.lines++;
+      this.#head === undefined
+        ? findBreakAtStart(link, at, isAged)
+        : this.#findBreak(this.#head, link, sha256, at);
+    if (found !== undefined) this.#tell(found);
+    if (this.#wanted.has(sha256)) this.#found.add(sha256);
+    this.#lines++;
     // A line that stands where it does not belong says nothing of the next one.
     if (found?.kind !== "doubled" && found?.kind !== "swapped")
       this.#head = { size: link.seq, sha256 };
-    return true;
   }
 
-  #pass(file: LogFile, line: LogLine, at: LogPlace): void {
-    this.#run.add(file, line);
-    this.#passed ??= { count: 0, first: at, whole: [], torn: [] };
-    if (this.findings.lines > 0 && this.#passed.count < mostListed)
-      this.#passed[readObject(line.bytes.toString()) ? "whole" : "torn"].push(
-        at,
-      );
-    this.#passed.count++;
+  #findBreak(
+    { size, sha256: before }: ChainHead,
+    { seq, prev }: Link,
+    sha256: string,
+    at: LogPlace,
+  ): LogBreak | undefined {
+    if (sha256 === before)
+      return { ...at, kind: "doubled", problem: "repeats the line before it" };
+    if (seq <= size) {
+      const problem = `is line ${seq} of the chain and stands after line ${size}`;
+      return { ...at, kind: "swapped", problem };
+    }
+    const missing = seq - size - 1;
+    // As many lines are missing as are not chained: these were changed, and are told already.
+    if (missing > 0 && missing === this.#passed) return undefined;
+    if (missing > 0) {
+      const problem = `follows lines ${size + 1} to ${seq - 1} of the chain, which are not there`;
+      return { ...at, kind: "dropped", problem };
+    }
+    if (prev === before) return undefined;
+    const problem = "is not the line that the next one names";
+    return { ...(this.#last ?? at), kind: "changed", problem };
   }
 
-  #settlePassed(): void {
-    const { count = 0, whole = [], torn = [] } = this.#passed ?? {};
-    if (this.findings.lines === 0) this.findings.unchained = count;
-    const problem = "stands in the chain without being a part of it";
-    for (const at of whole)
-      this.findings.tell({ ...at, kind: "inserted", problem });
-    for (const at of torn) this.findings.tellTorn(at);
+  #tell(found: LogBreak): void {
+    if (this.#breaks.length < mostListed) this.#breaks.push(found);
+    else this.#more++;
   }
+}
+
+/** Finds what is wrong with the oldest line that is kept. */
+function findBreakAtStart(
+  { seq, prev }: Link,
+  at: LogPlace,
+  isAged: boolean,
+): LogBreak | undefined {
+  if (seq > 1 && !isAged) {
+    const problem = `is line ${seq} of the chain, and those before it are not there`;
+    return { ...at, kind: "dropped", problem };
+  }
+  if (seq > 1 || prev === emptyChain.sha256) return undefined;
+  return { ...at, kind: "changed", problem: "is not the first of a chain" };
 }

@@ -24,14 +24,13 @@ const longestLine = 2 ** 20;
 
 const newline = 0x0a;
 
-/** The lines in the first `size` bytes of a file, or in those from `start` on, some at a time, in memory that does not grow with it. */
+/** Reads the lines in the first `size` bytes of a file, some at a time, in memory that does not grow with it. */
 export async function* readLogLines(
   file: FileHandle,
   size: number,
-  start = 0,
 ): AsyncGenerator<readonly LogLine[]> {
   let rest = Buffer.alloc(0);
-  for (let at = start; at < size;) {
+  for (let at = 0; at < size;) {
     const chunk = Buffer.alloc(Math.min(chunkSize, size - at));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
     if (bytesRead === 0) break;

@@ -208,7 +208,7 @@ export const definitions = {
   auditFailures: {
     type: "counter",
     name: "provender_audit_failures_total",
-    help: "Lines of the audit log that could not be written, and checkpoints that could not be signed.",
+    help: "Lines of the audit log that could not be written.",
   },
   reloads: {
     type: "counter",

@@ -4,6 +4,7 @@ import { loadHostToken, type Configuration } from "../../config/load.ts";
 import { readDaemonNote } from "../../store/daemon-note.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import { isEveryAddress } from "../../server/tls/certificate-names.ts";
+import { readAuditHeads } from "../audit.ts";
 import { findLayout } from "./layout.ts";
 
 /** The daemon of this machine's store, by what it left there. */
@@ -13,7 +14,9 @@ export async function findDaemon(
   const layout = findLayout(configuration);
   const note = await readDaemonNote(layout);
   const { directory } = layout;
-  const here = { directory, policyMode: configuration.policy.mode };
+  // Another user than the daemon's may not read them.
+  const audit = await readAuditHeads(layout).catch(() => []);
+  const here = { directory, policyMode: configuration.policy.mode, audit };
   if (note === undefined)
     return { ...here, access: undefined, url: undefined, pid: undefined };
   const base = new URL("providers/", note.url);

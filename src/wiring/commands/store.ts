@@ -9,7 +9,6 @@ import { wireKept, type Kept } from "../kept.ts";
 import { openReplica } from "../store/replica.ts";
 import { wireRecords } from "../store/records.ts";
 import { wireRules } from "../rules.ts";
-import { wireSharedAudit } from "../store/audit.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
 import { openLayout } from "./layout.ts";
 
@@ -57,17 +56,16 @@ export async function wireLedger(configuration: Configuration) {
   return closing({ ledger, audit, records, close: () => close() });
 }
 
-/** What commands work with; `close` closes first what was made of it, and throws AuditWaits. */
+/** What commands work with; `close` closes first what was made of it. */
 async function openStore(configuration: Configuration) {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);
   const replica = await openReplica(configuration, layout, telemetry);
-  const audit = wireSharedAudit(configuration, layout, telemetry, replica);
   const close = async (kept?: Pick<Kept, "close" | "nearest">) => {
     await kept?.nearest?.outbox.drain();
     await (kept ?? replica)?.close();
     telemetry.alarms.close();
-    await audit.close();
+    await telemetry.audit.close();
   };
   return { layout, telemetry, replica, close };
 }

@@ -3,18 +3,12 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
-import {
-  BucketUnreachable,
-  isBucketFailure,
-} from "../../../src/errors/index.ts";
+import { isBucketFailure } from "../../../src/errors/index.ts";
 import { BucketFolder } from "../../../src/origin/folder/bucket-folder.ts";
-import { downloadAudit } from "../../../src/store/bucket/audit/audit-download.ts";
 import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
-import { proveBucket } from "../../../src/store/bucket/bucket-proof.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { bucketLimits, settingsOf } from "../../fakes/ceph.ts";
-import { scratch } from "../../running-mirror.ts";
 import { asItIs } from "../records/record-compliance.ts";
 
 /** What stands between replicas and their bucket, or the bucket itself, answers to everything. */
@@ -102,7 +96,6 @@ const readers: Readonly<Record<string, () => Promise<unknown>>> = {
   folder: () => new BucketFolder(bucket, "providers/").read(["acme"], 1_000),
   list: () => Array.fromAsync(bucket.list("")),
   level: () => new BucketFolder(bucket, "providers/").list([]),
-  audit: () => downloadAudit(bucket, "own", scratch("audit")),
 };
 
 it.each(
@@ -120,18 +113,6 @@ it.each(
     expect([error, cause].some(isBucketFailure)).toBe(true);
   },
 );
-
-it("a proof is not had from a bucket whose objects are cut on their way, which is its failure", async () => {
-  answer = (response) => {
-    const { method, url = "" } = response.req;
-    if (method === "PUT") response.writeHead(200, { ETag: '"e"' }).end();
-    else if (url.includes("list-type="))
-      response.end("<ListBucketResult></ListBucketResult>");
-    else answers[0]?.[1](response);
-  };
-  const proving = proveBucket(bucket);
-  await expect(proving).rejects.toThrow(BucketUnreachable);
-});
 
 it.each([
   ["all of it", []],
