@@ -32,14 +32,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   "oras cp":
     "needs a registry of OCI artifacts: test/acceptance/oci-registry.test.ts has one",
   "provender store ":
-    "needs a bucket: test/store/bucket/carrying/carry.test.ts carries a store into one and back",
+    "needs a bucket: test/store/bucket/carrying/carry.test.ts carries a store into one",
   "mkdir -p /srv/providers":
     "writes to the machine: test/acceptance/private-provider.test.ts makes such a folder",
   "gpg --armor --export FINGERPRINT": "wants a key of yours",
   "cp terraform-registry-manifest.json":
     "wants a provider of yours; test/scenes/origin-folder.ts makes its dist so",
-  "provender publish dist/ --to s3://":
-    "needs a bucket: test/commands/packages/publish-bucket.test.ts publishes into one",
   "terraform login":
     "needs a person: test/acceptance/login.test.ts logs in with a scripted one",
 };

@@ -59,7 +59,6 @@ interface StorageConfiguration {
   readonly s3: S3Configuration | undefined;
 }
 
-/** `folders` are the prefixes of origins. */
 export interface S3Configuration extends Omit<
   BucketSettings,
   "pathStyle" | "keys"
@@ -96,9 +95,9 @@ export interface OriginConfiguration {
   readonly allowPrivateAddresses: boolean;
 }
 
-/** The prefix is below that of `storage.s3` and ends in a slash. */
-export type OriginFolderPlace =
-  { readonly directory: string } | { readonly bucketPrefix: string };
+export interface OriginFolderPlace {
+  readonly directory: string;
+}
 
 export interface OriginToken {
   readonly secret: string;

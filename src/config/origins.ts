@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
-import { isStoreObject } from "../store/layout.ts";
 import type {
   OriginConfiguration,
   OriginFolderPlace,
@@ -21,7 +20,7 @@ import {
   tokenFromEnvironment,
   tokenFromFile,
 } from "./origin-files.ts";
-import { flag, httpsUrl, keyPrefix, variableName } from "./scalars.ts";
+import { flag, httpsUrl, variableName } from "./scalars.ts";
 
 /** OpenTofu's registry has providers without a signing key. */
 const defaultOrigins = {
@@ -58,20 +57,11 @@ export function certificateFile(path: z.ZodType<string>) {
 }
 
 /** What is below it is never read or written as the store's own. */
-const bucketFolder = converted(keyPrefix, (prefix) => {
-  if (prefix === "" || isStoreObject(prefix))
-    throw new Error(
-      `is ${JSON.stringify(prefix)}: expected a prefix such as providers, which is none of the store's own`,
-    );
-  return prefix;
-});
-
 function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
     url: optional(httpsUrl),
     networkMirror: optional(httpsUrl),
     directory: optional(path),
-    bucketPrefix: optional(bucketFolder),
     ca: optional(certificateFile(path)),
     token: optional(secretSchema(path, env)),
     signatures: withDefault(
@@ -140,22 +130,17 @@ function addOrigin(
 /** Throws an Error like `addOrigin`. */
 function folderOf({
   directory,
-  bucketPrefix,
   ...written
 }: WrittenOrigin): OriginFolderPlace | undefined {
+  if (directory === undefined) return undefined;
   const { url, networkMirror, ca, token } = written;
-  const places = { directory, bucketPrefix, url, networkMirror, ca, token };
-  const [place, beside] = Object.entries(places).flatMap(([name, value]) =>
-    value === undefined ? [] : [name],
-  );
-  const folder =
-    directory === undefined ? bucketPrefix && { bucketPrefix } : { directory };
-  if (!folder) return undefined;
+  const places = Object.entries({ url, networkMirror, ca, token });
+  const [beside] = places.find(([, value]) => value !== undefined) ?? [];
   if (beside !== undefined)
     throw new Error(
-      `has "${place}" and "${beside}": a folder is in one place and is not asked over the network, leave one of them out`,
+      `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
     );
-  return folder;
+  return { directory };
 }
 
 /** Also what only looks like a name, such as 256.1.1.1, is refused. */

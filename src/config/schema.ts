@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Hostname } from "../address/hostname.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Surroundings } from "./environment.ts";
@@ -72,13 +71,7 @@ export function configurationSchema(folder: string, from: Surroundings) {
       ),
       format: withDefault(choice("json", "pretty"), "json"),
     }),
-  })
-    .superRefine(checkTogether)
-    .transform(({ storage, ...rest }) => {
-      const folders = listBucketFolders(rest.origins).map(([, one]) => one);
-      const s3 = storage.s3 && { ...storage.s3, folders };
-      return { ...rest, storage: { ...storage, s3 } };
-    });
+  }).superRefine(checkTogether);
 }
 
 /** What sections say of one another. */
@@ -98,28 +91,12 @@ function checkTogether(
       ["listen", "tls"],
       'is self-signed: expected { certificate: PATH, key: PATH }, or off behind a balancer that adds TLS, because each replica on "storage.s3" would make an authority of its own',
     );
-  if (storage.s3 === undefined)
-    for (const [hostname] of listBucketFolders(origins))
-      refuse(
-        ["origins", hostname, "bucketPrefix"],
-        'is a part of the bucket of "storage.s3", which is not there: set it, or "directory" instead',
-      );
   const { origin } = discovery;
   if (origin !== undefined && !origins.has(origin))
     refuse(
       ["discovery", "origin"],
       `is "${origin}": expected one of "origins"`,
     );
-}
-
-function listBucketFolders(
-  origins: Configuration["origins"],
-): readonly (readonly [Hostname, string])[] {
-  return [...origins].flatMap(([hostname, { folder }]) =>
-    folder !== undefined && "bucketPrefix" in folder
-      ? [[hostname, folder.bucketPrefix] as const]
-      : [],
-  );
 }
 
 function listenSchema(path: z.ZodType<string>) {

@@ -55,7 +55,6 @@ function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
     .transform(
       ({ ca, accessKeyId, secretAccessKey, ...rest }): S3Configuration => ({
         ...rest,
-        folders: [],
         ca: ca?.text,
         caFile: ca?.file,
         keys:

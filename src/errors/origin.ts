@@ -22,13 +22,6 @@ export class OriginFolderUnreachable extends OriginUnreachable {
   }
 }
 
-/** A folder that stands for a registry lies in a bucket that is of no use now; `problem` is a sentence about that. */
-export class OriginBucketUnreachable extends OriginUnreachable {
-  constructor(url: string, problem: string, options?: ErrorOptions) {
-    super(url, "it lies in a bucket", options, problem.replace(/\.$/, ""));
-  }
-}
-
 /** A deadline passed before the origin had answered. */
 export class OriginTimedOut extends OriginFailure {
   readonly code = "origin-timeout";

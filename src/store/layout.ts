@@ -168,19 +168,6 @@ function checkParts(key: RecordKey): void {
       throw new RangeError(`not a part of a record key: ${part}`);
 }
 
-/** What the names of everything start with that a bucket has of the store. */
-const storeRooms: ReadonlySet<string | undefined> = new Set(
-  [
-    ...[recordRoot, blobObjects, useObjects],
-    ...["proof/", "store.json", "epoch.json", "trust/", "auth/"],
-  ].map((one) => one.split("/")[0]),
-);
-
-/** True for names that are the store's own in a bucket, now or in a later version. */
-export function isStoreObject(name: string): boolean {
-  return storeRooms.has(name.split("/")[0]);
-}
-
 /** A name in the staging folder that no other process and no earlier start uses. */
 export function stagingPath(layout: StoreLayout, kind: string): string {
   return join(layout.staging, `${kind}-${crypto.randomUUID()}`);

@@ -20,14 +20,14 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleReplacements } from "../mirror/modules/replacements.ts";
 import { VersionRecords } from "../mirror/releases/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
+import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
-import type { Bucket } from "../store/bucket/bucket.ts";
 import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
 import { wireCaches } from "./kept.ts";
 import { settingsOf, type OriginClients } from "./clients.ts";
-import { freshnessOf, openFolder } from "./origins.ts";
+import { freshnessOf } from "./origins.ts";
 import type { Providers } from "./providers.ts";
 import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -71,7 +71,6 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
       packing,
       blobs: parts.blobs,
       reserve: parts.reserve,
-      bucket: parts.replica?.bucket,
     }),
     versions: make.cache(
       new VersionRecords(parts.records, moduleVersionNaming),
@@ -162,13 +161,12 @@ export function moduleLimits(limits: Limits): ArchiveLimits {
 
 interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
   readonly packing: PackThreads;
-  readonly bucket: Bucket | undefined;
 }
 
 function wireModuleOrigins(
   configuration: Configuration,
   { own, makeStranger }: OriginClients,
-  { clock, packing, blobs, reserve, bucket }: OriginParts,
+  { clock, packing, blobs, reserve }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
   const { origins, limits, freshness, proxy, searchPath } = configuration;
   return new Map(
@@ -193,7 +191,11 @@ function wireModuleOrigins(
       });
       const { folder: place } = origin;
       const folder =
-        place && new FolderModules(openFolder(place, bucket, hostname), limits);
+        place &&
+        new FolderModules(
+          new DirectoryFolder(place.directory, hostname),
+          limits,
+        );
       const parts: ModuleOrigin = {
         registry: folder ?? registry,
         sources: folder ?? {

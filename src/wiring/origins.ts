@@ -12,22 +12,18 @@ import {
   type SignaturePolicy,
 } from "../mirror/releases/verdict.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
-import { BucketFolder } from "../origin/folder/bucket-folder.ts";
 import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
 import { FolderProviders } from "../origin/folder/folder-providers.ts";
-import type { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
 import { ProviderRegistry } from "../origin/registries/provider-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
-import type { Bucket } from "../store/bucket/bucket.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
 interface OriginParts {
   readonly clock: Clock;
   readonly judge: SignatureJudge;
   readonly logger: Logger;
-  readonly bucket: Bucket | undefined;
   /** Called where some origin is a network mirror. */
   readonly findLearnt: () => LearntDigests;
 }
@@ -58,31 +54,18 @@ export function wireOrigins(
 export function freshnessOf({
   folder,
 }: OriginConfiguration): number | undefined {
-  if (folder === undefined) return undefined;
-  return "directory" in folder ? 1_000 : 5_000;
-}
-
-/** With a hostname as clients may know it, else as operators do. Throws where it lies in a bucket that nobody gives. */
-export function openFolder(
-  place: OriginFolderPlace,
-  bucket: Bucket | undefined,
-  hostname?: Hostname,
-): OriginFolder {
-  if ("directory" in place)
-    return new DirectoryFolder(place.directory, hostname);
-  if (bucket === undefined) throw new Error("there is no bucket");
-  return new BucketFolder(bucket, place.bucketPrefix, hostname);
+  return folder === undefined ? undefined : 1_000;
 }
 
 function wireFolder(
   { hostname, signatures }: OriginConfiguration,
-  place: OriginFolderPlace,
+  { directory }: OriginFolderPlace,
   { limits }: Configuration,
-  { logger, bucket }: OriginParts,
+  { logger }: OriginParts,
 ): ProviderOrigin {
   const told = new Map<string, string>();
   return new FolderProviders({
-    folder: openFolder(place, bucket, hostname),
+    folder: new DirectoryFolder(directory, hostname),
     limits,
     signed: signatures === "required",
     onUnfit: (folder, reason) => {

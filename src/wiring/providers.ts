@@ -64,7 +64,6 @@ export function wireProviders(
   let learnt: LearntDigests | undefined;
   const origins = wireOrigins(configuration, clients.own, {
     ...{ clock, judge, logger },
-    bucket: kept.replica?.bucket,
     findLearnt: () => (learnt ??= new LearntDigests(parts)),
   });
   const notebook = wireNotebook(telemetry, clock);

@@ -71,7 +71,7 @@ describe("config.example.yaml", () => {
       .replace(/^auth:\s+off.*$/m, "auth:")
       .replace("tls: self-signed", "tls: off")
       .replace("SHA256_OF_THE_TOKEN", "a".repeat(64))
-      .replace(/^ +(?:ca|directory|bucketPrefix): .*$/gm, "");
+      .replace(/^ +(?:ca|directory): .*$/gm, "");
     const parsed = configurationSchema("/", {
       ...from,
       env: { NAME: "secret" },

@@ -209,46 +209,9 @@ describe("discovery.origin", () => {
 it.each([
   ["directory: /srv", "url: https://b.example/", "url"],
   ["directory: /srv", "networkMirror: https://b.example/", "networkMirror"],
-  ["directory: /srv", "bucketPrefix: providers", "bucketPrefix"],
-  ["bucketPrefix: providers", "url: https://b.example/", "url"],
 ])("refuses %s beside %s", (folder, other, beside) => {
   const [key] = folder.split(":");
   expect(refusal(`origins: { a.example: { ${folder}, ${other} } }`)).toContain(
     `has "${key}" and "${beside}"`,
-  );
-});
-
-const s3 = "{ endpoint: https://s3.example/, bucket: abc, prefix: team }";
-const inBucket = (prefix: string, storage = `{ s3: ${s3} }`) =>
-  `{ listen: { tls: off }, storage: ${storage}, origins: { a.example: { bucketPrefix: ${prefix} } } }`;
-
-it("reads the prefix of a folder in the bucket, which the bucket knows of", () => {
-  const { origins, storage } = load(inBucket("own/providers"));
-  const folder = { bucketPrefix: "own/providers/" };
-  expect(origins.get(parseHostname("a.example"))?.folder).toEqual(folder);
-  expect(storage.s3).toMatchObject({
-    prefix: "team/",
-    folders: ["own/providers/"],
-  });
-});
-
-it.each(
-  "store.json epoch.json records/v1 blobs last-use audit/providers proof trust auth".split(
-    " ",
-  ),
-)("refuses a prefix where the store has its own: %s", (prefix) => {
-  expect(refusal(inBucket(prefix))).toContain("none of the store's own");
-});
-
-it.each([`""`, "/", "..", "a/../b", "a//b", "/a", ".a", '"a b"'])(
-  "refuses what is no prefix of a folder: %s",
-  (prefix) => {
-    expect(refusal(inBucket(prefix))).toContain("expected a prefix");
-  },
-);
-
-it("refuses a prefix without a bucket", () => {
-  expect(refusal(inBucket("providers", "{}"))).toContain(
-    '"origins.a.example.bucketPrefix" is a part of the bucket of "storage.s3"',
   );
 });

@@ -138,7 +138,6 @@ export function settingsOf(endpoint: URL, bucket: string): BucketSettings {
     endpoint,
     region: "us-east-1",
     prefix: "p/",
-    folders: [],
   };
   return { ...where, pathStyle: true, ca: undefined, keys };
 }

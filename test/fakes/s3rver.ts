@@ -26,7 +26,6 @@ export async function startS3rver(): Promise<{
       endpoint: new URL(`http://127.0.0.1:${port}/`),
       region: "us-east-1",
       prefix: "",
-      folders: [],
       pathStyle: true,
       ca: undefined,
       keys: { accessKeyId: key, secretAccessKey: key },

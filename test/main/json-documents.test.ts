@@ -26,7 +26,6 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   verify: [],
   prune: [],
   "store push": [],
-  "store pull": [],
   audit: [],
   "audit --verify": [],
 };

@@ -12,17 +12,17 @@ import { dirname, join } from "node:path";
 import type { Version } from "../../address/version.ts";
 import { InputInvalid } from "../../errors/index.ts";
 import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
+import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { digestOf, type Dist } from "./dist.ts";
-import {
-  expectSame,
-  goOn,
-  type Judge,
-  type PublishPlace,
-} from "./publish-place.ts";
+/** Throws what the mirror would refuse the release with that a folder has at `parts`. */
+export type Judge = (
+  folder: OriginFolder,
+  parts: readonly string[],
+) => Promise<void>;
 
-/** A directory, where a release appears by rename. */
-export class PublishDirectory implements PublishPlace {
+/** A directory that stands for a registry, where a release appears by rename. */
+export class PublishDirectory {
   readonly root: DirectoryFolder;
   readonly #directory: string;
 
@@ -31,6 +31,7 @@ export class PublishDirectory implements PublishPlace {
     this.#directory = directory;
   }
 
+  /** Resolves with `present` where the same SHA256SUMS has the place already. Throws InputInvalid where something else has it, and what `judge` throws. */
   async put(dist: Dist, judge: Judge, signal: AbortSignal) {
     const { namespace, type } = dist.address.provider;
     const { version } = dist.address;
@@ -113,4 +114,24 @@ function refuse(path: string, what = "made") {
     const problem = `it cannot be ${what} (${describeFailure(cause)}).`;
     throw new InputInvalid(path, problem, { cause });
   };
+}
+
+/** Throws InputInvalid once it is to end. */
+function goOn({ folder, parts }: Dist, { aborted }: AbortSignal): void {
+  if (!aborted) return;
+  const from = folder.show(parts);
+  throw new InputInvalid(from, "it was interrupted: publish it again.");
+}
+
+/** Throws InputInvalid where SHA256SUMS have another digest at `path`. */
+function expectSame(
+  path: string,
+  ours: string | undefined,
+  theirs = "of nothing",
+): "present" {
+  if (ours === theirs) return "present";
+  throw new InputInvalid(
+    path,
+    `it is there with other content (SHA256SUMS ${theirs}, not ${ours}): a version is published once, make a new one.`,
+  );
 }

@@ -11,12 +11,12 @@ import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
 import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { findDistName, judgeDist, readDist, type DistParts } from "./dist.ts";
-import type { Judge, PublishPlace } from "./publish-place.ts";
+import type { Judge, PublishDirectory } from "./publish-directory.ts";
 
 interface PublishOptions {
   /** What goreleaser made. */
   readonly from: string;
-  readonly to: PublishPlace;
+  readonly to: PublishDirectory;
   /** Undefined for the only one that has keys there. */
   readonly namespace: string | undefined;
   readonly json: boolean;
@@ -33,7 +33,7 @@ interface Published {
 }
 
 /**
- * `provender publish DIR --to PLACE`: checks a release as the mirror will, and puts it in its place, where nobody sees a half of it. Returns the exit
+ * `provender publish DIR --to DIRECTORY`: checks a release as the mirror will, and puts it in its place, where nobody sees a half of it. Returns the exit
  * status: 1 when it is refused, which is named on standard error. Throws NothingAsked where nobody can tell the namespace, and
  * MalformedAddress for one that is none.
  */

@@ -12,7 +12,7 @@ interface CarryCommand {
   readonly signal: AbortSignal;
 }
 
-/** `provender store push` and `pull`: returns the exit status, 1 when something is not the same on both sides; each is named. */
+/** `provender store push`: returns the exit status, 1 when something is not the same on both sides; each is named. */
 export async function runCarry(
   carry: (options: CarryOptions) => Promise<CarryReport>,
   { json, signal }: CarryCommand,
@@ -35,8 +35,8 @@ export async function runCarry(
     });
     progress.close();
     stdout(json ? formatDocument(report) : formatText(report));
-    const { differences, problems, left } = report;
-    return differences.length + problems.length + left.archives > 0 ? 1 : 0;
+    const { differences, problems } = report;
+    return differences.length + problems.length > 0 ? 1 : 0;
   } finally {
     progress.close();
   }
@@ -46,7 +46,6 @@ function formatText({
   store,
   found,
   written,
-  left,
   differences,
   problems,
 }: CarryReport): string {
@@ -56,9 +55,5 @@ function formatText({
   ];
   const head = ["KIND", "NAME", "STATE", "BECAUSE"];
   const table = formatTable([head, ...rows]);
-  const room =
-    left.archives > 0
-      ? `${left.archives} archives (${formatAmount(left.bytes)}) stay in the bucket, where a replica reads them: "storage.maxSize" and "storage.minFree" leave no room for them. Change those or make room, and run it again.\n`
-      : "";
-  return `${table}${found.records} records and ${found.archives} archives (${formatAmount(found.bytes)}): ${written.records} and ${written.archives} (${formatAmount(written.bytes)}) were written, ${differences.length} differ, ${problems.length} bad. The bucket has the store ${store}.\n${room}`;
+  return `${table}${found.records} records and ${found.archives} archives (${formatAmount(found.bytes)}): ${written.records} and ${written.archives} (${formatAmount(written.bytes)}) were written, ${differences.length} differ, ${problems.length} bad. The bucket has the store ${store}.\n`;
 }

@@ -158,13 +158,7 @@ const guides: Readonly<Record<string, Guide>> = {
     fails: "the bundle is refused",
   },
   publish: {
-    examples: [
-      ["provender publish dist --to /srv/providers", "one release"],
-      [
-        "provender publish dist --to s3://provender-eu/providers --config provender.yaml",
-        "into the bucket of storage.s3",
-      ],
-    ],
+    examples: [["provender publish dist --to /srv/providers", "one release"]],
     fails: "the release is refused",
   },
   list: {
@@ -217,10 +211,6 @@ const guides: Readonly<Record<string, Guide>> = {
       ["provender store push --json", "again: writes nothing"],
     ],
     fails: "the bucket has another of something, or something is bad",
-  },
-  "store pull": {
-    examples: [["provender store pull", "back to one machine, or a copy"]],
-    fails: "the directory has another of something, or something is bad",
   },
   completion: {
     examples: [

@@ -103,10 +103,10 @@ async function examineSources(
   configuration: Configuration,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const { folders, close } = wireExaminedFolders(configuration);
+  const folders = wireExaminedFolders(configuration);
   const checks = await Promise.all(
     folders.map((folder) => examineFolder(folder, signal)),
-  ).finally(close);
+  );
   return [
     ...checks.flat(),
     ...(await examineRegistries(configuration, signal)),

@@ -73,10 +73,7 @@ function addPublish(program: Command): void {
   withConfig(program.command("publish"))
     .description("put a release that goreleaser made into an origin's folder")
     .argument("<dir>", "what goreleaser made, such as dist")
-    .requiredOption(
-      "--to <place>",
-      "the origin's directory, or s3://BUCKET/PREFIX of its bucketPrefix",
-    )
+    .requiredOption("--to <place>", "the origin's directory")
     .option("--namespace <name>", "default: the only one there that has keys")
     .option("--json", "print one JSON document")
     .action(async (dir: string, flags: PublishFlags) =>

@@ -6,16 +6,13 @@ import type { Flags } from "../flags.ts";
 import { unlessStopped, untilStopped } from "../options.ts";
 import { output } from "../output.ts";
 
-export async function carry(
-  direction: "push" | "pull",
-  { config, json = false }: Flags,
-): Promise<void> {
+export async function push({ config, json = false }: Flags): Promise<void> {
   const configuration = loadConfiguration({ file: config });
   const signal = untilStopped();
   const progress = makeProgress(process.stderr, () => performance.now());
   await unlessStopped(signal, () =>
     runCarry(
-      (options) => carryStore(direction, configuration, options),
+      (options) => carryStore(configuration, options),
       { json, signal },
       progress,
       output.stdout,

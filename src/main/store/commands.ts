@@ -80,18 +80,13 @@ function addPrune(program: Command): void {
 function addCarry(program: Command): void {
   const store = program
     .command("store")
-    .description("bring a storage directory into a bucket, or back");
-  const directions = [
-    ["push", "bring what storage.directory has into the bucket of storage.s3"],
-    ["pull", "bring what the bucket of storage.s3 has into storage.directory"],
-  ] as const;
-  for (const [direction, description] of directions)
-    withConfig(store.command(direction))
-      .description(description)
-      .option("--json", "print one JSON document")
-      .action(async (flags: Flags) =>
-        (await import("./carry.ts")).carry(direction, flags),
-      );
+    .description("bring a storage directory into a bucket");
+  withConfig(store.command("push"))
+    .description(
+      "bring what storage.directory has into the bucket of storage.s3",
+    )
+    .option("--json", "print one JSON document")
+    .action(async (flags: Flags) => (await import("./carry.ts")).push(flags));
 }
 
 function parseCount(text: string): number {

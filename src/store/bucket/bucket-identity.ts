@@ -69,36 +69,21 @@ export async function checkBucket(
   return found;
 }
 
-/** A storage directory and the bucket that its records are carried to or from. */
-export interface CarriedDirectory {
+/** The bucket that the records of a storage directory are carried to. */
+interface CarriedDirectory {
   readonly identity: BucketIdentity;
-  /** What it has was seen in the bucket. */
-  readonly isReplicas: boolean;
-  /** From now on it is that of a replica. */
-  adopt(): Promise<void>;
+  /** Makes the directory that of a replica from now on. */
+  readonly adopt: () => Promise<void>;
 }
 
-/** Like `identifyBucket`, for a directory that may have records of its own; `begins` where there may be no store yet. */
+/** Like `identifyBucket`, for a directory that may have records of its own. */
 export async function identifyCarried(
   bucket: Bucket,
   layout: StoreLayout,
-  { begins }: { readonly begins: boolean },
 ): Promise<CarriedDirectory> {
-  const known = await readKnown(layout);
-  const found = await findStore(bucket, known);
-  if (found === undefined && !begins)
-    throw new BucketForeign(
-      bucket.name,
-      "it has no store",
-      `correct "storage.s3", or begin one with "provender store push"`,
-    );
+  const found = await findStore(bucket, await readKnown(layout));
   const identity = await prove(bucket, found);
-  const own = await findOwnRecord(layout);
-  return {
-    identity,
-    isReplicas: known !== undefined || own === undefined,
-    adopt: () => writeKnown(layout, identity),
-  };
+  return { identity, adopt: () => writeKnown(layout, identity) };
 }
 
 async function findStore(
@@ -154,8 +139,7 @@ async function readMarker(bucket: Bucket): Promise<Marker | undefined> {
 /** Undefined when it is; another replica may begin the store meanwhile. */
 async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
   for await (const { key } of bucket.list("")) {
-    const others = [proofFolder, ...bucket.folders];
-    if (others.some((one) => key.startsWith(one))) continue;
+    if (key.startsWith(proofFolder)) continue;
     const begun = await readMarker(bucket);
     if (begun !== undefined) return begun;
     throw new BucketForeign(

@@ -6,8 +6,6 @@ export interface BucketSettings {
   readonly region: string;
   /** In front of every key; empty, or with a slash at its end. */
   readonly prefix: string;
-  /** Prefixes of folders that lie there, too, and are no part of the store; each ends in a slash. */
-  readonly folders: readonly string[];
   /** True: `ENDPOINT/BUCKET/KEY`; false: `BUCKET.ENDPOINT/KEY`. */
   readonly pathStyle: boolean;
   /** PEM certificates to trust besides the machine's. */

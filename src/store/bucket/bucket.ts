@@ -42,18 +42,12 @@ const markHeader = "x-amz-meta-mark";
 /** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
 export class Bucket {
   readonly name: string;
-  /** For people: no request is made of it. */
-  readonly url: URL;
-  /** What is no part of the store, by the start of its keys. */
-  readonly folders: readonly string[];
   readonly connection: BucketConnection;
   readonly #prefix: string;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
     this.name = settings.bucket;
-    this.folders = settings.folders;
     this.#prefix = settings.prefix;
-    this.url = new URL(`s3://${this.name}/${this.#prefix}`);
     this.connection = new BucketConnection(settings, limits);
   }
 
@@ -122,10 +116,9 @@ export class Bucket {
         yield { ...object, key: object.key.slice(all) };
   }
 
-  /** The next part of each key below `prefix`: of objects there, and of folders there; not all of them where there are more than `most`. */
+  /** The next part of each key below `prefix`: of objects there, and of folders there. */
   async listLevel(
     prefix: string,
-    most = Infinity,
   ): Promise<{ readonly keys: string[]; readonly folders: string[] }> {
     const keys: string[] = [];
     const folders: string[] = [];
@@ -133,7 +126,6 @@ export class Bucket {
     for await (const page of this.#pages(prefix, { delimiter: "/" })) {
       for (const { key } of page.objects) keys.push(key.slice(skipped));
       for (const one of page.prefixes) folders.push(one.slice(skipped, -1));
-      if (keys.length + folders.length > most) break;
     }
     return { keys, folders };
   }

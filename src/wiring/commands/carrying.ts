@@ -4,15 +4,13 @@ import {
   carry,
   type CarryOptions,
   type CarryReport,
-  type Direction,
 } from "../../store/bucket/carrying/carry.ts";
 import { lockStorageDirectory } from "../../store/storage-directory.ts";
 import { openLayout } from "./layout.ts";
 import { wireBucket } from "../store/bucket.ts";
 
-/** Carries `storage.directory` into `storage.s3` or back, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
+/** Carries `storage.directory` into `storage.s3`, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
 export async function carryStore(
-  direction: Direction,
   configuration: Configuration,
   options: CarryOptions,
 ): Promise<CarryReport> {
@@ -20,14 +18,13 @@ export async function carryStore(
   if (s3 === undefined)
     throw new ConfigurationInvalid(
       `"storage.s3"`,
-      `it is empty, and "provender store ${direction}" wants a bucket: set it.`,
+      `it is empty, and "provender store push" needs a bucket: set it.`,
     );
   const layout = await openLayout(configuration);
   const lock = lockStorageDirectory(layout);
   const bucket = wireBucket(s3);
   try {
-    const sides = { bucket, layout, limits: configuration.storage };
-    return await carry(direction, sides, options);
+    return await carry({ bucket, layout }, options);
   } finally {
     await bucket.close();
     lock.release();

@@ -4,10 +4,9 @@ import type {
   ExaminedOrigin,
 } from "../../commands/doctor/origins.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
+import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
 import { surveyFolder } from "../../origin/folder/folder-survey.ts";
 import { settingsOf } from "../clients.ts";
-import { openFolder } from "../origins.ts";
-import { wireBucket } from "../store/bucket.ts";
 
 /** Bytes of a discovery document, which has about a thousand. */
 const mostBytes = 64 * 1024;
@@ -15,25 +14,18 @@ const mostBytes = 64 * 1024;
 /** The folders that stand for registries. */
 export function wireExaminedFolders({
   origins,
-  storage,
   limits,
-}: Configuration): {
-  readonly folders: readonly ExaminedFolder[];
-  readonly close: () => Promise<void>;
-} {
-  const bucket = storage.s3 && wireBucket(storage.s3);
-  const folders = [...origins.values()].flatMap(
+}: Configuration): readonly ExaminedFolder[] {
+  return [...origins.values()].flatMap(
     ({ hostname, folder: place, signatures }): readonly ExaminedFolder[] => {
       if (place === undefined) return [];
-      const folder = openFolder(place, bucket);
+      const folder = new DirectoryFolder(place.directory);
       const parts = { folder, limits, signed: signatures === "required" };
       const survey = (signal: AbortSignal) =>
         surveyFolder(parts, hostname, signal);
       return [{ hostname, path: folder.show([]), survey }];
     },
   );
-  const close = async () => bucket?.close();
-  return { folders, close };
 }
 
 /** The origins that are asked over the network, as the daemon asks them, each by a client of its own. */

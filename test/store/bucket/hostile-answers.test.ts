@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
 import { isBucketFailure } from "../../../src/errors/index.ts";
-import { BucketFolder } from "../../../src/origin/folder/bucket-folder.ts";
 import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
@@ -29,21 +28,6 @@ afterAll(async () => {
   server.closeAllConnections();
   server.close();
 });
-
-let pages = 0;
-
-/** A page of a list that goes on, with 5 000 names that are no other's. */
-function sendPage(response: ServerResponse): void {
-  const first = (pages += 1) * 5_000;
-  const names = Array.from({ length: 5_000 }, (_, n) => `${first + n}`);
-  const contents = names.map(
-    (name) =>
-      `<Contents><Key>p/providers/${name}</Key><Size>1</Size><ETag>e</ETag><LastModified></LastModified></Contents>`,
-  );
-  response.end(
-    `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${first}</NextContinuationToken>${contents.join("")}</ListBucketResult>`,
-  );
-}
 
 /** Sent until nobody reads on. */
 function sendWithoutEnd(response: ServerResponse): void {
@@ -93,9 +77,7 @@ const readers: Readonly<Record<string, () => Promise<unknown>>> = {
     const found = await new BucketBlobs(bucket).open(sha256, 1_000);
     return found && Array.fromAsync(found.body);
   },
-  folder: () => new BucketFolder(bucket, "providers/").read(["acme"], 1_000),
   list: () => Array.fromAsync(bucket.list("")),
-  level: () => new BucketFolder(bucket, "providers/").list([]),
 };
 
 it.each(
@@ -112,20 +94,4 @@ it.each(
     const { cause } = error as Error;
     expect([error, cause].some(isBucketFailure)).toBe(true);
   },
-);
-
-it.each([
-  ["all of it", []],
-  ["a provider's", ["acme", "demo"]],
-  ["its keys", ["acme", "keys"]],
-])(
-  "a folder of more names than anybody has is refused, and not read on: %s",
-  async (_, parts) => {
-    pages = 0;
-    answer = sendPage;
-    const listing = new BucketFolder(bucket, "providers/").list(parts);
-    await expect(listing).rejects.toThrow("it has more than 100000 names");
-    expect(pages).toBe(21);
-  },
-  30_000,
 );

@@ -4,10 +4,7 @@ import {
   StoredArchiveUnreadable,
 } from "../../../errors/index.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
-import { refuseToStore } from "../../file-failure.ts";
-import { isBucketFailure } from "../../../errors/index.ts";
 import type { BucketBlobs } from "../bucket-blobs.ts";
-import type { ArchiveRoom } from "./archive-room.ts";
 import { same, written, type Carried, type Outcome } from "./carried.ts";
 
 interface ArchiveSides {
@@ -27,23 +24,6 @@ export async function listArchivesToPush({
     const carry = () =>
       there.get(sha256) === size ? same : push({ blobs, shared }, sha256);
     all.push(describe(sha256, size, async () => carry()));
-  }
-  return all;
-}
-
-/** The archives of a bucket, on their way into a directory, as far as it has room. */
-export async function listArchivesToPull(
-  { blobs, shared }: ArchiveSides,
-  room: ArchiveRoom,
-): Promise<readonly Carried[]> {
-  const all: Carried[] = [];
-  for (const [sha256, size] of await sizesOf(shared)) {
-    const carry = async (): Promise<Outcome> => {
-      if ((await blobs.size(sha256)) !== undefined) return same;
-      if (!(await room.take(size))) return { kind: "left" };
-      return pull({ blobs, shared }, sha256);
-    };
-    all.push(describe(sha256, size, carry));
   }
   return all;
 }
@@ -82,26 +62,4 @@ async function push(
   }
   await shared.put(sha256, handle, blob.size);
   return written;
-}
-
-async function pull(
-  { blobs, shared }: ArchiveSides,
-  sha256: Sha256,
-): Promise<Outcome> {
-  const found = await shared.open(sha256);
-  if (found === undefined) return same;
-  const spool = await blobs.createSpool();
-  try {
-    for await (const piece of found.body) await spool.append(piece);
-    const got = spool.digest();
-    if (got !== sha256)
-      return { kind: "bad", problem: `its bytes have the SHA-256 ${got}` };
-    await blobs.commit(spool, sha256);
-    return written;
-  } catch (error) {
-    throw isBucketFailure(error) ? error : refuseToStore("the archive", error);
-  } finally {
-    await spool.remove();
-    await spool.release();
-  }
 }

@@ -1,6 +1,5 @@
-import { ChangeLocks } from "../../records/change-locks.ts";
 import { listRecords } from "../../records/listing.ts";
-import { readSettled, replaceCopies } from "../../records/record-copies.ts";
+import { readSettled } from "../../records/record-copies.ts";
 import { isTrust, type StoreLayout } from "../../layout.ts";
 import type { Sealed } from "../../records/seal.ts";
 import type { BucketRecords } from "../bucket-records.ts";
@@ -10,9 +9,6 @@ interface RecordSides {
   readonly layout: StoreLayout;
   readonly records: BucketRecords;
 }
-
-/** Secrets have no copies among the records of a directory. */
-const secrets = "auth";
 
 /** The records of a directory, on their way into a bucket; what the bucket has stays. `onTrust` is called after each that says what is trusted. */
 export async function listRecordsToPush(
@@ -36,45 +32,15 @@ export async function listRecordsToPush(
       if (found.kind === "bad") return found;
       return found.kind === "absent"
         ? { kind: "bad", problem: "it left the bucket meanwhile" }
-        : compare(here.sealed, found.sealed, "the bucket");
+        : compare(here.sealed, found.sealed);
     };
     all.push({ kind: "record", name, size: 0, carry });
   }
   return all;
 }
 
-/** The records of a bucket, on their way into a directory. What is there stays, unless it is what this replica saw of them earlier. */
-export async function listRecordsToPull(
-  { layout, records }: RecordSides,
-  { isReplicas }: { readonly isReplicas: boolean },
-): Promise<readonly Carried[]> {
-  const locks = new ChangeLocks(layout);
-  const all: Carried[] = [];
-  for await (const key of records.listAll()) {
-    if (key[0] === secrets) continue;
-    const carry = async (): Promise<Outcome> => {
-      const found = await records.look(key);
-      if (found.kind !== "good") return found.kind === "bad" ? found : same;
-      return locks.hold(key, async () => {
-        const here = await readSettled(layout, key);
-        if (here.kind === "bad") return here;
-        if (here.kind === "good") {
-          const isOlder = here.sealed.revision < found.sealed.revision;
-          if (!isReplicas || !isOlder)
-            return compare(here.sealed, found.sealed, "the directory");
-        }
-        await replaceCopies(layout, key, found.sealed);
-        return written;
-      });
-    };
-    all.push({ kind: "record", name: key.join("/"), size: 0, carry });
-  }
-  return all;
-}
-
-/** `stays`: whose record is left as it is. */
-function compare(local: Sealed, shared: Sealed, stays: string): Outcome {
+function compare(local: Sealed, shared: Sealed): Outcome {
   if (local.body !== shared.body)
-    return { kind: "differs", problem: `${stays} has another, which stays` };
+    return { kind: "differs", problem: "the bucket has another, which stays" };
   return { kind: local.revision > shared.revision ? "ahead" : "same" };
 }

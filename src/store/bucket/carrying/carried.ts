@@ -1,6 +1,6 @@
-/** `ahead`: both say the same, which was changed more often in the directory. `left`: there is no room for it. `differs`: both sides have one, and the one that was there stays. `bad`: it cannot be believed, and stays where it is. */
+/** `ahead`: both say the same, which was changed more often in the directory. `differs`: both sides have one, and the one that was there stays. `bad`: it cannot be believed, and stays where it is. */
 export type Outcome =
-  | { readonly kind: "written" | "same" | "ahead" | "left" }
+  | { readonly kind: "written" | "same" | "ahead" }
   | { readonly kind: "differs" | "bad"; readonly problem: string };
 
 /** A record or an archive that is to be on the other side, too. */

@@ -2,23 +2,17 @@ import { forEach } from "../../../concurrency/for-each.ts";
 import { BlobStore } from "../../blobs/blob-store.ts";
 import type { StoreLayout } from "../../layout.ts";
 import { BucketBlobs } from "../bucket-blobs.ts";
-import { identifyCarried, type CarriedDirectory } from "../bucket-identity.ts";
+import { identifyCarried, type BucketIdentity } from "../bucket-identity.ts";
 import { BucketRecords } from "../bucket-records.ts";
 import { BucketWatch } from "../bucket-watch.ts";
 import type { Bucket } from "../bucket.ts";
-import type { DirectoryLimits } from "../../storage-directory.ts";
-import { ArchiveRoom } from "./archive-room.ts";
-import { listArchivesToPull, listArchivesToPush } from "./carried-archives.ts";
-import { listRecordsToPull, listRecordsToPush } from "./carried-records.ts";
+import { listArchivesToPush } from "./carried-archives.ts";
+import { listRecordsToPush } from "./carried-records.ts";
 import type { Carried, Outcome } from "./carried.ts";
-
-export type Direction = "push" | "pull";
 
 interface CarrySides {
   readonly bucket: Bucket;
   readonly layout: StoreLayout;
-  /** Of the directory. */
-  readonly limits: DirectoryLimits;
 }
 
 export interface CarryOptions {
@@ -45,8 +39,6 @@ export interface CarryReport {
   /** What was looked at, and what of it was written. */
   readonly found: CarryCount;
   readonly written: CarryCount;
-  /** What stays in the bucket, because the directory has no room for it. */
-  readonly left: CarryCount;
   /** Both sides have one, and the one that was there stays. */
   readonly differences: readonly CarryProblem[];
   /** What cannot be believed, and is not carried. */
@@ -57,25 +49,19 @@ export interface CarryReport {
 const atOnce = 16;
 
 /**
- * Brings everything that a directory has into a bucket, or back: nothing that is
- * there is overwritten, and what was carried already is not written again, so
- * that it can be run again after it was stopped. A directory gets no more archives
- * than it has room for. One of which everything is in the bucket is that of a
- * replica from then on. Throws BucketForeign,
- * BucketUnproven, BucketRefuses, BucketUnreachable and StoreFull.
+ * Brings everything that a directory has into a bucket: nothing that is there is
+ * overwritten, and what was brought already is not written again, so that it can be
+ * run again after it was stopped. A directory of which everything is in the bucket
+ * is that of a replica from then on. Throws BucketForeign, BucketUnproven,
+ * BucketRefuses and BucketUnreachable.
  */
 export async function carry(
-  direction: Direction,
   sides: CarrySides,
   { signal, onListed, onBegun }: CarryOptions,
 ): Promise<CarryReport> {
   const { bucket, layout } = sides;
-  const begins = direction === "push";
-  const directory = await identifyCarried(bucket, layout, { begins });
-  const { identity, isReplicas } = directory;
-  // So that a later run knows that what it wrote earlier was seen in the bucket.
-  if (direction === "pull" && isReplicas) await directory.adopt();
-  const lists = await list(direction, sides, directory);
+  const { identity, adopt } = await identifyCarried(bucket, layout);
+  const lists = await list(sides, identity);
   onListed(lists.flat().length);
   const outcomes = new Map<Carried, Outcome>();
   for (const some of lists)
@@ -87,33 +73,23 @@ export async function carry(
     });
   const report = makeReport(identity.store, outcomes);
   const isReplicasNow = [...outcomes.values()].every(
-    ({ kind }) => kind === "written" || kind === "same" || kind === "left",
+    ({ kind }) => kind === "written" || kind === "same",
   );
-  if (isReplicasNow) await directory.adopt();
+  if (isReplicasNow) await adopt();
   return report;
 }
 
 /** One list after the other. */
 async function list(
-  direction: Direction,
-  { bucket, layout, limits }: CarrySides,
-  { identity, isReplicas }: CarriedDirectory,
+  { bucket, layout }: CarrySides,
+  { store, etagForm }: BucketIdentity,
 ): Promise<readonly (readonly Carried[])[]> {
-  const { store, etagForm } = identity;
   const records = new BucketRecords(bucket, etagForm, () => undefined);
   const sides = {
     ...{ layout, records },
     blobs: new BlobStore(layout),
     shared: new BucketBlobs(bucket),
   };
-  if (direction === "pull") {
-    // What was seen and decided comes whole; archives have what room is left.
-    const room = new ArchiveRoom(layout, sides.blobs, limits);
-    return [
-      await listRecordsToPull(sides, { isReplicas }),
-      await listArchivesToPull(sides, room),
-    ];
-  }
   const watch = new BucketWatch(bucket, store, untold);
   await watch.begin();
   return [
@@ -139,7 +115,6 @@ function makeReport(
     store,
     found: count(all.map(([one]) => one)),
     written: those("written"),
-    left: those("left"),
     differences: problemsOf("differs"),
     problems: problemsOf("bad"),
   };
