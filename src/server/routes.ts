@@ -1,4 +1,5 @@
 import Router from "@koa/router";
+import { parseHostname, type Hostname } from "../address/hostname.ts";
 import { MalformedAddress } from "../errors/index.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Authentication } from "./access/authentication.ts";
@@ -42,17 +43,26 @@ export interface RoutedParts {
   readonly metrics: Metrics;
   /** What this host offers now; never rejects. */
   readonly findServices: () => Promise<Services>;
+  /** What one origin offers as a registry below the URL `root`. */
+  readonly findRegistryServices: (hostname: Hostname, root: string) => Services;
 }
 
 const mirrored = "/providers/:hostname/:namespace/:type";
-const published = "/v1/providers/:hostname/:namespace/:type";
+/** Rows of a registry protocol: of any origin, and below a path of each for programs that take one URL. */
+const registryRows = (room: "providers" | "modules") => (rest: string) => [
+  `/v1/${room}/:hostname/${rest}`,
+  `/registry/:hostname/v1/${room}/${rest}`,
+];
+const published = registryRows("providers");
+const modular = registryRows("modules");
+const provider = ":namespace/:type";
+const module = ":namespace/:name/:system";
 /** Of providers and, of four parts and a version, modules. */
 const explained = [
   "/why/:hostname/:namespace/:type",
   "/why/:hostname/:namespace/:type/:version",
   "/why/:hostname/:namespace/:name/:system/:version",
 ];
-const module = "/v1/modules/:hostname/:namespace/:name/:system";
 
 /** Every URL of docs/http.md; of two rows that match, the first answers. GET stands for HEAD, too. */
 export function makeRouter(parts: RoutedParts): Router<RequestState> {
@@ -65,21 +75,34 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get(`${mirrored}/:archive.zip`, (ctx) => providers.archive(ctx));
   router.get(`${mirrored}/:document`, refuseDocument);
 
-  router.get(`${published}/versions`, (ctx) => registry.versions(ctx));
-  router.get(`${published}/:version/download/:os/:arch`, (ctx) =>
+  router.get(published(`${provider}/versions`), (ctx) =>
+    registry.versions(ctx),
+  );
+  router.get(published(`${provider}/:version/download/:os/:arch`), (ctx) =>
     registry.package(ctx),
   );
-  router.get(`${published}/:version/:proof`, (ctx) => registry.proof(ctx));
+  router.get(published(`${provider}/:version/:proof`), (ctx) =>
+    registry.proof(ctx),
+  );
 
-  router.get(`${module}/versions`, (ctx) => modules.versions(ctx));
-  router.get(`${module}/:version/download`, (ctx) => modules.location(ctx));
-  router.get(`${module}/:version/archive.:format`, (ctx) =>
+  router.get(modular(`${module}/versions`), (ctx) => modules.versions(ctx));
+  router.get(modular(`${module}/:version/download`), (ctx) =>
+    modules.location(ctx),
+  );
+  router.get(modular(`${module}/:version/archive.:format`), (ctx) =>
     modules.archive(ctx),
   );
 
   router.get("/.well-known/terraform.json", (ctx) =>
     answerDiscovery(ctx, parts.findServices),
   );
+  router.get("/registry/:hostname/.well-known/terraform.json", (ctx) => {
+    const hostname = parseHostname(ctx.params.hostname ?? "");
+    const root = parts.publicAddress.rootFor(ctx.req, ctx.state.path);
+    return answerDiscovery(ctx, () =>
+      parts.findRegistryServices(hostname, root),
+    );
+  });
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
   router.get("/login", (ctx) => answerLogin(ctx, parts));

@@ -24,7 +24,7 @@ import { RequestLog } from "../server/requests/request-log.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import { wireExplanations, type Core } from "./core.ts";
-import { wireServices } from "./services.ts";
+import { wireRegistryServices, wireServices } from "./services.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
@@ -59,7 +59,7 @@ export function wireProtocols(
   );
   const publicAddress = new PublicAddress(configuration.publicUrl, clients);
   const addresses = { publicAddress, authentication };
-  const common = { authentication, audit, limits };
+  const common = { ...addresses, audit, limits };
   const setUp = wireSetUp(configuration, core, addresses);
   const refusals = new RefusalAudit(audit, alarms);
   const findOpen = watchAnswers(core, metrics);
@@ -78,6 +78,8 @@ export function wireProtocols(
     modules: new ModuleRegistryProtocol(modules, common),
     readiness,
     findServices: () => access.addLogin(services),
+    findRegistryServices: (hostname, root) =>
+      wireRegistryServices(configuration, hostname, root),
     ...{ refusals, requestLog, metrics, onUnexpected },
     longestUrl: limits.url,
   });

@@ -75,6 +75,16 @@ export function locate(
   return mirror.get(`${moduleBase}/${module}/aws/${version}/download`);
 }
 
+/** Where the mirror says that `file` of a version of `acme/MODULE/aws` is. */
+export function placeOf(
+  { url }: RunningMirror,
+  module: string,
+  file: string,
+  version = "1.0.0",
+): string {
+  return `${url}${moduleBase.slice(1)}/${module}/aws/${version}/${file}`;
+}
+
 export function getArchive(
   mirror: RunningMirror,
   module: string,

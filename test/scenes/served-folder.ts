@@ -269,7 +269,9 @@ export function describeServedFolder(
         ["1.1.0", "zip"],
       ] as const) {
         const found = await mirror.get(`${base}/${version}/download`);
-        expect(found.headers["x-terraform-get"]).toBe(`./archive.${format}`);
+        expect(found.headers["x-terraform-get"]).toBe(
+          `${mirror.url}${base}/${version}/archive.${format}`,
+        );
         expect(
           (await mirror.get(`${base}/${version}/archive.${format}`)).status,
         ).toBe(200);

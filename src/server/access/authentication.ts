@@ -55,6 +55,9 @@ const openPaths: ReadonlySet<string> = new Set([
   "/.well-known/terraform.json",
 ]);
 
+/** Clients have no token before they know which services there are. */
+const registryDiscovery = /^\/registry\/[^/]+\/\.well-known\/terraform\.json$/;
+
 /** Decides whether a request may be looked at: everything needs a token, except what is listed here. */
 export class Authentication {
   readonly #parts: AuthenticationParts;
@@ -88,7 +91,7 @@ export class Authentication {
     request: AskingRequest,
   ): Promise<string | undefined> | string | undefined {
     const path = pathOf(request.url ?? "");
-    if (openPaths.has(path)) return undefined;
+    if (openPaths.has(path) || registryDiscovery.test(path)) return undefined;
     if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
     const signed = parseSignedPath(path);
     if (signed !== undefined) return this.#admitTicket(signed);

@@ -26,7 +26,6 @@ import {
   noteAnswer,
   noteLeftOut,
   setHeaders,
-  type RequestState,
   type RoutedContext,
 } from "../http/request-context.ts";
 
@@ -59,7 +58,7 @@ export class ModuleRegistryProtocol {
     noteAnswer(ctx.state, answer);
     ctx.status = 204;
     setHeaders(ctx, {
-      "X-Terraform-Get": this.#format(answer.value, ctx.state),
+      "X-Terraform-Get": this.#format(answer.value, ctx),
       "Cache-Control": "no-cache",
     });
   }
@@ -99,14 +98,18 @@ export class ModuleRegistryProtocol {
     }
   }
 
-  /** Relative to the question, so that it holds behind any proxy. */
-  #format(location: ModuleLocation, { path, asker }: RequestState): string {
+  #format(location: ModuleLocation, { req, state }: RoutedContext): string {
     if (location.kind === "elsewhere") return location.location;
     const { format, subdirectory } = location;
+    const { authentication, publicAddress } = this.#parts;
+    const { path, asker } = state;
     const folder = path.slice(0, path.lastIndexOf("/") + 1);
     const name = formatModuleArchiveName(format);
-    const place = this.#parts.authentication.locate(folder, name, asker.token);
-    return `./${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
+    const place = authentication.locate(folder, name, asker.token);
+    const root = publicAddress.rootFor(req, path);
+    // Clients take what begins otherwise for a place of theirs.
+    const base = root.startsWith("../") ? "./" : `${root}${folder.slice(1)}`;
+    return `${base}${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
   }
 }
 

@@ -8,7 +8,6 @@ import {
   publishedProof,
 } from "../../mirror/providers/published-package.ts";
 import type { PlatformArchives } from "../../mirror/providers/platform-archives.ts";
-import type { Authentication } from "../access/authentication.ts";
 import {
   renderBytes,
   renderDocument,
@@ -34,16 +33,16 @@ const renderVersionsOnce = rendersOnce(renderVersions);
 export class ProviderRegistryProtocol {
   readonly #mirror: ProviderMirror;
   readonly #platforms: PlatformArchives;
-  readonly #authentication: Authentication;
+  readonly #parts: Pick<ProtocolParts, "authentication" | "publicAddress">;
 
   constructor(
     mirror: ProviderMirror,
     platforms: PlatformArchives,
-    { authentication }: Pick<ProtocolParts, "authentication">,
+    parts: Pick<ProtocolParts, "authentication" | "publicAddress">,
   ) {
     this.#mirror = mirror;
     this.#platforms = platforms;
-    this.#authentication = authentication;
+    this.#parts = parts;
   }
 
   async versions(ctx: RoutedContext): Promise<void> {
@@ -66,12 +65,12 @@ export class ProviderRegistryProtocol {
     const found = await describePublished(this.#mirror, answer.value, platform);
     this.#platforms.want(answer.value);
     noteAnswer(ctx.state, answer);
-    const { token } = ctx.state.asker;
-    const document = renderDocument(
-      renderPackage(address, found, (folder, filename) =>
-        this.#authentication.locate(folder, filename, token),
-      ),
-    );
+    const { authentication, publicAddress } = this.#parts;
+    const { asker, path } = ctx.state;
+    const root = publicAddress.rootFor(ctx.req, path);
+    const locate = (folder: string, filename: string) =>
+      `${root}${folder.slice(1)}${authentication.locate(folder, filename, asker.token)}`;
+    const document = renderDocument(renderPackage(address, found, locate));
     sendDocument(ctx, document, answer);
   }
 

@@ -37,6 +37,17 @@ export class PublicAddress {
       : `${base}why/${path}`;
   }
 
+  /**
+   * The root of this mirror for a document at `path`. It is absolute where that
+   * URL is known: as configured, or as a client says that no proxy stands before.
+   * Below a proxy the path and host may be others, which relative URLs follow.
+   */
+  rootFor(request: IncomingMessage, path: string): string {
+    const direct = isDirect(request) ? this.baseOf(request) : undefined;
+    const depth = path.split("/").length - 2;
+    return this.#configured ?? direct ?? "../".repeat(depth);
+  }
+
   /** As configured, else as the client or a trusted proxy, which adds TLS, says. */
   baseOf({ socket, headers }: IncomingMessage): string | undefined {
     if (this.#configured !== undefined) return this.#configured;
@@ -47,4 +58,14 @@ export class PublicAddress {
       this.#clients.connected(socket).counted === undefined;
     return `${isSecure ? "https" : "http"}://${headers.host}/`;
   }
+}
+
+const forwarding = /^(?:via|forwarded|x-forwarded-.+|x-real-ip)$/;
+
+/** Over TLS, and with no header of a proxy. */
+function isDirect({ socket, headers }: IncomingMessage): boolean {
+  const names = Object.keys(headers);
+  return (
+    socket instanceof TLSSocket && !names.some((name) => forwarding.test(name))
+  );
 }

@@ -42,7 +42,7 @@ export function renderVersions(
   return `{"id":${id},"versions":[${entries.join()}],"warnings":${warnings}}`;
 }
 
-/** The last part of a file's URL, below `folder`, an absolute path in the mirror that ends in a slash. */
+/** The URL of a file in `folder`, an absolute path in the mirror that ends in a slash. */
 type LocateFile = (folder: string, filename: string) => string;
 
 /** `VERSION/download/OS/ARCH` ("Find a Provider Package"), with `packages` as registry.opentofu.org has it. */
@@ -67,14 +67,7 @@ export function renderPackage(
   };
 }
 
-/** From `/v1/providers/HOSTNAME/NAMESPACE/TYPE/VERSION/download/OS/ARCH` to the mirror's root. */
-const toRoot = "../".repeat(8);
-
-/**
- * Where a client that read `VERSION/download/OS/ARCH` finds the files of the
- * release. Clients resolve them against the URL that they asked, so that a proxy may
- * serve the mirror under any host and path. They send no token there.
- */
+/** Where a client that read `VERSION/download/OS/ARCH` finds the files of the release. It sends no token there. */
 function locateFiles(
   { provider, version }: ReleaseAddress,
   filename: string,
@@ -86,13 +79,11 @@ function locateFiles(
 } {
   const name = formatProviderAddress(provider);
   const checksums = formatChecksumsName(provider, version);
-  const locateFrom = (folder: string, file: string) =>
-    `${toRoot}${folder.slice(1)}${locate(folder, file)}`;
   const proof = `/v1/providers/${name}/${version}/`;
   return {
-    archive: locateFrom(`/providers/${name}/`, filename),
-    checksums: locateFrom(proof, checksums),
-    signature: locateFrom(proof, `${checksums}.sig`),
+    archive: locate(`/providers/${name}/`, filename),
+    checksums: locate(proof, checksums),
+    signature: locate(proof, `${checksums}.sig`),
   };
 }
 

@@ -6,7 +6,7 @@ export type Services = Readonly<Record<string, unknown>>;
 /** `/.well-known/terraform.json`; exactly application/json, because clients refuse anything else. */
 export async function answerDiscovery(
   ctx: Context,
-  findServices: () => Promise<Services>,
+  findServices: () => Promise<Services> | Services,
 ): Promise<void> {
   const services = await findServices();
   ctx.status = 200;

@@ -5,7 +5,8 @@ import type { Subject } from "../protocols/public-address.ts";
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /** What a path is about, whether or not anything is there: one of a few words, whatever a client writes. */
-export function requestKind(path: string): RequestKind {
+export function requestKind(asked: string): RequestKind {
+  const path = asked.replace(/^\/registry\/[^/]+(?=\/)/, "");
   if (path.startsWith("/providers/")) return kindOfMirrored(path);
   if (path.startsWith("/v1/providers/"))
     return path.endsWith("/versions") ? "index" : "version";

@@ -14,6 +14,7 @@ import {
   countFiles,
   getArchive,
   locate,
+  placeOf,
   makeModuleScene,
   removeBlobs,
   withMirror,
@@ -109,7 +110,7 @@ describe("modules from git", () => {
     publish("content", `${gitUrl("content")}//modules/vpc?ref=v1`);
     const located = await locate(mirror, "content");
     expect(located.headers["x-terraform-get"]).toBe(
-      "./archive.tar.gz//modules/vpc",
+      placeOf(mirror, "content", "archive.tar.gz//modules/vpc"),
     );
     const { body } = await getArchive(mirror, "content");
     expect(unpack(body)).toEqual({

@@ -7,6 +7,7 @@ import {
   locate,
   makeModuleScene,
   moduleBase,
+  placeOf,
   removeBlobs,
   versionsOf,
   withMirror,
@@ -41,7 +42,7 @@ describe("modules from archives", () => {
     const located = await locate(mirror, "network");
     expect(located.status).toBe(204);
     expect(located.headers["x-terraform-get"]).toBe(
-      "./archive.tar.gz//modules/vpc",
+      placeOf(mirror, "network", "archive.tar.gz//modules/vpc"),
     );
     const path = `${moduleBase}/network/aws/1.0.0/archive.tar.gz`;
     const head = await mirror.get(path, { method: "HEAD" });
@@ -67,13 +68,17 @@ describe("modules from archives", () => {
     const xz = Buffer.from("\xfd7zXZ\0 and more", "latin1");
     const packed = scene.origin.serve("/files/packed.tar.xz", xz);
     scene.origin.publish("acme/packed/aws", "1.0.0", packed);
-    const placeOf = async (module: string) =>
+    const located = async (module: string) =>
       (await locate(mirror, module)).headers["x-terraform-get"];
 
-    expect(await placeOf("relative")).toBe("./archive.zip");
-    expect(await placeOf("named")).toBe("./archive.zip");
+    for (const module of ["relative", "named"])
+      expect(await located(module)).toBe(
+        placeOf(mirror, module, "archive.zip"),
+      );
     expect(scene.origin.count("/files/named?x=1")).toBe(1);
-    expect(await placeOf("packed")).toBe("./archive.tar.xz");
+    expect(await located("packed")).toBe(
+      placeOf(mirror, "packed", "archive.tar.xz"),
+    );
     const path = `${moduleBase}/packed/aws/1.0.0/archive.tar.xz`;
     expect((await mirror.get(path)).body).toEqual(xz);
     const other = await mirror.get(
