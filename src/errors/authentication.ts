@@ -23,17 +23,6 @@ export class TokenRefused extends ProvenderError {
   }
 }
 
-/** A person's login at the OpenID provider that ends without a session; `reason` never repeats what was sent. */
-export class LoginRefused extends ProvenderError {
-  readonly code = "login-refused";
-  constructor(reason: string, options?: ErrorOptions) {
-    super(
-      `The login is refused because ${reason}: open the page again to begin another one.`,
-      options,
-    );
-  }
-}
-
 /** A signed archive URL that has expired, was changed, or was signed by somebody else. */
 export class ArchiveUrlRefused extends ProvenderError {
   readonly code = "archive-url-refused";

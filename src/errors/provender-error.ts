@@ -10,7 +10,6 @@ export type ErrorCode =
   | "not-ready"
   | "token-needed"
   | "token-refused"
-  | "login-refused"
   | "archive-url-refused"
   | "origin-not-served"
   | "origin-not-served-fall-through"

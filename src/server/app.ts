@@ -1,7 +1,7 @@
 import Koa from "koa";
 import { NoSuchPage } from "../errors/index.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
-import { authenticate } from "./login.ts";
+import type { Authentication } from "./access/authentication.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { beginRequest } from "./requests/begin-request.ts";
 import type { ClientAddresses } from "./http/client-address.ts";
@@ -56,7 +56,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(attribute)
     .use(answerErrors(refusals, publicAddress, onUnexpected))
     .use(refuseMalformed(parts.longestUrl))
-    .use(authenticate(parts))
+    .use(authenticate(parts.authentication))
     .use(limitMetadata(metadataCaps))
     .use(makeRouter(parts).routes())
     .use(refuseUnknown);
@@ -82,6 +82,17 @@ function record(requestLog: RequestLog): RequestMiddleware {
 
 const attribute: RequestMiddleware = ({ state }, next) =>
   onBehalfOf(state.asker, next);
+
+/** Settles who asks; a signed URL is answered as the archive's own. */
+function authenticate(authentication: Authentication): RequestMiddleware {
+  return async (ctx, next) => {
+    if (authentication.isOn) {
+      ctx.state.asker.token = await authentication.admit(ctx.req);
+      ctx.newRouterPath = ctx.state.path;
+    }
+    await next();
+  };
+}
 
 const refuseUnknown: RequestMiddleware = () => {
   throw new NoSuchPage();

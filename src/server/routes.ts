@@ -3,7 +3,6 @@ import { parseHostname, type Hostname } from "../address/hostname.ts";
 import { MalformedAddress } from "../errors/index.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Authentication } from "./access/authentication.ts";
-import { answerLogin, answerLogout } from "./login.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
 import type { RequestState, RoutedContext } from "./http/request-context.ts";
 import type { ModuleRegistryProtocol } from "./protocols/module-registry.ts";
@@ -17,7 +16,6 @@ import { answerWhy } from "./web/why-page.ts";
 import type { Explanations } from "../mirror/why/explanations.ts";
 import { answerAlarms, type AlarmParts } from "./web/alarms-page.ts";
 import type { BrowsePage } from "./web/browse-page.ts";
-import { answerHealthPage } from "./web/health-page.ts";
 import type { SetUpPage } from "./web/set-up-page.ts";
 import {
   answerHealth,
@@ -105,14 +103,8 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   });
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));
-  router.get("/login", (ctx) => answerLogin(ctx, parts));
-  router.get("/logout", (ctx) => answerLogout(ctx, parts));
   router.get("/browse", (ctx) => pages.browse.answer(ctx));
   router.get("/alarms", (ctx) => answerAlarms(ctx, pages));
-  router.get("/health", (ctx) => {
-    const { reportsOnly } = pages.browse;
-    return answerHealthPage(ctx, { metrics, readiness, reportsOnly });
-  });
   router.get(explained, (ctx) => answerWhy(ctx, parts.explanations));
   router.get("/healthz", (ctx) => answerHealth(ctx, readiness));
   router.get("/readyz", (ctx) => answerReadiness(ctx, readiness));

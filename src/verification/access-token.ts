@@ -16,11 +16,6 @@ export interface TokenExpectation {
   readonly audience: string;
 }
 
-/** An ID token also has to answer the one login that `nonce` was made for; its audience is the client. */
-interface IdTokenExpectation extends TokenExpectation {
-  readonly nonce: string;
-}
-
 /** A token that an issuer's key has signed. */
 export interface AccessToken {
   readonly subject: string;
@@ -35,10 +30,9 @@ const algorithms = [
 ];
 
 /** RFC 9068, 2.1, and what providers without it write; other types of tokens are for other uses (RFC 8725, 3.11). */
-const types: Readonly<Record<"access" | "ID", ReadonlySet<string>>> = {
-  access: new Set(["at+jwt", "application/at+jwt", "jwt"]),
-  ID: new Set(["jwt"]),
-};
+const types: ReadonlySet<string> = new Set([
+  ...["at+jwt", "application/at+jwt", "jwt"],
+]);
 
 /** Seconds for which an issuer's clock may be ahead; a token is never taken after it expired. */
 const clockTolerance = 60;
@@ -56,16 +50,16 @@ export function inspectAccessToken(
   expected: TokenExpectation,
   now: Date,
 ): void {
-  inspectHeader(token, "access");
+  inspectHeader(token);
   checkClaims(readClaims(token), expected, now);
 }
 
-function inspectHeader(token: string, kind: keyof typeof types): void {
+function inspectHeader(token: string): void {
   const { alg, typ } = readHeader(token);
   if (alg === undefined || !algorithms.includes(alg))
     throw new TokenRefused("its algorithm is none with a public key");
-  if (typ !== undefined && !types[kind].has(typ.toLowerCase()))
-    throw new TokenRefused(`it is no ${kind} token`);
+  if (typ !== undefined && !types.has(typ.toLowerCase()))
+    throw new TokenRefused("it is no access token");
 }
 
 /** The token's subject, once a key of `keys` has verified it; undefined when it names none of them. Throws TokenRefused. */
@@ -77,25 +71,6 @@ export async function verifyAccessToken(
 ): Promise<AccessToken | undefined> {
   const claims = await verifySignature(token, keys, now);
   return claims && checkClaims(claims, expected, now);
-}
-
-/** The same of an ID token (OpenID Connect Core 1.0, 3.1.3.7). */
-export async function verifyIdToken(
-  token: string,
-  keys: readonly object[],
-  expected: IdTokenExpectation,
-  now: Date,
-): Promise<AccessToken | undefined> {
-  inspectHeader(token, "ID");
-  const claims = await verifySignature(token, keys, now);
-  if (claims === undefined) return undefined;
-  const { nonce, aud, azp } = claims;
-  if (nonce !== expected.nonce)
-    throw new TokenRefused("it answers another login");
-  const isShared = Array.isArray(aud) && aud.length > 1;
-  if ((isShared || azp !== undefined) && azp !== expected.audience)
-    throw new TokenRefused("it is for another client");
-  return checkClaims(claims, expected, now);
 }
 
 /** Undefined when no key of `keys` is the one that it names. */

@@ -34,7 +34,7 @@ export async function wireAuthentication(
   let { archiveUrls, tokens } = configuration.auth;
   metrics.watch({ tokenExpiry: () => nextExpiry(tokens) });
   const keys = await wireKeys(layout, logger, () => archiveUrls, replica);
-  let openId = wireOpenId(configuration, logger, keys.keys);
+  let openId = wireOpenId(configuration, logger);
   const authentication = new Authentication(rulesOf(configuration, openId), {
     keys: keys.keys,
     now: () => Date.now(),
@@ -47,8 +47,7 @@ export async function wireAuthentication(
     replace: (next) => {
       ({ archiveUrls, tokens } = next.auth);
       const before = openId;
-      if (before?.isOf(next) !== true)
-        openId = wireOpenId(next, logger, keys.keys);
+      if (before?.isOf(next) !== true) openId = wireOpenId(next, logger);
       const isOn = () => authentication.isOn;
       const wasOn = isOn();
       authentication.replaceRules(rulesOf(next, openId));
@@ -114,7 +113,6 @@ function rulesOf(
     archiveUrls,
     metrics,
     accessTokens: openId?.accessTokens,
-    sessions: openId?.sessions,
   };
 }
 

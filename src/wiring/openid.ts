@@ -3,17 +3,14 @@ import { type Configuration } from "../config/load.ts";
 import { systemClock } from "../mirror/cache/clock.ts";
 import { OpenIdProvider } from "../origin/registries/openid-provider.ts";
 import { AccessTokens } from "../server/access/access-tokens.ts";
-import { Sessions } from "../server/access/sessions.ts";
 import { withLogin } from "../server/protocols/login-service.ts";
 import type { Services } from "../server/protocols/service-discovery.ts";
-import type { ArchiveUrlKeys } from "../store/archive-url-keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { wireNamedHost } from "./clients.ts";
 
 /** The OpenID provider of one configuration. */
 export interface WiredOpenId {
   readonly accessTokens: AccessTokens;
-  readonly sessions: Sessions;
   addLogin(services: Services): Promise<Services>;
   /** True when another configuration speaks of the same provider, so that what is known of it stays. */
   isOf(configuration: Configuration): boolean;
@@ -23,7 +20,6 @@ export interface WiredOpenId {
 export function wireOpenId(
   configuration: Configuration,
   logger: Logger,
-  keys: ArchiveUrlKeys,
 ): WiredOpenId | undefined {
   const { auth, limits, freshness } = configuration;
   const { oidc } = auth;
@@ -43,7 +39,6 @@ export function wireOpenId(
     );
   return {
     accessTokens: new AccessTokens(provider, oidc),
-    sessions: new Sessions(provider, oidc, { keys, now: () => Date.now() }),
     addLogin: (services) => withLogin(services, provider, oidc, onFailure),
     isOf: ({ auth: other }) => isDeepStrictEqual(other.oidc, oidc),
     close: () => http.close(),

@@ -11,9 +11,7 @@ import {
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { awaitLine } from "../scenes/log-lines.ts";
 import { readAudit } from "../scenes/provider-requests.ts";
-import { logIn } from "./browser.ts";
 import {
   findClients,
   networkMirrorConfig,
@@ -56,20 +54,6 @@ afterAll(async () => {
   await mirror.stop();
   await openId.stop();
   await registry.stop();
-});
-
-it("lets people into the pages after they logged in, and brings them to the page that they asked for", async () => {
-  const { issuer, audience, pagesClientId } = openId;
-  const oidc = { issuer, audience, clientId: pagesClientId, ca: authorityFile };
-  const own = await startMirror({ config: { auth: { oidc } } });
-  await openId.allow(`${own.url}login`);
-  const ca = `${readFileSync(own.caFile, "utf8")}\n${authority.caPem}`;
-  const page = await logIn(`${own.url}health`, { ca, name: "jane" });
-  expect(page.status).toBe(200);
-  expect(page.text).toContain("<h1>Health</h1>");
-  expect(page.text).toContain('<a href="logout">');
-  await awaitLine(own, ({ token }) => token === "oidc:jane");
-  await own.stop();
 });
 
 describe.each(clients)("$name $version login", (client) => {

@@ -8,8 +8,6 @@ import {
   type JWTHeaderParameters,
   type JWTPayload,
 } from "jose";
-import type { IncomingMessage } from "node:http";
-import { text } from "node:stream/consumers";
 import type { Authority } from "./authority.ts";
 import { startListener, type Listener } from "./listener.ts";
 
@@ -53,9 +51,6 @@ export class Issuer {
   overrides: Readonly<Record<string, unknown>> = {};
   /** Paths, in the order of arrival. */
   requests: readonly string[] = [];
-  /** The ID token for what a client sends to the token endpoint; undefined refuses it. */
-  redeem: (form: URLSearchParams) => Promise<string> | undefined = () =>
-    undefined;
   readonly #listener: Listener;
 
   private constructor(listener: Listener, keys: readonly IssuerKey[]) {
@@ -70,17 +65,11 @@ export class Issuer {
     const where = { host: "127.0.0.1", port: 0 };
     const listener = await startListener(certificate, where, (req, res) => {
       issuer.requests = [...issuer.requests, req.url ?? ""];
-      const isForm = req.method === "POST" && req.url === "/realm/token";
-      const answer = isForm
-        ? issuer.#redeem(req)
-        : Promise.resolve(issuer.#answer(req.url ?? ""));
-      void answer.then((document) => {
-        const bad = isForm ? 400 : 404;
-        res.writeHead(document === undefined ? bad : 200, {
-          "content-type": "application/json",
-        });
-        res.end(JSON.stringify(document ?? {}));
+      const document = issuer.#answer(req.url ?? "");
+      res.writeHead(document === undefined ? 404 : 200, {
+        "content-type": "application/json",
       });
+      res.end(JSON.stringify(document ?? {}));
     });
     const issuer = new Issuer(listener, [key]);
     return issuer;
@@ -111,11 +100,6 @@ export class Issuer {
 
   restart(): Promise<void> {
     return this.#listener.restart();
-  }
-
-  async #redeem(req: IncomingMessage): Promise<object | undefined> {
-    const idToken = await this.redeem(new URLSearchParams(await text(req)));
-    return idToken === undefined ? undefined : { id_token: idToken };
   }
 
   #answer(path: string): object | undefined {

@@ -10,15 +10,10 @@ export interface OpenIdServer {
   readonly clientId: string;
   /** Of its access tokens. */
   readonly audience: string;
-  /** Of a public client with an address on a server. */
-  readonly pagesClientId: string;
-  /** Lets people be sent back to that address. */
-  allow(redirectUri: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 const clientId = "terraform-cli";
-const pagesClientId = "mirror-pages";
 const audience = "provender";
 
 export async function startOpenIdServer(
@@ -33,17 +28,13 @@ export async function startOpenIdServer(
     (...args) => handle(...args),
   );
   const issuer = `https://localhost:${listener.port}`;
-  const allow = async (redirectUri: string) => {
-    const provider = new Provider(issuer, await configure(redirectUri));
-    const answer = provider.callback();
-    handle = (req, res) => void answer(req, res);
-  };
-  await allow("https://mirror.example.com/login");
+  const answer = new Provider(issuer, await configure()).callback();
+  handle = (req, res) => void answer(req, res);
   const stop = () => listener.stop();
-  return { issuer, clientId, pagesClientId, audience, allow, stop };
+  return { issuer, clientId, audience, stop };
 }
 
-async function configure(redirectUri: string): Promise<Configuration> {
+async function configure(): Promise<Configuration> {
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(privateKey)), kid: "one", use: "sig" };
   return {
@@ -55,13 +46,6 @@ async function configure(redirectUri: string): Promise<Configuration> {
         grant_types: ["authorization_code"],
         response_types: ["code"],
         redirect_uris: ["http://localhost/login"],
-      },
-      {
-        client_id: pagesClientId,
-        token_endpoint_auth_method: "none",
-        grant_types: ["authorization_code"],
-        response_types: ["code"],
-        redirect_uris: [redirectUri],
       },
     ],
     jwks: { keys: [jwk] },

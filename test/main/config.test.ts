@@ -1,13 +1,7 @@
-import {
-  chmodSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
 import {
   issueCertificate,
   makeAuthority,
@@ -66,8 +60,6 @@ beforeEach(async () => {
   writeFileSync(file, stringify(config));
 });
 
-const url = "https://mirror.example.com/";
-
 const check = () => runCommand(["config", "check", "--config", file]);
 
 describe("provender config check", () => {
@@ -78,27 +70,6 @@ describe("provender config check", () => {
       /good\n\S+site\.pem: good until 20\d\d-\S+Z, with its key\n$/,
     );
   });
-
-  it.each([
-    ["nothing", {}, true],
-    ["a public URL", { publicUrl: url }, false],
-    ["a proxy that is trusted", { trustedProxies: ["10.0.0.1"] }, false],
-    ["TLS of its own", { tls: "self-signed" }, false],
-  ])(
-    "says whether nobody can log in to the pages for want of TLS: with %s",
-    async (
-      _,
-      { publicUrl, ...listen }: Readonly<Record<string, unknown>>,
-      isTold,
-    ) => {
-      const { auth } = parse(readFileSync(file, "utf8")) as { auth: object };
-      const behind = { auth, publicUrl, listen: { tls: "off", ...listen } };
-      writeFileSync(file, stringify(behind));
-      const { status, stdout } = await check();
-      expect(status).toBe(0);
-      expect(stdout.includes("nobody can log in")).toBe(isTold);
-    },
-  );
 
   it.each<[string, () => Promise<void> | void, RegExp]>([
     [

@@ -234,7 +234,7 @@ describe("an origin's token", () => {
     registry.script("versions", tokenRequired(token));
     bodies.push(failing.body.toString());
     const why = "why/registry.terraform.io/acme/failing";
-    const pages = ["metrics", "", "browse", "alarms", "health", why];
+    const pages = ["metrics", "", "browse", "alarms", why];
     for (const page of pages) {
       const { reason = "", body } = await mirror.get(`/${page}`);
       bodies.push(reason, body.toString());

@@ -25,27 +25,13 @@ export async function checkConfiguration({
   const certificate = await describeCertificate(configuration);
   const bucket = await describeBucket(configuration);
   const { source } = configuration;
-  const login = describeLogin(configuration);
-  const rest = `${certificate}${bucket}${login}`;
+  const rest = `${certificate}${bucket}`;
   output.stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
   if (explain !== undefined) output.stdout(formatExplanation(policy, explain));
 }
 
 export function showConfiguration({ config }: Flags): void {
   output.stdout(formatConfiguration(loadConfiguration({ file: config })));
-}
-
-/** A line where browsers would keep no session, since nobody says that they have TLS; empty elsewhere. */
-function describeLogin({
-  auth: { oidc },
-  listen: { tls, trustedProxies },
-  publicUrl,
-}: Configuration): string {
-  const isSecure =
-    tls.kind !== "off" || publicUrl !== undefined || trustedProxies.length > 0;
-  return oidc === undefined || isSecure
-    ? ""
-    : '"listen.tls" is off: nobody can log in to the pages before "publicUrl" has the https URL of the proxy\n';
 }
 
 /** A line on the operator's own certificate; empty where there is none. */

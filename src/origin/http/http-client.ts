@@ -146,21 +146,6 @@ export class HttpClient {
     });
   }
 
-  /** Sends a form, once, and reads the answer. */
-  async sendForm(
-    url: URL,
-    form: URLSearchParams,
-    maxBytes: number,
-    asker: AbortSignal,
-  ): Promise<OriginDocument> {
-    const asked = makeQuestion("application/json", undefined, asker);
-    const signal = this.#deadline(asker);
-    const question = { ...asked, form };
-    const answer = await this.#requests.follow(url, signal, question);
-    using place = this.#large.place(url.host, signal);
-    return { url, bytes: await readWhole(answer, maxBytes, place) };
-  }
-
   /**
    * The deadline of documents does not apply; the archive's own size, idle and
    * rate limits do. A body that is cut goes on with the rest where that is

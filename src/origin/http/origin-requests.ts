@@ -28,8 +28,6 @@ export interface Question {
   readonly statuses: readonly number[];
   /** Range and If-Range, for the rest of an archive. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of a POST, which no redirect may carry elsewhere. */
-  readonly form?: URLSearchParams;
   /** Whose document it is: a provider, so that one that fails takes no other along; undefined for all. */
   readonly subject: string | undefined;
   /** The asker's own: when it aborts, that says nothing about the host. */
@@ -47,7 +45,6 @@ export function makeQuestion(
   return { accept, statuses: [200], headers: {}, subject, asker, counted };
 }
 
-const formType = "application/x-www-form-urlencoded";
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to nobody who is suspended. */
@@ -90,8 +87,7 @@ export class OriginRequests {
     for (let hop = 0; hop <= this.#limits.redirects; hop++) {
       checkUrl(url, this.#settings);
       const response = await this.#request(url, signal, question);
-      const { form } = question;
-      if (!redirects.has(response.statusCode) || form !== undefined)
+      if (!redirects.has(response.statusCode))
         return acceptAnswer(
           url,
           response,
@@ -145,7 +141,7 @@ export class OriginRequests {
   #send(
     url: URL,
     signal: AbortSignal,
-    { accept, headers, form }: Question,
+    { accept, headers }: Question,
   ): Promise<Dispatcher.ResponseData> {
     const configured = isConfigured(url, this.#settings);
     const dispatcher = configured
@@ -154,10 +150,8 @@ export class OriginRequests {
     return request(url, {
       dispatcher,
       signal,
-      ...(form !== undefined && { method: "POST", body: form.toString() }),
       headers: {
         accept,
-        ...(form !== undefined && { "content-type": formType }),
         "accept-encoding": "identity",
         "user-agent": "provender",
         ...headers,

@@ -48,9 +48,6 @@ const metadata = z.object({
   jwks_uri: httpsEndpoint,
 });
 
-/** OpenID Connect Core 1.0, 3.1.3.3. */
-const tokens = z.object({ id_token: z.string() });
-
 /** RFC 7517, 5. */
 const keySet = z.object({
   keys: z.array(z.looseObject({ kty: z.string() })).max(100),
@@ -95,18 +92,6 @@ export class OpenIdProvider {
     if (this.#mayAsk() || this.#failure !== undefined)
       return this.#askWithinBounds();
     return seen;
-  }
-
-  /** The ID token for a code; `form` is the rest of the request (OpenID Connect Core 1.0, 3.1.3.1). Throws the issuer's refusal, too. */
-  async redeem(form: Readonly<Record<string, string>>): Promise<string> {
-    const { tokenEndpoint } = await this.find();
-    const document = await this.#http.sendForm(
-      tokenEndpoint,
-      new URLSearchParams({ grant_type: "authorization_code", ...form }),
-      longestDocument,
-      AbortSignal.timeout(this.#settings.deadline),
-    );
-    return parseDocument(document, tokens).id_token;
   }
 
   #mayAsk(): boolean {

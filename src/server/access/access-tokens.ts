@@ -62,7 +62,7 @@ export class AccessTokens {
  * A key that is not known may be new: then the issuer is asked again, as often as
  * it may be. Throws TokenRefused, and the issuer's failure.
  */
-export async function verifyWithKeys<T>(
+async function verifyWithKeys<T>(
   provider: Pick<IssuerKeys, "findNewer">,
   current: OpenIdConfiguration,
   verify: (by: OpenIdConfiguration) => Promise<T | undefined>,
@@ -76,6 +76,6 @@ export async function verifyWithKeys<T>(
 }
 
 /** Who asks, in the log. */
-export function nameOf({ subject }: AccessToken): string {
+function nameOf({ subject }: AccessToken): string {
   return `oidc:${subject}`;
 }

@@ -13,7 +13,6 @@ import {
   type SignedPath,
 } from "./archive-ticket.ts";
 import { findTokenName, type ClientTokens } from "./client-tokens.ts";
-import type { Sessions } from "./sessions.ts";
 import { pathOf } from "../http/raw-request.ts";
 
 /** What of a request says who asks. */
@@ -21,7 +20,6 @@ interface AskingRequest {
   readonly url?: string | undefined;
   readonly headers: {
     readonly authorization?: string | undefined;
-    readonly cookie?: string | undefined;
   };
 }
 
@@ -33,8 +31,6 @@ export interface AuthenticationRules {
   readonly metrics: "open" | "token";
   /** Tokens of an OpenID provider, beside the others. */
   readonly accessTokens: AccessTokens | undefined;
-  /** Of people, for pages alone. */
-  readonly sessions: Sessions | undefined;
 }
 
 interface AuthenticationParts {
@@ -48,8 +44,6 @@ interface AuthenticationParts {
 const openPaths: ReadonlySet<string> = new Set([
   "/",
   "/ca.pem",
-  "/login",
-  "/logout",
   "/healthz",
   "/readyz",
   "/.well-known/terraform.json",
@@ -74,10 +68,6 @@ export class Authentication {
     return tokens.size > 0 || accessTokens !== undefined;
   }
 
-  get sessions(): Sessions | undefined {
-    return this.#rules.sessions;
-  }
-
   replaceRules(rules: AuthenticationRules): void {
     this.#rules = rules;
   }
@@ -95,12 +85,7 @@ export class Authentication {
     if (path === "/metrics" && this.#rules.metrics === "open") return undefined;
     const signed = parseSignedPath(path);
     if (signed !== undefined) return this.#admitTicket(signed);
-    const { authorization, cookie } = request.headers;
-    const person =
-      authorization === undefined && isPage(path)
-        ? this.sessions?.findName(cookie)
-        : undefined;
-    return person ?? this.#admitToken(authorization);
+    return this.#admitToken(request.headers.authorization);
   }
 
   /** Where a client without a token finds a file of `folder` (a path that ends in a slash), relative to it. */
@@ -133,13 +118,6 @@ export class Authentication {
     if (now() >= expires) throw new ArchiveUrlRefused("it has expired");
     return holder === "" ? undefined : holder;
   }
-}
-
-/** Whether a path is one for people, which a session of theirs opens. */
-export function isPage(path: string): boolean {
-  return /^\/(?:$|ca\.pem$|log(?:in|out)$|browse$|alarms$|health$|why\/)/.test(
-    path,
-  );
 }
 
 /** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */

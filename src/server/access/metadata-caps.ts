@@ -74,7 +74,7 @@ export function charge(
 /** Documents of the protocols, and what asks like them. */
 export function isMetadata(path: string): boolean {
   const isArchive = /\.zip$|\/archive\.[^/]+$/.test(path);
-  return /^\/(?:providers|v1|why)\/|^\/login$/.test(path) && !isArchive;
+  return /^\/(?:providers|v1|why)\//.test(path) && !isArchive;
 }
 
 /** Charges each request for metadata to its client. */

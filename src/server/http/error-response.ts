@@ -26,7 +26,6 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   "too-many-requests": 429,
   "token-needed": 401,
   "token-refused": 401,
-  "login-refused": 401,
   "archive-url-refused": 401,
   "no-such-page": 404,
   "not-found": 404,

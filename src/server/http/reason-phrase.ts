@@ -36,7 +36,6 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
     "This mirror wants a token, set one in a credentials block or run login",
   "token-refused": ({ reason }: TokenRefused) =>
     `The token is refused because ${reason}`,
-  "login-refused": "The login is refused, open the page again",
   "archive-url-refused":
     "The archive's URL has expired or was changed, run init again",
   "no-such-page": "There is nothing at this path",

@@ -40,8 +40,6 @@ export interface RequestState {
   /** As it came, without its query and without the ticket of a signed URL, so that no log has what opens an archive. */
   readonly path: string;
   readonly note: RequestNote;
-  /** A cookie says who asks. */
-  hasSession?: boolean;
 }
 
 /** What the router adds to Koa's context. */

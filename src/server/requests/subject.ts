@@ -1,5 +1,4 @@
 import type { RequestKind } from "../../telemetry/series/labels.ts";
-import { isPage } from "../access/authentication.ts";
 import type { Subject } from "../protocols/public-address.ts";
 
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);
@@ -41,4 +40,9 @@ export function subjectOf(
   return archived === undefined
     ? { provider, version }
     : { provider, version: archived, platform };
+}
+
+/** Whether a path is one for people. */
+function isPage(path: string): boolean {
+  return /^\/(?:$|ca\.pem$|browse$|alarms$|why\/)/.test(path);
 }

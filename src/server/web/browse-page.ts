@@ -47,7 +47,7 @@ export class BrowsePage {
   }
 
   /** What the policy would refuse is told, and served. */
-  get reportsOnly(): boolean {
+  get #reportsOnly(): boolean {
     return this.#parts.providers.reportsOnly;
   }
 
@@ -111,7 +111,7 @@ export class BrowsePage {
       html`<a href="${link({ provider: name, version: row.version })}"
         >${row.version}</a
       >`,
-      renderStanding(row, this.reportsOnly),
+      renderStanding(row, this.#reportsOnly),
       dateOf(row.firstSeen),
       row.signedBy === undefined
         ? ""
@@ -151,7 +151,7 @@ export class BrowsePage {
         <dl>
           <dt>Standing</dt>
           <dd>
-            ${row && renderStanding(row, this.reportsOnly)}
+            ${row && renderStanding(row, this.#reportsOnly)}
             <a href="why/${name}/${version}">What do clients get?</a>
           </dd>
           <dt>First seen</dt>

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
-import type { RequestState } from "../http/request-context.ts";
 import { html, Html } from "./html.ts";
 
 const style = `
@@ -49,7 +48,6 @@ const pages = [
   ["./", "Set up"],
   ["browse", "Browse"],
   ["alarms", "Alarms"],
-  ["health", "Health"],
 ] as const;
 
 /** A page for people. Links are relative, so that the mirror may be below any path: `up` leads to its root. */
@@ -63,8 +61,6 @@ export function sendPage(
     const current = name === title && html` aria-current="page"`;
     return html`<a href="${up}${path}" ${current}>${name}</a>`;
   });
-  const { hasSession } = ctx.state as Partial<RequestState>;
-  const out = hasSession && html`<a href="${up}logout">Log out</a>`;
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -76,7 +72,7 @@ export function sendPage(
       <body>
         <header>
           <strong>provender</strong>
-          <nav aria-label="Pages">${links}${out}</nav>
+          <nav aria-label="Pages">${links}</nav>
         </header>
         <main>
           <h1>${title}</h1>

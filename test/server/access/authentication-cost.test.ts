@@ -17,7 +17,6 @@ const authentication = new Authentication(
     archiveUrls: 3_600_000,
     metrics: "token",
     accessTokens: undefined,
-    sessions: undefined,
   },
   { keys: { secrets: [randomBytes(32), randomBytes(32)] }, now: Date.now },
 );

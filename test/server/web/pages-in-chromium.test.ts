@@ -33,7 +33,6 @@ const paths = [
   `/browse?provider=registry.terraform.io/acme/unknown`,
   `/browse?module=${module}`,
   "/alarms",
-  "/health",
   `/why/${provider}/1.1.0`,
 ];
 

@@ -68,7 +68,7 @@ async function timeCold(
 
 /** Every page, and different ones of those that are long. */
 const pages = [
-  ...["/", "/alarms", "/health", "/browse", "/browse?page=17"],
+  ...["/", "/alarms", "/browse", "/browse?page=17"],
   ...["/browse?q=p19", `/browse?provider=${name}&version=2.0.7`],
   ...[1, 2, 3, 4].map((page) => `/browse?provider=${name}&page=${page}`),
 ];
