@@ -32,8 +32,6 @@ export interface MirrorAnswer {
   readonly document: unknown;
   /** What the status is called. */
   readonly phrase: string;
-  readonly date: string | undefined;
-  readonly at: Date;
   readonly certificateExpires: Date | undefined;
 }
 
@@ -66,7 +64,6 @@ export async function askMirror(
       ? getPlain(url, { headers, signal })
       : get(url, { agent, headers, signal });
   const [response] = (await once(request, "response")) as [IncomingMessage];
-  const at = new Date();
   const certificateExpires = findExpiry(response);
   const body = await readBody(response, signal);
   const document = parse(body);
@@ -76,8 +73,6 @@ export async function askMirror(
     body,
     document,
     phrase: response.statusMessage ?? "",
-    date: response.headers.date,
-    at,
     certificateExpires,
   };
 }

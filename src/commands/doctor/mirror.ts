@@ -1,7 +1,6 @@
 import { MirrorWantsToken } from "../../errors/index.ts";
 import { judgeExpiry } from "./certificate.ts";
 import { fail, failBy, good, warn, type Check } from "./check.ts";
-import { examineClock } from "./clock.ts";
 import { explainFailure } from "./connection.ts";
 import {
   askMirror,
@@ -18,16 +17,13 @@ export async function examineMirror(
   access: MirrorAccess,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const { base, proxy } = access;
+  const { base } = access;
   try {
     const answer = await askMirror(access, probe, signal);
     const place = judgePlace(access, answer);
-    const { date, at, certificateExpires } = answer;
-    const told = { host: base.host, date, at };
     return [
-      ...judgeCertificate(certificateExpires, at),
+      ...judgeCertificate(answer.certificateExpires, new Date()),
       ...place,
-      ...examineClock([told]),
       ...(place.every(({ state }) => state === "ok")
         ? [
             await judgeReadiness(access, signal),
@@ -36,7 +32,7 @@ export async function examineMirror(
         : []),
     ];
   } catch (error) {
-    return [explainFailure(base, error, proxy.https)];
+    return [explainFailure(base, error)];
   }
 }
 

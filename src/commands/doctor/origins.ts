@@ -1,13 +1,8 @@
-import {
-  OriginStatus,
-  OriginUnreachable,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { OriginStatus, ProvenderError } from "../../errors/index.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { FolderSurvey } from "../../origin/folder/folder-survey.ts";
 import type { OriginAnswer } from "../../origin/http/http-client.ts";
 import { fail, failBy, good, warn, type Check } from "./check.ts";
-import { examineClock, type ToldTime } from "./clock.ts";
 
 /** An origin and how it is asked, with its own CA, token and proxy. */
 export interface ExaminedOrigin {
@@ -18,26 +13,21 @@ export interface ExaminedOrigin {
   readonly ask: (url: URL, signal: AbortSignal) => Promise<OriginAnswer>;
 }
 
-/** Whether each can be asked and has providers, and what the clocks say. */
+/** Checks whether each can be asked and has providers. */
 export async function examineOrigins(
   origins: readonly ExaminedOrigin[],
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const told: ToldTime[] = [];
-  const checks = await Promise.all(
+  return Promise.all(
     origins.map(async (origin) => {
       try {
-        const answer = await origin.ask(origin.url, signal);
-        const { hostname: host } = origin;
-        told.push({ host, date: answer.headers.date, at: new Date() });
-        return judgeAnswer(origin, answer);
+        return judgeAnswer(origin, await origin.ask(origin.url, signal));
       } catch (error) {
         if (!(error instanceof ProvenderError)) throw error;
         return judgeFailure(origin, error);
       }
     }),
   );
-  return [...checks, ...examineClock(told)];
 }
 
 /** A folder that stands for a registry. */
@@ -108,11 +98,7 @@ function judgeFailure(
   { hostname, isNetworkMirror }: ExaminedOrigin,
   error: ProvenderError,
 ): Check {
-  if (!(error instanceof OriginStatus)) {
-    const isProxy =
-      error instanceof OriginUnreachable && error.message.includes("the proxy");
-    return failBy(isProxy ? "proxy" : "origin", error);
-  }
+  if (!(error instanceof OriginStatus)) return failBy("origin", error);
   return isNetworkMirror
     ? good("origin", `${hostname} can be asked.`)
     : failBy("discovery", error);

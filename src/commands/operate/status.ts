@@ -73,11 +73,7 @@ async function findStatus(
       figures: isTold ? readFigures(metrics.body) : undefined,
     };
   } catch (error) {
-    const { found, cure } = explainFailure(
-      access.base,
-      error,
-      access.proxy.https,
-    );
+    const { found, cure } = explainFailure(access.base, error);
     return { ...absent, problems: [`${found} ${cure ?? ""}`] };
   }
 }

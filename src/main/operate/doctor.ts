@@ -6,7 +6,6 @@ import {
   type Check,
   type Examination,
 } from "../../commands/doctor/check.ts";
-import { examineClientPrograms } from "../../commands/doctor/client-programs.ts";
 import { tellChecks } from "../../commands/doctor/doctor.ts";
 import { examineMirror } from "../../commands/doctor/mirror.ts";
 import { examineBucket } from "../../commands/doctor/bucket.ts";
@@ -14,7 +13,6 @@ import {
   examineFolder,
   examineOrigins,
 } from "../../commands/doctor/origins.ts";
-import { examineProxy } from "../../commands/doctor/proxy.ts";
 import { examineStorage } from "../../commands/doctor/storage.ts";
 import { examineTokens } from "../../commands/doctor/tokens.ts";
 import { loadConfiguration, type Configuration } from "../../config/load.ts";
@@ -45,7 +43,7 @@ export async function doctor(flags: MirrorFlags): Promise<void> {
 }
 
 function examineClient(
-  { proxy, searchPath }: Configuration,
+  { proxy }: Configuration,
   mirror: string,
   ca: string | undefined,
 ): Promise<readonly Check[]> {
@@ -53,7 +51,6 @@ function examineClient(
   const access = { ...named, ca: trustedCertificates(named.ca), proxy };
   return examineAll({
     mirror: (signal) => examineMirror(access, signal),
-    "client-version": (signal) => examineClientPrograms(searchPath, signal),
   });
 }
 
@@ -113,7 +110,6 @@ async function examineSources(
   ];
 }
 
-/** What cannot be asked for the proxy alone is not called wrong for itself, too. */
 async function examineRegistries(
   configuration: Configuration,
   signal: AbortSignal,
@@ -122,12 +118,9 @@ async function examineRegistries(
     return [
       good("origin", "No origin is asked, because this mirror is offline."),
     ];
-  const { https } = configuration.proxy;
-  const proxy = https === undefined ? [] : [await examineProxy(https, signal)];
-  if (proxy.some(({ state }) => state === "fail")) return proxy;
   const wired = wireExaminedOrigins(configuration);
   try {
-    return [...proxy, ...(await examineOrigins(wired.origins, signal))];
+    return await examineOrigins(wired.origins, signal);
   } finally {
     await wired.close();
   }

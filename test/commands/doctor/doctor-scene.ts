@@ -67,12 +67,6 @@ export function keep(name: string, text: string, mode = 0o600): string {
   return file;
 }
 
-/** A folder with a program that prints this. */
-export function programFolder(name: string, text: string): string {
-  const script = `#!/bin/sh\necho '${text}'\n`;
-  return dirname(keep(name, script, 0o755));
-}
-
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -83,8 +77,6 @@ export async function freePort(): Promise<number> {
 }
 
 export const yesterday = () => new Date(Date.now() - 24 * 3_600_000);
-export const lateDate = () =>
-  new Date(Date.now() - 2 * 3_600_000).toUTCString();
 export const nothingThere = async () => `http://127.0.0.1:${await freePort()}`;
 
 export async function withProxy(

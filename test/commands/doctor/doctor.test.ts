@@ -14,7 +14,6 @@ import {
   ci,
   DoctorScene,
   freePort,
-  lateDate,
   nothingThere,
   withProxy,
   yesterday,
@@ -162,20 +161,13 @@ const brokenServers: Readonly<
     () => scene.whileOrigin(faults.status(404)),
     "discovery",
   ],
-  "a clock that is off": [
-    () =>
-      scene.whileOrigin((reply, request) =>
-        faults.header("Date", lateDate())(reply, request),
-      ),
-    "clock",
-  ],
   "a proxy that lets nobody through": [
     () => withProxy("403 Forbidden", (env) => scene.server({}, env)),
-    "proxy",
+    "origin",
   ],
   "a proxy that is not there": [
     async () => scene.server({}, { HTTPS_PROXY: await nothingThere() }),
-    "proxy",
+    "origin",
   ],
 };
 

@@ -98,9 +98,7 @@ describe("provender status", () => {
     expect(status.store?.archives).toBe(1);
     const strange = await statusOf(["--mirror", url]);
     expect(strange).toMatchObject({ running: false, store: null });
-    expect(strange.problems[0]).toContain(
-      "CA that this machine does not trust",
-    );
+    expect(strange.problems[0]).toContain("certificate is not trusted");
   });
 
   it("names the alarms that were raised", async () => {
@@ -169,7 +167,7 @@ describe("provender status", () => {
         const more = () => void res.write(Buffer.alloc(2 ** 20), more);
         more();
       },
-      "is no mirror's",
+      "does not answer as a mirror does",
     ],
   ])("finds no mirror where %s answers", async (_, answer, problem) => {
     const { certificate, key } = await scene.authority.issue(["127.0.0.1"]);
