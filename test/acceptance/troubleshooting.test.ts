@@ -14,7 +14,7 @@ import {
   writeConfiguration,
   type Client,
 } from "./clients.ts";
-import { sections, type Section } from "./troubleshooting.ts";
+import { excerpt, sections, type Section } from "./troubleshooting.ts";
 
 // PROVENDER_WRITE_DOCS=1 writes docs/troubleshooting.md anew.
 
@@ -150,12 +150,15 @@ function normalize(output: string, place: string): string {
 type Outputs = readonly (readonly [Run, string])[];
 
 /** Each section with its outputs. */
-function partsOf(outputs: Outputs): readonly (readonly [Section, string])[] {
+function partsOf(
+  outputs: Outputs,
+  shorten: (output: string) => string = (output) => output,
+): readonly (readonly [Section, string])[] {
   return sections.map((section) => {
     const own = outputs.filter(([run]) => run.section === section);
     const blocks = own.map(
       ([{ client, way }, output]) =>
-        `${client.name === "tofu" ? "OpenTofu" : "Terraform"} ${client.version}, ${way}:\n\n\`\`\`text\n${output}\n\`\`\`\n`,
+        `${client.name === "tofu" ? "OpenTofu" : "Terraform"} ${client.version}, ${way}:\n\n\`\`\`text\n${shorten(output)}\n\`\`\`\n`,
     );
     return [section, blocks.join("\n")];
   });
@@ -167,7 +170,7 @@ function renderPage(outputs: Outputs): string {
     const meant = sections.filter((section) => section.words.includes(one));
     return `- \`${one}\`: ${meant.map(linkTo).join("; ")}\n`;
   });
-  const parts = partsOf(outputs).map(
+  const parts = partsOf(outputs, excerpt).map(
     ([{ title, cause }, text]) => `## ${title}\n\n${cause}\n\n${text}`,
   );
   return `${introduction}\n${list.join("")}\n${parts.join("\n")}`;
@@ -183,6 +186,6 @@ const introduction = `# Troubleshooting
 
 Look for the words that your client prints. Behind a \`host\` block clients print the reason that the mirror gives; behind a
 network mirror they print it for 5xx alone (and OpenTofu for archives), so that for the rest the page \`/why/HOSTNAME/NAMESPACE/TYPE[/VERSION]\` of the mirror and
-\`provender explain NAMESPACE/TYPE@VERSION --mirror URL\` tell it. The outputs are whole, of real clients; the mirror is
-\`https://mirror.example.com/\`.
+\`provender explain NAMESPACE/TYPE@VERSION --mirror URL\` tell it. Of what real clients print, each message has
+its first lines here; the mirror is \`https://mirror.example.com/\`.
 `;

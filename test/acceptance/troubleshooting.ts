@@ -203,3 +203,20 @@ export const sections: readonly Section[] = [
     module: "1.0.0",
   },
 ];
+
+/** Lines of a message that are shown. */
+const shown = 3;
+
+/** Cuts an output to its warnings and errors, each with its title and the first lines of its text; to what it ends with where there is none. */
+export function excerpt(output: string): string {
+  const lines = output.split("\n").filter((line) => line !== "");
+  const starts = lines.flatMap((line, at) =>
+    /^(?:Warning|Error): /.test(line) ? [at] : [],
+  );
+  const messages = starts.map((start, index) => {
+    const end = Math.min(starts[index + 1] ?? lines.length, start + 1 + shown);
+    return lines.slice(start, end).join("\n");
+  });
+  const success = lines.filter((line) => line.includes("successfully"));
+  return messages.length > 0 ? messages.join("\n\n") : success.join("\n");
+}
