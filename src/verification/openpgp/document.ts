@@ -1,16 +1,11 @@
 import type { Arithmetic } from "./packets/arithmetic.ts";
-import { OctetSource } from "./packets/octets.ts";
+import { Octets } from "./packets/octets.ts";
 import { PacketReader, type Packet } from "./packets/packet-reader.ts";
 import {
   signatureTypes,
   type SignaturePacket,
 } from "./packets/signature-packet.ts";
-import {
-  Malformed,
-  Refused,
-  Unreadable,
-  UnsupportedPacket,
-} from "./packets/refusal.ts";
+import { Malformed, Refused, Unreadable } from "./packets/refusal.ts";
 import { findPrimarySelfSignature, type Issuer } from "./validity.ts";
 import type { SigningKey } from "./keys/signing-key.ts";
 
@@ -32,7 +27,7 @@ export function findSignature(
   document: Uint8Array,
   arithmetic: Arithmetic,
 ): Signed | undefined {
-  const reader = new PacketReader(new OctetSource(signatures));
+  const reader = new PacketReader(new Octets(signatures));
   let packet = takePacket(reader);
   for (; packet; packet = takePacket(reader)) {
     const signature = expectSignature(packet);
@@ -48,11 +43,7 @@ function takePacket(reader: PacketReader): Packet | undefined {
   try {
     return reader.next();
   } catch (error) {
-    if (
-      error instanceof Malformed ||
-      error instanceof Unreadable ||
-      error instanceof UnsupportedPacket
-    )
+    if (error instanceof Malformed || error instanceof Unreadable)
       throw unreadable(error.message);
     throw error;
   }
@@ -117,8 +108,18 @@ function verifySignature(
     );
   const signed =
     signature.type === text ? canonicalizeText(document) : document;
-  if (!arithmetic.isMadeBy(signature, key, signed))
+  if (!isMade(() => arithmetic.isMadeBy(signature, key, signed)))
     throw new Refused("bad-signature", "it does not match the document");
+}
+
+/** A key that costs too much ends the decision, also where no signature of its own was verified before. */
+function isMade(verify: () => boolean): boolean {
+  try {
+    return verify();
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error;
+    throw new Refused("unusable-key", error.message);
+  }
 }
 
 const cr = 13;

@@ -23,6 +23,8 @@ export interface Question {
   readonly keys: readonly string[];
   readonly document: Buffer;
   readonly signature: Buffer;
+  /** What was made of its packets. */
+  readonly faults: readonly string[];
 }
 
 /** Keys to choose from, since some take long to make. */
@@ -54,11 +56,13 @@ export class QuestionSource {
     if (random.oneIn(8)) packets.push(...other.packets);
     if (random.oneIn(12)) packets.unshift(...other.packets);
     const target = random.below(6);
-    const octets = target < 3 ? mutateOctets(random, packets) : packets;
+    const faults: string[] = [];
+    const octets = target < 3 ? mutateOctets(random, packets, faults) : packets;
     const text = armor(Buffer.concat(octets));
     const signature =
-      target === 3 ? mutateOctets(random, signatures) : signatures;
+      target === 3 ? mutateOctets(random, signatures, faults) : signatures;
     return {
+      faults,
       keys: [
         ...(random.oneIn(20) ? [other.armor()] : []),
         target === 4 ? mutateText(random, text) : text,

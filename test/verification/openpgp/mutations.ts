@@ -1,7 +1,8 @@
 import { number, packet } from "./forge.ts";
 import type { Random } from "./random.ts";
 
-type Mutation = (random: Random, packets: Buffer[]) => void;
+/** Returns what it made, if go-crypto and provender are known to read that differently. */
+type Mutation = (random: Random, packets: Buffer[]) => string;
 
 const mutations: readonly Mutation[] = [
   flipBits,
@@ -15,27 +16,39 @@ const mutations: readonly Mutation[] = [
   insertOctets,
 ];
 
-/** The packets with one fault, rarely two. */
+/** The packets with one fault, rarely two, which are added to `faults`. */
 export function mutateOctets(
   random: Random,
   original: readonly Buffer[],
+  faults: string[],
 ): Buffer[] {
   const packets = original.map((one) => Buffer.from(one));
-  random.pick(mutations)(random, packets);
-  if (random.oneIn(4)) random.pick(mutations)(random, packets);
+  faults.push(random.pick(mutations)(random, packets));
+  if (random.oneIn(4)) faults.push(random.pick(mutations)(random, packets));
   return packets;
 }
 
-function flipBits(random: Random, packets: Buffer[]): void {
+const ecdh = 18;
+
+/** The name of what a packet is now. */
+function faultOf(octets: Buffer): string {
+  const [, length = 0] = octets;
+  if (length >= 224 && length < 255) return "parts";
+  const { tag, body } = split(octets);
+  return tag === 14 && body[5] === ecdh ? "ECDH" : `packet ${tag}`;
+}
+
+function flipBits(random: Random, packets: Buffer[]): string {
   const chosen = random.pick(packets);
   for (let count = random.below(2); count >= 0 && chosen.length > 0; count--) {
     const at = random.below(chosen.length);
     chosen[at] = (chosen[at] ?? 0) ^ (1 << random.below(8));
   }
+  return faultOf(chosen);
 }
 
 /** Of any tag, often with the versions that packets of messages have. */
-function insertPacket(random: Random, packets: Buffer[]): void {
+function insertPacket(random: Random, packets: Buffer[]): string {
   const body = random.bytes(random.below(60));
   if (body.length > 0 && random.oneIn(2))
     body[0] = random.pick([1, 2, 3, 4, 5, 6]);
@@ -45,25 +58,29 @@ function insertPacket(random: Random, packets: Buffer[]): void {
   ]);
   const inserted = tag === 10 && random.oneIn(2) ? Buffer.from("PGP") : body;
   packets.splice(random.below(packets.length + 1), 0, packet(tag, inserted));
+  return `packet ${tag}`;
 }
 
-function dropPacket(random: Random, packets: Buffer[]): void {
+function dropPacket(random: Random, packets: Buffer[]): string {
   packets.splice(random.below(packets.length), 1);
   if (packets.length === 0) packets.push(Buffer.of());
+  return "dropped";
 }
 
-function repeatPacket(random: Random, packets: Buffer[]): void {
+function repeatPacket(random: Random, packets: Buffer[]): string {
   const chosen = random.pick(packets);
   packets.splice(random.below(packets.length + 1), 0, Buffer.from(chosen));
+  return "repeated";
 }
 
-function swapPackets(random: Random, packets: Buffer[]): void {
+function swapPackets(random: Random, packets: Buffer[]): string {
   const [taken] = packets.splice(random.below(packets.length), 1);
   if (taken) packets.splice(random.below(packets.length + 1), 0, taken);
+  return "swapped";
 }
 
 /** By as much as is appended, or by a number that fits nothing. */
-function misstateLength(random: Random, packets: Buffer[]): void {
+function misstateLength(random: Random, packets: Buffer[]): string {
   const at = random.below(packets.length);
   const { tag, body } = split(packets[at] ?? Buffer.of());
   const more = random.below(30) - 8;
@@ -73,10 +90,11 @@ function misstateLength(random: Random, packets: Buffer[]): void {
     ? Buffer.alloc(Math.max(0, more))
     : Buffer.of();
   packets[at] = Buffer.concat([header, length, body, filler]);
+  return "length";
 }
 
 /** Into partial lengths, of which the last one may be empty. */
-function splitPacket(random: Random, packets: Buffer[]): void {
+function splitPacket(random: Random, packets: Buffer[]): string {
   const at = random.below(packets.length);
   const { tag, body } = split(packets[at] ?? Buffer.of());
   const parts: Buffer[] = [Buffer.of(0xc0 + tag)];
@@ -88,9 +106,10 @@ function splitPacket(random: Random, packets: Buffer[]): void {
     if (random.oneIn(3) && rest.length < 192) break;
   }
   packets[at] = Buffer.concat([...parts, Buffer.of(rest.length), rest]);
+  return "parts";
 }
 
-function cutPacket(random: Random, packets: Buffer[]): void {
+function cutPacket(random: Random, packets: Buffer[]): string {
   const at = random.below(packets.length);
   const chosen = packets[at] ?? Buffer.of();
   const { tag, body } = split(chosen);
@@ -98,11 +117,13 @@ function cutPacket(random: Random, packets: Buffer[]): void {
   packets[at] = random.oneIn(2)
     ? packet(tag, cut)
     : chosen.subarray(0, random.below(chosen.length + 1));
+  return "cut";
 }
 
-function insertOctets(random: Random, packets: Buffer[]): void {
+function insertOctets(random: Random, packets: Buffer[]): string {
   const octets = random.bytes(1 + random.below(3));
   packets.splice(random.below(packets.length + 1), 0, octets);
+  return faultOf(octets);
 }
 
 /** Of a packet with a length in one or five octets, as forge.ts makes them. */

@@ -51,6 +51,26 @@ describe("signature threads", () => {
     expect(decision).toMatchObject({ accepted: false, reason: "limits" });
   });
 
+  const begin = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n";
+  it.each([
+    ["empty lines", "", "\n"],
+    ["lines of a blank", "", " \n"],
+    ["empty lines of data", begin, "\n"],
+    ["lines of one letter", begin, "A\n"],
+    ["a line that does not end", begin, "A"],
+  ])(
+    "read 2 MiB of %s in the memory and time of a decision",
+    async (_, head, line) => {
+      const most = 2 * 1024 * 1024;
+      const times = Math.floor((most - head.length) / line.length);
+      const patient = new SignatureThreads({ threads: 1, deadlineMs: 2_000 });
+      const keys = [`${head}${line.repeat(times)}`];
+      const decision = await patient.decide({ ...good, keys });
+      await patient.close();
+      expect(decision).toMatchObject({ accepted: false });
+    },
+  );
+
   it("end a slow one at the deadline, and decide the next one", async () => {
     const ended = threads.decide(slowQuestion());
     await expect(ended).rejects.toThrow(SignatureDeadlinePassed);

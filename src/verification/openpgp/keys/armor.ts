@@ -1,4 +1,4 @@
-import { OctetSource } from "../packets/octets.ts";
+import { Octets } from "../packets/octets.ts";
 import { Refused } from "../packets/refusal.ts";
 
 const begin = "-----BEGIN ";
@@ -7,7 +7,6 @@ const keyBlocks = ["PGP PUBLIC KEY BLOCK", "PGP PRIVATE KEY BLOCK"];
 /** The clients read through a buffer of so many octets: a longer line comes in pieces. */
 const bufferOctets = 100;
 const longestBodyLine = 96;
-const tooLong = "a line of the armored data is too long";
 
 /** Go's bytes.TrimSpace, which unlike trim() keeps a byte order mark; as UTF-8 in single octets. */
 const blank =
@@ -20,21 +19,19 @@ const trailingBlanks = new RegExp(`${blank}$`);
  * `trimmed`: OpenTofu's go-crypto (1.4) ignores blanks around body lines, Terraform's (1.1.3) refuses them.
  * Throws Refused.
  */
-export function unarmorSigningKeys(
-  text: string,
-  trimmed: boolean,
-): OctetSource {
+export function unarmorSigningKeys(text: string, trimmed: boolean): Octets {
   // Lines, their ends and their lengths are those of the octets, as the clients see them.
-  const pieces = splitLines(Buffer.from(text).toString("latin1"));
-  const block = findBlock(pieces);
-  if (block === undefined)
+  const octets = Buffer.from(text).toString("latin1");
+  const pieces = splitLines(octets);
+  const type = findBlock(pieces);
+  if (type === undefined)
     throw new Refused("unreadable-key", "no armored data found");
-  if (!keyBlocks.includes(block.type))
+  if (!keyBlocks.includes(type))
     throw new Refused(
       "unreadable-key",
-      `expected a key block, got ${block.type.slice(0, 40)}`,
+      `expected a key block, got ${type.slice(0, 40)}`,
     );
-  return decodeBody(pieces, block.body, trimmed);
+  return decodeBody(pieces, octets.length, trimmed);
 }
 
 /** A line without its end, or a piece of one that is too long. */
@@ -43,42 +40,43 @@ interface Piece {
   readonly isCut: boolean;
 }
 
-/** As Go's bufio.Reader.ReadLine gives them: none for the end itself. */
-function splitLines(octets: string): readonly Piece[] {
-  const lines = octets.split("\n");
-  const rest = lines.pop() ?? "";
-  const pieces = lines.flatMap((line) => cutLine(line, true));
-  return [...pieces, ...cutLine(rest, false)];
+/** One after the other, since a key text may have two million; as Go's bufio.Reader.ReadLine gives them, with none for the end itself. */
+function* splitLines(octets: string): Generator<Piece> {
+  for (let start = 0; start < octets.length;) {
+    const end = octets.indexOf("\n", start);
+    yield* cutLine(octets.slice(start, end < 0 ? undefined : end), end >= 0);
+    start = end < 0 ? octets.length : end + 1;
+  }
 }
 
-function cutLine(line: string, isEnded: boolean): readonly Piece[] {
-  const pieces: Piece[] = [];
+function* cutLine(line: string, isEnded: boolean): Generator<Piece> {
   let rest = line;
   while (rest.length >= bufferOctets) {
     // A CR stays with the LF that may come next.
-    const end = rest[bufferOctets - 1] === "\r" ? -1 : 0;
-    pieces.push({ text: rest.slice(0, bufferOctets + end), isCut: true });
-    rest = rest.slice(bufferOctets + end);
+    const length = bufferOctets - Number(rest[bufferOctets - 1] === "\r");
+    yield { text: rest.slice(0, length), isCut: true };
+    rest = rest.slice(length);
   }
-  if (isEnded)
-    return [...pieces, { text: rest.replace(/\r$/, ""), isCut: false }];
-  return rest === "" ? pieces : [...pieces, { text: rest, isCut: false }];
+  const text = isEnded ? rest.replace(/\r$/, "") : rest;
+  if (isEnded || text !== "") yield { text, isCut: false };
 }
 
-/** A block whose headers break off is passed over; what is left of the line that broke them counts as a line. */
-function findBlock(
-  pieces: readonly Piece[],
-): { readonly type: string; readonly body: number } | undefined {
+/**
+ * Takes what is before the data of the first block, and returns the block's type. A block whose headers break off is
+ * passed over; what is left of the line that broke them counts as a line.
+ */
+function findBlock(pieces: Generator<Piece>): string | undefined {
   let type: string | undefined;
   let continues = false;
-  for (const [index, { text, isCut }] of pieces.entries()) {
+  for (let next = pieces.next(); !next.done; next = pieces.next()) {
+    const { text, isCut } = next.value;
     const isStart = !continues;
     continues = isCut;
-    if (!isStart) continue;
+    if (!isStart || (type === undefined && text === "")) continue;
     const line = trimLine(text);
     if (type === undefined) {
       if (!isCut && isBegin(line)) type = line.slice(begin.length, -5);
-    } else if (line === "") return { type, body: index + 1 };
+    } else if (line === "") return type;
     else if (!line.includes(":")) {
       type = undefined;
       continues = false;
@@ -93,27 +91,31 @@ function isBegin(line: string): boolean {
 
 /** What is wrong with the data counts only for who reads on to it. */
 function decodeBody(
-  pieces: readonly Piece[],
-  start: number,
+  pieces: Generator<Piece>,
+  most: number,
   trimmed: boolean,
-): OctetSource {
-  const body: string[] = [];
-  for (const { text, isCut } of pieces.slice(start)) {
-    if (isCut) return decode(body, tooLong);
+): Octets {
+  const body = Buffer.alloc(most);
+  let length = 0;
+  let fault: string | undefined;
+  for (const { text, isCut } of pieces) {
     const line = trimmed ? trimLine(text) : text;
-    if (line.startsWith("-----END ") || /^=[^]{4}$/.test(line)) break;
-    if (line.length > longestBodyLine) return decode(body, tooLong);
-    body.push(line.replaceAll("\r", ""));
+    if (!isCut && (line.startsWith("-----END ") || /^=[^]{4}$/.test(line)))
+      break;
+    if (isCut || line.length > longestBodyLine) {
+      fault = "a line of the armored data is too long";
+      break;
+    }
+    length += body.write(line.replaceAll("\r", ""), length, "latin1");
   }
-  return decode(body);
+  return decode(body.toString("latin1", 0, length), fault);
 }
 
-function decode(body: readonly string[], fault?: string): OctetSource {
-  const base64 = body.join("");
+function decode(base64: string, fault: string | undefined): Octets {
   const [whole] = /^(?:[A-Za-z0-9+/]{4})*/.exec(base64) ?? [""];
   const rest = base64.slice(whole.length);
   const isEnd = /^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(rest);
-  return new OctetSource(
+  return new Octets(
     Buffer.from(isEnd ? base64 : whole, "base64"),
     fault ?? (isEnd ? undefined : "the armored data are not base64"),
   );

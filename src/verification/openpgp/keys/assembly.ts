@@ -18,7 +18,7 @@ const certifications: readonly number[] = [
 
 /**
  * Takes one key up to the next primary key, and verifies what it says about itself. Undefined at the end.
- * Throws Malformed, UnsupportedPacket, Unreadable or Refused.
+ * Throws Malformed, Unreadable or Refused.
  */
 export function assembleSigningKey(
   reader: PacketReader,

@@ -1,11 +1,6 @@
 import type { Arithmetic } from "../packets/arithmetic.ts";
 import { PacketReader } from "../packets/packet-reader.ts";
-import {
-  Malformed,
-  Refused,
-  Unreadable,
-  UnsupportedPacket,
-} from "../packets/refusal.ts";
+import { Malformed, Refused, Unreadable } from "../packets/refusal.ts";
 import { unarmorSigningKeys } from "./armor.ts";
 import { assembleSigningKey } from "./assembly.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -24,7 +19,7 @@ export function readSigningKeys(
   try {
     return readRing(reader, arithmetic);
   } catch (error) {
-    if (isFaultOfOneKey(error))
+    if (error instanceof Malformed)
       throw new Refused(
         "unusable-key",
         `no signing key is usable: ${error.message}`,
@@ -50,17 +45,13 @@ function readRing(
       if (key) keys.push(key);
       isOver = key === undefined;
     } catch (error) {
-      if (!isFaultOfOneKey(error)) throw error;
+      if (!(error instanceof Malformed)) throw error;
       fault = error;
       skipToPublicKey(reader);
     }
   }
   if (keys.length === 0 && fault !== undefined) throw fault;
   return keys;
-}
-
-function isFaultOfOneKey(error: unknown): error is Error {
-  return error instanceof Malformed || error instanceof UnsupportedPacket;
 }
 
 /** A second fault before the next key makes the whole block unreadable. */
@@ -73,7 +64,6 @@ function skipToPublicKey(reader: PacketReader): void {
       reader.putBack(packet);
       return;
     } catch (error) {
-      if (error instanceof UnsupportedPacket) continue;
       throw error instanceof Malformed ? new Unreadable(error.message) : error;
     }
   }

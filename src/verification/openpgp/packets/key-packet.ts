@@ -7,7 +7,7 @@ import {
   type Curve,
   type CurveUse,
 } from "./curves.ts";
-import { Recording, takeNumber, type Contents, type Octets } from "./octets.ts";
+import { takeNumber, type Octets } from "./octets.ts";
 import { Malformed, Unreadable, Unsupported } from "./refusal.ts";
 
 /** A primary key or subkey (RFC 9580, 5.5.2). */
@@ -31,19 +31,21 @@ interface KeyMaterial {
   readonly point?: Uint8Array;
 }
 
-/** Leaves the rest of the packet unread. Throws Malformed, Unsupported, Unreadable or EndOfPackets. */
-export function readPublicKey(contents: Contents): PublicKey {
-  const head = contents.take(6);
+/** Leaves the rest of the packet unread. Throws Malformed, Unsupported or Unreadable. */
+export function readPublicKey(octets: Octets): PublicKey {
+  const head = octets.take(6);
   const [version = 0] = head;
   if (version !== 4 && version !== 6)
     throw new Unsupported(`key version ${version}`);
-  if (version === 6) contents.take(4);
+  if (version === 6) octets.take(4);
   const algorithm = head[5] ?? 0;
-  const { material, octets } = readMaterial(contents, version, algorithm);
+  const start = octets.position;
+  const material = readMaterial(octets, version, algorithm);
+  const fields = octets.since(start);
   const body = Buffer.concat([
     head,
-    ...(version === 6 ? [formatNumber(octets.length, 4)] : []),
-    octets,
+    ...(version === 6 ? [formatNumber(fields.length, 4)] : []),
+    fields,
   ]);
   const createdAt = Buffer.from(head).readUInt32BE(1);
   return {
@@ -53,7 +55,8 @@ export function readPublicKey(contents: Contents): PublicKey {
   };
 }
 
-function identify(
+/** `body` is that of the whole packet. */
+export function identify(
   version: number,
   body: Uint8Array,
 ): Pick<PublicKey, "hashed" | "fingerprint" | "keyId"> {
@@ -78,25 +81,13 @@ const nativeOctets: Readonly<Record<number, number>> = {
 };
 
 function readMaterial(
-  contents: Contents,
-  version: number,
-  algorithm: number,
-): { readonly material: KeyMaterial; readonly octets: Uint8Array } {
-  const native = nativeOctets[algorithm];
-  if (native !== undefined) {
-    const point = contents.takeOrEnd(native);
-    return { material: { numbers: [], point }, octets: point };
-  }
-  const recording = new Recording(contents);
-  const material = readFields(recording, version, algorithm);
-  return { material, octets: recording.taken };
-}
-
-function readFields(
   octets: Octets,
   version: number,
   algorithm: number,
 ): KeyMaterial {
+  const native = nativeOctets[algorithm];
+  if (native !== undefined)
+    return { numbers: [], point: octets.takeOrEnd(native) };
   switch (algorithm) {
     case 1:
     case 2:
@@ -154,14 +145,9 @@ function readEcdh(octets: Octets, version: number): KeyMaterial {
   if (version === 6 && legacy25519.includes(curve))
     throw new Malformed("legacy Curve25519 in a v6 key");
   const point = takeMpi(octets).bytes;
-  const [reserved, hash = 0, cipher = 0] = takePrefixed(octets);
+  // How session keys are derived, which nothing here is.
+  takePrefixed(octets);
   const { pointOctets } = expectUse(curve, "ecdh");
-  if (
-    reserved !== 1 ||
-    ![8, 9, 10, 11, 12, 14].includes(hash) ||
-    ![2, 3, 7, 8, 9].includes(cipher)
-  )
-    throw new Unsupported("key derivation parameters");
   if (pointOctets !== undefined && point.length !== pointOctets)
     throw new Unreadable("an ECDH point of another size");
   return { numbers: [], curve, point };

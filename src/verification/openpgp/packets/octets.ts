@@ -1,23 +1,14 @@
-import { EndOfPackets, Unreadable } from "./refusal.ts";
+import { Unreadable, Unsupported } from "./refusal.ts";
 
-/** Fields are taken from the front of it. */
-export interface Octets {
-  /** Exactly so many; throws Unreadable when there are fewer. */
-  take(length: number): Uint8Array;
-}
-
-/** An unsigned big-endian number of 1 to 4 octets; throws Unreadable. */
-export function takeNumber(octets: Octets, length: number): number {
-  return octets.take(length).reduce((sum, octet) => sum * 256 + octet, 0);
-}
-
-const none = new Uint8Array();
-
-/** All octets of a block, of which packets take what they want. */
-export class OctetSource implements Octets {
+/**
+ * The octets of a block. Fields are taken from its front; while a packet is open,
+ * none behind the length that it says. What is not taken of one is the next packet.
+ */
+export class Octets {
   readonly #bytes: Uint8Array;
-  readonly #fault: string | undefined;
-  #position = 0;
+  #fault: string | undefined;
+  #at = 0;
+  #end = Infinity;
 
   /** `fault`: why the octets end where they do, unless that is the end of the block. */
   constructor(bytes: Uint8Array, fault?: string) {
@@ -25,131 +16,82 @@ export class OctetSource implements Octets {
     this.#fault = fault;
   }
 
-  /** At least one of so many, none at the end; throws Unreadable where a fault ends them. */
-  takeSome(most: number): Uint8Array {
-    const end = Math.min(this.#position + most, this.#bytes.length);
-    const octets = this.#bytes.subarray(this.#position, end);
-    if (octets.length === 0 && most > 0 && this.#fault !== undefined)
-      throw new Unreadable(this.#fault);
-    this.#position = end;
-    return octets;
+  /** How many were taken or passed over. */
+  get position(): number {
+    return this.#at;
   }
 
-  take(length: number): Uint8Array {
-    const octets = this.takeSome(length);
-    if (octets.length < length) throw tooFew(length, octets.length);
-    return octets;
-  }
-}
-
-/** A length field of the current format; `isPartial` when further parts follow (RFC 9580, 4.2.1). Throws Unreadable. */
-export function takeLength(source: Octets): {
-  readonly length: number;
-  readonly isPartial: boolean;
-} {
-  const first = takeNumber(source, 1);
-  if (first < 192) return { length: first, isPartial: false };
-  if (first < 224) {
-    const length = (first - 192) * 256 + takeNumber(source, 1) + 192;
-    return { length, isPartial: false };
-  }
-  if (first < 255) return { length: 2 ** (first & 0x1f), isPartial: true };
-  return { length: takeNumber(source, 4), isPartial: false };
-}
-
-/** What one packet says that it holds; what it is not asked for stays in the source, where the next packet begins. */
-export class Contents implements Octets {
-  readonly #source: OctetSource;
-  #left: number;
-  #isPartial: boolean;
-
-  /** `length` is that of the first part; Infinity for all that is there. */
-  constructor(source: OctetSource, length = Infinity, isPartial = false) {
-    this.#source = source;
-    this.#left = length;
-    this.#isPartial = isPartial;
+  /** True behind the last one; throws Unreadable where a fault ends them. */
+  get isOver(): boolean {
+    if (this.#at < this.#bytes.length) return false;
+    if (this.#fault !== undefined) throw new Unreadable(this.#fault);
+    return true;
   }
 
-  take(length: number): Uint8Array {
-    const octets = this.takeAtMost(length);
-    if (octets.length < length) throw tooFew(length, octets.length);
-    return octets;
+  /** Opens a packet of so many octets; Infinity for all that there are. */
+  open(length: number): void {
+    this.#end = this.#at + length;
   }
 
-  /** Like take(); throws EndOfPackets when there is not even one. */
-  takeOrEnd(length: number): Uint8Array {
-    const octets = this.takeAtMost(length);
-    if (octets.length === 0 && length > 0) throw new EndOfPackets("the end");
-    if (octets.length < length) throw tooFew(length, octets.length);
-    return octets;
+  /** Leaves the packet where it is read to. */
+  close(): void {
+    this.#end = Infinity;
   }
 
-  /** As many as there are up to `most`; throws Unreadable when the packet is cut. */
-  takeAtMost(most: number): Uint8Array {
-    const parts: Uint8Array[] = [];
-    let missing = most;
-    while (missing > 0) {
-      const part = this.#takeSome(missing);
-      if (part.length === 0) break;
-      parts.push(part);
-      missing -= part.length;
-    }
-    return parts.length > 1 ? Buffer.concat(parts) : (parts[0] ?? none);
-  }
-
-  takeRest(): Uint8Array {
-    return this.takeAtMost(Infinity);
-  }
-
-  /** Nothing of padding in several parts is skipped, as in go-crypto. Throws Unreadable. */
-  skipPadding(): void {
-    if (!this.#isPartial) this.takeRest();
-  }
-
-  /** Leaves the source after the packet, or where its parts cannot be told apart. */
+  /** Passes over the rest of the packet, or to where it is cut. */
   skip(): void {
-    try {
-      while (this.#takeSome(Infinity).length > 0);
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
-    }
+    const end = Math.min(this.#end, this.#bytes.length);
+    this.#at = Math.max(this.#at, end);
   }
 
-  #takeSome(most: number): Uint8Array {
-    while (this.#left === 0) {
-      if (!this.#isPartial) return none;
-      const next = takeLength(this.#source);
-      this.#left = next.length;
-      this.#isPartial = next.isPartial;
-    }
-    const octets = this.#source.takeSome(Math.min(most, this.#left));
-    if (octets.length === 0 && this.#left !== Infinity)
-      throw new Unreadable("a packet is cut");
-    this.#left -= octets.length;
-    return octets;
-  }
-}
-
-/** Keeps what was taken through it. */
-export class Recording implements Octets {
-  readonly #octets: Octets;
-  readonly #taken: Uint8Array[] = [];
-
-  constructor(octets: Octets) {
-    this.#octets = octets;
-  }
-
+  /** Exactly so many; throws Unreadable when there are fewer. */
   take(length: number): Uint8Array {
-    const octets = this.#octets.take(length);
-    this.#taken.push(octets);
+    const end = this.#at + length;
+    const there = Math.min(this.#end, this.#bytes.length) - this.#at;
+    if (length > there)
+      throw new Unreadable(
+        this.#fault ?? `${length} octets expected, ${there} there`,
+      );
+    const octets = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
     return octets;
   }
 
-  get taken(): Uint8Array {
-    return Buffer.concat(this.#taken);
+  /** Like take(), but all packets end where the open one has not even one octet, as in go-crypto. */
+  takeOrEnd(length: number): Uint8Array {
+    const isEmpty =
+      this.#end === Infinity ? this.isOver : this.#at >= this.#end;
+    if (isEmpty) {
+      this.#at = this.#bytes.length;
+      this.#fault = undefined;
+      throw new Unsupported("the end");
+    }
+    return this.take(length);
+  }
+
+  /** All that is left of the packet; throws Unreadable when it is cut. */
+  takeRest(): Uint8Array {
+    const isCut = this.#end !== Infinity || this.#fault !== undefined;
+    const end = isCut ? this.#end : this.#bytes.length;
+    return this.take(end - this.#at);
+  }
+
+  /** Those from a position on that were taken. */
+  since(position: number): Uint8Array {
+    return this.#bytes.subarray(position, this.#at);
   }
 }
 
-function tooFew(expected: number, got: number): Unreadable {
-  return new Unreadable(`${expected} octets expected, ${got} there`);
+/** An unsigned big-endian number of 1 to 4 octets; throws Unreadable. */
+export function takeNumber(octets: Octets, length: number): number {
+  return octets.take(length).reduce((sum, octet) => sum * 256 + octet, 0);
+}
+
+/** A length field of the current format (RFC 9580, 4.2.1). Throws Unreadable, also for a packet in parts, which only data may be. */
+export function takeLength(octets: Octets): number {
+  const first = takeNumber(octets, 1);
+  if (first < 192) return first;
+  if (first < 224) return (first - 192) * 256 + takeNumber(octets, 1) + 192;
+  if (first < 255) throw new Unreadable("a packet comes in parts");
+  return takeNumber(octets, 4);
 }

@@ -1,9 +1,6 @@
 import { readPublicKey, type PublicKey } from "./key-packet.ts";
-import { messagePackets } from "./message-packets.ts";
-import type { OctetSource } from "./octets.ts";
-import { Contents, takeLength, takeNumber } from "./octets.ts";
-import { EndOfPackets, Malformed, Unreadable, Unsupported } from "./refusal.ts";
-import { readSecretPart } from "./secret-key.ts";
+import { takeLength, takeNumber, type Octets } from "./octets.ts";
+import { Malformed, Unreadable, Unsupported } from "./refusal.ts";
 import {
   readSignaturePacket,
   type SignaturePacket,
@@ -23,24 +20,29 @@ export type Packet =
 
 const skipped = undefined;
 
+/** Session keys, a one-pass signature and encrypted data: packets of messages, which say nothing of keys or documents. */
+const passedOver: readonly number[] = [1, 3, 4, 9];
+/** Compressed, literal and protected data: a block of keys or signatures has none. */
+const refused: readonly number[] = [8, 11, 18, 20];
+const onePassSignature = { tag: 4, octets: 4 };
+
 /**
  * The packets that go-crypto returns, one after the other, of which the last one can be put back. As there, a packet
  * ends where its fields end, whatever its length says, unless it cannot be read: then it is passed over by its length.
  */
 export class PacketReader {
-  readonly #source: OctetSource;
+  readonly #octets: Octets;
   #putBack: Packet | undefined;
-  #isOver = false;
 
-  constructor(source: OctetSource) {
-    this.#source = source;
+  constructor(octets: Octets) {
+    this.#octets = octets;
   }
 
-  /** Undefined at the end. Throws Malformed, UnsupportedPacket or Unreadable; what follows can be read nevertheless. */
+  /** Undefined at the end. Throws Malformed or Unreadable; what follows can be read nevertheless. */
   next(): Packet | undefined {
     let packet = this.#putBack;
     this.#putBack = undefined;
-    while (packet === undefined && !this.#isOver) packet = this.#read();
+    while (packet === undefined && !this.#octets.isOver) packet = this.#read();
     return packet;
   }
 
@@ -49,90 +51,75 @@ export class PacketReader {
   }
 
   #read(): Packet | undefined {
+    const octets = this.#octets;
+    const tag = openPacket(octets);
     try {
-      return readPacket(this.#source);
+      return readKnown(tag, octets);
     } catch (error) {
-      if (error instanceof EndOfPackets) this.#isOver = true;
-      else if (!(error instanceof Unsupported)) throw error;
-      return skipped;
+      octets.skip();
+      if (error instanceof Unsupported) return skipped;
+      throw error;
+    } finally {
+      octets.close();
     }
   }
 }
 
-function readPacket(source: OctetSource): Packet | undefined {
-  const { tag, contents } = takeHeader(source);
-  try {
-    return readKnown(tag, contents);
-  } catch (error) {
-    contents.skip();
-    throw error;
-  }
-}
-
-function takeHeader(source: OctetSource): {
-  readonly tag: number;
-  readonly contents: Contents;
-} {
-  const [header] = source.takeSome(1);
-  if (header === undefined) throw new EndOfPackets("the end");
+/** Takes a header, and returns the tag. Throws Malformed or Unreadable. */
+export function openPacket(octets: Octets): number {
+  const header = takeNumber(octets, 1);
   if (header < 0x80) throw new Malformed("no packet starts here");
   if (header >= 0xc0) {
-    const { length, isPartial } = takeLength(source);
-    const contents = new Contents(source, length, isPartial);
-    return { tag: header & 0x3f, contents };
+    octets.open(takeLength(octets));
+    return header & 0x3f;
   }
   const lengthType = header & 3;
-  const length =
-    lengthType === 3 ? Infinity : takeNumber(source, 2 ** lengthType);
-  return { tag: (header & 0x3f) >> 2, contents: new Contents(source, length) };
+  octets.open(
+    lengthType === 3 ? Infinity : takeNumber(octets, 2 ** lengthType),
+  );
+  return (header & 0x3f) >> 2;
 }
 
 /** By tag (RFC 9580, 5). */
-function readKnown(tag: number, contents: Contents): Packet | undefined {
+function readKnown(tag: number, octets: Octets): Packet | undefined {
   switch (tag) {
     case 2:
-      return { kind: "signature", signature: readSignaturePacket(contents) };
+      return { kind: "signature", signature: readSignaturePacket(octets) };
     case 5:
-    case 7:
-      return readSecretKey(contents, tag === 7);
     case 6:
+    case 7:
     case 14: {
-      const key = readPublicKey(contents);
-      return { kind: "key", key, isSubkey: tag === 14, isSecret: false };
+      const key = readPublicKey(octets);
+      const isSecret = tag === 5 || tag === 7;
+      // The public part alone decides who signed.
+      if (isSecret) octets.takeRest();
+      return { kind: "key", key, isSubkey: tag === 7 || tag === 14, isSecret };
     }
     case 10:
-      if (Buffer.from(contents.takeOrEnd(3)).toString("latin1") !== "PGP")
+      if (Buffer.from(octets.takeOrEnd(3)).toString("latin1") !== "PGP")
         throw new Malformed("an invalid marker packet");
       return skipped;
     case 13:
-      return { kind: "userId", id: contents.takeRest() };
+      return { kind: "userId", id: octets.takeRest() };
     case 17:
       // Only their form counts.
-      Array.from(splitSubpackets(contents.takeRest()));
+      Array.from(splitSubpackets(octets.takeRest()));
       return { kind: "other" };
     case 21:
-      contents.skipPadding();
+      octets.takeRest();
       return { kind: "other" };
     default:
-      return readOther(tag, contents);
+      passOver(tag, octets);
+      return skipped;
   }
-}
-
-function readSecretKey(contents: Contents, isSubkey: boolean): Packet {
-  const key = readPublicKey(contents);
-  readSecretPart(contents, key);
-  return { kind: "key", key, isSubkey, isSecret: true };
 }
 
 /** Tags from 40 on are not critical (RFC 9580, 4.3), nor is the trust packet. */
-function readOther(tag: number, contents: Contents): Packet | undefined {
-  const read = messagePackets[tag];
-  if (read) {
-    read(contents);
-    return { kind: "other" };
-  }
-  if (tag !== 12 && tag < 40)
+function passOver(tag: number, octets: Octets): void {
+  if (refused.includes(tag))
+    throw new Malformed(`data of type ${tag} are not expected here`);
+  if (!passedOver.includes(tag) && tag !== 12 && tag < 40)
     throw new Unreadable(`a packet of type ${tag} is not expected here`);
-  contents.skip();
-  return skipped;
+  if (tag === onePassSignature.tag) octets.take(onePassSignature.octets);
+  octets.skip();
 }

@@ -39,9 +39,3 @@ export class Malformed extends Error {}
 
 /** A well-formed packet that go-crypto does not know: it is as if it were not there. */
 export class Unsupported extends Error {}
-
-/** A packet of encrypted or literal data in a form that go-crypto does not know: unlike other unsupported packets it is not skipped. */
-export class UnsupportedPacket extends Error {}
-
-/** The octets ended where a field begins that go-crypto reads without asking for it: all packets end here. */
-export class EndOfPackets extends Error {}

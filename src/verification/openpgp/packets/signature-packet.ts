@@ -1,5 +1,5 @@
 import { formatNumber, takeMpi } from "./bytes.ts";
-import { Contents, OctetSource, takeNumber } from "./octets.ts";
+import { Octets, takeNumber } from "./octets.ts";
 import { Malformed, Unsupported } from "./refusal.ts";
 import {
   embeddedSignature,
@@ -73,29 +73,27 @@ const nativeOctets: Readonly<Record<number, number>> = { 27: 64, 28: 114 };
 /** Of signatures within signatures; go-crypto has no limit, and no client makes more than one. */
 const deepest = 16;
 
-/** Leaves the rest of the packet unread. Throws Malformed, Unsupported, Unreadable or EndOfPackets. */
+/** Leaves the rest of the packet unread. Throws Malformed, Unsupported or Unreadable. */
 export function readSignaturePacket(
-  contents: Contents,
+  octets: Octets,
   depth = 0,
 ): SignaturePacket {
-  const { head, octets } = readHead(contents);
+  const start = octets.position;
+  const { head, hashedLength } = readHead(octets);
   const { version } = head;
   const areas: Areas = {
     ...{ version, depth, properties: {}, crossSignature: undefined },
   };
   const length = version === 6 ? 4 : 2;
-  const hashedLength = octets.subarray(4);
-  const hashed = contents.take(
-    takeNumber(new OctetSource(hashedLength), length),
-  );
+  const hashed = octets.take(hashedLength);
+  const trailer = formatTrailer(version, octets.since(start));
   readHashed(areas, hashed);
-  readUnhashed(areas, contents.take(takeNumber(contents, length)));
-  const hashStart = contents.take(2);
-  const salt = version === 6 ? takeSalt(contents, head.hash) : Buffer.of();
-  const values = takeValues(contents, head.algorithm);
+  readUnhashed(areas, octets.take(takeNumber(octets, length)));
+  const hashStart = octets.take(2);
+  const salt = version === 6 ? takeSalt(octets, head.hash) : Buffer.of();
+  const values = takeValues(octets, head.algorithm, depth);
   const { createdAt = 0, ...properties } = areas.properties;
   const { crossSignature } = areas;
-  const trailer = formatTrailer(version, octets, hashed);
   return {
     ...head,
     ...properties,
@@ -103,31 +101,27 @@ export function readSignaturePacket(
   };
 }
 
-/** `octets`: the head with the length of the hashed area. */
-function readHead(contents: Contents): {
+function readHead(octets: Octets): {
   readonly head: SignatureHead;
-  readonly octets: Uint8Array;
+  readonly hashedLength: number;
 } {
-  const version = takeNumber(contents, 1);
+  const version = takeNumber(octets, 1);
   if (version !== 4 && version !== 6)
     throw new Unsupported(`signature version ${version}`);
-  const rest = contents.take(version === 6 ? 7 : 5);
-  const [type = 0, algorithm = 0, hash = 0] = rest;
+  const fields = new Octets(octets.take(version === 6 ? 7 : 5));
+  const [type = 0, algorithm = 0, hash = 0] = fields.take(3);
   if (numbersOf[algorithm] === undefined)
     throw new Unsupported(`signature algorithm ${algorithm}`);
   if (saltOctets[hash] === undefined && !(version === 4 && hash === sha1))
     throw new Unsupported(`hash algorithm ${hash}`);
-  const octets = Buffer.concat([Buffer.of(version), rest]);
-  return { head: { version, type, algorithm, hash }, octets };
+  const hashedLength = takeNumber(fields, version === 6 ? 4 : 2);
+  return { head: { version, type, algorithm, hash }, hashedLength };
 }
 
-function formatTrailer(
-  version: number,
-  head: Uint8Array,
-  hashed: Uint8Array,
-): Uint8Array {
-  const length = formatNumber(head.length + hashed.length, 4);
-  return Buffer.concat([head, hashed, Buffer.of(version, 0xff), length]);
+/** `hashed`: from the version to the end of the hashed area. */
+function formatTrailer(version: number, hashed: Uint8Array): Uint8Array {
+  const length = formatNumber(hashed.length, 4);
+  return Buffer.concat([hashed, Buffer.of(version, 0xff), length]);
 }
 
 function readHashed(areas: Areas, area: Uint8Array): void {
@@ -157,28 +151,29 @@ function readEmbedded(areas: Areas, octets: Uint8Array): void {
     throw new Malformed("two embedded signatures");
   if (areas.depth >= deepest)
     throw new Malformed(`signatures embedded deeper than ${deepest}`);
-  const contents = new Contents(new OctetSource(octets));
-  const signature = readSignaturePacket(contents, areas.depth + 1);
+  const signature = readSignaturePacket(new Octets(octets), areas.depth + 1);
   if (signature.type !== signatureTypes.primaryKeyBinding)
     throw new Malformed("an embedded signature of the wrong type");
   areas.crossSignature = signature;
 }
 
-function takeSalt(contents: Contents, hash: number): Uint8Array {
-  const length = takeNumber(contents, 1);
+function takeSalt(octets: Octets, hash: number): Uint8Array {
+  const length = takeNumber(octets, 1);
   if (length !== saltOctets[hash])
     throw new Malformed("a salt of the wrong size");
-  return contents.take(length);
+  return octets.take(length);
 }
 
 function takeValues(
-  contents: Contents,
+  octets: Octets,
   algorithm: number,
+  depth: number,
 ): readonly Uint8Array[] {
   const native = nativeOctets[algorithm];
-  if (native !== undefined) return [contents.takeOrEnd(native)];
+  if (native !== undefined)
+    return [depth === 0 ? octets.takeOrEnd(native) : octets.take(native)];
   const count = numbersOf[algorithm] ?? 0;
-  return Array.from({ length: count }, () => takeMpi(contents).bytes);
+  return Array.from({ length: count }, () => takeMpi(octets).bytes);
 }
 
 /** Whether the signature names this key; the fingerprint decides where there is one. */

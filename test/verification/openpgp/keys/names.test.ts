@@ -47,6 +47,11 @@ it.each<[string, readonly string[], readonly (string | undefined)[]]>([
   ["in a block of 64 KiB", [before(65_536)], ["maker", undefined]],
   ["not in a block that is longer", [before(65_537)], []],
   [
+    "not in a block of more lines than programs write",
+    [`${"\n".repeat(1_200)}${block(nameless, id("maker"))}`],
+    [],
+  ],
+  [
     "with blanks around its lines",
     [block(...partsOf(one, "maker")).replace(/^(?=[^-\n])/gm, " ")],
     ["maker", undefined],

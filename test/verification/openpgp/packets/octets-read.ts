@@ -1,7 +1,4 @@
-import {
-  Contents,
-  OctetSource,
-} from "../../../../src/verification/openpgp/packets/octets.ts";
+import { Octets } from "../../../../src/verification/openpgp/packets/octets.ts";
 import type { Malformed } from "../../../../src/verification/openpgp/packets/refusal.ts";
 
 /** Octets from words such as `3` or, for eight zeros, `0*8`. */
@@ -18,16 +15,18 @@ export function octetsOf(words: string): Uint8Array {
 
 /** `read`, with the number of octets that are not, or the name of the refusal; a packet that says to have `length` octets. */
 export function outcomeOf(
-  read: (contents: Contents) => void,
+  read: (octets: Octets) => void,
   words: string,
-  length?: number,
+  length = Infinity,
 ): string {
-  const source = new OctetSource(octetsOf(words));
+  const octets = new Octets(octetsOf(words));
+  octets.open(length);
   try {
-    read(new Contents(source, length));
+    read(octets);
   } catch (error) {
     return (error as Malformed).constructor.name;
   }
-  const left = source.takeSome(Infinity).length;
+  octets.close();
+  const left = octets.takeRest().length;
   return left === 0 ? "read" : `read, ${left} left`;
 }

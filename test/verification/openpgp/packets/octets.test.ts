@@ -5,113 +5,101 @@ import {
   trimZeros,
 } from "../../../../src/verification/openpgp/packets/bytes.ts";
 import {
-  Contents,
-  OctetSource,
+  Octets,
   takeLength,
 } from "../../../../src/verification/openpgp/packets/octets.ts";
 import {
-  EndOfPackets,
   formatRefusal,
   Refused,
   Unreadable,
+  Unsupported,
 } from "../../../../src/verification/openpgp/packets/refusal.ts";
 import { octetsOf } from "./octets-read.ts";
 
-const source = (words: string) => new OctetSource(octetsOf(words));
+const source = (words: string) => new Octets(octetsOf(words));
 const wordsOf = (octets: Uint8Array) => octets.join(" ");
 
 it.each([
-  ["0", 0, false],
-  ["191", 191, false],
-  ["192 0", 192, false],
-  ["223 255", 8383, false],
-  ["224", 1, true],
-  ["254", 2 ** 30, true],
-  ["255 0 1 0 2", 65_538, false],
-])(
-  "a packet whose header says %s has %i octets",
-  (words, length, isPartial) => {
-    expect(takeLength(source(words))).toEqual({ length, isPartial });
+  ["0", 0],
+  ["191", 191],
+  ["192 0", 192],
+  ["223 255", 8383],
+  ["255 0 1 0 2", 65_538],
+])("a packet whose header says %s has %i octets", (words, length) => {
+  expect(takeLength(source(words))).toBe(length);
+});
+
+it.each(["", "192", "255 0 0 1", "224 1 0", "254"])(
+  "a length of %j is unreadable",
+  (words) => {
+    expect(() => takeLength(source(words))).toThrow(Unreadable);
   },
 );
-
-it.each(["", "192", "255 0 0 1"])("a length of %j is unreadable", (words) => {
-  expect(() => takeLength(source(words))).toThrow(Unreadable);
-});
 
 describe("the octets of a block", () => {
   it("end where they end", () => {
     const octets = source("1 2 3");
     expect(wordsOf(octets.take(2))).toBe("1 2");
     expect(() => octets.take(2)).toThrow("2 octets expected, 1 there");
-    expect(wordsOf(octets.takeSome(2))).toBe("");
+    expect(octets.isOver).toBe(false);
+    expect(wordsOf(octets.takeRest())).toBe("3");
+    expect(octets.isOver).toBe(true);
   });
 
   it("are unreadable from a fault on, for who asks for them", () => {
-    const octets = new OctetSource(Uint8Array.of(1), "a fault");
-    expect(wordsOf(octets.takeSome(2))).toBe("1");
+    const octets = new Octets(Uint8Array.of(1), "a fault");
+    const fault = new Unreadable("a fault");
+    expect(() => octets.takeRest()).toThrow(fault);
+    expect(wordsOf(octets.take(1))).toBe("1");
     expect(wordsOf(octets.take(0))).toBe("");
-    expect(() => octets.takeSome(1)).toThrow(new Unreadable("a fault"));
+    expect(() => octets.take(1)).toThrow(fault);
+    expect(() => octets.isOver).toThrow(fault);
   });
 });
 
 describe("the octets of a packet", () => {
-  const left = (octets: OctetSource) => wordsOf(octets.takeSome(Infinity));
+  const opened = (words: string, length: number) => {
+    const octets = source(words);
+    octets.open(length);
+    return octets;
+  };
 
-  it("are those of its length", () => {
-    const octets = source("1 2 3");
-    const contents = new Contents(octets, 2);
-    expect(wordsOf(contents.take(1))).toBe("1");
-    expect(wordsOf(contents.takeRest())).toBe("2");
-    expect(wordsOf(contents.takeRest())).toBe("");
-    expect(() => contents.take(1)).toThrow("1 octets expected, 0 there");
-    expect(left(octets)).toBe("3");
-  });
-
-  it("are those of its parts", () => {
-    const octets = source("1 2 224 3 1 4 5");
-    const contents = new Contents(octets, 2, true);
-    expect(wordsOf(contents.take(3))).toBe("1 2 3");
-    expect(wordsOf(contents.takeRest())).toBe("4");
-    expect(left(octets)).toBe("5");
+  it("are those of its length, and what is not taken is the next packet", () => {
+    const octets = opened("1 2 3", 2);
+    expect(wordsOf(octets.take(1))).toBe("1");
+    expect(() => octets.take(2)).toThrow("2 octets expected, 1 there");
+    expect(wordsOf(octets.since(0))).toBe("1");
+    octets.close();
+    expect(wordsOf(octets.takeRest())).toBe("2 3");
   });
 
   it("are all that there are where it has no length", () => {
-    expect(wordsOf(new Contents(source("1 2 3")).takeRest())).toBe("1 2 3");
+    expect(wordsOf(opened("1 2 3", Infinity).takeRest())).toBe("1 2 3");
   });
 
   it("are unreadable where it is cut", () => {
-    expect(() => new Contents(source("1"), 2).takeRest()).toThrow(
-      "a packet is cut",
-    );
-    expect(() => new Contents(source("1"), 1, true).takeRest()).toThrow(
-      Unreadable,
-    );
+    expect(() => opened("1", 2).takeRest()).toThrow(Unreadable);
   });
 
   it("end all packets where one is asked for and there is none", () => {
-    const contents = () => new Contents(source("1"), 1);
-    expect(wordsOf(contents().takeOrEnd(1))).toBe("1");
-    expect(() => contents().takeOrEnd(2)).toThrow(Unreadable);
-    const empty = new Contents(source(""), 0);
-    expect(wordsOf(empty.takeOrEnd(0))).toBe("");
-    expect(() => empty.takeOrEnd(1)).toThrow(EndOfPackets);
+    expect(wordsOf(opened("1", 1).takeOrEnd(1))).toBe("1");
+    expect(() => opened("1", 1).takeOrEnd(2)).toThrow(Unreadable);
+    const empty = opened("7 7", 0);
+    expect(() => empty.takeOrEnd(1)).toThrow(Unsupported);
+    expect(empty.isOver).toBe(true);
+    expect(() => opened("", 1).takeOrEnd(1)).toThrow(Unreadable);
   });
 
   it("are passed over to its end, or to where it is cut", () => {
-    const [whole, cut] = [source("1 224 2 0 3"), source("1 224")];
-    new Contents(whole, 1, true).skip();
-    expect(left(whole)).toBe("3");
-    new Contents(cut, 1, true).skip();
-    expect(left(cut)).toBe("");
-  });
-
-  it("of padding are passed over, unless it comes in parts", () => {
-    const [whole, inParts] = [source("1 2"), source("1 2")];
-    new Contents(whole, 1).skipPadding();
-    expect(left(whole)).toBe("2");
-    new Contents(inParts, 1, true).skipPadding();
-    expect(left(inParts)).toBe("1 2");
+    for (const [length, position] of [
+      [2, 2],
+      [9, 3],
+      [Infinity, 3],
+    ] as const) {
+      const octets = opened("1 2 3", length);
+      octets.skip();
+      expect(octets.position).toBe(position);
+    }
   });
 });
 

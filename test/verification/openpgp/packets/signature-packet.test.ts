@@ -32,7 +32,7 @@ it.each([
     ["22", "0 8 255 0 8 255", "read"],
     ["22", "0 8 255", "Unreadable"],
     ["27", "3*63", "Unreadable"],
-    ["27", "", "EndOfPackets"],
+    ["27", "", "Unsupported"],
     ["28", "3*114", "read"],
     ["28", "3*113", "Unreadable"],
     ["2", "0 8 255", "Unsupported"],
