@@ -7,6 +7,9 @@ const longestBlock = 64 * 1024;
 const longestName = 200;
 /** Lines of a block, of which the longest has 1,024 as programs write them. */
 const mostLines = 1_200;
+/** Of a block: a publisher has one key, and few have hundreds of certifications. */
+const mostKeys = 16;
+const mostPackets = 1_000;
 
 const publicKey = 6;
 const userId = 13;
@@ -36,10 +39,12 @@ export function readKeyNames(
 function readNames(block: string, names: Map<string, string>): void {
   const octets = unarmorSigningKeys(block, true);
   let fingerprint: string | undefined;
-  while (!octets.isOver) {
+  let keys = 0;
+  for (let packets = 0; packets < mostPackets && !octets.isOver; packets++) {
     const tag = openPacket(octets);
     const body = octets.takeRest();
     octets.close();
+    if (tag === publicKey && ++keys > mostKeys) return;
     if (tag === publicKey)
       fingerprint = identify(body[0] ?? 0, body).fingerprint;
     if (tag !== userId || fingerprint === undefined) continue;

@@ -52,6 +52,27 @@ it.each<[string, readonly string[], readonly (string | undefined)[]]>([
     [],
   ],
   [
+    "not behind sixteen other keys",
+    [
+      block(
+        ...Array.from({ length: 16 }, () => nameless),
+        ...partsOf(other, "other"),
+      ),
+    ],
+    [],
+  ],
+  [
+    "not behind a thousand packets",
+    [
+      block(
+        nameless,
+        ...Array.from({ length: 1_000 }, () => packet(12, Buffer.of(0))),
+        id("maker"),
+      ),
+    ],
+    [],
+  ],
+  [
     "with blanks around its lines",
     [block(...partsOf(one, "maker")).replace(/^(?=[^-\n])/gm, " ")],
     ["maker", undefined],
