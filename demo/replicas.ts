@@ -1,4 +1,5 @@
 import { startBalancer } from "../test/acceptance/haproxy.ts";
+import { findFreePort } from "../test/acceptance/nginx.ts";
 import { canRunCeph } from "../test/fakes/ceph.ts";
 import type { Release } from "../test/fakes/release.ts";
 import { has } from "../test/packaging/release.ts";
@@ -40,8 +41,10 @@ async function show(scene: ReplicaScene): Promise<void> {
   const { registry, authority } = scene;
   const size = 8_000_000;
   const release = await registry.publish({ version: "1.2.3", size });
-  const replicas = await scene.start({ count: 3 });
-  const mirror = await startBalancer(authority, replicas, "roundrobin");
+  const url = new URL(`https://127.0.0.1:${await findFreePort()}/`);
+  const config = { publicUrl: url.href };
+  const replicas = await scene.start({ count: 3, config });
+  const mirror = await startBalancer(authority, url, replicas, "roundrobin");
   const installer = await findInstaller();
   const stage = { scene, registry, installer, mirror };
   say(`Replicas   ${replicas.map(({ url }) => url).join(" ")}`);

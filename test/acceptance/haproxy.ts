@@ -13,7 +13,7 @@ import {
   type GetOptions,
   type RunningMirror,
 } from "../running-mirror.ts";
-import { findFreePort, untilListening } from "./nginx.ts";
+import { untilListening } from "./nginx.ts";
 
 export interface Balancer {
   readonly url: string;
@@ -30,9 +30,10 @@ const packaged = join(
   ...["compose", "replicas", "haproxy.cfg"],
 );
 
-/** HAProxy as the compose file runs it, in front of these replicas. */
+/** HAProxy as the compose file runs it, in front of these replicas, at the URL that they tell clients. */
 export async function startBalancer(
   authority: Authority,
+  url: URL,
   replicas: readonly RunningMirror[],
   balance: Balance,
 ): Promise<Balancer> {
@@ -41,7 +42,7 @@ export async function startBalancer(
   await writeFile(join(directory, "site.pem"), `${certificate}\n${key}`);
   const caFile = join(directory, "ca.pem");
   await writeFile(caFile, authority.caPem);
-  const port = await findFreePort();
+  const port = Number(url.port);
   const file = join(directory, "haproxy.cfg");
   await writeFile(file, configure(directory, port, replicas, balance));
   const child = spawn(...endingWithTests("haproxy", ["-db", "-f", file]), {
@@ -49,10 +50,9 @@ export async function startBalancer(
   });
   const exit = once(child, "exit");
   await untilListening(port, child);
-  const url = `https://127.0.0.1:${port}/`;
   const agent = new Agent({ ca: authority.caPem });
   return {
-    url,
+    url: url.href,
     caFile,
     get: (path, options = {}) => fetchFrom(new URL(path, url), agent, options),
     stop: async () => {

@@ -41,6 +41,7 @@ import {
   writeConfiguration,
 } from "./clients.ts";
 import { startBalancer, type Balance, type Balancer } from "./haproxy.ts";
+import { findFreePort } from "./nginx.ts";
 
 const packaging = join(import.meta.dirname, "..", "..", "packaging");
 const clients = await findClients();
@@ -54,6 +55,7 @@ let scene: ReplicaScene;
 let replicas: readonly RunningMirror[];
 let release: Release;
 let settings: BucketSettings;
+let publicUrl: URL;
 
 /** Clients that come at once. */
 const crowd = effort > 1 ? 300 : 60;
@@ -62,15 +64,21 @@ function withToken(balancer: Balancer): Balancer["get"] {
   return (path) => balancer.get(path, bearer(ci.token));
 }
 
-/** What the compose file's replicas have beside their bucket. */
+/** What the compose file's replicas have beside their bucket; their publicUrl leads to the balancer. */
 function readComposed() {
   const file = join(packaging, "compose", "replicas", "config.yaml");
-  const { publicUrl, listen } = parse(readFileSync(file, "utf8")) as {
-    readonly publicUrl: string;
+  const { listen } = parse(readFileSync(file, "utf8")) as {
     readonly listen: Readonly<Record<string, unknown>>;
   };
   const own = { host: "127.0.0.1", port: 0, trustedProxies: ["127.0.0.1"] };
-  return { publicUrl, listen: { ...listen, ...own } };
+  return { publicUrl: publicUrl.href, listen: { ...listen, ...own } };
+}
+
+/** What this replica answers at a path that it tells clients to ask the balancer for. */
+function getAt(mirror: RunningMirror, location: string) {
+  const { origin, pathname, search } = new URL(location);
+  expect(origin).toBe(publicUrl.origin);
+  return mirror.get(pathname + search);
 }
 
 async function balanced(
@@ -78,7 +86,7 @@ async function balanced(
   use: (balancer: Balancer) => Promise<void>,
 ): Promise<void> {
   const { authority } = scene;
-  const balancer = await startBalancer(authority, replicas, balance);
+  const balancer = await startBalancer(authority, publicUrl, replicas, balance);
   try {
     await use(balancer);
   } finally {
@@ -88,6 +96,7 @@ async function balanced(
 
 describe.runIf(canRun)("three replicas behind HAProxy", () => {
   beforeAll(async () => {
+    publicUrl = new URL(`https://127.0.0.1:${await findFreePort()}/`);
     scene = await startReplicaScene();
     release = await scene.registry.publish({ version: "1.2.3", size: 300_000 });
     const auth = { tokens: [ci.configured] };
@@ -127,9 +136,7 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     for (const mirror of replicas) {
       const found = await mirror.get(`${path}/download`, bearer(ci.token));
       const location = String(found.headers["x-terraform-get"]);
-      const archive = await mirror.get(
-        new URL(location, `${mirror.url}${path.slice(1)}/download`).href,
-      );
+      const archive = await getAt(mirror, location);
       got.push(archive.body.equals(bytes));
       await eventually(
         () => readObject(bucket, object),
@@ -151,11 +158,10 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     const file = "/files/lied.tar.gz";
     modules.publish("acme/lied/aws", "1.0.0", modules.serve(file, bytes));
     const fetchModule = async (mirror: RunningMirror) => {
-      const path = `v1/modules/${moduleHost}/acme/lied/aws/1.0.0/download`;
-      const url = new URL(path, mirror.url);
-      const found = await mirror.get(url.href, bearer(ci.token));
+      const path = `/v1/modules/${moduleHost}/acme/lied/aws/1.0.0/download`;
+      const found = await mirror.get(path, bearer(ci.token));
       const location = String(found.headers["x-terraform-get"]);
-      return (await mirror.get(new URL(location, url).href)).body;
+      return (await getAt(mirror, location)).body;
     };
     expect((await fetchModule(one)).equals(bytes)).toBe(true);
     const bucket = new Bucket(settings, bucketLimits);
