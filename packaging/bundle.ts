@@ -94,14 +94,13 @@ interface EntryPoint {
   readonly out: string;
 }
 
-/** Every module that is loaded by its file name: threads, and what they look functions up in. */
+/** Lists the modules that threads load by their file name. */
 async function listThreads(): Promise<EntryPoint[]> {
   const files = await listFiles(join(root, "src"));
   const loaded = await Promise.all(
     files.map(async (file) => {
       const text = await readFile(file, "utf8");
-      const isThread = /^export default /m.test(text);
-      return isThread || /\breadingBy\(\s*import\.meta\.url/.test(text);
+      return /^export default /m.test(text);
     }),
   );
   const found = files.filter((_, index) => loaded[index]);

@@ -5,16 +5,15 @@
 //    in mirror/cache/archive-cache.ts); at most `limits.waiters` wait or read;
 // 2. the share of an origin, a namespace and a download host
 //    (mirror/cache/fair-share.ts): `limits.fillsPerOrigin`;
-// 3. fills: `limits.fills` downloads in all, of the same share; and few large
-//    documents at once (origin/http/large-documents.ts);
+// 3. fills: `limits.fills` downloads in all, of the same share;
 // 4. waiters: who reads what arrives goes at its own pace, and the download
 //    waits for none of them unless it cannot be stored
 //    (mirror/cache/archive-download.ts, store/blobs/unstored-window.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
 //    (store/records/change-locks.ts);
-// 6. threads: signatures, archives, documents and the packing of modules, each
-//    kind with a pool and a queue of its own, which wait for nothing.
+// 6. threads: signatures, archives and the packing of modules, each kind with
+//    a pool and a queue of its own, which wait for nothing.
 
 /** One run for all who ask for the same thing while it lasts. */
 export class SingleFlight<K, V> {

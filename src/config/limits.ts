@@ -45,7 +45,7 @@ export const limitTable = {
   clientHeaders: duration("10s"),
   connectionsPerClient: count(4096, 0),
   metadataPerClient: count(60_000, 0),
-  originJson: size("16MiB"),
+  originJson: size("8MiB"),
   versions: count(5_000),
   checksums: size("256KiB", 1, 2 ** 20),
   signature: size("16KiB"),

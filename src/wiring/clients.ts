@@ -11,7 +11,6 @@ import {
   HttpClient,
   type HttpClientEvents,
 } from "../origin/http/http-client.ts";
-import { LargeDocuments } from "../origin/http/large-documents.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -68,12 +67,11 @@ export function wireClients(
   const { origins, proxy, limits } = configuration;
   const { metrics } = telemetry;
   const health = wireHealth(configuration, telemetry, clock);
-  const large = new LargeDocuments();
   const made: HttpClient[] = [];
   const make = (origin: OriginConfiguration, token: string | undefined) => {
     const events = metrics && watchOrigin(origin.hostname, metrics);
     const settings = settingsOf(origin, token, proxy);
-    const client = new HttpClient(settings, limits, health, events, large);
+    const client = new HttpClient(settings, limits, health, events);
     made.push(client);
     return client;
   };

@@ -43,7 +43,7 @@ describe("the configuration", () => {
       clientHeaders: 10_000,
       connectionsPerClient: 4096,
       metadataPerClient: 60_000,
-      originJson: 16_777_216,
+      originJson: 8_388_608,
       versions: 5_000,
       checksums: 262_144,
       signature: 16_384,

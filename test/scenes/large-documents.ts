@@ -1,6 +1,6 @@
 /** Documents of registries and network mirrors as large as `limits.originJson` lets them be. */
 
-const largest = 16 * 2 ** 20;
+const largest = 8 * 2 ** 20;
 
 /** Of the largest list that is taken. */
 export const mostVersions = 5_000;

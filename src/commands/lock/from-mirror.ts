@@ -11,7 +11,6 @@ import {
   OriginRejectsCredentials,
 } from "../../errors/index.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
-import type { JsonReading } from "../../origin/http/json-reading.ts";
 import {
   anObject,
   checkCount,
@@ -54,19 +53,21 @@ const atOnce = 4;
 
 /** Asks a mirror for what lies at a path below `base`. Throws MirrorWantsToken and what the mirror's failures are. */
 export function readerOf(
-  http: Pick<HttpClient, "readJson">,
+  http: Pick<HttpClient, "fetchJson">,
   base: URL,
   signal: AbortSignal,
 ) {
-  return async <T>(path: string, read: JsonReading<T>["read"]): Promise<T> => {
-    const reading = { read, place: undefined };
-    const asked = http.readJson(new URL(path, base), signal, reading);
-    const { value } = await asked.catch((error: unknown) => {
+  return async <T>(
+    path: string,
+    read: (url: URL, value: unknown) => T,
+  ): Promise<T> => {
+    const asked = http.fetchJson(new URL(path, base), signal);
+    const { url, value } = await asked.catch((error: unknown) => {
       throw error instanceof OriginRejectsCredentials
         ? new MirrorWantsToken(base, { cause: error, reason: error.reason })
         : error;
     });
-    return value;
+    return read(url, value);
   };
 }
 

@@ -20,7 +20,7 @@ import type { PackageHashThreads } from "../../verification/archives/threads/pac
 
 /** What reading the archives of a running mirror takes. */
 export interface ArchiveReaders {
-  readonly http: Pick<HttpClient, "readJson" | "openArchive">;
+  readonly http: Pick<HttpClient, "fetchJson" | "openArchive">;
   readonly hashing: Pick<PackageHashThreads, "hash">;
 }
 

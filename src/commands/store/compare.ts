@@ -24,7 +24,7 @@ import { formatTable } from "../output/table.ts";
 import { findHeld, namePackage } from "./held-packages.ts";
 
 interface CompareParts extends HoldingParts {
-  readonly http: Pick<HttpClient, "readJson">;
+  readonly http: Pick<HttpClient, "fetchJson">;
 }
 
 interface CompareOptions {

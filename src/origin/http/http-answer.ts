@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { OriginAnswerUnusable } from "../../errors/index.ts";
 import { describeFailure, describeStatus, unusable } from "./http-failure.ts";
-import type { DocumentPlace } from "./large-documents.ts";
 
 /** An answer with a status that was hoped for, its body not yet read. */
 export interface Answer {
@@ -71,7 +70,6 @@ export function mediaType({ headers }: Answer): string {
 export async function readWhole(
   answer: Answer,
   maxBytes: number,
-  place: DocumentPlace,
 ): Promise<Uint8Array> {
   const announced = announcedSize(answer);
   if (announced !== undefined && announced > maxBytes)
@@ -81,9 +79,6 @@ export async function readWhole(
   for await (const chunk of readBody(answer)) {
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(answer, maxBytes);
-    await place.hold(Math.max(size, announced ?? 0)).catch((error: unknown) => {
-      throw describeFailure(answer.url, error, "body");
-    });
     chunks.push(chunk);
   }
   const whole = new Uint8Array(size);

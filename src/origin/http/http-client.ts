@@ -9,8 +9,7 @@ import {
   tooLarge,
   type Answer,
 } from "./http-answer.ts";
-import type { JsonReading } from "./json-reading.ts";
-import { LargeDocuments } from "./large-documents.ts";
+import { parseJsonText } from "./json-text.ts";
 import { OriginHealth } from "../health/origin-health.ts";
 import {
   makeQuestion,
@@ -46,11 +45,6 @@ export interface HttpClientEvents extends OriginEvents {
   readonly onResume: () => void;
 }
 
-const asItIs: JsonReading<unknown> = {
-  read: (_, value) => value,
-  place: undefined,
-};
-
 const unwatched = {
   onSuspended: () => undefined,
   onResumed: () => undefined,
@@ -66,16 +60,13 @@ export class HttpClient {
   readonly #health: OriginHealth;
   readonly #requests: OriginRequests;
   readonly #events: HttpClientEvents;
-  readonly #large: LargeDocuments;
 
   constructor(
     settings: OriginSettings,
     limits: OriginLimits,
     health: OriginHealth = new OriginHealth(() => performance.now(), unwatched),
     events: HttpClientEvents = unwatched,
-    large: LargeDocuments = new LargeDocuments(),
   ) {
-    this.#large = large;
     this.#limits = limits;
     this.#health = health;
     this.#requests = new OriginRequests(settings, limits, health, events);
@@ -91,42 +82,28 @@ export class HttpClient {
   ): Promise<OriginDocument> {
     const question = makeQuestion("*/*", subject, asker);
     const signal = this.#deadline(asker);
-    using place = this.#large.place(url.host, signal);
     return await this.#try(url, question, signal, async (answer) => {
       refusePage(answer);
-      const bytes = await readWhole(answer, maxBytes, place);
+      const bytes = await readWhole(answer, maxBytes);
       return { url: answer.url, bytes };
     });
   }
 
-  /** `application/json` with or without parameters, parsed on the event loop; the value is not yet checked for shape. */
-  fetchJson(
+  /** Fetches `application/json`, with or without parameters; the value's shape is not yet checked. */
+  async fetchJson(
     url: URL,
     asker: AbortSignal,
-    maxBytes?: number,
-  ): Promise<{ readonly url: URL; readonly value: unknown }> {
-    return this.readJson(url, asker, asItIs, maxBytes);
-  }
-
-  /** Like fetchJson, with what `reading` makes of the value; a large document is read away from the event loop. */
-  async readJson<T>(
-    url: URL,
-    asker: AbortSignal,
-    reading: JsonReading<T>,
     maxBytes: number = this.#limits.originJson,
     subject?: string,
-  ): Promise<{ readonly url: URL; readonly value: T }> {
+  ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = makeQuestion("application/json", subject, asker);
     const signal = this.#deadline(asker);
-    using place = this.#large.place(url.host, signal);
     const read = await this.#try(url, question, signal, async (answer) => {
       checkJsonType(answer);
-      const bytes = await readWhole(answer, maxBytes, place);
+      const bytes = await readWhole(answer, maxBytes);
       return { url: answer.url, bytes };
     });
-    const { threads } = this.#large;
-    const value = await threads.read(read.url, read.bytes, reading, signal);
-    return { url: read.url, value };
+    return { url: read.url, value: parseJsonText(read.url, read.bytes) };
   }
 
   /** JSON or no body (204). */
@@ -139,9 +116,8 @@ export class HttpClient {
     const asked = makeQuestion("application/json", subject, asker);
     const question = { ...asked, statuses: [200, 204] };
     const signal = this.#deadline(asker);
-    using place = this.#large.place(url.host, signal);
     return await this.#try(url, question, signal, async (answer) => {
-      const bytes = await readWhole(answer, maxBytes, place);
+      const bytes = await readWhole(answer, maxBytes);
       return { url: answer.url, headers: answer.headers, bytes };
     });
   }
@@ -176,9 +152,8 @@ export class HttpClient {
     return this.#health.isSuspended(url);
   }
 
-  /** Ends also the threads that read large documents, which clients that share them close together. */
   async close(): Promise<void> {
-    await Promise.all([this.#requests.close(), this.#large.close()]);
+    await this.#requests.close();
   }
 
   #openBody(url: URL, question: Question): Promise<Answer> {

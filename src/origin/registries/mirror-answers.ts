@@ -8,7 +8,6 @@ import {
 import { parsePlatform, type Platform } from "../../address/platform.ts";
 import { isVersion, newestFirst } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
-import { readingBy } from "../http/json-reading.ts";
 import {
   anObject,
   checkCount,
@@ -22,8 +21,7 @@ import { bareVersions, type OriginVersions } from "./registry-answers.ts";
 /** What a network mirror says of one package, not yet believed. */
 export interface MirroredArchive {
   readonly platform: Platform;
-  /** Absolute; a text, which crosses between threads. */
-  readonly url: string;
+  readonly url: URL;
   /** Its `zh:`; undefined when only the content is named. */
   readonly sha256: Sha256 | undefined;
   readonly packageHashes: readonly PackageHash[];
@@ -76,9 +74,6 @@ export function parseMirrorVersion(
   return read;
 }
 
-export const readMirrorIndex = readingBy(import.meta.url, parseMirrorIndex);
-export const readMirrorVersion = readingBy(import.meta.url, parseMirrorVersion);
-
 function readArchive(
   base: URL,
   name: string,
@@ -90,7 +85,7 @@ function readArchive(
   const packageHashes = readEach(hashes, "h1:", parsePackageHash);
   const isNamed = sha256 !== undefined || packageHashes.length > 0;
   if (!isNamed || digests.size > 1 || platform === undefined) return [];
-  return [{ platform, url: resolve(base, url).href, sha256, packageHashes }];
+  return [{ platform, url: resolve(base, url), sha256, packageHashes }];
 }
 
 function readDigest(hash: string): Sha256 {

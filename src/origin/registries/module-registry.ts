@@ -8,7 +8,6 @@ import { NotFound } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";
-import { readingBy } from "../http/json-reading.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
@@ -36,12 +35,12 @@ const locationBytes = 64 * 1024;
 
 /** An origin that speaks the module registry protocol. */
 export class ModuleRegistry {
-  readonly #http: Pick<HttpClient, "readJson" | "fetchAnswer">;
+  readonly #http: Pick<HttpClient, "fetchJson" | "fetchAnswer">;
   readonly #discovery: Pick<ServiceDiscovery, "findService">;
   readonly #limits: Pick<OriginLimits, "versions">;
 
   constructor(
-    http: Pick<HttpClient, "readJson" | "fetchAnswer">,
+    http: Pick<HttpClient, "fetchJson" | "fetchAnswer">,
     discovery: Pick<ServiceDiscovery, "findService">,
     limits: Pick<OriginLimits, "versions">,
   ) {
@@ -56,13 +55,12 @@ export class ModuleRegistry {
     signal: AbortSignal,
   ): Promise<readonly Version[]> {
     const subject = formatModuleAddress(address);
-    const reading = readModuleVersions(this.#limits.versions);
-    const answer = await this.#ask(address, "versions", signal, (url) =>
+    const { url, value } = await this.#ask(address, "versions", signal, (url) =>
       absentOn404(subject, () =>
-        this.#http.readJson(url, signal, reading, undefined, subject),
+        this.#http.fetchJson(url, signal, undefined, subject),
       ),
     );
-    return answer.value;
+    return parseModuleVersions(url, value, this.#limits.versions);
   }
 
   /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws NotFound. */
@@ -103,7 +101,7 @@ export class ModuleRegistry {
 }
 
 /** Versions of the first module, newest first, which is the one that was asked for. */
-export function parseModuleVersions(
+function parseModuleVersions(
   url: URL,
   value: unknown,
   most: number,
@@ -116,11 +114,6 @@ export function parseModuleVersions(
   const texts = versions.map(({ version }) => version);
   return newestFirst(new Set(texts.filter(isVersion)));
 }
-
-export const readModuleVersions = readingBy(
-  import.meta.url,
-  parseModuleVersions,
-);
 
 function readBody({ bytes }: OriginAnswer): string | undefined {
   try {

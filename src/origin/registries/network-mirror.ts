@@ -8,10 +8,9 @@ import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
 import { NotFound } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
-import type { JsonReading } from "../http/json-reading.ts";
 import {
-  readMirrorIndex,
-  readMirrorVersion,
+  parseMirrorIndex,
+  parseMirrorVersion,
   type MirroredArchive,
 } from "./mirror-answers.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
@@ -58,8 +57,8 @@ export class NetworkMirror implements ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginVersions> {
     const subject = formatProviderAddress(address);
-    const reading = readMirrorIndex(this.#limits.versions);
-    return this.#ask(address, subject, "index.json", reading, signal);
+    const answer = await this.#ask(address, subject, "index.json", signal);
+    return parseMirrorIndex(answer.url, answer.value, this.#limits.versions);
   }
 
   async findPackage(
@@ -112,7 +111,7 @@ export class NetworkMirror implements ProviderOrigin {
     const archives = await this.#listArchives(address, version, signal);
     const { url, packageHashes } = pick(address, version, platform, archives);
     const subject = formatProviderAddress(address);
-    const archive = await this.#http.openArchive(new URL(url), signal, subject);
+    const archive = await this.#http.openArchive(url, signal, subject);
     return { ...archive, packageHashes };
   }
 
@@ -124,8 +123,8 @@ export class NetworkMirror implements ProviderOrigin {
   ): Promise<readonly MirroredArchive[]> {
     const subject = `${formatProviderAddress(address)} ${version}`;
     const name = `${version}.json`;
-    const reading = readMirrorVersion();
-    const archives = await this.#ask(address, subject, name, reading, signal);
+    const { url, value } = await this.#ask(address, subject, name, signal);
+    const archives = parseMirrorVersion(url, value);
     const release = { provider: address, version };
     return Promise.all(
       archives.map(async (archive) => {
@@ -139,20 +138,17 @@ export class NetworkMirror implements ProviderOrigin {
   }
 
   /** A document of one provider; `subject` names what it speaks of. */
-  async #ask<T>(
+  async #ask(
     address: ProviderAddress,
     subject: string,
     name: string,
-    reading: JsonReading<T>,
     signal: AbortSignal,
-  ): Promise<T> {
+  ): ReturnType<HttpClient["fetchJson"]> {
     const provider = formatProviderAddress(address);
     const url = new URL(`${provider}/${name}`, this.#base);
-    const { originJson } = this.#limits;
-    const answer = await absentOn404(subject, () =>
-      this.#http.readJson(url, signal, reading, originJson, provider),
+    return absentOn404(subject, () =>
+      this.#http.fetchJson(url, signal, undefined, provider),
     );
-    return answer.value;
   }
 }
 
@@ -187,11 +183,11 @@ function asPackage(
     .map((one) => `${one.sha256}  ${nameOf(one)}\n`);
   return {
     filename: nameOf(found),
-    downloadUrl: new URL(found.url),
+    downloadUrl: found.url,
     shasum: found.sha256,
     places: new Map(
       archives.flatMap(({ sha256, url }) =>
-        sha256 === undefined ? [] : [[sha256, new URL(url)] as const],
+        sha256 === undefined ? [] : [[sha256, url] as const],
       ),
     ),
     checksums: { kind: "reported", document: Buffer.from(lines.join("")) },

@@ -11,8 +11,8 @@ import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import {
   bindPackage,
-  readPackageAnswer,
-  readVersions,
+  parsePackageAnswer,
+  parseVersions,
   type OriginPackage,
   type OriginVersions,
 } from "./registry-answers.ts";
@@ -57,16 +57,10 @@ export class ProviderRegistry implements ProviderOrigin {
     const base = await this.#discovery.findService("providers.v1", signal);
     const path = `${address.namespace}/${address.type}/versions`;
     const subject = formatProviderAddress(address);
-    const answer = await absentOn404(subject, () =>
-      this.#http.readJson(
-        new URL(path, base),
-        signal,
-        readVersions(this.#limits.versions),
-        this.#limits.originJson,
-        subject,
-      ),
+    const { url, value } = await absentOn404(subject, () =>
+      this.#http.fetchJson(new URL(path, base), signal, undefined, subject),
     );
-    return answer.value;
+    return parseVersions(url, value, this.#limits.versions);
   }
 
   /** "Find a Provider Package"; throws NotFound when the registry says so. */
@@ -79,17 +73,17 @@ export class ProviderRegistry implements ProviderOrigin {
     const base = await this.#discovery.findService("providers.v1", signal);
     const path = `${address.namespace}/${address.type}/${version}/download/${platform.os}/${platform.arch}`;
     const subject = `${formatProviderAddress(address)} ${version} for ${formatPlatform(platform)}`;
-    const answer = await absentOn404(subject, () =>
-      this.#http.readJson(
+    const { url, value } = await absentOn404(subject, () =>
+      this.#http.fetchJson(
         new URL(path, base),
         signal,
-        readPackageAnswer(),
-        this.#packageJson(),
+        undefined,
         formatProviderAddress(address),
       ),
     );
+    const answer = parsePackageAnswer(url, value);
     const filename = formatArchiveName(address, version, platform);
-    return bindPackage(answer.url, answer.value, platform, filename);
+    return bindPackage(url, answer, platform, filename);
   }
 
   /** Asks for the common platforms first. */
@@ -127,11 +121,6 @@ export class ProviderRegistry implements ProviderOrigin {
       signatureUrl && fetch(signatureUrl, this.#limits.signature),
     ]);
     return { source, document: document.bytes, signature: signature?.bytes };
-  }
-
-  /** Bytes of a package answer: its keys with room for escapes and the rest; parsing more would hold up everybody. */
-  #packageJson(): number {
-    return Math.min(this.#limits.originJson, 4 * this.#limits.keys);
   }
 
   async openArchive(

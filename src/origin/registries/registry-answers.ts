@@ -8,7 +8,6 @@ import {
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
-import { readingBy } from "../http/json-reading.ts";
 import {
   anObject,
   checkCount,
@@ -184,8 +183,6 @@ export function parseVersions(
   };
 }
 
-export const readVersions = readingBy(import.meta.url, parseVersions);
-
 /** "Find a Provider Package" as the registry wrote it, its shape checked. */
 type PackageAnswer = z.infer<typeof packageAnswer>;
 
@@ -200,8 +197,6 @@ export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
   new SharedLists(url).protocols(protocols ?? []);
   return answer;
 }
-
-export const readPackageAnswer = readingBy(import.meta.url, parsePackageAnswer);
 
 /** Throws OriginAnswerUnusable unless the answer is for exactly this platform and file name. */
 export function bindPackage(

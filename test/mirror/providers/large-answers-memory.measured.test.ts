@@ -28,7 +28,7 @@ it.skipIf(!canSeeProcesses).each([
   ["objects", "{}"],
   ["numbers", "1.5"],
 ])(
-  "sixty documents of 16 MiB at once, full of %s, leave the daemon below a gibibyte and a half",
+  "sixty documents of 8 MiB at once, full of %s, leave the daemon below a gibibyte",
   { timeout: 120_000 },
   async (name, item) => {
     const document = filledWith(item, '{"versions":[', "]}");
@@ -42,6 +42,6 @@ it.skipIf(!canSeeProcesses).each([
     console.info(name, `${peak.toFixed(0)} MiB`, [...new Set(outcomes)]);
     for (const outcome of outcomes) expect(outcome).toMatch(/^50[234] /);
     expect((await mirror.get("/healthz")).status).toBe(200);
-    expect(peak).toBeLessThan(1_536);
+    expect(peak).toBeLessThan(1_024);
   },
 );

@@ -127,6 +127,8 @@ function nextType(): string {
 
 /** Milliseconds. */
 const prompt = { p99: 50, most: 250, step: 100 };
+/** Milliseconds for which one document at a limit may hold the event loop. */
+const longestStep = 1_000;
 /** What others do on the machine, and what the test itself does, adds to a measurement and never takes from it. */
 const measurements = 3;
 
@@ -153,27 +155,33 @@ async function measureWhile<T>(name: string, work: () => Promise<T>) {
   const { times: before } = await measureHealth(mirror, () => pause(500));
   steps.restart();
   const { result, times } = await measureHealthFor(mirror, enough, work);
-  const longestStep = steps.longest();
+  const step = steps.longest();
   const [load = 0] = loadavg();
-  const figures = { rounds: result.length, before, times, longestStep, load };
+  const figures = { rounds: result.length, before, times, step, load };
   console.info(name, JSON.stringify(figures));
-  expect(longestStep).toBeLessThanOrEqual(prompt.step);
+  expect(step).toBeLessThanOrEqual(prompt.step);
   return { result, times };
 }
 
-describe("/healthz is answered within 50 ms while an origin sends", () => {
+describe("a document at a limit does not hold the event loop for a second", () => {
   it.each(Object.entries(largeAnswers))(
     "%s",
     { timeout: 120_000 },
     async (name, [kind, make, outcome]) => {
       const document = make();
-      expect(document.length).toBeLessThanOrEqual(16 * 2 ** 20);
-      const answers = await expectPromptWhile(name, () => ask[kind](document));
-      for (const answer of answers)
-        expect(outcomeOf(answer)).toMatch(new RegExp(`^(${outcome})$`));
+      expect(document.length).toBeLessThanOrEqual(8 * 2 ** 20);
+      steps.restart();
+      const answer = await ask[kind](document);
+      const step = steps.longest();
+      console.info(name, `${step.toFixed(0)} ms`);
+      expect(outcomeOf(answer)).toMatch(new RegExp(`^(${outcome})$`));
+      expect(step).toBeLessThanOrEqual(longestStep);
+      expect((await mirror.get("/healthz")).status).toBe(200);
     },
   );
+});
 
+describe("/healthz is answered within 50 ms while an origin sends", () => {
   it(
     "what twenty new providers have in 500 versions for 15 platforms",
     { timeout: 120_000 },

@@ -56,12 +56,12 @@ export const largeAnswers: Readonly<
   "nested arrays for a list": ["list", nested, unusable],
   "a list of one text": [
     "list",
-    () => JSON.stringify("a".repeat(16_000_000)),
+    () => JSON.stringify("a".repeat(8_000_000)),
     unusable,
   ],
   "more versions than are taken, for 15 platforms": [
     "list",
-    () => JSON.stringify(versionsOf(28_000)),
+    () => JSON.stringify(versionsOf(14_000)),
     unusable,
   ],
   "the longest list for 15 platforms": [
@@ -108,10 +108,10 @@ export const largeAnswers: Readonly<
   "a list with long protocols": [
     "list",
     () =>
-      JSON.stringify(versionsOf(100, () => ({ protocols: ["5".repeat(1e5)] }))),
+      JSON.stringify(versionsOf(100, () => ({ protocols: ["5".repeat(8e4)] }))),
     unusable,
   ],
-  "a list of 16 MiB of warnings": [
+  "a list of 8 MiB of warnings": [
     "list",
     () => filledWith('""', '{"versions":[],"warnings":[', "]}"),
     unusable,
@@ -121,7 +121,7 @@ export const largeAnswers: Readonly<
     () =>
       JSON.stringify({
         versions: [],
-        warnings: Array(90).fill("a".repeat(1e5)),
+        warnings: Array(80).fill("a".repeat(1e5)),
       }),
     unusable,
   ],
@@ -135,18 +135,18 @@ export const largeAnswers: Readonly<
     () => JSON.stringify({ versions: objectOf(90_000, {}) }),
     unusable,
   ],
-  "90 000 archives of a version": [
+  "70 000 archives of a version": [
     "version",
-    () => JSON.stringify({ archives: objectOf(90_000, archive, osOf) }),
+    () => JSON.stringify({ archives: objectOf(70_000, archive, osOf) }),
     unusable,
   ],
-  "256 archives with 900 hashes each": [
+  "256 archives with 600 hashes each": [
     "version",
     () =>
       JSON.stringify({
         archives: objectOf(
           256,
-          { url: "a", hashes: Array(900).fill(hash) },
+          { url: "a", hashes: Array(600).fill(hash) },
           osOf,
         ),
       }),
@@ -167,11 +167,11 @@ export const largeAnswers: Readonly<
       }),
     "200",
   ],
-  "an archive at a URL of 15 MiB": [
+  "an archive at a URL of 7 MB": [
     "version",
     () =>
       JSON.stringify({
-        archives: { linux_amd64: { ...archive, url: "a".repeat(15e6) } },
+        archives: { linux_amd64: { ...archive, url: "a".repeat(7e6) } },
       }),
     unusable,
   ],
@@ -192,7 +192,7 @@ export const largeAnswers: Readonly<
   ],
   "a discovery document of one long service": [
     "discovery",
-    () => JSON.stringify({ "providers.v1": "/a".repeat(8e6) }),
+    () => JSON.stringify({ "providers.v1": "/a".repeat(4e6) }),
     unusable,
   ],
   "nested arrays for a discovery document": ["discovery", nested, unusable],
@@ -211,9 +211,9 @@ export const largeAnswers: Readonly<
     () => packageWith(keys(4, { ascii_armor: "", source: "a".repeat(2e6) })),
     refused,
   ],
-  "a package of 16 MiB": [
+  "a package of 8 MB": [
     "package",
-    () => packageWith({ other: "a".repeat(16e6) }),
-    unusable,
+    () => packageWith({ other: "a".repeat(8e6) }),
+    refused,
   ],
 };

@@ -12,7 +12,7 @@ import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { makeClient, never } from "../clients.ts";
 
 const url = new URL("https://registry.example.com/v1/providers/a/b/versions");
-const limit = 16 * 1024 * 1024;
+const limit = 8 * 1024 * 1024;
 const linux = { os: "linux", arch: "amd64" };
 
 const parse = (text: string) => parseJsonText(url, Buffer.from(text));
@@ -31,20 +31,18 @@ describe("a JSON text", () => {
     ["nested arrays", "[".repeat(limit / 2) + "]".repeat(limit / 2)],
     ["arrays that are never closed", "[".repeat(limit)],
     ["nested objects", '{"a":'.repeat(limit / 5)],
-    ["a little too much nesting", `${"[".repeat(101)}${"]".repeat(101)}`],
-    ["nesting after a text with brackets", `["]]]]",${"[".repeat(5_000)}`],
-    ["nesting after an escaped quote", `["\\"",${"[".repeat(5_000)}`],
-    ["nesting after an escaped backslash", `["\\\\",${"[".repeat(5_000)}`],
     ["millions of small arrays", `[${"[],".repeat(limit / 3 - 1)}[]]`],
+    ["an object with a million keys", `{${'"a":1,'.repeat(1e6)}"a":1}`],
   ])("of %s is refused unparsed", (_, text) => {
+    const bytes = Buffer.from(text);
     const before = process.memoryUsage().rss;
-    expect(() => parse(text)).toThrow(/nested more|objects and arrays/);
+    expect(() => parseJsonText(url, bytes)).toThrow(/too many objects/);
     const grown = process.memoryUsage().rss - before;
     expect(grown).toBeLessThan(100 * 1024 * 1024);
   });
 
   it.each([
-    `${"[".repeat(100)}${"]".repeat(100)}`,
+    `${"[".repeat(1_000)}${"]".repeat(1_000)}`,
     JSON.stringify({ text: "[".repeat(10_000), more: '\\"[{' }),
     JSON.stringify(["é[", "\u{1f600}{", "\\".repeat(999)]),
     "1",
@@ -67,12 +65,12 @@ describe("a JSON text", () => {
 });
 
 describe("a list of versions", () => {
-  it("of 100 000 is refused, and the largest that may be is read", () => {
+  it("of 40 000 is refused, and the largest that may be is read", () => {
     const read = (count: number) =>
       parseVersions(url, parse(listOf(count)), 10_000).versions.length;
     expect(read(10_000)).toBe(10_000);
     expect(() => read(10_001)).toThrow(/more than 10000 versions/);
-    expect(() => read(100_000)).toThrow(/more than 10000 versions/);
+    expect(() => read(40_000)).toThrow(/more than 10000 versions/);
   });
 
   it.each([

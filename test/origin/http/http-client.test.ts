@@ -1,11 +1,9 @@
-import type { Worker } from "node:worker_threads";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   OriginAnswerUnusable,
   OriginTimedOut,
   OriginUnreachable,
 } from "../../../src/errors/index.ts";
-import { readMirrorIndex } from "../../../src/origin/registries/mirror-answers.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -44,23 +42,6 @@ function hops(end: string): Fault {
     return faults.redirect(next)(reply, request);
   };
 }
-
-it("a client that is closed leaves no thread, and reads no large document any more", async () => {
-  const workers: Worker[] = [];
-  const note = (worker: Worker) => workers.push(worker);
-  process.on("worker", note);
-  home.serve("/list", JSON.stringify({ versions: {}, other: "a".repeat(9e4) }));
-  const client = makeClient(home.url, ca);
-  const read = () =>
-    client.readJson(urlOf("/list"), never, readMirrorIndex(1), 100_000);
-  expect((await read()).value.versions).toEqual([]);
-  process.off("worker", note);
-  expect(workers.map(({ threadId }) => threadId > 0)).toEqual([true]);
-  await client.close();
-  await client.close();
-  expect(workers.map(({ threadId }) => threadId)).toEqual([-1]);
-  await expect(read()).rejects.toThrow();
-});
 
 describe("a document", () => {
   it.each([
