@@ -13,7 +13,7 @@ const shape = z.object({ version: z.int().positive() });
 
 /**
  * Refuses a store that a newer program wrote, before anything in it is touched.
- * Stores of before there were versions say nothing and are of the first one.
+ * A store without its file is of the first version: a full disk takes no mark.
  * Throws StoreTooNew and StoreVersionUnreadable.
  */
 export async function checkStoreVersion(layout: StoreLayout): Promise<void> {

@@ -213,13 +213,11 @@ export class DiskRecords implements RecordStore {
   ): Promise<void> {
     const problem =
       state.kind === "bad" ? state.problem : `it was ${describe(state)}`;
-    // Stores of earlier versions have no second copies.
-    const isNews = sealed.revision > 0 || state.kind !== "missing";
     const tell = (healed: boolean) =>
       this.#events.onDamaged(this.#name(path), problem, healed);
     try {
       await replaceRecordFile(this.#layout, key, path, sealed);
-      if (isNews) tell(true);
+      tell(true);
     } catch {
       tell(false);
     }

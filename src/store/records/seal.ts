@@ -3,7 +3,7 @@ import { isRebuildable, type RecordKey } from "../layout.ts";
 
 /** What a file says of a record. */
 export interface Sealed {
-  /** How often the record was changed; 0 for files of earlier versions and for records that are kept once. */
+  /** How often the record was changed; 0 for records that are kept once. */
   readonly revision: number;
   /** JSON on one line. */
   readonly body: string;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
@@ -222,25 +221,6 @@ describe("a record without a good copy", () => {
     copyFileSync(elsewhere.first, second);
     await expect(records.read(key, asItIs)).rejects.toThrow("contradict");
     expect(existsSync(first)).toBe(true);
-  });
-});
-
-describe("a record of an earlier version", () => {
-  it("is read, gets its second copy, and goes on", async () => {
-    const { records, told, first, second } = await prepare();
-    const text = JSON.stringify({ text: "old" });
-    const sha256 = createHash("sha256").update(text).digest("hex");
-    const head = JSON.stringify({ key: key.join("/"), sha256 });
-    writeFileSync(first, `${head}\n${text}\n`);
-    rmSync(second);
-    expect(await records.read(key, asItIs)).toEqual({ text: "old" });
-    expect(readFileSync(second)).toEqual(readFileSync(first));
-    expect(told.damaged).toEqual([]);
-    await records.change(key, asItIs, (before) => ({ before }));
-    writeFileSync(first, "");
-    expect(await records.read(key, asItIs)).toEqual({
-      before: { text: "old" },
-    });
   });
 });
 
