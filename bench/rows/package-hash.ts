@@ -2,9 +2,11 @@ import { execFile } from "node:child_process";
 import { openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { loadConfiguration } from "../../src/config/load.ts";
 import { PackageHashThreads } from "../../src/verification/archives/threads/package-hash.ts";
-import { zipLimits } from "../../src/wiring/threads.ts";
+import {
+  archiveDeadline,
+  packageLimits,
+} from "../../src/verification/archives/limits.ts";
 import { makeArchive } from "../../test/fakes/archive.ts";
 import { interleave, ratioOf } from "../figure.ts";
 import type { Row } from "../row.ts";
@@ -25,11 +27,10 @@ export const packageHash: Row = {
     const path = join(scratch("zip"), "archive.zip");
     writeFileSync(path, bytes);
     const archive = { fd: openSync(path, "r"), size: bytes.length };
-    const { limits } = loadConfiguration({ file: undefined });
     const threads = new PackageHashThreads({
       threads: 1,
-      deadlineMs: limits.hashDeadline,
-      limits: zipLimits(limits),
+      deadlineMs: archiveDeadline,
+      limits: packageLimits,
     });
     scene.add({ stop: () => threads.close() });
     const ours = () => timeOf(() => threads.hash(archive));

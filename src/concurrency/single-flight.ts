@@ -2,10 +2,10 @@
 // holds a place waits only for what comes after it, or for a run that needs
 // nothing but the disk and threads:
 // 1. coalescing: all who ask for one thing share one run (here, and by digest
-//    in mirror/cache/archive-cache.ts); at most `limits.waiters` wait or read;
+//    in mirror/cache/archive-cache.ts); at most 4,096 wait or read;
 // 2. the share of an origin, a namespace and a download host
 //    (mirror/cache/fair-share.ts): `limits.fillsPerOrigin`;
-// 3. fills: `limits.fills` downloads in all, of the same share;
+// 3. fills: 64 downloads in all, of the same share;
 // 4. waiters: who reads what arrives goes at its own pace, and the download
 //    waits for none of them unless it cannot be stored
 //    (mirror/cache/archive-download.ts, store/blobs/unstored-window.ts);

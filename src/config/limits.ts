@@ -17,11 +17,11 @@ interface Limit {
   readonly most: number;
 }
 
-const size = (text: string, least = 1, most = unlimited): Limit => ({
+const size = (text: string, least = 1): Limit => ({
   unit: "size",
   value: parseSize(text),
   least,
-  most,
+  most: unlimited,
 });
 
 const duration = (text: string, least = 1): Limit => ({
@@ -31,47 +31,24 @@ const duration = (text: string, least = 1): Limit => ({
   most: longestTimer,
 });
 
-const count = (value: number, least = 1): Limit => ({
+const count = (value: number, least: number, most = unlimited): Limit => ({
   unit: "count",
   value,
   least,
-  most: unlimited,
+  most,
 });
 
-/** Every size and time limit: bytes, milliseconds or a number of things, with its default. */
+/** The limits that an operator may have a reason to set: bytes, milliseconds or a number of things, with their defaults. */
 export const limitTable = {
-  url: size("2KiB"),
-  requestHeaders: size("16KiB"),
-  clientHeaders: duration("10s"),
   connectionsPerClient: count(4096, 0),
   metadataPerClient: count(60_000, 0),
-  originJson: size("8MiB"),
-  versions: count(5_000),
-  checksums: size("256KiB", 1, 2 ** 20),
-  signature: size("16KiB"),
-  keys: size("2MiB"),
   archive: size("2GiB"),
-  zipEntries: count(4096),
-  zipExpanded: size("8GiB"),
-  zipRatio: count(200),
-  moduleEntries: count(20_000),
-  moduleExpanded: size("1GiB"),
   gitRepository: size("1GiB"),
   gitMemory: size("512MiB", 2 ** 26),
-  gitDeadline: duration("5m"),
-  redirects: count(5, 0),
-  connect: duration("5s"),
   firstByte: duration("10s"),
-  json: duration("6s"),
   answer: duration("7s"),
-  idle: duration("30s"),
   rate: size("64KiB", 0),
-  rateWindow: duration("60s"),
-  fills: count(64),
-  fillsPerOrigin: count(8),
-  waiters: count(4096),
-  signatureDeadline: duration("2s"),
-  hashDeadline: duration("5m"),
+  fillsPerOrigin: count(8, 1, 64),
   stop: duration("25s", 0),
 } as const satisfies Readonly<Record<string, Limit>>;
 

@@ -36,7 +36,7 @@ export class UriTooLong extends ProvenderError {
   readonly code = "uri-too-long";
   constructor(most: number) {
     super(
-      `The URL is longer than the ${most} bytes of "limits.url", and no address is that long: check it.`,
+      `The URL is longer than the ${most} bytes that any address has: check it.`,
     );
   }
 }

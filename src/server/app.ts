@@ -25,7 +25,6 @@ export interface AppParts extends RoutedParts {
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
   /** Bytes. */
-  readonly longestUrl: number;
 }
 
 /**
@@ -55,7 +54,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(record(requestLog))
     .use(attribute)
     .use(answerErrors(refusals, publicAddress, onUnexpected))
-    .use(refuseMalformed(parts.longestUrl))
+    .use(refuseMalformed)
     .use(authenticate(parts.authentication))
     .use(limitMetadata(metadataCaps))
     .use(makeRouter(parts).routes())

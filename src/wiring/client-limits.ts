@@ -2,12 +2,14 @@ import type { Configuration } from "../config/load.ts";
 import { ClientAddresses } from "../server/http/client-address.ts";
 import { ConnectionCaps } from "../server/http/connection-caps.ts";
 import { MetadataCaps } from "../server/access/metadata-caps.ts";
+import type { listenerLimits } from "../server/http/listener.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** How clients are told apart, and what each may have. */
 export function wireClientLimits(
   { listen, limits }: Configuration,
   { logger, metrics }: DaemonTelemetry,
+  within: typeof listenerLimits,
 ) {
   const clients = new ClientAddresses(listen.trustedProxies);
   const most = limits.connectionsPerClient;
@@ -17,6 +19,7 @@ export function wireClientLimits(
   };
   return {
     clients,
+    limits: { ...limits, ...within },
     metadataCaps: new MetadataCaps(limits.metadataPerClient),
     connectionCaps: new ConnectionCaps(most, clients, refused),
   };

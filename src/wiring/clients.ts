@@ -5,7 +5,10 @@ import {
 import { parseHostname, type Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { hostAndPort } from "../origin/guard/address-guard.ts";
-import type { OriginSettings } from "../origin/guard/origin-settings.ts";
+import {
+  originLimits,
+  type OriginSettings,
+} from "../origin/guard/origin-settings.ts";
 import { OriginHealth } from "../origin/health/origin-health.ts";
 import {
   HttpClient,
@@ -64,7 +67,8 @@ export function wireClients(
   telemetry: Telemetry,
   clock: Clock,
 ): OriginClients {
-  const { origins, proxy, limits } = configuration;
+  const { origins, proxy } = configuration;
+  const limits = originLimits(configuration.limits);
   const { metrics } = telemetry;
   const health = wireHealth(configuration, telemetry, clock);
   const made: HttpClient[] = [];
@@ -135,6 +139,6 @@ export function wireNamedHost(
       token,
       proxy,
     },
-    limits,
+    originLimits(limits),
   );
 }

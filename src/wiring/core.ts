@@ -4,9 +4,8 @@ import type { ModuleMirror } from "../mirror/modules/module-mirror.ts";
 import { Explanations } from "../mirror/why/explanations.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { type StoreLayout } from "../store/layout.ts";
-import type { ArchiveLimits } from "../verification/archives/limits.ts";
 import { wireKept, type Kept, type KeptParts } from "./kept.ts";
-import { moduleLimits, wireModules } from "./modules.ts";
+import { wireModules } from "./modules.ts";
 import { wireProviders, type Providers } from "./providers.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -14,7 +13,6 @@ import type { Telemetry } from "./telemetry.ts";
 export interface Core extends Providers {
   readonly modules: ModuleMirror;
   readonly moduleArchives: ModuleArchives;
-  readonly moduleLimits: ArchiveLimits;
 }
 
 interface CoreParts extends KeptParts {
@@ -47,7 +45,6 @@ export function wireCore(
     get moduleArchives() {
       return modules().archives;
     },
-    moduleLimits: moduleLimits(configuration.limits),
     stopFetching,
     close: async () => {
       await stopFetching();

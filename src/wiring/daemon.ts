@@ -2,6 +2,7 @@ import { hostname as machineName } from "node:os";
 import { getCACertificates } from "node:tls";
 import { listChangedKeys, type Configuration } from "../config/load.ts";
 import { Daemon } from "../server/daemon.ts";
+import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
 import { StoreInUse } from "../errors/index.ts";
@@ -29,15 +30,17 @@ import {
 
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
- * is called again on a reload. Throws what `load` throws, StoreUnusable and StoreInUse.
+ * is called again on a reload. Clients are held to `within`. Throws what `load`
+ * throws, StoreUnusable and StoreInUse.
  */
 export async function wireDaemon(
   load: () => Configuration,
   version: string,
+  within = listenerLimits,
 ): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
-  const { listen, limits, storage, publicUrl } = configuration;
+  const { listen, storage, publicUrl } = configuration;
   const layout = layOutStore(storage.directory);
   await prepareStorageDirectory(layout);
   const lock = lockStorageDirectory(layout);
@@ -47,13 +50,13 @@ export async function wireDaemon(
   const { core, access } = shared;
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
-  const clients = wireClientLimits(configuration, telemetry);
+  const clients = wireClientLimits(configuration, telemetry, within);
+  const { limits, connectionCaps } = clients;
   const parts = { ...clients, ...access };
   const protocols = wireProtocols(configuration, core, parts, telemetry);
   return new Daemon({
     ...protocols,
-    ...{ listen, limits, publicUrl },
-    connectionCaps: clients.connectionCaps,
+    ...{ listen, limits, connectionCaps, publicUrl },
     hostnames: [...configuration.origins.keys()],
     machineName: listen.names[0] ?? machineName(),
     needsToken: access.authentication.isOn,

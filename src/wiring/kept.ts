@@ -2,6 +2,7 @@ import { type Configuration } from "../config/load.ts";
 import type { ProviderAddress } from "../address/provider-address.ts";
 import { systemClock, type Clock } from "../mirror/cache/clock.ts";
 import type { Reserve } from "../mirror/cache/download-steps.ts";
+import { shareLimits } from "../mirror/cache/fair-share.ts";
 import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
@@ -65,7 +66,7 @@ export function wireKept(
     clock = replica?.clock ?? systemClock,
     records = wireRecords(layout, telemetry, replica),
   } = parts;
-  const signatures = wireSignatures(configuration);
+  const signatures = wireSignatures();
   const judge = wireJudge(signatures);
   const ledger = new TrustLedger(records, () => clock.monotonic());
   const make = wireCaches(configuration, telemetry, { clock, replica });
@@ -153,7 +154,7 @@ export function wireCaches(
   const cache = <K, V extends object>(records: MetadataRecords<K, V>) => {
     const made = new MetadataCache(
       records,
-      { ...limits, ...freshness, shared },
+      { ...shareLimits, ...limits, ...freshness, shared },
       clock,
       offline,
       onUnwritten,

@@ -1,4 +1,4 @@
-import { type Configuration, type Limits } from "../config/load.ts";
+import { type Configuration } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatModuleAddress } from "../address/module-address.ts";
 import { withoutQuery } from "../address/module-source.ts";
@@ -29,7 +29,12 @@ import { wireCaches } from "./kept.ts";
 import { settingsOf, type OriginClients } from "./clients.ts";
 import { freshnessOf } from "./origins.ts";
 import type { Providers } from "./providers.ts";
-import type { ArchiveLimits } from "../verification/archives/limits.ts";
+import { shareLimits } from "../mirror/cache/fair-share.ts";
+import { originLimits } from "../origin/guard/origin-settings.ts";
+import {
+  archiveDeadline,
+  moduleLimits,
+} from "../verification/archives/limits.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 type ModuleParts = Telemetry &
@@ -53,10 +58,10 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const records = new ModuleArchiveRecords(parts.records);
   const threads = new ModuleArchiveThreads({
     threads: 2,
-    deadlineMs: limits.hashDeadline,
-    limits: moduleLimits(limits),
+    deadlineMs: archiveDeadline,
+    limits: moduleLimits,
   });
-  const packing = new PackThreads(moduleLimits(limits));
+  const packing = new PackThreads(moduleLimits);
   const replacements = new ModuleReplacements({ ...parts, records });
   const archives = wireModuleArchives(
     configuration,
@@ -127,7 +132,7 @@ function wireModuleArchives(
     blobs,
     nearest: nearest?.archives,
     records,
-    limits,
+    limits: { ...shareLimits, ...limits },
     reserve,
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),
@@ -151,14 +156,6 @@ function wireModuleArchives(
   });
 }
 
-export function moduleLimits(limits: Limits): ArchiveLimits {
-  return {
-    entries: limits.moduleEntries,
-    expandedBytes: limits.moduleExpanded,
-    ratio: limits.zipRatio,
-  };
-}
-
 interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
   readonly packing: PackThreads;
 }
@@ -168,7 +165,8 @@ function wireModuleOrigins(
   { own, makeStranger }: OriginClients,
   { clock, packing, blobs, reserve }: OriginParts,
 ): ReadonlyMap<Hostname, ModuleOrigin> {
-  const { origins, limits, freshness, proxy, searchPath } = configuration;
+  const { origins, freshness, proxy, searchPath } = configuration;
+  const limits = originLimits(configuration.limits);
   return new Map(
     [...origins].flatMap(([hostname, origin]) => {
       const client = own.get(hostname);
@@ -184,7 +182,7 @@ function wireModuleOrigins(
       const git = new GitRepositories({
         settings: settingsOf(origin, undefined, proxy),
         http: stranger,
-        limits,
+        limits: { ...configuration.limits, ...limits },
         searchPath,
         createFolder: () => blobs.createFolder(),
         openRoom: () => openWorkRoom(reserve, "the module's repository"),

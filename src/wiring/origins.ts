@@ -11,6 +11,10 @@ import {
   type SignatureJudge,
   type SignaturePolicy,
 } from "../mirror/releases/verdict.ts";
+import {
+  originLimits,
+  type OriginLimits,
+} from "../origin/guard/origin-settings.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
 import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
 import { FolderProviders } from "../origin/folder/folder-providers.ts";
@@ -66,7 +70,7 @@ function wireFolder(
   const told = new Map<string, string>();
   return new FolderProviders({
     folder: new DirectoryFolder(directory, hostname),
-    limits,
+    limits: originLimits(limits),
     signed: signatures === "required",
     onUnfit: (folder, reason) => {
       if (told.get(folder) === reason) return;
@@ -87,7 +91,8 @@ function wireRegistry(
   parts: OriginParts,
 ): Pick<ReleaseOrigin, "registry" | "learn"> {
   const { networkMirror, folder, url } = origin;
-  const { limits, freshness } = configuration;
+  const { freshness } = configuration;
+  const limits = originLimits(configuration.limits);
   if (folder !== undefined)
     return { registry: wireFolder(origin, folder, configuration, parts) };
   if (networkMirror !== undefined)
@@ -101,7 +106,7 @@ function wireRegistry(
 function wireNetworkMirror(
   client: HttpClient,
   base: URL,
-  limits: Configuration["limits"],
+  limits: OriginLimits,
   learnt: LearntDigests,
 ): Pick<ReleaseOrigin, "registry" | "learn"> {
   const registry = new NetworkMirror(client, base, limits, (...named) =>

@@ -19,6 +19,7 @@ import { ProviderOverview } from "../mirror/providers/overview.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
 import { listStored } from "../mirror/providers/stored-releases.ts";
 import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
+import type { ProtocolParts } from "../server/protocols/parts.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { RequestLog } from "../server/requests/request-log.ts";
 import { Readiness } from "../server/web/operations.ts";
@@ -40,7 +41,8 @@ interface Protocols {
 
 /** Who may ask, and how much. */
 type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
-  Pick<AppParts, "clients" | "metadataCaps">;
+  Pick<AppParts, "clients" | "metadataCaps"> &
+  Pick<ProtocolParts, "limits">;
 
 export function wireProtocols(
   configuration: Configuration,
@@ -48,10 +50,9 @@ export function wireProtocols(
   access: Access,
   telemetry: DaemonTelemetry,
 ): Protocols {
-  const { limits } = configuration;
   const { blobs, providers, modules } = core;
   const { audit, alarms, metrics } = telemetry;
-  const { authentication, clients, metadataCaps } = access;
+  const { authentication, clients, metadataCaps, limits } = access;
   const services = wireServices(configuration);
   const readiness = new Readiness(
     () => blobs.probe(),
@@ -81,7 +82,6 @@ export function wireProtocols(
     findRegistryServices: (hostname, root) =>
       wireRegistryServices(configuration, hostname, root),
     ...{ refusals, requestLog, metrics, onUnexpected },
-    longestUrl: limits.url,
   });
   const close = () => {
     platforms.close();

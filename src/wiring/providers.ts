@@ -23,6 +23,7 @@ import { ReleaseHistory } from "../mirror/trust/release-history.ts";
 import { wireClients, type OriginClients } from "./clients.ts";
 import { wireCaches, type Kept } from "./kept.ts";
 import { wireOrigins } from "./origins.ts";
+import { shareLimits } from "../mirror/cache/fair-share.ts";
 import { wireHashing } from "./threads.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -50,7 +51,7 @@ export function wireProviders(
   const { offline } = configuration;
   const { alarms, logger } = telemetry;
   const { clock, ledger, blobs, records, judge, reserve, releases } = kept;
-  const hashing = wireHashing(configuration);
+  const hashing = wireHashing();
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
       logger.error({ sha256, err }, "an archive could not be hashed");
@@ -59,7 +60,7 @@ export function wireProviders(
   const seen = { hashes, tampered };
   const archives = wireArchives(configuration, kept, seen, telemetry);
   const clients = wireClients(configuration, telemetry, clock);
-  const { limits } = configuration;
+  const limits = { ...shareLimits, ...configuration.limits };
   const parts = { blobs, records, hashes, limits, reserve };
   let learnt: LearntDigests | undefined;
   const origins = wireOrigins(configuration, clients.own, {
@@ -163,7 +164,7 @@ function wireArchives(
   };
   const cache = new ArchiveCache(
     blobs,
-    limits,
+    { ...shareLimits, ...limits },
     events,
     reserve,
     nearest?.archives,

@@ -1,30 +1,26 @@
-import { type Configuration, type Limits } from "../config/load.ts";
 import { SignatureUndecided } from "../errors/index.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { PackageHashThreads } from "../verification/archives/threads/package-hash.ts";
-import { type ArchiveLimits } from "../verification/archives/limits.ts";
+import {
+  archiveDeadline,
+  packageLimits,
+} from "../verification/archives/limits.ts";
 import { SignatureThreads } from "../verification/openpgp/threads.ts";
 import { decisionVersion } from "../verification/openpgp/decision-version.ts";
 
-export function wireHashing({ limits }: Configuration): PackageHashThreads {
+/** Milliseconds to decide about one signature. */
+const signatureDeadline = 2_000;
+
+export function wireHashing(): PackageHashThreads {
   return new PackageHashThreads({
     threads: 2,
-    deadlineMs: limits.hashDeadline,
-    limits: zipLimits(limits),
+    deadlineMs: archiveDeadline,
+    limits: packageLimits,
   });
 }
 
-export function zipLimits(limits: Limits): ArchiveLimits {
-  return {
-    entries: limits.zipEntries,
-    expandedBytes: limits.zipExpanded,
-    ratio: limits.zipRatio,
-  };
-}
-
-export function wireSignatures({ limits }: Configuration): SignatureThreads {
-  const { signatureDeadline: deadlineMs } = limits;
-  return new SignatureThreads({ threads: 2, deadlineMs });
+export function wireSignatures(): SignatureThreads {
+  return new SignatureThreads({ threads: 2, deadlineMs: signatureDeadline });
 }
 
 export function wireJudge(signatures: SignatureThreads): SignatureJudge {

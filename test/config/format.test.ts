@@ -17,7 +17,7 @@ it("writes what reads back to the same configuration", () => {
       "origins:",
       "  a.example: { url: 'https://b.example:8443/', token: { env: TOKEN } }",
       "  c.example:8443: { token: { file: token }, signatures: off }",
-      "limits: { url: 1500, idle: 1500ms, stop: 0 }",
+      "limits: { rate: 1500, answer: 1500ms, stop: 0 }",
     ].join("\n"),
     env,
     folder,

@@ -38,45 +38,22 @@ describe("the configuration", () => {
 
   it("has a default for every limit", () => {
     expect(load("").limits).toEqual({
-      url: 2048,
-      requestHeaders: 16_384,
-      clientHeaders: 10_000,
       connectionsPerClient: 4096,
       metadataPerClient: 60_000,
-      originJson: 8_388_608,
-      versions: 5_000,
-      checksums: 262_144,
-      signature: 16_384,
-      keys: 2_097_152,
       archive: 2_147_483_648,
-      zipEntries: 4096,
-      zipExpanded: 8_589_934_592,
-      zipRatio: 200,
-      moduleEntries: 20_000,
-      moduleExpanded: 1024 ** 3,
       gitRepository: 1024 ** 3,
       gitMemory: 512 * 1024 ** 2,
-      gitDeadline: 300_000,
-      redirects: 5,
-      connect: 5000,
       firstByte: 10_000,
-      json: 6000,
       answer: 7000,
-      idle: 30_000,
       rate: 65_536,
-      rateWindow: 60_000,
-      fills: 64,
       fillsPerOrigin: 8,
-      waiters: 4096,
-      signatureDeadline: 2000,
-      hashDeadline: 300_000,
       stop: 25_000,
     });
   });
 
   it("takes a key without a value, or a file of comments, as not written", () => {
     const defaults = { ...load(""), source: expect.any(String) as string };
-    const emptied = load("listen:\nstorage:\n  directory:\nlimits:\n  url:\n");
+    const emptied = load("listen:\nstorage:\n  directory:\nlimits:\n  rate:\n");
     expect(emptied).toMatchObject(defaults);
     expect(load("# nothing\n")).toMatchObject(defaults);
   });
@@ -88,7 +65,7 @@ describe("the configuration", () => {
         "freshness: { versions: 0, staleFor: 1h, notFound: 500ms }",
         "offline: true",
         "policy: { otherHosts: not-found }",
-        "limits: { archive: 512MiB, url: 4096, connect: 2s, redirects: 0 }",
+        "limits: { archive: 512MiB, rate: 4096, firstByte: 2s, stop: 0 }",
         "log: { level: debug, format: pretty }",
       ].join("\n"),
     );
@@ -97,7 +74,7 @@ describe("the configuration", () => {
       freshness: { versions: 0, staleFor: 3_600_000, notFound: 500 },
       offline: true,
       policy: { otherHosts: "not-found" },
-      limits: { archive: 2 ** 29, url: 4096, connect: 2000, redirects: 0 },
+      limits: { archive: 2 ** 29, rate: 4096, firstByte: 2000, stop: 0 },
       log: { level: "debug", format: "pretty" },
     });
   });

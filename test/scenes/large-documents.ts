@@ -1,4 +1,4 @@
-/** Documents of registries and network mirrors as large as `limits.originJson` lets them be. */
+/** Documents of registries and network mirrors as large as they may be. */
 
 const largest = 8 * 2 ** 20;
 

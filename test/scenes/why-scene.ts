@@ -165,7 +165,7 @@ export class WhyScene {
             ...failing(slow, ca),
           },
           freshness: { versions: "1ms", notFound: "1ms" },
-          limits: { firstByte: "500ms", json: "500ms", answer: "1s" },
+          limits: { firstByte: "500ms", answer: "1s" },
           policy,
           ...settings,
         },

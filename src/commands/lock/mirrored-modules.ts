@@ -15,7 +15,6 @@ import {
 import type { OriginLimits } from "../../origin/guard/origin-settings.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import { ModuleRegistry } from "../../origin/registries/module-registry.ts";
-import type { ArchiveLimits } from "../../verification/archives/limits.ts";
 import type { FoundModule, ModuleReading } from "../inputs/module-tree.ts";
 import { readModulePackage } from "../packages/module-packages.ts";
 import { chooseNewest } from "../packages/version-choice.ts";
@@ -26,14 +25,14 @@ export class MirroredModules implements ModuleReading {
   readonly #http: HttpClient;
   /** The base of the mirror's network mirror protocol. */
   readonly #base: URL;
-  readonly #limits: ArchiveLimits & Pick<OriginLimits, "versions">;
+  readonly #limits: Pick<OriginLimits, "versions">;
   readonly #signal: AbortSignal;
   readonly #found = new Map<string, Promise<FoundModule>>();
 
   constructor(
     http: HttpClient,
     base: URL,
-    limits: ArchiveLimits & Pick<OriginLimits, "versions">,
+    limits: Pick<OriginLimits, "versions">,
     signal: AbortSignal,
   ) {
     this.#http = http;
@@ -97,6 +96,6 @@ export class MirroredModules implements ModuleReading {
     const { body } = await this.#http.openArchive(source.url, this.#signal);
     await using file = await openNameless();
     const archive = { fd: file.fd, size: await keepBody(body, file) };
-    return await readModulePackage(name, source, archive, this.#limits);
+    return await readModulePackage(name, source, archive);
   }
 }

@@ -19,7 +19,7 @@ import {
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   ArchiveRefused,
-  type ArchiveLimits,
+  moduleLimits,
 } from "../../verification/archives/limits.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 import { readModuleFiles } from "../../mirror/modules/files.ts";
@@ -37,7 +37,6 @@ import { chooseVersions, newestOf } from "./version-choice.ts";
 export interface ModuleSupply {
   readonly modules: ModuleMirror;
   readonly moduleArchives: ModuleArchives;
-  readonly moduleLimits: ArchiveLimits;
   readonly blobs: BlobStore;
 }
 
@@ -144,7 +143,7 @@ export class ModulePackages implements ModuleReading {
     name: string,
     one: Omit<GatheredModule, "asked" | "size">,
   ): Promise<FoundModule> {
-    const { blobs, moduleLimits } = this.#supply;
+    const { blobs } = this.#supply;
     const { sha256 } = one.archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
@@ -152,12 +151,8 @@ export class ModulePackages implements ModuleReading {
     await using handle = blob.handle;
     const { size } = blob;
     this.#gathered.set(name, { ...one, size });
-    return await readModulePackage(
-      name,
-      one.archive,
-      { fd: handle.fd, size },
-      moduleLimits,
-    );
+    const opened = { fd: handle.fd, size };
+    return await readModulePackage(name, one.archive, opened);
   }
 }
 
@@ -166,10 +161,12 @@ export async function readModulePackage(
   name: string,
   { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,
   archive: OpenArchive,
-  limits: ArchiveLimits,
 ): Promise<FoundModule> {
-  const content = await readModuleFiles(format, archive, limits, (member) =>
-    isConfigurationFile(member.name),
+  const content = await readModuleFiles(
+    format,
+    archive,
+    moduleLimits,
+    (member) => isConfigurationFile(member.name),
   ).catch((error: unknown) => {
     if (!(error instanceof ArchiveRefused)) throw error;
     throw new ModuleArchiveRefused(name, error.message, { cause: error });

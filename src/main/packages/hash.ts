@@ -1,6 +1,5 @@
 import { runHash } from "../../commands/packages/hash.ts";
-import { loadConfiguration } from "../../config/load.ts";
-import { zipLimits } from "../../wiring/threads.ts";
+import { packageLimits } from "../../verification/archives/limits.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
 
@@ -8,6 +7,6 @@ export async function hash(
   archives: readonly string[],
   { json = false }: Pick<Flags, "json">,
 ): Promise<void> {
-  const limits = zipLimits(loadConfiguration({ file: undefined }).limits);
+  const limits = packageLimits;
   process.exitCode = await runHash({ archives, json, limits }, output);
 }

@@ -5,7 +5,7 @@ import { MirroredModules } from "../../commands/lock/mirrored-modules.ts";
 import { runLock, type LockOptions } from "../../commands/lock/lock.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { closing, wireMirror } from "../../wiring/commands/store.ts";
-import { moduleLimits } from "../../wiring/modules.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { wireHashing } from "../../wiring/threads.ts";
 import type { MirrorFlags } from "../flags.ts";
 import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
@@ -41,12 +41,9 @@ export async function lock(
   }
   await using other = openMirror(configuration, "--mirror", mirror, ca);
   const { base, http } = other;
-  await using hashing = closing(wireHashing(configuration));
+  await using hashing = closing(wireHashing());
   const source = lockFromMirror({ http, hashing }, base, signal);
-  const limits = {
-    ...configuration.limits,
-    ...moduleLimits(configuration.limits),
-  };
+  const limits = originLimits(configuration.limits);
   const modules = new MirroredModules(http, base, limits, signal);
   process.exitCode = await runLock(options, { source, modules }, stderr);
 }

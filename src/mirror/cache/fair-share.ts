@@ -23,6 +23,9 @@ export interface ShareLimits {
   readonly fillsPerOrigin: number;
 }
 
+/** Downloads in all, and clients that wait for them. */
+export const shareLimits = { fills: 64, waiters: 4_096 };
+
 /** Milliseconds before a download that nobody wants makes way for somebody who waits. */
 export const patienceWithUnwanted = 2_000;
 /** Milliseconds before a download makes way for somebody who has fewer. */

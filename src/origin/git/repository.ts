@@ -21,9 +21,10 @@ import type { HttpClient } from "../http/http-client.ts";
 import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
+/** Milliseconds for a repository in all. */
+const gitDeadline = 300_000;
+
 interface GitLimits {
-  /** Milliseconds for a repository in all. */
-  readonly gitDeadline: number;
   /** Bytes of a repository. */
   readonly gitRepository: number;
   /** Bytes of memory of each process of git. */
@@ -115,7 +116,7 @@ export class GitRepositories {
     commit: string | undefined,
     asker: AbortSignal,
   ): Promise<GitCheckout> {
-    const deadline = AbortSignal.timeout(this.#parts.limits.gitDeadline);
+    const deadline = AbortSignal.timeout(gitDeadline);
     const signal = AbortSignal.any([asker, deadline]);
     const folder = await this.#parts.createFolder();
     const close = async () => folder[Symbol.asyncDispose]();
@@ -168,7 +169,7 @@ export class GitRepositories {
       ],
       bounds: {
         memory: limits.gitMemory,
-        seconds: Math.ceil(limits.gitDeadline / 1000),
+        seconds: gitDeadline / 1000,
         bytes: limits.gitRepository,
         files: mostFiles,
       },

@@ -32,3 +32,33 @@ export interface OriginLimits {
   readonly rate: number;
   readonly rateWindow: number;
 }
+
+const MiB = 2 ** 20;
+
+/** Those that no operator has a reason to set. */
+const fixed = {
+  /** A list of 5,000 versions for 15 platforms has 2.5 MiB. */
+  originJson: 8 * MiB,
+  /** The largest lists of public registries have a fifth. */
+  versions: 5_000,
+  checksums: MiB / 4,
+  signature: MiB / 64,
+  keys: 2 * MiB,
+  redirects: 5,
+  connect: 5_000,
+  idle: 30_000,
+  rateWindow: 60_000,
+};
+
+/** Adds what is fixed to the limits that an operator sets; the mirror has a seventh of `answer` for its own work. */
+export function originLimits({
+  archive,
+  firstByte,
+  rate,
+  answer,
+}: Pick<OriginLimits, "archive" | "firstByte" | "rate"> & {
+  readonly answer: number;
+}): OriginLimits {
+  const json = Math.ceil((answer * 6) / 7);
+  return { ...fixed, archive, firstByte, rate, json };
+}

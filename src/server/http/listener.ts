@@ -33,6 +33,13 @@ export interface ListenerLimits extends ClientPace {
   readonly clientHeaders: number;
 }
 
+/** Those that no operator has a reason to set. */
+export const listenerLimits = {
+  requestHeaders: 16 * 1024,
+  clientHeaders: 10_000,
+  rateWindow: 60_000,
+};
+
 /** What answers requests; the promise, if there is one, is for what it throws later. */
 export type Handle = (
   req: IncomingMessage,

@@ -7,13 +7,14 @@ import {
 } from "../../errors/index.ts";
 import type { RequestMiddleware } from "./request-context.ts";
 
-export function refuseMalformed(longestUrl: number): RequestMiddleware {
-  return ({ req }, next) => {
-    const problem = findRequestProblem(req, longestUrl);
-    if (problem !== undefined) throw problem;
-    return next();
-  };
-}
+/** Bytes. */
+const longestUrl = 2_048;
+
+export const refuseMalformed: RequestMiddleware = ({ req }, next) => {
+  const problem = findRequestProblem(req);
+  if (problem !== undefined) throw problem;
+  return next();
+};
 
 /**
  * What is refused before any route looks at a request, on the URL as it came:
@@ -21,7 +22,6 @@ export function refuseMalformed(longestUrl: number): RequestMiddleware {
  */
 function findRequestProblem(
   request: IncomingMessage,
-  longestUrl: number,
 ): ProvenderError | undefined {
   const { method = "", url = "", rawHeaders } = request;
   if (Buffer.byteLength(url) > longestUrl) return new UriTooLong(longestUrl);

@@ -9,6 +9,23 @@ export interface ArchiveLimits {
   readonly harmlessBytes?: number;
 }
 
+const GiB = 2 ** 30;
+
+export const packageLimits: ArchiveLimits = {
+  entries: 4_096,
+  expandedBytes: 8 * GiB,
+  ratio: 200,
+};
+
+export const moduleLimits: ArchiveLimits = {
+  entries: 20_000,
+  expandedBytes: GiB,
+  ratio: 200,
+};
+
+/** Milliseconds to hash or to look through one archive. */
+export const archiveDeadline = 300_000;
+
 /** What an archive cannot have; the message says what was found. */
 export class ArchiveRefused extends Error {}
 

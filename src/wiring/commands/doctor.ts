@@ -6,6 +6,7 @@ import type {
 import { HttpClient } from "../../origin/http/http-client.ts";
 import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
 import { surveyFolder } from "../../origin/folder/folder-survey.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { settingsOf } from "../clients.ts";
 
 /** Bytes of a discovery document, which has about a thousand. */
@@ -20,7 +21,8 @@ export function wireExaminedFolders({
     ({ hostname, folder: place, signatures }): readonly ExaminedFolder[] => {
       if (place === undefined) return [];
       const folder = new DirectoryFolder(place.directory);
-      const parts = { folder, limits, signed: signatures === "required" };
+      const signed = signatures === "required";
+      const parts = { folder, limits: originLimits(limits), signed };
       const survey = (signal: AbortSignal) =>
         surveyFolder(parts, hostname, signal);
       return [{ hostname, path: folder.show([]), survey }];
@@ -50,7 +52,7 @@ function wireOrigin(
 ) {
   const { hostname, networkMirror, url } = origin;
   const settings = settingsOf(origin, origin.token?.secret, proxy);
-  const http = new HttpClient(settings, limits);
+  const http = new HttpClient(settings, originLimits(limits));
   const examined: ExaminedOrigin = {
     hostname,
     url: networkMirror ?? new URL("/.well-known/terraform.json", url),

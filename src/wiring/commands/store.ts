@@ -1,5 +1,6 @@
 import type { Configuration } from "../../config/load.ts";
 import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
+import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { largestProof } from "../../mirror/bundles/proof.ts";
 import { ModuleArchiveRecords } from "../../mirror/modules/records.ts";
 import { TrustLedger } from "../../mirror/trust/ledger.ts";
@@ -32,8 +33,9 @@ export async function wireStored(configuration: Configuration) {
 
 /** How large the parts of a bundle may be, as if an origin had sent them. */
 export function wireBundleLimits({ limits }: Configuration): BundleLimits {
-  const { originJson: manifest, archive } = limits;
-  return { manifest, archive, proof: largestProof(limits) };
+  const parts = originLimits(limits);
+  const { originJson: manifest, archive } = parts;
+  return { manifest, archive, proof: largestProof(parts) };
 }
 
 /** Closed at the end of the block that uses it. */

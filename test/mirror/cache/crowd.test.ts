@@ -5,12 +5,9 @@ import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startImpatientMirror } from "../../scenes/impatient-mirror.ts";
 import { originsOf } from "../../origins.ts";
-import {
-  fetchFrom,
-  startMirror,
-  type RunningMirror,
-} from "../../running-mirror.ts";
+import { fetchFrom, type RunningMirror } from "../../running-mirror.ts";
 import { awaitHit } from "../../scenes/log-lines.ts";
 import { openConnection } from "../../scenes/raw-connection.ts";
 
@@ -31,13 +28,8 @@ beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
   await registry.publish({ type: "demo", version: "1.2.3", size });
-  const limits = {
-    clientHeaders: `${patience}ms`,
-    rateWindow: `${patience}ms`,
-  };
-  mirror = await startMirror({
-    config: { ...originsOf(authority, registry), limits },
-  });
+  const config = originsOf(authority, registry);
+  mirror = await startImpatientMirror(patience, config);
   await awaitHit(mirror, archive);
 });
 

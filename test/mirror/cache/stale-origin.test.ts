@@ -19,7 +19,7 @@ beforeAll(async () => {
     config: {
       ...originsOf(authority, registry),
       freshness: { versions: "0" },
-      limits: { json: "1s", answer: "3s" },
+      limits: { answer: "3s" },
     },
   });
 });

@@ -91,13 +91,13 @@ const jsonFaults: Readonly<Record<string, Refusal>> = {
     "origin-answer",
   ],
   "sends more than the limit": [
-    faults.body(`{"versions":[],"padding":"${"x".repeat(70_000)}"}`),
+    faults.body(`{"versions":[],"padding":"${"x".repeat(8 * 2 ** 20)}"}`),
     502,
     "origin-answer",
   ],
   "sends more than the limit without a length": [
     faults.all(
-      faults.body(`{"versions":[],"padding":"${"x".repeat(70_000)}"}`),
+      faults.body(`{"versions":[],"padding":"${"x".repeat(8 * 2 ** 20)}"}`),
       faults.chunked,
     ),
     502,
@@ -143,7 +143,11 @@ describe.each<[RequestKind, Question, Record<string, Refusal>]>([
       ],
       "alters one byte": [faults.alteredByte(5), 451, "signature-refused"],
       "sends more than was signed": [faults.grown(1), 451, "signature-refused"],
-      "sends more than the limit": [faults.grown(9000), 502, "origin-answer"],
+      "sends more than the limit": [
+        faults.grown(256 * 1024),
+        502,
+        "origin-answer",
+      ],
     },
   ],
   [

@@ -22,7 +22,7 @@ beforeAll(async () => {
   registry = await startRegistry({ authority });
   mirror = await startTimedMirror({
     ...originsOf(authority, registry),
-    limits: { json: "1500ms", firstByte: "1500ms", answer: "3s" },
+    limits: { firstByte: "1500ms", answer: "3s" },
   });
 });
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
+import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
 import { OriginTimedOut } from "../../../src/errors/index.ts";
 import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
 import { FolderProviders } from "../../../src/origin/folder/folder-providers.ts";
@@ -27,7 +28,12 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
       return super.openNamed(parts);
     }
   })(root, parseHostname(folderHost));
-  const { limits } = loadConfiguration({ file: undefined, env: {}, cwd: root });
+  const configuration = loadConfiguration({
+    file: undefined,
+    env: {},
+    cwd: root,
+  });
+  const limits = originLimits(configuration.limits);
   const onUnfit = () => undefined;
   const parts = { folder, limits, signed: true, onUnfit };
   const providers = new FolderProviders(parts);

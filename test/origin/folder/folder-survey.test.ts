@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
+import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
 import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
 import { surveyFolder } from "../../../src/origin/folder/folder-survey.ts";
 import { defaultSigner } from "../../fakes/signing.ts";
@@ -16,7 +17,12 @@ import {
 const hostname = parseHostname(folderHost);
 
 async function survey(root: string, signal = new AbortController().signal) {
-  const { limits } = loadConfiguration({ file: undefined, env: {}, cwd: root });
+  const configuration = loadConfiguration({
+    file: undefined,
+    env: {},
+    cwd: root,
+  });
+  const limits = originLimits(configuration.limits);
   const folder = new DirectoryFolder(root);
   return surveyFolder({ folder, limits, signed: true }, hostname, signal);
 }

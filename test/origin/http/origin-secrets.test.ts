@@ -31,7 +31,7 @@ beforeAll(async () => {
   mirror = await startTimedMirror(
     {
       ...originsOf(authority, home, settings),
-      limits: { json: "2s", firstByte: "2s", answer: "3s" },
+      limits: { firstByte: "2s", answer: "3s" },
     },
     { TOKEN: token },
   );

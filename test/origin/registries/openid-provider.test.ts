@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
-import { limitTable, type Limits } from "../../../src/config/limits.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
+import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
 import { HttpClient } from "../../../src/origin/http/http-client.ts";
 import { OpenIdProvider } from "../../../src/origin/registries/openid-provider.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
@@ -8,9 +9,8 @@ import { createIssuerKey, Issuer } from "../../fakes/issuer.ts";
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-const limits = Object.fromEntries(
-  Object.entries(limitTable).map(([name, { value }]) => [name, value]),
-) as Limits;
+const configuration = loadConfiguration({ file: undefined, env: {} });
+const limits = originLimits(configuration.limits);
 
 let authority: Authority;
 let issuer: Issuer;

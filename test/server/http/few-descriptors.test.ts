@@ -25,7 +25,7 @@ it.runIf(hasLimits)(
       // As long as it takes: this counts descriptors, not time.
       config: {
         ...originsOf(authority, registry),
-        limits: { answer: "60s", json: "60s", firstByte: "60s" },
+        limits: { answer: "60s", firstByte: "60s" },
       },
     });
     onTestFinished(() => mirror.kill());

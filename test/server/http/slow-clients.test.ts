@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { all, alteredByte, chunked, onlyFor } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { startImpatientMirror } from "../../scenes/impatient-mirror.ts";
 import { originsOf } from "../../origins.ts";
-import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import type { RunningMirror } from "../../running-mirror.ts";
 import { awaitHit, awaitLine, type LogLine } from "../../scenes/log-lines.ts";
 import { openConnection, readToEnd } from "../../scenes/raw-connection.ts";
 
@@ -21,22 +22,18 @@ beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
   await registry.publish({ type: "demo", version: "1.2.3", size });
-  const grown = Array.from({ length: 40_000 }, (_, patch) => ({
-    version: `1.0.${patch}`,
+  const grown = Array.from({ length: 5_000 }, (_, patch) => ({
+    version: `1.0.${patch}-${"pre".repeat(40)}`,
   }));
   registry.serve(
     "/v1/providers/acme/grown/versions",
     JSON.stringify({ versions: grown }),
   );
-  const limits = {
-    clientHeaders: "400ms",
-    rateWindow: "400ms",
-    versions: 40_000,
-  };
-  const config = { ...originsOf(authority, registry), limits };
-  secure = await startMirror({ config });
-  plain = await startMirror({
-    config: { ...config, listen: { port: 0, tls: "off" } },
+  const config = originsOf(authority, registry);
+  secure = await startImpatientMirror(400, config);
+  plain = await startImpatientMirror(400, {
+    ...config,
+    listen: { port: 0, tls: "off" },
   });
 });
 

@@ -59,7 +59,7 @@ export class PackThreads {
       const options = { cause: error };
       if (signal.reason instanceof ProvenderError) throw signal.reason;
       if (signal.aborted)
-        throw new OriginTimedOut(module, "limits.gitDeadline passed", options);
+        throw new OriginTimedOut(module, "packing it took too long", options);
       const { code } = error as NodeJS.ErrnoException;
       if (code !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
       const reason = `it takes more than ${mostMegabytes} MiB of memory to look at`;
