@@ -18,15 +18,16 @@ const layers: Readonly<Record<string, number>> = {
   origin: 3,
   verification: 3,
   store: 3,
-  mirror: 4,
-  server: 5,
-  commands: 5,
-  config: 6,
-  wiring: 6,
-  main: 6,
+  trust: 4,
+  mirror: 5,
+  server: 6,
+  commands: 6,
+  config: 7,
+  wiring: 7,
+  main: 7,
 };
 
-const top = 6;
+const top = 7;
 
 /** A face may show what another face is made of only here: `serve` runs the server. */
 const allowedSiblings = new Set([
@@ -73,7 +74,7 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
     "bucket/carrying",
   ],
   mirror:
-    "cache releases trust providers modules/packing modules bundles upkeep why".split(
+    "cache versions releases trust standings listing providers modules/packing modules bundles upkeep why".split(
       " ",
     ),
   server: ["http", "tls", "access", "protocols", "requests", "web", ""],

@@ -9,7 +9,8 @@ export interface ProviderAddress {
 }
 
 const part = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
-const defaultHostname = "registry.terraform.io";
+/** Hostname of an address that names none. */
+export const defaultHostname = "registry.terraform.io";
 
 /** `[HOSTNAME/]NAMESPACE/TYPE`; a missing hostname is registry.terraform.io. */
 export function parseProviderAddress(text: string): ProviderAddress {

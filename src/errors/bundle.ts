@@ -1,3 +1,4 @@
+import { formatApproval } from "./trust.ts";
 import { ProvenderError } from "./provender-error.ts";
 import { nameProvider, type ProviderRelease } from "./provider-release.ts";
 
@@ -22,7 +23,7 @@ export class BundleIncomplete extends ProvenderError {
   }
 }
 
-/** Good checksums of a release that is stored with other ones. */
+/** A release is offered with other content than its pinned checksums. */
 export class ReleaseConflict extends ProvenderError {
   readonly code = "release-conflict";
   /** SHA-256 of the SHA256SUMS. */
@@ -31,7 +32,7 @@ export class ReleaseConflict extends ProvenderError {
     const provider = nameProvider(release);
     const { version } = release;
     super(
-      `${provider} ${version} has other content in the bundle (SHA256SUMS ${offered}) than was seen first: after checking with the publisher, run "provender trust approve ${provider}@${version}" and import again.`,
+      `${provider} ${version} is offered with other content (SHA256SUMS ${offered}) than its pinned checksums: after checking with the publisher, the mirror's operator can run "${formatApproval(release, offered)}".`,
     );
     this.offered = offered;
   }

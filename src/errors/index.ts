@@ -1,8 +1,6 @@
 import { NotFound, NotStored } from "./request.ts";
 import { OriginFailure } from "./origin-failure.ts";
 import { BucketForeign, BucketRefuses, BucketUnreachable } from "./bucket.ts";
-import { RecordUnreadable } from "./host.ts";
-import { ProvenderError } from "./provender-error.ts";
 import { SignatureUndecided } from "./verification.ts";
 
 export * from "./provender-error.ts";
@@ -35,14 +33,4 @@ export function isBucketFailure(error: unknown): error is BucketUnreachable {
 /** True when the origin failed, or a signature could not be decided on in time: neither says whether the thing exists or can be believed. */
 export function isOriginFailure(error: unknown): boolean {
   return error instanceof OriginFailure || error instanceof SignatureUndecided;
-}
-
-/** True for a refusal that was decided, as opposed to a failure to find out: of an origin, the bucket or a record. */
-export function isJudgement(error: unknown): error is ProvenderError {
-  return (
-    error instanceof ProvenderError &&
-    !(error instanceof RecordUnreadable) &&
-    !isOriginFailure(error) &&
-    !isBucketFailure(error)
-  );
 }

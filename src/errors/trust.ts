@@ -1,6 +1,27 @@
 import { ProvenderError } from "./provender-error.ts";
 import { nameProvider, type ProviderRelease } from "./provider-release.ts";
 
+/** Digits of a digest that a command names; enough for one release. */
+const prefixLength = 16;
+
+/** Writes the command that approves exactly this content. */
+export function formatApproval(
+  release: ProviderRelease,
+  sha256sums: string,
+): string {
+  const name = `${nameProvider(release)}@${release.version}`;
+  return `provender trust approve ${name} --sha256sums ${sha256sums.slice(0, prefixLength)}`;
+}
+
+/** Writes the command that decides on a key for a scope. */
+export function formatKeyDecision(
+  decision: "approve" | "revoke",
+  fingerprint: string,
+  scope: string,
+): string {
+  return `provender trust ${decision} --key ${fingerprint} --for ${scope}`;
+}
+
 const whyKeysAreRefused = {
   revoked: "an operator of the mirror revoked it",
   "not-pinned": "it is not among the keys that the configuration pins",
@@ -25,21 +46,16 @@ export class KeyRefused extends ProvenderError {
     release: ProviderRelease,
     fingerprint: string,
     reason: keyof typeof whyKeysAreRefused,
+    sha256sums: string,
   ) {
     const provider = nameProvider(release);
-    const { version } = release;
-    const namespace = `${release.provider.hostname}/${release.provider.namespace}`;
-    const remedies = {
-      revoked: `run "provender trust approve --key ${fingerprint} ${namespace}"`,
-      "not-pinned": `change "trust.keys"`,
-      unknown: `run "provender trust approve ${provider}@${version}"`,
-    } as const;
     const cause =
       fingerprint === "none"
         ? `nobody signed it (${whySignaturesAreMissed[reason]})`
         : `of its signing key ${fingerprint} (${whyKeysAreRefused[reason]})`;
+    const remedy = writeRemedy(release, fingerprint, reason, sha256sums);
     super(
-      `${provider} ${version} is held back because ${cause}: after checking with the publisher, the mirror's operator can ${remedies[reason]}.`,
+      `${provider} ${release.version} is held back because ${cause}: after checking with the publisher, the mirror's operator can ${remedy}.`,
     );
     this.fingerprint = fingerprint;
     this.reason = reason;
@@ -47,41 +63,67 @@ export class KeyRefused extends ProvenderError {
   }
 }
 
-/** An operator approves a release that nothing is held back of. */
-export class NothingToApprove extends ProvenderError {
+function writeRemedy(
+  release: ProviderRelease,
+  fingerprint: string,
+  reason: KeyRefused["reason"],
+  sha256sums: string,
+): string {
+  const provider = nameProvider(release);
+  const { hostname, namespace } = release.provider;
+  const approve = (scope: string) =>
+    `"${formatKeyDecision("approve", fingerprint, scope)}"`;
+  if (reason === "not-pinned") return `change "trust.keys"`;
+  if (reason === "revoked") return `run ${approve(`${hostname}/${namespace}`)}`;
+  const content = `run "${formatApproval(release, sha256sums)}" for this content`;
+  return fingerprint === "none"
+    ? content
+    : `${content}, or ${approve(provider)} for the key`;
+}
+
+/** Content of a release that can be approved or whose approval can be taken back. */
+export interface NamedContent {
+  /** SHA-256 of its SHA256SUMS. */
+  readonly sha256sums: string;
+  /** Undefined when nobody signed, or when that is not known. */
+  readonly fingerprint: string | undefined;
+}
+
+/** An operator decides on a content, and what was named is not exactly one. */
+export class ContentNotChosen extends ProvenderError {
   readonly code = "trust-decision";
-  /** What could have been meant. */
-  readonly held: readonly string[];
-  constructor(release: string, held: readonly string[]) {
-    const others =
-      held.length === 0
-        ? `nothing is; "provender trust list" shows what was seen`
-        : `what is: ${held.join(", ")}`;
-    super(
-      `${release} is neither held back nor re-created now (${others}): to approve a version before it comes, use --ahead --key FINGERPRINT.`,
+  constructor(
+    release: string,
+    problem: string,
+    choices: readonly NamedContent[],
+    command: (content: NamedContent) => string,
+  ) {
+    const listed = choices.map(
+      (one) =>
+        `\n  SHA256SUMS ${one.sha256sums}, key ${one.fingerprint ?? "none"}: ${command(one)}`,
     );
-    this.held = held;
+    const remedy =
+      choices.length === 0
+        ? `run "provender trust list", which names what needs a decision`
+        : `run one of these:${listed.join("")}`;
+    super(`${release} ${problem}: ${remedy}${choices.length === 0 ? "." : ""}`);
   }
 }
 
-/** What is held back of a release cannot be approved as a release. */
+/** A decision would have no effect before another one, or before a change of the configuration. */
 export class NotApprovable extends ProvenderError {
   readonly code = "trust-decision";
-  constructor(release: string, why: string, remedy: string) {
-    super(`${release} cannot be approved because ${why}: ${remedy}.`);
+  constructor(subject: string, why: string, remedy: string) {
+    super(`${subject} cannot be approved because ${why}: ${remedy}.`);
   }
 }
 
-/** An operator takes an approval back that there is not. */
-export class NothingApproved extends ProvenderError {
+/** An operator resets a provider or namespace that the mirror never had to do with. */
+export class NothingToReset extends ProvenderError {
   readonly code = "trust-decision";
-  readonly approved: readonly string[];
-  constructor(release: string, approved: readonly string[]) {
-    const others =
-      approved.length === 0 ? "nothing is" : `what is: ${approved.join(", ")}`;
+  constructor(subject: string) {
     super(
-      `${release} is not approved (${others}): see "provender trust list"; to refuse a key, use --key FINGERPRINT.`,
+      `${subject} has neither a first contact nor a release here: check the name in "provender trust list".`,
     );
-    this.approved = approved;
   }
 }

@@ -3,6 +3,7 @@ import {
   parsePlatform,
   type Platform,
 } from "../address/platform.ts";
+import { anyHost, type SpecHosts } from "../address/specs/spec.ts";
 import type { Configuration } from "../config/load.ts";
 import type { Flags } from "./flags.ts";
 import { output } from "./output.ts";
@@ -20,7 +21,7 @@ export interface SelectionFlags extends Flags {
 export function selectionOf(
   specs: readonly string[],
   flags: SelectionFlags,
-  { platforms }: Configuration,
+  configuration: Configuration,
 ) {
   return {
     specs,
@@ -28,8 +29,19 @@ export function selectionOf(
     lists: flags.list ?? [],
     lockFiles: flags.lockFile ?? [],
     directories: flags.directory ?? [],
-    platforms: platformsOf(flags.platform, platforms),
+    platforms: platformsOf(flags.platform, configuration.platforms),
+    hosts: hostsOf(configuration),
   };
+}
+
+/** Returns the hostnames that a SPEC may name. */
+export function hostsOf({ origins }: Configuration): SpecHosts {
+  return { configured: new Set(origins.keys()), allowsOthers: false };
+}
+
+/** The same for what is stored or logged, of which an origin may be gone. */
+export function anyHostOf(configuration: Configuration): SpecHosts {
+  return anyHost(hostsOf(configuration));
 }
 
 /** What was named, else what the configuration names, else this machine's. Throws MalformedAddress. */

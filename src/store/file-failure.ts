@@ -45,6 +45,14 @@ export function refuseToStore(subject: string, failure: unknown): StoreFull {
   });
 }
 
+/** Turns the failure of a disk that is full or broken into StoreFull; returns any other one as it is. */
+export function asStoreFull(subject: string, error: unknown): unknown {
+  const failure = classifyFileFailure(error);
+  return failure === "full" || failure === "broken"
+    ? refuseToStore(subject, error)
+    : error;
+}
+
 /** What the system said, without the path. */
 export function describeFailure(error: unknown): string {
   const { message } = firstOf(error) as NodeJS.ErrnoException;

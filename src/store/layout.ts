@@ -84,9 +84,15 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
   return join(layout.blobs, sha256.slice(0, 2), sha256);
 }
 
+const rebuildable: ReadonlySet<string> = new Set([
+  "package-hashes",
+  "refused-versions",
+  "tampered-archives",
+]);
+
 /** True for records that can be made again from what they describe, or say what will show again; all others are what was seen or decided, and are kept twice. */
 export function isRebuildable([room]: RecordKey): boolean {
-  return room === "package-hashes" || room === "tampered-archives";
+  return rebuildable.has(room ?? "");
 }
 
 /** True for records that say which keys and decisions count. */

@@ -21,6 +21,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":
     "a record of what was seen or decided cannot be believed; what depends on it is refused",
+  "trust-reset":
+    "an operator had a first contact forgotten; the next one counts as the first",
   "bucket-failing":
     "the bucket, or this replica's way to it, is not as it has to be; what was seen of it is served",
   "audit-lost": "a line of the audit log could not be written",

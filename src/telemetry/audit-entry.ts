@@ -46,6 +46,8 @@ export const auditEvents = [
   "quarantined",
   "approved",
   "revoked",
+  /** A first contact was forgotten by an operator. */
+  "reset",
   /** Versions that an index does not have because of the rules or the keys. */
   "left-out",
   /** A kept verdict was made anew, because the keys or the profile changed. */

@@ -7,12 +7,12 @@ import { MetadataCache } from "../mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../mirror/cache/metadata-records.ts";
 import { ReleaseRecords } from "../mirror/releases/records.ts";
 import type { SignatureJudge } from "../mirror/releases/verdict.ts";
-import type { VersionList } from "../mirror/releases/version-list.ts";
+import type { VersionList } from "../mirror/versions/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
-} from "../mirror/releases/version-records.ts";
-import { TrustLedger } from "../mirror/trust/ledger.ts";
+} from "../mirror/versions/version-records.ts";
+import { TrustStore } from "../mirror/trust/trust-store.ts";
 import { listIrreplaceable } from "../mirror/upkeep/irreplaceable.ts";
 import { Retention } from "../mirror/upkeep/retention.ts";
 import { dropUnnamedRecords } from "../mirror/upkeep/unnamed-records.ts";
@@ -33,7 +33,7 @@ export interface Kept {
   readonly clock: Clock;
   readonly records: RecordStore;
   readonly judge: SignatureJudge;
-  readonly ledger: TrustLedger;
+  readonly trust: TrustStore;
   readonly releases: ReleaseRecords;
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly blobs: BlobStore;
@@ -68,7 +68,7 @@ export function wireKept(
   } = parts;
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
-  const ledger = new TrustLedger(records, () => clock.monotonic());
+  const trust = new TrustStore(records, () => clock.monotonic());
   const make = wireCaches(configuration, telemetry, { clock, replica });
   const releasesIn = (records: RecordStore) =>
     new ReleaseRecords(records, {
@@ -99,7 +99,7 @@ export function wireKept(
   return {
     ...kept,
     ...store,
-    ...{ clock, judge, ledger, nearest, replica, releasesIn },
+    ...{ clock, judge, trust, nearest, replica, releasesIn },
     close,
   };
 }

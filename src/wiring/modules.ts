@@ -18,7 +18,7 @@ import {
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleReplacements } from "../mirror/modules/replacements.ts";
-import { VersionRecords } from "../mirror/releases/version-records.ts";
+import { VersionRecords } from "../mirror/versions/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";

@@ -6,7 +6,7 @@ import {
 import type { Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import type { LearntDigests } from "../mirror/releases/learnt-digests.ts";
-import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
+import { type ReleaseOrigin } from "../mirror/releases/release-origin.ts";
 import {
   type SignatureJudge,
   type SignaturePolicy,

@@ -17,8 +17,9 @@ import {
 } from "../mirror/modules/records.ts";
 import { ProviderOverview } from "../mirror/providers/overview.ts";
 import { PlatformArchives } from "../mirror/providers/platform-archives.ts";
-import { listStored } from "../mirror/providers/stored-releases.ts";
-import { watchOpenMatters } from "../mirror/trust/open-matters.ts";
+import { listStored } from "../mirror/standings/stored-releases.ts";
+import { watchPending } from "../mirror/trust/pending-decisions.ts";
+import { candidateReasons } from "../telemetry/series/labels.ts";
 import type { ProtocolParts } from "../server/protocols/parts.ts";
 import { RefusalAudit } from "../server/requests/refusal-audit.ts";
 import { RequestLog } from "../server/requests/request-log.ts";
@@ -63,14 +64,14 @@ export function wireProtocols(
   const common = { ...addresses, audit, limits };
   const setUp = wireSetUp(configuration, core, addresses);
   const refusals = new RefusalAudit(audit, alarms);
-  const findOpen = watchAnswers(core, metrics);
+  const findPending = watchAnswers(core, metrics);
   const platforms = wirePlatforms(configuration, core);
   const onUnexpected: OnUnexpected = (error, where) =>
     alarms.raise("unexpected-error", { where, err: error });
   const requestLog = new RequestLog(telemetry.logger, metrics);
   const app = makeApp({
     setUp,
-    pages: { findOpen, alarms, browse: wireBrowse(core) },
+    pages: { findPending, alarms, browse: wireBrowse(core) },
     explanations: wireExplanations(configuration, core),
     ...addresses,
     ...{ clients, metadataCaps },
@@ -123,21 +124,25 @@ function wireBrowse(core: Core): BrowsePage {
   });
 }
 
-/** What there is to count before it happens, and what waits for a decision. */
+/** Counts answers before there are any, and pending decisions. */
 function watchAnswers(
-  { ledger }: Core,
+  { trust, admission }: Core,
   metrics: DaemonTelemetry["metrics"],
-): ReturnType<typeof watchOpenMatters> {
-  const findOpen = watchOpenMatters(ledger);
+): ReturnType<typeof watchPending> {
+  const findPending = watchPending(trust, () => admission.rules);
   metrics.watch({
-    heldBack: async () => {
-      const { matters } = await findOpen();
-      const counts = { key: 0, content: 0, fall: 0 };
-      for (const { because } of matters) counts[because]++;
-      return counts;
+    pendingDecisions: async () => {
+      const { pending } = await findPending();
+      const byReason = Map.groupBy(pending, ({ reason }) => reason);
+      return Object.fromEntries(
+        candidateReasons.map((reason) => [
+          reason,
+          byReason.get(reason)?.length ?? 0,
+        ]),
+      );
     },
   });
   metrics.expectCodes("refusals", answeredCodes.refusals);
   metrics.expectCodes("failures", answeredCodes.failures);
-  return findOpen;
+  return findPending;
 }

@@ -5,9 +5,12 @@ import { type Configuration } from "../config/load.ts";
 import { ArchiveDigestWrong, StoreFull } from "../errors/index.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
-import { ProviderCatalog } from "../mirror/providers/provider-catalog.ts";
+import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
+import { FirstContacts } from "../mirror/standings/first-contacts.ts";
 import { ProviderMirror } from "../mirror/providers/provider-mirror.ts";
-import { type ReleaseOrigin } from "../mirror/releases/fetch.ts";
+import { RefusedVersions } from "../mirror/standings/refused-versions.ts";
+import { Standings } from "../mirror/standings/standings.ts";
+import { type ReleaseOrigin } from "../mirror/releases/release-origin.ts";
 import { LearntDigests } from "../mirror/releases/learnt-digests.ts";
 import { PackageHashes } from "../mirror/releases/package-hashes.ts";
 import type { RecordStore } from "../store/records/record-store.ts";
@@ -19,7 +22,8 @@ import type {
 } from "../mirror/trust/admission-rules.ts";
 import { Admission } from "../mirror/trust/admission.ts";
 import type { Notebook } from "../mirror/trust/notebook.ts";
-import { ReleaseHistory } from "../mirror/trust/release-history.ts";
+import { Settlements } from "../mirror/trust/settlements.ts";
+import { TrustEvents } from "../mirror/trust/trust-events.ts";
 import { wireClients, type OriginClients } from "./clients.ts";
 import { wireCaches, type Kept } from "./kept.ts";
 import { wireOrigins } from "./origins.ts";
@@ -34,7 +38,9 @@ export interface Providers extends Kept {
   readonly hashes: PackageHashes;
   readonly notebook: Notebook;
   readonly admission: Admission;
-  readonly history: ReleaseHistory;
+  readonly events: TrustEvents;
+  readonly settlements: Settlements;
+  readonly standings: Standings;
   readonly catalog: ProviderCatalog;
   readonly tampered: TamperedArchives;
   readonly providers: ProviderMirror;
@@ -50,7 +56,7 @@ export function wireProviders(
 ): Providers {
   const { offline } = configuration;
   const { alarms, logger } = telemetry;
-  const { clock, ledger, blobs, records, judge, reserve, releases } = kept;
+  const { clock, trust, blobs, records, judge, reserve, releases } = kept;
   const hashing = wireHashing();
   const hashes = new PackageHashes(blobs, records, hashing, (sha256, err) => {
     if (!hashing.isClosed)
@@ -68,11 +74,12 @@ export function wireProviders(
     findLearnt: () => (learnt ??= new LearntDigests(parts)),
   });
   const notebook = wireNotebook(telemetry, clock);
-  const admission = new Admission(ledger, notebook, rules);
-  const history = new ReleaseHistory(notebook);
-  const catalog = wireCatalog(configuration, origins, kept, history, telemetry);
+  const admission = new Admission(trust, notebook, rules);
+  const events = new TrustEvents(trust, notebook);
+  const trusted = { ...kept, events, notebook };
+  const settling = wireStandings(configuration, origins, trusted, telemetry);
   const providers = new ProviderMirror({
-    ...{ catalog, admission, archives, hashes, releases },
+    ...{ ...settling, admission, archives, hashes, releases },
     ...{ alarms, offline },
   });
   const stopFetching = async () => {
@@ -85,8 +92,9 @@ export function wireProviders(
   };
   return {
     ...kept,
-    ...{ archives, clients, hashes, notebook, admission, history },
-    ...{ catalog, tampered, providers, stopFetching, close },
+    ...settling,
+    ...{ archives, clients, hashes, notebook, admission, events },
+    ...{ tampered, providers, stopFetching, close },
   };
 }
 
@@ -102,29 +110,37 @@ function wireNotebook(
   return { audit, alarms, clock, onReported };
 }
 
-function wireCatalog(
+interface TrustedParts extends Kept {
+  readonly events: TrustEvents;
+  readonly notebook: Notebook;
+}
+
+/** Everything that decides which release clients get. */
+function wireStandings(
   configuration: Configuration,
   origins: ReadonlyMap<Hostname, ReleaseOrigin>,
-  { clock, replica, versions, releases }: Kept,
-  history: ReleaseHistory,
+  { events, notebook, ...kept }: TrustedParts,
   telemetry: Telemetry,
-): ProviderCatalog {
-  const { freshness, policy } = configuration;
-  const make = wireCaches(configuration, telemetry, { clock, replica });
-  return new ProviderCatalog({
-    origins,
-    versions,
-    releases: make.cache(releases),
-    history,
-    records: releases,
-    onUnwritten: make.onUnwritten,
+): Pick<Providers, "catalog" | "settlements" | "standings"> {
+  const { freshness, policy, offline } = configuration;
+  const { clock, records, versions } = kept;
+  const make = wireCaches(configuration, telemetry, kept);
+  const releases = make.cache(kept.releases);
+  const catalog = new ProviderCatalog({
+    ...{ origins, versions, releases, events, notebook },
     notFound: freshness.notFound,
     fallThrough: policy.otherHosts === "not-found",
-    onVanished: (address, versions) => {
+    onVanished: (address, vanished) => {
       const provider = formatProviderAddress(address);
-      telemetry.alarms.raise("versions-vanished", { provider, versions });
+      const facts = { provider, versions: vanished };
+      telemetry.alarms.raise("versions-vanished", facts);
     },
   });
+  const settlements = new Settlements({ releases, events, notebook });
+  const contacts = new FirstContacts({ catalog, events, clock, offline });
+  const refused = new RefusedVersions(records, make.onUnwritten);
+  const deciding = { catalog, contacts, settlements, refused };
+  return { catalog, settlements, standings: new Standings(deciding) };
 }
 
 function wireTampered(records: RecordStore, logger: Logger): TamperedArchives {

@@ -2,7 +2,7 @@ import { type Configuration } from "../config/load.ts";
 import { ConfigurationInvalid, MalformedAddress } from "../errors/index.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { parseProviderPattern } from "../address/policy-pattern.ts";
-import { parsePolicy } from "../mirror/trust/policy.ts";
+import { parsePolicy } from "../trust/policy.ts";
 
 /** What the rules of a configuration come to; throws ConfigurationInvalid for a pattern that is none. */
 export function wireRules({

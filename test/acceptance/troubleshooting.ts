@@ -62,7 +62,7 @@ export const sections: readonly Section[] = [
     title: "Held back because of its signing key",
     words: ["This mirror leaves out, held back:", "unknown signing key"],
     cause:
-      "The version is signed with a key that the mirror does not know for this provider. After checking the key with the publisher, the operator runs `provender trust approve NAMESPACE/TYPE@VERSION`.",
+      "The version is signed with a key that the mirror does not know for this provider. After checking the key with the publisher, the operator runs the command that `provender trust list` prints for it.",
     hostname: host,
     name: "acme/held",
     version: "1.1.0",

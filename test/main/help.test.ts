@@ -129,13 +129,13 @@ describe.each(Object.keys(shells))("provender completion %s", (shell) => {
         expect.arrayContaining(makeProgram().commands.map((one) => one.name())),
       );
       expect(offered("trust", "")).toEqual(
-        expect.arrayContaining(["list", "approve", "revoke"]),
+        expect.arrayContaining(["list", "approve", "revoke", "reset"]),
       );
       for (const { words, command } of leaves)
         expect(offered(...words.split(" "), "--")).toEqual(
           expect.arrayContaining(command.options.map(({ long }) => long)),
         );
-      expect(offered("trust", "list", "--")).not.toContain("--ahead");
+      expect(offered("trust", "list", "--")).not.toContain("--key");
     },
   );
 });

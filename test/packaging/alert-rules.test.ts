@@ -39,12 +39,12 @@ const cases: Readonly<
     quiet: { [alarm("archive-damaged")]: rises },
   },
   ProvenderUnexpectedError: alarms("unexpected-error", "audit-lost"),
-  ProvenderHeldBack: {
+  ProvenderPendingDecisions: {
     fires: {
-      [`provender_releases_held_back{because="key",${job}}`]: "1+0x300",
+      [`provender_pending_decisions{reason="unknown",${job}}`]: "1+0x300",
     },
     quiet: {
-      [`provender_releases_held_back{because="key",${job}}`]: "0+0x300",
+      [`provender_pending_decisions{reason="unknown",${job}}`]: "0+0x300",
     },
   },
   ProvenderOriginFailing: {
@@ -134,7 +134,7 @@ describe.skipIf(!canTest)("the alert rules", () => {
   it("fire each for its own reason, and not for another", async () => {
     const tests = alertNames.flatMap((rule) => {
       const { fires = {}, quiet = {} } = cases[rule] ?? {};
-      const when = rule === "ProvenderHeldBack" ? "1450m" : at;
+      const when = rule === "ProvenderPendingDecisions" ? "1450m" : at;
       const named = `alertname="${rule}"`;
       return [
         { series: fires, at: when, firing: { [named]: 1 } },

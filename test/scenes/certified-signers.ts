@@ -7,6 +7,8 @@ export interface CertifiedSigner extends Signer {
   withNewSubkey(): Promise<CertifiedSigner>;
   /** The same signatures beside a public key that its owner revoked. */
   revoked(): Promise<Signer>;
+  /** The same signatures beside a public key that its owner let expire. */
+  expired(): Promise<Signer>;
 }
 
 const config = {
@@ -15,6 +17,7 @@ const config = {
   nonDeterministicSignaturesViaNotation: false,
 };
 const created = new Date("2020-01-01T00:00:00Z");
+const ended = new Date("2025-01-01T00:00:00Z");
 const signed = new Date("2024-01-01T00:00:00Z");
 
 export async function createCertifiedSigner(
@@ -54,10 +57,21 @@ function asSigner(name: string, key: openpgp.PrivateKey): CertifiedSigner {
     revoked: async () => {
       const { publicKey } = await openpgp.revokeKey({
         key,
-        date: new Date("2025-01-01T00:00:00Z"),
+        date: ended,
         reasonForRevocation: {
           flag: openpgp.enums.reasonForRevocation.keyCompromised,
         },
+        format: "object",
+        config,
+      });
+      return { ...signer, armoredPublicKey: publicKey.armor() };
+    },
+    expired: async () => {
+      const { publicKey } = await openpgp.reformatKey({
+        privateKey: key,
+        userIDs: [{ name, email: "publisher@example.com" }],
+        keyExpirationTime: (ended.getTime() - created.getTime()) / 1000,
+        date: signed,
         format: "object",
         config,
       });

@@ -32,11 +32,11 @@ export function plantPackageHash(directory: string, seed: string): void {
   plantRecord(directory, key, { hash: h1 });
 }
 
-/** What was seen of a namespace, which nobody may forget. */
-export function plantSeen(directory: string, namespace: string): void {
-  const nothing = { lessons: [], replaced: [], fallen: [], resigned: [] };
-  const body = { keys: [], quarantined: [], ...nothing };
-  const key = ["trust", "seen", "registry.terraform.io", namespace];
+/** Plants the record of a namespace, which is never dropped. */
+export function plantNamespace(directory: string, namespace: string): void {
+  const decisions = { keys: [], contents: [] };
+  const body = { firstKey: null, providerKeys: [], decisions, resets: [] };
+  const key = ["trust", "namespaces", "registry.terraform.io", namespace];
   plantRecord(directory, key, body);
 }
 

@@ -18,7 +18,12 @@ export const firsts = (n: number): RecordKey => [
   "a.example",
   `p${n}`,
 ];
-export const seen: RecordKey = ["trust", "seen", "a.example", "acme"];
+export const namespace: RecordKey = [
+  "trust",
+  "namespaces",
+  "a.example",
+  "acme",
+];
 
 export function plantRecord(
   layout: StoreLayout,
@@ -47,7 +52,7 @@ export async function makeStore(
 ): Promise<StoreLayout> {
   const layout = await makeLayout();
   for (let n = 0; n < records - 1; n++) plantRecord(layout, firsts(n), { n });
-  plantRecord(layout, seen, { keys: ["A"] }, 3);
+  plantRecord(layout, namespace, { keys: ["A"] }, 3);
   for (let n = 0; n < archives; n++)
     plantArchive(layout, Buffer.from(`archive ${n} `.repeat(1_000)));
   return layout;

@@ -36,10 +36,11 @@ export class RegistryRequests {
     mirror: RunningMirror,
     type: string,
     hostname = "registry.terraform.io",
+    namespace = "acme",
   ) {
     this.#mirror = mirror;
     this.#type = type;
-    this.base = `/v1/providers/${hostname}/acme/${type}/`;
+    this.base = `/v1/providers/${hostname}/${namespace}/${type}/`;
   }
 
   get(path: string, options?: GetOptions): Promise<Answer> {

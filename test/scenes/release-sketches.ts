@@ -4,8 +4,17 @@ import type {
   Release,
   ReleaseProof,
 } from "../../src/mirror/releases/release.ts";
-import type { SignatureJudge } from "../../src/mirror/releases/verdict.ts";
-import { accepting, believe } from "./believed-releases.ts";
+import {
+  ownBytes,
+  type SignatureJudge,
+} from "../../src/mirror/releases/verdict.ts";
+import {
+  goodEvidence,
+  unknownRelease,
+  type KnownRelease,
+  type StoredEvidence,
+} from "../../src/mirror/releases/known-release.ts";
+import { accepting, address, believe } from "./believed-releases.ts";
 
 /** What a release is in a table: who signed it, and the content of each platform as a letter. */
 export interface Sketch {
@@ -37,6 +46,35 @@ export function judgeFor(by: string): SignatureJudge {
   };
 }
 
+/** Evidence that was verified, as it is kept. */
+export async function evidenceOf(
+  of: Sketch,
+  noted?: StoredEvidence["noted"],
+): Promise<StoredEvidence> {
+  const { proof, checksums } = await sketch(of);
+  const own = { ...proof, ...ownBytes(proof) };
+  return { ...goodEvidence(address, own, [], checksums), noted };
+}
+
+/** A release with this evidence, pinned by the first of it and told to people. */
+export async function knownOf(
+  ...sketches: readonly Sketch[]
+): Promise<KnownRelease> {
+  const evidence = await Promise.all(
+    sketches.map((one) => evidenceOf(one, "known")),
+  );
+  const [first] = evidence;
+  return {
+    ...unknownRelease,
+    trust: { ...unknownRelease.trust, evidence, pinned: first && pin(first) },
+  };
+}
+
+function pin({ content, sha256sums, signedBy }: StoredEvidence) {
+  const at = new Date("2026-01-01T00:00:00Z");
+  return { content, sha256sums, signedBy, at, isAudited: true };
+}
+
 /** A release as it is once it was believed. */
 export async function sketch({
   by,
@@ -54,7 +92,11 @@ export async function sketch({
     ([platform, letters]) =>
       [
         platform,
-        { packageHashes: Array.from(letters, h1Of), size: undefined },
+        {
+          packageHashes: Array.from(letters, h1Of),
+          size: undefined,
+          sha256: release.packages.get(platform)?.sha256,
+        },
       ] as const,
   );
   return {

@@ -12,16 +12,17 @@ export const trustKinds: Readonly<
   "what was decided": async (scene, known, namespace) => {
     await scene.contact(namespace, known);
     const name = `registry.terraform.io/${namespace}`;
-    await scene.trust("revoke", "--key", known.fingerprint, name);
-    return `trust/decisions/${name}`;
+    const key = ["--key", known.fingerprint];
+    await scene.trust("revoke", ...key, "--for", name);
+    return `trust/namespaces/${name}`;
   },
-  "keys that were seen": async (scene, known, namespace) => {
+  "the first contact": async (scene, known, namespace) => {
     await scene.contact(namespace, known);
     await scene.publish(namespace, "1.0.1", await signer("stranger"));
     expect((await scene.ask(namespace).version("1.0.1")).status).toBe(451);
-    return `trust/seen/registry.terraform.io/${namespace}`;
+    return `trust/contacts/registry.terraform.io/${namespace}/thing`;
   },
-  "a release that was seen first": async (scene, known, namespace) => {
+  "pinned checksums": async (scene, known, namespace) => {
     await scene.contact(namespace, known);
     await scene.publish(namespace, "1.0.0", known, { seed: "re-created" });
     return `providers/registry.terraform.io/${namespace}/thing/releases/1.0.0`;
@@ -36,7 +37,7 @@ export const trustKinds: Readonly<
 
 /** The version that a namespace must never show, whatever happened to the record of that kind. */
 export function forbiddenOf(kind: string): string {
-  return kind === "keys that were seen" || kind === "the first list of versions"
+  return kind === "the first contact" || kind === "the first list of versions"
     ? "1.0.1"
     : "1.0.0";
 }

@@ -14,6 +14,8 @@ import {
 } from "../running-mirror.ts";
 import { originsOf } from "../origins.ts";
 import {
+  eventually,
+  outcomeOf,
   readAudit,
   requestsFor,
   runCommand,
@@ -23,18 +25,38 @@ import {
 
 type Settings = Readonly<Record<string, unknown>>;
 
+/** A candidate as `trust list --json` shows it. */
+export interface ListedCandidate {
+  readonly type: string;
+  readonly version: string;
+  readonly sha256sums: string;
+  readonly fingerprint: string | null;
+  readonly reason: string;
+  readonly command: string | null;
+  readonly setting: string | null;
+}
+
 /** As `trust list --json` shows a namespace. */
 export interface ListedTrust {
   readonly namespace: string;
-  readonly seen: {
-    readonly keys: readonly { fingerprint: string; because: string }[];
-    readonly quarantined: readonly { version: string; reason: string }[];
-    readonly replaced: readonly { type: string }[];
-  };
-  readonly decisions: {
-    readonly keys: readonly { fingerprint: string; decision: string }[];
-    readonly releases: readonly unknown[];
-  };
+  readonly firstKey: {
+    readonly fingerprint: string | null;
+    readonly type: string;
+  } | null;
+  readonly providerKeys: readonly { readonly fingerprint: string }[];
+  readonly keys: readonly {
+    readonly fingerprint: string;
+    readonly decision: string;
+    readonly type: string | null;
+    readonly version: string | null;
+  }[];
+  readonly contents: readonly { readonly sha256sums: string }[];
+  readonly contacts: readonly {
+    readonly type: string;
+    readonly key: string | null;
+    readonly newest: string;
+  }[];
+  readonly candidates: readonly ListedCandidate[];
 }
 
 export const unsignedHost = "registry.opentofu.org";
@@ -128,9 +150,10 @@ export class TrustScene {
   }
 
   /** The first contact with a namespace, whose key is known from then on. */
-  async contact(namespace: string, by: Signer): Promise<void> {
-    await this.publish(namespace, "1.0.0", by);
+  async contact(namespace: string, by: Signer): Promise<Release> {
+    const first = await this.publish(namespace, "1.0.0", by);
     expect((await this.ask(namespace).version("1.0.0")).status).toBe(200);
+    return first;
   }
 
   /** `provender trust` beside the daemon; what it prints. */
@@ -147,6 +170,33 @@ export class TrustScene {
       readonly namespaces: readonly ListedTrust[];
     };
     return namespaces.find((listed) => listed.namespace === name);
+  }
+
+  /** Candidates of a namespace that need a decision. */
+  async candidatesOf(namespace: string): Promise<readonly ListedCandidate[]> {
+    return (await this.listedTrust(namespace))?.candidates ?? [];
+  }
+
+  /** Asks for VERSION.json until the outcome is as expected, for as long as a decision takes. */
+  async expectOutcome(
+    namespace: string,
+    version: string,
+    expected: string,
+  ): Promise<void> {
+    await eventually(
+      async () => outcomeOf(await this.ask(namespace).version(version)),
+      (outcome) => outcome === expected,
+      soon,
+    );
+  }
+
+  /** Makes first contact with a namespace, and publishes its 1.1.0 under a key that is not known. */
+  async refuseNext(namespace: string) {
+    const [known, stranger] = [await signer("Known"), await signer("Stranger")];
+    await this.contact(namespace, known);
+    await this.publish(namespace, "1.1.0", stranger);
+    await this.expectOutcome(namespace, "1.1.0", "451 key-refused");
+    return { known, stranger };
   }
 
   auditOf(namespace: string, event: string): readonly AuditLine[] {

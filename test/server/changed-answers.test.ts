@@ -157,7 +157,7 @@ describe("a document that is answered again and again", () => {
       "1.1.0",
     ]);
     expect(await scene.listedTrust("replaced")).toMatchObject({
-      seen: { quarantined: [{ version: "1.2.0" }] },
+      candidates: [{ version: "1.2.0" }],
     });
   });
 

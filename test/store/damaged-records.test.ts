@@ -53,8 +53,8 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
       for (const one of cases) {
         const version = forbiddenOf(one.kind);
         const { status } = await scene.ask(one.namespace).version(version);
-        // The first content is what a re-created release still has.
-        if (one.kind === "a release that was seen first")
+        // The pinned content is what a re-created release still has.
+        if (one.kind === "pinned checksums")
           expect([one, status]).toEqual([one, 200]);
         else expect([one, status]).toEqual([one, 451]);
       }

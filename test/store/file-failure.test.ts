@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Hostname } from "../../src/address/hostname.ts";
 import { StoreFull } from "../../src/errors/index.ts";
-import { TrustLedger } from "../../src/mirror/trust/ledger.ts";
+import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import {
   classifyFileFailure,
   refuseToStore,
@@ -10,6 +10,8 @@ import {
 import { layOutStore } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
+import { noDecisions } from "../../src/trust/decisions.ts";
+import { revokeK } from "../scenes/trust-records.ts";
 import { mountSmallDisk } from "../small-disk.ts";
 
 function failure(code: string, text: string): Error {
@@ -58,22 +60,25 @@ if (disk === undefined)
   console.log("SKIPPED: no file system of its own can be mounted here");
 afterAll(() => disk?.unmount());
 
-describe.runIf(disk !== undefined)("a key on a disk", () => {
+describe.runIf(disk !== undefined)("a decision on a disk", () => {
   it("that was mounted to be read only is named, with that cause and its cure, whatever was written before", async () => {
     const directory = disk?.directory ?? "";
     const layout = layOutStore(directory);
     await prepareStorageDirectory(layout);
     const known = { hostname: "a.example" as Hostname, namespace: "known" };
-    const ledger = new TrustLedger(new DiskRecords(layout));
-    await (await ledger.open(known)).noteSeen((seen) => ({ ...seen }));
+    const store = new TrustStore(new DiskRecords(layout));
+    await store.decide(known, revokeK);
     expect(spawnSync("mount", ["-o", "remount,ro", directory]).status).toBe(0);
+    const change = () => noDecisions;
     for (const namespace of ["known", "other", "third"]) {
-      const entry = await ledger.open({ ...known, namespace });
-      const note = entry.noteSeen((seen) => ({ ...seen }));
+      const note = store.decide(
+        { ...known, namespace },
+        namespace === "known" ? change : revokeK,
+      );
       const error: unknown = await note.catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(StoreFull);
       expect((error as Error).message).toMatch(
-        `cannot store the signing keys that it saw of a.example/${namespace} (`,
+        `cannot store the trust records of a.example/${namespace} (`,
       );
       expect((error as Error).message).toMatch(
         /read-?only.*: look at the mirror's disk and at how it is mounted\.$/i,

@@ -55,8 +55,8 @@ describe.runIf(canBeOthers)("records that their daemon may not read", () => {
       for (const one of cases) {
         const ask = scene.ask(one.namespace);
         const { status } = await ask.version(forbiddenOf(one.kind));
-        // The first content is what a re-created release still has.
-        const isFirst = one.kind === "a release that was seen first";
+        // The pinned content is what a re-created release still has.
+        const isFirst = one.kind === "pinned checksums";
         expect([one, status]).toEqual([one, isFirst ? 200 : 451]);
         const { uid, mode } = lstatSync(pathOf("records", one.record));
         expect([one, uid, mode & 0o777]).toEqual([one, user, 0o600]);

@@ -11,7 +11,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { alarmKinds, type AlarmKind } from "../../src/telemetry/metrics.ts";
 import { createAuthority } from "../fakes/authority.ts";
 import { alteredByte, json } from "../fakes/faults.ts";
-import { tarGz } from "../fakes/module-archive.ts";
 import { FakeModuleRegistry } from "../fakes/module-registry.ts";
 import {
   startRegistry,
@@ -23,11 +22,13 @@ import { has } from "../packaging/release.ts";
 import { startMirror, type RunningMirror } from "../running-mirror.ts";
 import { testRules } from "../scenes/alert-rules.ts";
 import { awaitHit, awaitLine } from "../scenes/log-lines.ts";
-import { removeBlobs } from "../scenes/module-scene.ts";
+import { replaceModule } from "../scenes/module-scene.ts";
 import {
   countAlarms,
+  eventually,
   readAudit,
   requestsFor,
+  runCommand,
   type AuditLine,
 } from "../scenes/provider-requests.ts";
 import { signer } from "../scenes/trust-scene.ts";
@@ -197,6 +198,22 @@ const cases: Readonly<Record<KindWithoutBucket, Case>> = {
       expect(await statusOf("record-unreadable", "version")).toBe(503);
     },
   },
+  "trust-reset": {
+    happens: async () => {
+      await contact("trust-reset");
+      const name = "trust-reset/thing";
+      const { status } = await runCommand(mirror, "trust", "reset", name);
+      expect(status).toBe(0);
+      await eventually(
+        async () => {
+          await statusOf("trust-reset", "version");
+          return countAlarms(mirror, "trust-reset");
+        },
+        (count) => count > 0,
+      );
+    },
+    written: { event: "reset", verdict: "refused" },
+  },
   "audit-lost": {
     happens: async () => {
       await publish("audit-lost");
@@ -210,17 +227,7 @@ const cases: Readonly<Record<KindWithoutBucket, Case>> = {
     },
   },
   "module-replaced": {
-    happens: async () => {
-      const address = `${moduleHost}/acme/replaced/aws/1.0.0`;
-      const get = () => mirror.get(`/v1/modules/${address}/archive.tar.gz`);
-      for (const content of ["first", "other"]) {
-        const bytes = await tarGz([["main.tf", `# ${content}`]]);
-        const url = modules.serve("/replaced.tar.gz", bytes);
-        modules.publish("acme/replaced/aws", "1.0.0", url);
-        expect((await get()).status).toBe(content === "first" ? 200 : 451);
-        await removeBlobs(mirror);
-      }
-    },
+    happens: () => replaceModule(mirror, modules, moduleHost),
     written: { event: "replaced", verdict: "refused", version: "1.0.0" },
   },
   "unexpected-error": {

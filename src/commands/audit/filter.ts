@@ -1,12 +1,6 @@
-import {
-  moduleAddress,
-  formatModuleAddress,
-} from "../../address/module-address.ts";
-import {
-  formatProviderAddress,
-  parseProviderAddress,
-} from "../../address/provider-address.ts";
-import { splitSpec } from "../../address/provider-spec.ts";
+import { formatModuleAddress } from "../../address/module-address.ts";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
 import { parseDuration } from "../../address/units.ts";
 import {
   isAllowed,
@@ -19,7 +13,7 @@ import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
 
 /** What is asked for, as it was typed; what is left out asks for all. */
 export interface AuditQuestion {
-  /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
+  /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
   readonly spec?: string | undefined;
   /** The first moment. */
   readonly since?: string | undefined;
@@ -35,11 +29,15 @@ type Fields = WrittenEntry["fields"];
 type Test = (fields: Fields) => boolean;
 
 /** Returns what is true for the entries that are asked for. Throws MalformedAddress. */
-export function makeFilter(question: AuditQuestion, now: Date): Test {
+export function makeFilter(
+  question: AuditQuestion,
+  hosts: SpecHosts,
+  now: Date,
+): Test {
   const { spec, since, until, asker, verdict, event } = question;
   const tests: Test[] = [];
   if (event !== undefined) tests.push((fields) => fields.event === event);
-  if (spec !== undefined) tests.push(makeSpecTest(spec));
+  if (spec !== undefined) tests.push(makeSpecTest(spec, hosts));
   if (since !== undefined) tests.push(isSince(parseMoment(since, now)));
   if (until !== undefined) {
     const isAfter = isSince(parseMoment(until, now));
@@ -86,15 +84,14 @@ function durationOf(text: string): number {
   }
 }
 
-function makeSpecTest(spec: string): Test {
-  const { name, chosen } = splitSpec(spec);
-  const [hostname = "", namespace = "", module = "", system, ...more] =
-    name.split("/");
-  const isModule = system !== undefined && more.length === 0;
+function makeSpecTest(spec: string, hosts: SpecHosts): Test {
+  const named = readEitherSpec(spec, hosts);
+  const { chosen } = named;
   const constraint = chosen === undefined ? undefined : readConstraint(chosen);
+  const isModule = "module" in named;
   const address = isModule
-    ? formatModuleAddress(moduleAddress(hostname, namespace, module, system))
-    : formatProviderAddress(parseProviderAddress(name));
+    ? formatModuleAddress(named.module)
+    : formatProviderAddress(named.provider);
   const field = isModule ? "module" : "provider";
   return (fields) =>
     String(fields[field]).toLowerCase() === address &&

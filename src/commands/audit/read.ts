@@ -1,3 +1,4 @@
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import { escapeUnit } from "../../telemetry/audit-entry.ts";
 import {
   readEntries,
@@ -5,6 +6,12 @@ import {
 } from "../../telemetry/audit/read-log.ts";
 import type { LogToRead } from "../../telemetry/audit/verify-log.ts";
 import { makeFilter, type AuditQuestion } from "./filter.ts";
+
+interface AuditOptions {
+  readonly json: boolean;
+  readonly now: Date;
+  readonly hosts: SpecHosts;
+}
 
 /** Characters that are printed at once. */
 const gathered = 2 ** 16;
@@ -16,10 +23,10 @@ const gathered = 2 ** 16;
 export async function printAudit(
   logs: readonly LogToRead[],
   question: AuditQuestion,
-  { json, now }: { readonly json: boolean; readonly now: Date },
+  { json, now, hosts }: AuditOptions,
   print: (text: string) => Promise<boolean>,
 ): Promise<void> {
-  const isAsked = makeFilter(question, now);
+  const isAsked = makeFilter(question, hosts, now);
   let text = json ? '{"version":1,"entries":[' : "";
   let isFirst = true;
   for await (const entry of mergeByTime(logs.map(readEntries))) {

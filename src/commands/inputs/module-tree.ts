@@ -1,6 +1,6 @@
 import type { ModuleAddress } from "../../address/module-address.ts";
 import { withoutQuery } from "../../address/module-source.ts";
-import { parseModuleCall } from "../../address/module-spec.ts";
+import { parseModuleCall } from "../../address/specs/module-spec.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import { InputInvalid, ProvenderError } from "../../errors/index.ts";
 import type { Module } from "./configuration-module.ts";

@@ -2,7 +2,8 @@ import { text } from "node:stream/consumers";
 import {
   parseProviderSpec,
   type ProviderSpec,
-} from "../../address/provider-spec.ts";
+} from "../../address/specs/provider-spec.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 import { readInputFile } from "./input-file.ts";
 
@@ -16,21 +17,28 @@ interface SpecList {
 }
 
 /** One SPEC a line; blank lines and what follows a `#` are nothing. `-` is standard input. */
-export async function readSpecList(path: string): Promise<SpecList> {
+export async function readSpecList(
+  path: string,
+  hosts: SpecHosts,
+): Promise<SpecList> {
   try {
     const isStandardInput = path === "-";
     const name = isStandardInput ? "standard input" : path;
-    return parseSpecList(
-      name,
-      isStandardInput ? await text(process.stdin) : await readInputFile(path),
-    );
+    const content = isStandardInput
+      ? await text(process.stdin)
+      : await readInputFile(path);
+    return parseSpecList(name, content, hosts);
   } catch (error) {
     if (!(error instanceof InputInvalid)) throw error;
     return { specs: [], problems: [error] };
   }
 }
 
-function parseSpecList(name: string, content: string): SpecList {
+function parseSpecList(
+  name: string,
+  content: string,
+  hosts: SpecHosts,
+): SpecList {
   const specs: SpecList["specs"][number][] = [];
   const problems: InputInvalid[] = [];
   for (const [index, line] of content.split(/\r?\n/).entries()) {
@@ -38,7 +46,7 @@ function parseSpecList(name: string, content: string): SpecList {
     const where = `${name}:${index + 1}`;
     if (written === "") continue;
     try {
-      specs.push({ spec: parseProviderSpec(written), where });
+      specs.push({ spec: parseProviderSpec(written, hosts), where });
     } catch (error) {
       if (!(error instanceof MalformedAddress)) throw error;
       problems.push(new InputInvalid(where, error.message));

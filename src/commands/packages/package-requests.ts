@@ -1,5 +1,9 @@
-import { parseModuleSpec, type ModuleSpec } from "../../address/module-spec.ts";
-import { parseProviderSpec } from "../../address/provider-spec.ts";
+import {
+  parseModuleSpec,
+  type ModuleSpec,
+} from "../../address/specs/module-spec.ts";
+import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import { NothingAsked, ProvenderError } from "../../errors/index.ts";
 import {
   findRoots,
@@ -36,21 +40,21 @@ export async function readRequests(
   input: Omit<SelectionInput, "platforms">,
   modules: ModulePackages,
 ): Promise<Requests> {
-  const { specs, lists, lockFiles, directories } = input;
+  const { specs, lists, lockFiles, directories, hosts } = input;
   const ways = [specs, lists, lockFiles, directories, input.modules];
   if (ways.every((way) => way.length === 0))
     throw new NothingAsked(
       "fetch",
       "SPECs, --list, --lock-file or --directory, or modules with --module",
     );
-  const named = requestsOf(specs.map(requestOf));
+  const named = requestsOf(specs.map((spec) => requestOf(spec, hosts)));
   const modulesNamed = input.modules.map((spec) => ({
-    ...parseModuleSpec(spec),
+    ...parseModuleSpec(spec, hosts),
     where: spec,
   }));
   const found = await Promise.all([
     ...modulesNamed.map((spec) => readModuleSpec(spec, modules)),
-    ...lists.map(readList),
+    ...lists.map((path) => readList(path, hosts)),
     ...lockFiles.map(async (path) =>
       requestsOfLocks(await readDependencyLockFile(path)),
     ),
@@ -59,13 +63,13 @@ export async function readRequests(
   return join([named, ...found]);
 }
 
-function requestOf(spec: string): PackageRequest {
-  const { address, selection } = parseProviderSpec(spec);
+function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
+  const { address, selection } = parseProviderSpec(spec, hosts);
   return { provider: address, choice: choiceOf(selection), where: spec };
 }
 
-async function readList(path: string): Promise<Requests> {
-  const { specs, problems } = await readSpecList(path);
+async function readList(path: string, hosts: SpecHosts): Promise<Requests> {
+  const { specs, problems } = await readSpecList(path, hosts);
   const requests = specs.map(({ spec, where }) => ({
     provider: spec.address,
     choice: choiceOf(spec.selection),

@@ -1,6 +1,7 @@
 import type { Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
-import type { VersionSelection } from "../../address/provider-spec.ts";
+import type { VersionSelection } from "../../address/specs/provider-spec.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 
@@ -14,6 +15,7 @@ export interface SelectionInput {
   readonly lockFiles: readonly string[];
   readonly directories: readonly string[];
   readonly platforms: readonly Platform[];
+  readonly hosts: SpecHosts;
 }
 
 /** Which versions a request means: one by name, all that a SPEC selects, or the newest that a configuration allows. */

@@ -1,7 +1,7 @@
 import {
   selectVersions,
   type VersionSelection,
-} from "../../address/provider-spec.ts";
+} from "../../address/specs/provider-spec.ts";
 import {
   formatVersionConstraint,
   type VersionConstraint,

@@ -1,5 +1,6 @@
 import pLimit from "p-limit";
 import { formatArchiveHash } from "../../address/hash.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import {
   NotFound,
   OriginAnswerUnusable,
@@ -32,6 +33,7 @@ interface CompareOptions {
   readonly base: URL;
   /** Without any everything that is held is compared. */
   readonly specs: readonly string[];
+  readonly hosts: SpecHosts;
   readonly json: boolean;
   readonly signal: AbortSignal;
 }
@@ -60,8 +62,8 @@ export async function runCompare(
   options: CompareOptions,
   stdout: (text: string) => void,
 ): Promise<number> {
-  const { base, specs, json, signal } = options;
-  const { packages, problems } = await gather(parts, specs);
+  const { base, specs, hosts, json, signal } = options;
+  const { packages, problems } = await gather(parts, specs, hosts);
   const [problem] = problems;
   if (problem !== undefined) throw problem;
   const ask = readerOf(parts.http, base, signal);
@@ -79,10 +81,14 @@ export async function runCompare(
   return isDone && differing.length === 0 ? 0 : 1;
 }
 
-async function gather(parts: HoldingParts, specs: readonly string[]) {
+async function gather(
+  parts: HoldingParts,
+  specs: readonly string[],
+  hosts: SpecHosts,
+) {
   const asked = specs.length === 0 ? [undefined] : specs;
   const answers = [];
-  for (const spec of asked) answers.push(await findHeld(parts, spec));
+  for (const spec of asked) answers.push(await findHeld(parts, spec, hosts));
   const named = new Map(
     answers
       .flatMap(({ packages }) => packages)

@@ -1,8 +1,6 @@
 import { formatModuleAddress } from "../../address/module-address.ts";
-import {
-  isWholeModuleSpec,
-  parseModuleSpec,
-} from "../../address/module-spec.ts";
+import { parseModuleSpec } from "../../address/specs/module-spec.ts";
+import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
 import {
   listHeldModules,
   type HeldModule,
@@ -24,14 +22,16 @@ const nothing = { packages: [], modules: [], problems: [] };
 export async function findAllHeld(
   parts: HeldParts,
   spec: string | undefined,
+  hosts: SpecHosts,
 ): Promise<Held> {
-  const isModule = spec !== undefined && isWholeModuleSpec(spec);
+  const isModule =
+    spec !== undefined && "module" in readEitherSpec(spec, hosts);
   const { packages, problems } = isModule
     ? nothing
-    : await findHeld(parts, spec);
+    : await findHeld(parts, spec, hosts);
   const found =
     isModule || spec === undefined
-      ? await findHeldModules(parts, spec)
+      ? await findHeldModules(parts, spec, hosts)
       : nothing;
   const all = [...problems, ...found.problems];
   return { packages, modules: found.modules, problems: all };
@@ -40,15 +40,19 @@ export async function findAllHeld(
 async function findHeldModules(
   parts: ModuleHoldingParts,
   spec: string | undefined,
+  hosts: SpecHosts,
 ) {
-  const listed = listHeldModules(parts, readQuestion(spec));
+  const listed = listHeldModules(parts, readQuestion(spec, hosts));
   const { held, problems } = await sortOut(listed);
   return { modules: held, problems };
 }
 
-function readQuestion(spec: string | undefined): HeldModuleQuestion {
+function readQuestion(
+  spec: string | undefined,
+  hosts: SpecHosts,
+): HeldModuleQuestion {
   if (spec === undefined) return { module: undefined, choose: everyVersion };
-  const { address: module, selection } = parseModuleSpec(spec);
+  const { address: module, selection } = parseModuleSpec(spec, hosts);
   return { module, choose: choiceOf(spec, selection) };
 }
 

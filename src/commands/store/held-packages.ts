@@ -3,9 +3,9 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
   parseProviderSpec,
   selectVersions,
-  splitSpec,
   type VersionSelection,
-} from "../../address/provider-spec.ts";
+} from "../../address/specs/provider-spec.ts";
+import type { SpecHosts } from "../../address/specs/spec.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
 import {
   listHeld,
@@ -14,9 +14,20 @@ import {
   type HoldingParts,
 } from "../../mirror/upkeep/held-packages.ts";
 
+/** Options of a command that takes the SPEC of what is stored. */
+export interface SpecOptions {
+  readonly hosts: SpecHosts;
+  readonly json: boolean;
+}
+
 /** What is held of SPECs, of everything without one. Throws MalformedAddress. */
-export async function findHeld(parts: HoldingParts, spec: string | undefined) {
-  const { held, problems } = await sortOut(listHeld(parts, readQuestion(spec)));
+export async function findHeld(
+  parts: HoldingParts,
+  spec: string | undefined,
+  hosts: SpecHosts,
+) {
+  const question = readQuestion(spec, hosts);
+  const { held, problems } = await sortOut(listHeld(parts, question));
   return { packages: held, problems };
 }
 
@@ -33,9 +44,12 @@ export async function sortOut<T extends object>(
 }
 
 /** Other than where packages are fetched, a SPEC without a constraint means every version. */
-function readQuestion(spec: string | undefined): HeldQuestion {
+function readQuestion(
+  spec: string | undefined,
+  hosts: SpecHosts,
+): HeldQuestion {
   if (spec === undefined) return { provider: undefined, choose: everyVersion };
-  const { address: provider, selection } = parseProviderSpec(spec);
+  const { address: provider, selection } = parseProviderSpec(spec, hosts);
   return { provider, choose: choiceOf(spec, selection) };
 }
 
@@ -45,9 +59,9 @@ export function choiceOf(
   spec: string,
   selection: VersionSelection,
 ): HeldQuestion["choose"] {
-  return splitSpec(spec).chosen === undefined
-    ? everyVersion
-    : (all) => selectVersions(selection, all);
+  return spec.includes("@")
+    ? (all) => selectVersions(selection, all)
+    : everyVersion;
 }
 
 /** As JSON names a package. */

@@ -6,15 +6,15 @@ import { formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
 import { formatTable } from "../output/table.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
-import { namePackage } from "./held-packages.ts";
+import { namePackage, type SpecOptions } from "./held-packages.ts";
 
 /** `provender list [SPEC]`: returns the exit status, 1 when a record cannot be believed; each is named. */
 export async function runList(
   parts: HeldParts,
-  { spec, json }: { readonly spec: string | undefined; readonly json: boolean },
+  { spec, hosts, json }: SpecOptions & { readonly spec: string | undefined },
   output: Output,
 ): Promise<number> {
-  const { packages, modules, problems } = await findAllHeld(parts, spec);
+  const { packages, modules, problems } = await findAllHeld(parts, spec, hosts);
   const document = {
     packages: packages.map(describe),
     modules: modules.map(describeModule),

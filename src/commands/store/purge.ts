@@ -3,7 +3,7 @@ import { NothingHeld } from "../../errors/index.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
-import { namePackage } from "./held-packages.ts";
+import { namePackage, type SpecOptions } from "./held-packages.ts";
 
 /** The archives that replicas share; what is purged on the disk alone would come back from there. */
 interface SharedArchives {
@@ -16,10 +16,10 @@ interface SharedArchives {
  */
 export async function runPurge(
   parts: HeldParts & { readonly shared: SharedArchives | undefined },
-  { spec, json }: { readonly spec: string; readonly json: boolean },
+  { spec, hosts, json }: SpecOptions & { readonly spec: string },
   stdout: (text: string) => void,
 ): Promise<void> {
-  const held = await findAllHeld(parts, spec);
+  const held = await findAllHeld(parts, spec, hosts);
   const [problem] = held.problems;
   if (problem !== undefined) throw problem;
   const purged = held.packages.flatMap((one) =>

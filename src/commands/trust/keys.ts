@@ -1,88 +1,201 @@
-import { parseHostname } from "../../address/hostname.ts";
 import {
-  isNamespace,
-  parseProviderAddress,
-} from "../../address/provider-address.ts";
-import { MalformedAddress } from "../../errors/index.ts";
+  formatTrustScope,
+  parseTrustScope,
+  type TrustScope,
+} from "../../address/specs/trust-scope.ts";
+import { formatKeyDecision, NotApprovable } from "../../errors/index.ts";
 import { listSigned } from "../../mirror/releases/signed-releases.ts";
-import type { Namespace } from "../../mirror/trust/ledger-entry.ts";
+import { findExclusion } from "../../mirror/trust/admission-rules.ts";
+import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
+import type { Candidate } from "../../trust/candidates.ts";
+import {
+  decideKey as decide,
+  listApproved,
+  type KeyDecision,
+  type ReleaseName,
+} from "../../trust/decisions.ts";
 import { parseFingerprint } from "../../verification/openpgp/keys/signing-key.ts";
 import {
-  expectNotRevoked,
-  mostNamed,
-  nameScope,
+  decidedNow,
   recordDecision,
-  withKey,
-  type KeyScope,
+  touchedNothing,
   type TrustParts,
 } from "./decision.ts";
+import { covers, isSameScope, meets, nameDecided } from "./key-scope.ts";
 
-/** `provender trust approve|revoke --key FINGERPRINT`: the key is known, or refused, for a namespace or a provider from now on. */
+/** Releases that a sentence names. */
+const mostNamed = 5;
+
+/** A decision on a key that is about to be made. */
+interface Asked {
+  readonly scope: TrustScope;
+  readonly fingerprint: string;
+  readonly decision: KeyDecision["decision"];
+}
+
+/**
+ * `provender trust approve|revoke --key FINGERPRINT`: the key is acceptable, or
+ * refused, for a namespace, a provider or one release from now on. Returns the exit
+ * status. Throws NotApprovable.
+ */
 export async function decideKey(
   parts: TrustParts,
   text: string,
   fingerprintText: string,
-  scope: KeyScope,
-  decision: "approved" | "revoked",
-): Promise<void> {
-  const { ledger, now, operator, stdout } = parts;
-  const { namespace, type } = parseKeyScope(text, scope);
+  decision: KeyDecision["decision"],
+): Promise<number> {
+  const scope = parseTrustScope(text, parts.hosts);
   const fingerprint = parseFingerprint(fingerprintText);
-  if (decision === "approved" && type !== null)
-    expectNotRevoked(
-      namespace,
-      type,
-      await ledger.read(namespace),
-      fingerprint,
-    );
-  const at = now().toISOString();
-  const key = { fingerprint, decision, type, at, ...operator };
-  await ledger.decide(namespace, ({ keys, releases }) => ({
-    keys: withKey(keys, key),
-    releases,
-  }));
-  const provider = nameScope(namespace, type);
-  await recordDecision(parts, decision, { provider, fingerprint });
-  const refused =
-    decision === "approved"
-      ? ""
-      : await describeRefused(parts, namespace, type, fingerprint);
-  stdout(`${fingerprint} is ${decision} for ${provider}${refused}.\n`);
+  const asked = { scope, fingerprint, decision };
+  const before = await parts.trust.read(scope);
+  const subject = formatTrustScope(scope);
+  const earlier = findSame(before, asked);
+  if (earlier?.decision === decision) {
+    parts.stdout(`${fingerprint} is ${decision} already for ${subject}.\n`);
+    return touchedNothing;
+  }
+  if (decision === "approved") expectEffect(parts, before, asked);
+  const { type, version } = scope;
+  const key = { fingerprint, decision, type, version, ...decidedNow(parts) };
+  await parts.trust.decide(scope, (decisions) => decide(decisions, key));
+  await recordDecision(parts, decision, {
+    provider: formatTrustScope({ ...scope, version: null }),
+    ...{ version: version ?? undefined, fingerprint },
+  });
+  const offered = await listOffered(parts, asked);
+  const served = await listServed(parts, before, offered, asked);
+  const effect = decision === "revoked" ? describeRefused(served) : "";
+  parts.stdout(`${fingerprint} is ${decision} for ${subject}${effect}.\n`);
+  const isFelt =
+    served.length + offered.length > 0 || isKnown(before, asked) || earlier;
+  if (isFelt) return warnOfOthers(parts, before, asked);
+  parts.stderr(
+    `This decision touches nothing now: no release or candidate of ${subject} here is under ${fingerprint}. Check the address and the fingerprint.\n`,
+  );
+  return touchedNothing;
 }
 
-/** What is kept under a revoked key. */
-async function describeRefused(
+/** A wider revocation, or the configuration, would leave the approval without effect. Throws NotApprovable. */
+function expectEffect(
+  { rules }: TrustParts,
+  { decisions }: NamespaceBody,
+  { scope, fingerprint }: Asked,
+): void {
+  const wider = decisions.keys.find(
+    (key) =>
+      key.decision === "revoked" &&
+      key.fingerprint === fingerprint &&
+      covers(key, scope) &&
+      !isSameScope(key, scope),
+  );
+  if (wider !== undefined) {
+    const where = nameDecided(scope, wider);
+    throw new NotApprovable(
+      fingerprint,
+      `it is revoked for ${where}`,
+      `if it is good again, run "${formatKeyDecision("approve", fingerprint, where)}" first`,
+    );
+  }
+  const { type } = scope;
+  const setting =
+    type === null
+      ? undefined
+      : findExclusion(rules, { ...scope, type }, fingerprint);
+  if (setting !== undefined)
+    throw new NotApprovable(
+      fingerprint,
+      `"${setting}" excludes it for ${formatTrustScope(scope)}`,
+      `change "${setting}" in the configuration first`,
+    );
+}
+
+/** Lists the releases of the scope that are served, or were, under the key. */
+async function listServed(
   { records }: TrustParts,
-  namespace: Namespace,
-  type: string | null,
-  fingerprint: string,
-): Promise<string> {
-  const type_ = type ?? undefined;
-  const signed = await listSigned(records, namespace, type_, fingerprint);
-  if (signed.length === 0)
-    return ": nothing that is kept here is under it, and whatever comes under it is refused";
-  const named = signed
-    .slice(0, mostNamed)
-    .map(({ type, version }) => `${type} ${version}`)
-    .join(", ");
-  const more = signed.length - mostNamed;
+  { decisions }: NamespaceBody,
+  candidates: readonly Offered[],
+  { scope, fingerprint }: Asked,
+): Promise<readonly string[]> {
+  const { type } = scope;
+  const signed = await listSigned(
+    ...([records, scope, type ?? undefined, fingerprint] as const),
+  );
+  const approved = candidates.filter((one) =>
+    listApproved(decisions, one).includes(one.sha256sums),
+  );
+  const within = [...signed, ...approved].filter((one) => covers(scope, one));
+  return [...new Set(within.map(nameRelease))];
+}
+
+/** Lists the candidates of the scope under the key. */
+async function listOffered(
+  { trust }: TrustParts,
+  { scope, fingerprint }: Asked,
+): Promise<readonly Offered[]> {
+  const all = await trust.listCandidates(scope);
+  return all
+    .flatMap(({ type, list }) => list.map((one) => ({ ...one, type })))
+    .filter((one) => one.fingerprint === fingerprint && covers(scope, one));
+}
+
+type Offered = Candidate & ReleaseName;
+
+function nameRelease({ type, version }: ReleaseName): string {
+  return `${type} ${version}`;
+}
+
+/** Names what is refused from now on. */
+function describeRefused(served: readonly string[]): string {
+  if (served.length === 0) return ": whatever comes under it is refused";
+  const named = served.slice(0, mostNamed).join(", ");
+  const more = served.length - mostNamed;
   const rest = more > 0 ? ` and ${more} more` : "";
   return `: ${named}${rest} and whatever comes under it are refused from now on`;
 }
 
-function parseKeyScope(
-  text: string,
-  scope: KeyScope,
-): { readonly namespace: Namespace; readonly type: string | null } {
-  if (scope === "namespace")
-    return { namespace: parseNamespace(text), type: null };
-  const provider = parseProviderAddress(text);
-  return { namespace: provider, type: provider.type };
+/** True for a key that counts by first contact. */
+function isKnown(
+  { firstKey, providerKeys }: NamespaceBody,
+  { scope, fingerprint }: Asked,
+): boolean {
+  return (
+    firstKey?.fingerprint === fingerprint ||
+    providerKeys.some(
+      (key) =>
+        key.fingerprint === fingerprint &&
+        (scope.type === null || scope.type === key.type),
+    )
+  );
 }
 
-function parseNamespace(text: string): Namespace {
-  const [hostname = "", namespace = "", ...rest] = text.split("/");
-  if (rest.length > 0 || !isNamespace(namespace))
-    throw new MalformedAddress("namespace", text, "HOSTNAME/NAMESPACE");
-  return { hostname: parseHostname(hostname), namespace };
+/** An approval does not undo revocations for parts of its scope: names them. */
+function warnOfOthers(
+  { stderr }: TrustParts,
+  { decisions }: NamespaceBody,
+  { scope, fingerprint, decision }: Asked,
+): number {
+  if (decision === "revoked") return 0;
+  const others = decisions.keys.filter(
+    (key) =>
+      key.decision === "revoked" &&
+      key.fingerprint === fingerprint &&
+      meets(key, scope) &&
+      !isSameScope(key, scope),
+  );
+  for (const other of others) {
+    const where = nameDecided(scope, other);
+    stderr(
+      `It stays revoked for ${where}: run "${formatKeyDecision("approve", fingerprint, where)}" too if it is good there.\n`,
+    );
+  }
+  return others.length > 0 ? touchedNothing : 0;
+}
+
+function findSame(
+  { decisions }: NamespaceBody,
+  { scope, fingerprint }: Asked,
+): KeyDecision | undefined {
+  return decisions.keys.find(
+    (key) => key.fingerprint === fingerprint && isSameScope(key, scope),
+  );
 }

@@ -1,189 +1,118 @@
-import type { RecordUnreadable } from "../../errors/index.ts";
-import type { TrustLedger } from "../../mirror/trust/ledger.ts";
-import type { NamespaceTrust } from "../../mirror/trust/namespace-trust.ts";
+import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
+import {
+  countDropped,
+  listPending,
+} from "../../mirror/trust/pending-decisions.ts";
+import type {
+  ReadContact,
+  ReadNamespace,
+  TrustStore,
+} from "../../mirror/trust/trust-store.ts";
 import { formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
-import { formatTable } from "../output/table.ts";
+import {
+  formatTrust,
+  type ListedNamespace,
+  type UnknownTrust,
+} from "./list-tables.ts";
 
-/** One namespace as `trust list --json` shows it. */
-interface ListedNamespace extends NamespaceTrust {
-  readonly namespace: string;
-}
-
-/** One of which nothing can be told. */
-interface UnknownNamespace {
-  readonly namespace: string;
-  readonly problem: RecordUnreadable;
-}
-
-type Listed = ListedNamespace | UnknownNamespace;
-
-/** `provender trust list`: keys, held back and replaced releases, approvals, by namespace. Returns the exit status, 1 when a record cannot be believed; each is named. */
+/** `provender trust list`: prints keys, decisions, first contacts and what needs a decision, by namespace. Returns the exit status, 1 when a record cannot be read; each is named. */
 export async function listTrust(
-  ledger: TrustLedger,
+  trust: TrustStore,
+  rules: AdmissionRules,
   { json }: { readonly json: boolean },
   output: Output,
 ): Promise<number> {
-  const listed: Listed[] = [];
-  for await (const one of ledger.readAll()) {
+  const listed: ListedNamespace[] = [];
+  const unknown: UnknownTrust[] = [];
+  for await (const one of trust.readAll()) {
     const { hostname, namespace } = one.namespace;
-    const name = { namespace: `${hostname}/${namespace}` };
-    listed.push(
-      "problem" in one
-        ? { ...name, problem: one.problem }
-        : { ...name, ...one.trust },
-    );
+    const name = `${hostname}/${namespace}`;
+    if ("problem" in one) {
+      unknown.push({ subject: name, problem: one.problem });
+      continue;
+    }
+    const contacts = await trust.readContacts(one.namespace);
+    unknown.push(...listLost(name, contacts));
+    listed.push(describe(name, one, contacts, rules));
   }
-  const unknown = listed.filter(isUnknown);
-  output.stdout(json ? formatJson(listed) : formatTrust(listed));
+  output.stdout(
+    json ? formatJson(listed, unknown) : formatTrust(listed, unknown),
+  );
   for (const { problem } of unknown) output.stderr(`${problem.message}\n`);
   return unknown.length > 0 ? 1 : 0;
 }
 
-function isUnknown(one: Listed): one is UnknownNamespace {
-  return "problem" in one;
+function describe(
+  namespace: string,
+  read: Exclude<ReadNamespace, { readonly problem: unknown }>,
+  contacts: readonly ReadContact[],
+  rules: AdmissionRules,
+): ListedNamespace {
+  return {
+    namespace,
+    trust: read.trust,
+    contacts: contacts.filter((one) => "contact" in one),
+    pending: listPending(read, rules),
+    dropped: countDropped(read.candidates),
+  };
 }
 
-function formatJson(listed: readonly Listed[]): string {
+function listLost(
+  namespace: string,
+  contacts: readonly ReadContact[],
+): readonly UnknownTrust[] {
+  return contacts.flatMap((one) =>
+    "problem" in one
+      ? [{ subject: `${namespace}/${one.type}`, problem: one.problem }]
+      : [],
+  );
+}
+
+function formatJson(
+  listed: readonly ListedNamespace[],
+  unknown: readonly UnknownTrust[],
+): string {
   return formatDocument({
-    namespaces: listed.filter((one) => !isUnknown(one)),
-    problems: listed
-      .filter(isUnknown)
-      .map(({ namespace, problem: { code, message } }) => ({
-        ...{ namespace, code, message },
-      })),
+    namespaces: listed.map(describeInJson),
+    problems: unknown.map(({ subject, problem: { code, message } }) => ({
+      ...{ subject, code, message },
+    })),
   });
 }
 
-/** The trust ledger for people: tables by namespace. */
-function formatTrust(listed: readonly Listed[]): string {
-  if (listed.length === 0) return "Nothing has been seen yet.\n";
-  return listed
-    .map((one) =>
-      isUnknown(one) ? `${one.namespace}\n  unknown\n` : formatNamespace(one),
-    )
-    .join("\n");
-}
-
-function formatNamespace(listed: ListedNamespace): string {
-  const { namespace } = listed;
-  const sections = [...listKeys(listed), ...listReleases(listed)];
-  return `${namespace}\n${sections.map(formatTable).join("")}`;
-}
-
-type Row = readonly string[];
-
-/** By what they count for: all of the namespace, one provider, single releases. */
-function listKeys(listed: ListedNamespace): readonly Row[][] {
-  const { seen, decisions } = listed;
-  const learnt = (scope: string) =>
-    seen.keys
-      .filter((key) => key.scope === scope)
-      .map((key) => [
-        key.fingerprint,
-        decisionOn(listed, key) ?? key.because,
-        day(key.since),
-        `${key.type} ${key.version}`,
-      ]);
-  const decided = (ofNamespace: boolean) =>
-    decisions.keys
-      .filter(({ type }) => (type === null) === ofNamespace)
-      .filter((key) => !isShown(listed, key))
-      .map((key) => [
-        key.fingerprint,
-        key.decision,
-        day(key.at),
-        key.type ?? "-",
-      ]);
-  return [
-    [
-      ["KEY", "STATE", "SINCE", "FIRST FOR"],
-      ...learnt("namespace"),
-      ...decided(true),
-    ],
-    [
-      ["KEY OF ONE PROVIDER", "STATE", "SINCE", "FIRST FOR"],
-      ...learnt("provider"),
-      ...decided(false),
-    ],
-    [
-      ["KEY OF SINGLE RELEASES", "STATE", "SINCE", "FIRST FOR"],
-      ...learnt("release"),
-    ],
-  ];
-}
-
-type Key = NamespaceTrust["seen"]["keys"][number];
-type KeyDecision = NamespaceTrust["decisions"]["keys"][number];
-
-function decisionOn(
-  { decisions }: ListedNamespace,
-  key: Key,
-): KeyDecision["decision"] | undefined {
-  return decisions.keys.find((one) => isAbout(one, key))?.decision;
-}
-
-/** True when a key that was learnt shows the decision in its own row. */
-function isShown({ seen }: ListedNamespace, decided: KeyDecision): boolean {
-  return seen.keys.some(
-    (key) =>
-      isAbout(decided, key) &&
-      (key.scope === "namespace") === (decided.type === null),
-  );
-}
-
-/** A word for one provider says nothing of a key that counts for the namespace. */
-function isAbout({ fingerprint, type }: KeyDecision, key: Key): boolean {
-  return (
-    fingerprint === key.fingerprint &&
-    (type === null || (type === key.type && key.scope !== "namespace"))
-  );
-}
-
-function listReleases({ seen, decisions }: NamespaceTrust): readonly Row[][] {
-  const nameOf = ({ type, version }: Key | { type: string; version: string }) =>
-    `${type} ${version}`;
-  return [
-    [
-      ["HELD BACK", "KEY", "SINCE", "BECAUSE"],
-      ...seen.quarantined.map((held) => [
-        nameOf(held),
-        held.fingerprint,
-        day(held.since),
-        held.reason,
-      ]),
-    ],
-    [
-      ["RE-CREATED", "OFFERED SHA256SUMS", "SINCE", "KEY"],
-      ...seen.replaced.map((entry) => [
-        nameOf(entry),
-        entry.offered,
-        day(entry.since),
-        entry.fingerprint ?? "none",
-      ]),
-    ],
-    [
-      ["FALLEN", "BECAUSE", "SINCE"],
-      ...seen.fallen.map((entry) => [
-        nameOf(entry),
-        entry.reason,
-        day(entry.since),
-      ]),
-    ],
-    [
-      ["APPROVED", "SHA256SUMS", "KEY", "SINCE", "BY", "BECAUSE"],
-      ...decisions.releases.map((entry) => [
-        `${entry.type}@${entry.version}`,
-        entry.offered ?? "ahead",
-        entry.fingerprint ?? "-",
-        day(entry.at),
-        entry.by ?? "-",
-        entry.why ?? "-",
-      ]),
-    ],
-  ];
-}
-
-function day(moment: string): string {
-  return moment.slice(0, 10);
+function describeInJson({
+  namespace,
+  trust: { firstKey, providerKeys, decisions },
+  contacts,
+  pending,
+  dropped,
+}: ListedNamespace) {
+  return {
+    namespace,
+    firstKey: firstKey
+      ? { fingerprint: firstKey.fingerprint ?? null, type: firstKey.type }
+      : null,
+    providerKeys,
+    keys: decisions.keys,
+    contents: decisions.contents,
+    contacts: contacts.map(({ type, contact }) => ({
+      type,
+      at: contact.at.toISOString(),
+      by: contact.by,
+      key: contact.key ?? null,
+      newest: contact.newest,
+    })),
+    candidates: pending.map((one) => ({
+      type: one.provider.type,
+      version: one.version,
+      sha256sums: one.sha256sums,
+      fingerprint: one.fingerprint ?? null,
+      reason: one.reason,
+      since: one.since,
+      command: one.command ?? null,
+      setting: one.setting ?? null,
+    })),
+    dropped,
+  };
 }

@@ -34,31 +34,44 @@ const guides: Readonly<Record<string, Guide>> = {
       ["provender trust list", "for people"],
       ["provender trust list --json", "for programs"],
     ],
-    fails: "a record cannot be believed",
+    fails: "a record cannot be read, or was lost",
   },
   "trust approve": {
     examples: [
       [
-        'provender trust approve acme/net@1.2.0 --because "asked them"',
-        "what is held back or re-created now",
+        'provender trust approve acme/net@1.2.0 --sha256sums 0123456789abcdef --because "asked them"',
+        "exactly this content",
       ],
-      ["provender trust approve --key FINGERPRINT a.example/acme", "a key"],
       [
-        "provender trust approve --ahead --key FINGERPRINT acme/net@2.0.0",
-        "a version to come",
+        "provender trust approve acme/net@1.2.0",
+        "its only content that needs a decision",
+      ],
+      [
+        "provender trust approve --key FINGERPRINT --for acme/net",
+        "what this key signs for one provider",
       ],
     ],
-    fails: "there is nothing of it to approve",
+    fails: "it is approved already, cannot be, or touches nothing",
   },
   "trust revoke": {
     examples: [
-      ["provender trust revoke acme/net@1.2.0", "takes an approval back"],
       [
-        "provender trust revoke --key FINGERPRINT a.example/acme",
-        "refuses what that key signed",
+        "provender trust revoke acme/net@1.2.0",
+        "removes the approval of a content",
+      ],
+      [
+        "provender trust revoke --key FINGERPRINT --for acme",
+        "refuses what this key signs in a namespace",
       ],
     ],
-    fails: "nothing of it is approved",
+    fails: "there is no such approval, or it touches nothing",
+  },
+  "trust reset": {
+    examples: [
+      ["provender trust reset acme/net", "one provider"],
+      ["provender trust reset acme", "all of a namespace"],
+    ],
+    fails: "nothing of it was ever seen",
   },
   "token new": {
     examples: [
@@ -171,10 +184,7 @@ const guides: Readonly<Record<string, Guide>> = {
   purge: {
     examples: [
       ["provender purge hashicorp/aws@5.0.0", "to have it fetched again"],
-      [
-        "provender purge registry.terraform.io/hashicorp/consul/aws",
-        "of a module, every version",
-      ],
+      ["provender purge hashicorp/consul/aws", "of a module, every version"],
     ],
     fails: "nothing of it is stored",
   },

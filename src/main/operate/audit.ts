@@ -5,6 +5,7 @@ import { ArgumentsInvalid } from "../../errors/index.ts";
 import { wireAuditLogs } from "../../wiring/audit.ts";
 import { openLayout } from "../../wiring/commands/layout.ts";
 import type { Flags } from "../flags.ts";
+import { anyHostOf } from "../options.ts";
 import { output } from "../output.ts";
 
 export interface AuditFlags extends Flags {
@@ -29,13 +30,14 @@ export async function audit(
     );
   if (head.length > 0 && !verify)
     throw new ArgumentsInvalid("audit --head", "needs --verify: add it.");
-  const layout = await openLayout(loadConfiguration({ file: config }));
+  const configuration = loadConfiguration({ file: config });
+  const layout = await openLayout(configuration);
   const { decisions, requests } = wireAuditLogs(layout);
   const logs = [decisions, requests];
   if (verify)
     process.exitCode = await verifyAudit(logs, { json, head }, output.stdout);
   else {
-    const options = { json, now: new Date() };
+    const options = { json, now: new Date(), hosts: anyHostOf(configuration) };
     await printAudit(logs, { spec, ...flags }, options, print);
   }
 }

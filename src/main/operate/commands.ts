@@ -47,45 +47,48 @@ function addConfig(program: Command): void {
 function addTrust(program: Command): void {
   const group = program
     .command("trust")
-    .description("look at signing keys and decide about them");
+    .description("manage signing keys and approvals");
   withConfig(group.command("list"))
-    .description("keys, held back and re-created releases by namespace")
+    .description("list keys, decisions and what needs one, by namespace")
     .option("--json", "print one JSON document")
     .action(async (flags: TrustFlags) =>
       (await import("./trust.ts")).list(flags),
     );
   addDecision(group, "approve")
-    .option(
-      "--ahead",
-      "with --key: a version to come, if that key has signed it",
-    )
-    .description(
-      "serve a release that is held back or re-created, or take a key",
-    )
-    .action(async (what: string, flags: TrustFlags) =>
+    .description("approve one content of a release, or a signing key")
+    .action(async (what: string | undefined, flags: TrustFlags) =>
       (await import("./trust.ts")).approve(what, flags),
     );
   addDecision(group, "revoke")
-    .description("take an approval back, or refuse a key from now on")
-    .action(async (what: string, flags: TrustFlags) =>
+    .description("remove the approval of a content, or revoke a signing key")
+    .action(async (what: string | undefined, flags: TrustFlags) =>
       (await import("./trust.ts")).revoke(what, flags),
+    );
+  withConfig(group.command("reset"))
+    .description("forget a first contact that was lost")
+    .argument("<what>", "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE")
+    .option("--because <text>", "reason, for the records and the audit log")
+    .action(async (what: string, flags: TrustFlags) =>
+      (await import("./trust.ts")).reset(what, flags),
     );
 }
 
 function addDecision(group: Command, name: string): Command {
   return withConfig(group.command(name))
     .argument(
-      "<what>",
-      "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key HOSTNAME/NAMESPACE",
+      "[what]",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key as --for",
+    )
+    .option(
+      "--sha256sums <digest>",
+      "content: SHA-256 of its SHA256SUMS, 8 digits or more",
     )
     .option("--key <fingerprint>", "full fingerprint of a primary key")
-    .addOption(
-      new Option(
-        "--scope <scope>",
-        "whom the key counts for; with --key and provider: [HOSTNAME/]NAMESPACE/TYPE",
-      ).choices(["provider", "namespace"]),
+    .option(
+      "--for <scope>",
+      "with --key: [HOSTNAME/]NAMESPACE[/TYPE[@VERSION]]",
     )
-    .option("--because <text>", "why, for the ledger and the audit log");
+    .option("--because <text>", "reason, for the records and the audit log");
 }
 
 function addToken(program: Command): void {
@@ -164,7 +167,7 @@ function addExplain(program: Command): void {
     .description("say why clients get what they get, status 1 when not all")
     .argument(
       "<spec>",
-      "[HOSTNAME/]NAMESPACE/TYPE[@VERSION], or HOSTNAME/NAMESPACE/NAME/SYSTEM[@VERSION] of a module",
+      "[HOSTNAME/]NAMESPACE/TYPE[@VERSION], or [HOSTNAME/]NAMESPACE/NAME/SYSTEM[@VERSION] of a module",
     )
     .option("--mirror <url>", "ask a running mirror, not the local store")
     .option("--ca <file>", "PEM certificates to trust for --mirror")

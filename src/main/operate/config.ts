@@ -8,6 +8,7 @@ import { ConfigurationInvalid } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import type { Flags } from "../flags.ts";
+import { hostsOf } from "../options.ts";
 import { output } from "../output.ts";
 import { describeBucket } from "./bucket.ts";
 
@@ -27,7 +28,9 @@ export async function checkConfiguration({
   const { source } = configuration;
   const rest = `${certificate}${bucket}`;
   output.stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
-  if (explain !== undefined) output.stdout(formatExplanation(policy, explain));
+  if (explain === undefined) return;
+  const hosts = hostsOf(configuration);
+  output.stdout(formatExplanation(policy, explain, hosts));
 }
 
 export function showConfiguration({ config }: Flags): void {

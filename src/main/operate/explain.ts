@@ -5,14 +5,16 @@ import { wireMirror } from "../../wiring/commands/store.ts";
 import { wireExplanations } from "../../wiring/core.ts";
 import type { MirrorFlags } from "../flags.ts";
 import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
-import { untilStopped } from "../options.ts";
+import { anyHostOf, hostsOf, untilStopped } from "../options.ts";
 import { output } from "../output.ts";
 
 export async function explain(spec: string, flags: MirrorFlags): Promise<void> {
   const { config, mirror, ca, json = false } = flags;
   refuseLoneAuthority(flags);
-  const question = parseWhySpec(spec);
   const configuration = loadConfiguration({ file: config });
+  const hosts =
+    mirror === undefined ? hostsOf(configuration) : anyHostOf(configuration);
+  const question = parseWhySpec(spec, hosts);
   const { stdout } = output;
   if (mirror !== undefined) {
     await using other = openMirror(configuration, "--mirror", mirror, ca);

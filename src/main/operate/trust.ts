@@ -1,63 +1,101 @@
 import {
-  approveAhead,
-  approveRelease,
-  withdrawApproval,
-} from "../../commands/trust/approvals.ts";
-import type { KeyScope, TrustParts } from "../../commands/trust/decision.ts";
+  approveContent,
+  revokeContent,
+} from "../../commands/trust/contents.ts";
+import type { TrustParts } from "../../commands/trust/decision.ts";
 import { decideKey } from "../../commands/trust/keys.ts";
 import { listTrust } from "../../commands/trust/list.ts";
+import { resetTrust } from "../../commands/trust/reset.ts";
 import { loadConfiguration, loadOperator } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
-import { wireLedger } from "../../wiring/commands/store.ts";
+import { ArgumentsInvalid } from "../../errors/index.ts";
+import { wireTrust } from "../../wiring/commands/store.ts";
+import { wireRules } from "../../wiring/rules.ts";
 import type { Flags } from "../flags.ts";
+import { hostsOf } from "../options.ts";
 import { output } from "../output.ts";
 
 export interface TrustFlags extends Flags {
   readonly key?: string;
-  readonly scope?: KeyScope;
-  readonly ahead?: boolean;
+  readonly for?: string;
+  readonly sha256sums?: string;
   readonly because?: string;
 }
 
+type What = string | undefined;
+
 export function list(flags: TrustFlags): Promise<void> {
   const { json = false } = flags;
-  return withLedger(flags, async ({ ledger }) => {
-    process.exitCode = await listTrust(ledger, { json }, output);
-  });
-}
-
-/** A release, or with `key` a signing key, or with both and `ahead` a release to come. */
-export function approve(what: string, flags: TrustFlags): Promise<void> {
-  const { key, ahead = false, scope } = flags;
-  return withLedger(flags, (parts) => {
-    if (ahead) return approveAhead(parts, what, expectKey(key));
-    return key === undefined
-      ? approveRelease(parts, what, scope ?? "provider")
-      : decideKey(parts, what, key, scope ?? "namespace", "approved");
-  });
-}
-
-export function revoke(what: string, flags: TrustFlags): Promise<void> {
-  const { key, scope } = flags;
-  return withLedger(flags, (parts) =>
-    key === undefined
-      ? withdrawApproval(parts, what)
-      : decideKey(parts, what, key, scope ?? "namespace", "revoked"),
+  return withTrust(flags, ({ trust, rules }) =>
+    listTrust(trust, rules, { json }, output),
   );
 }
 
-function expectKey(key: string | undefined): string {
-  if (key !== undefined) return key;
-  const problem = "it needs --key FINGERPRINT, who may sign that version.";
-  throw new ConfigurationInvalid("--ahead", problem);
+/** A content of a release, or with `key` a signing key. */
+export function approve(what: What, flags: TrustFlags): Promise<void> {
+  const decided = readDecided(what, flags);
+  return withTrust(flags, (parts) =>
+    "key" in decided
+      ? decideKey(parts, decided.scope, decided.key, "approved")
+      : approveContent(parts, decided.spec, flags.sha256sums),
+  );
 }
 
-async function withLedger(
+export function revoke(what: What, flags: TrustFlags): Promise<void> {
+  const decided = readDecided(what, flags);
+  return withTrust(flags, (parts) =>
+    "key" in decided
+      ? decideKey(parts, decided.scope, decided.key, "revoked")
+      : revokeContent(parts, decided.spec, flags.sha256sums),
+  );
+}
+
+export function reset(what: string, flags: TrustFlags): Promise<void> {
+  return withTrust(flags, async (parts) => {
+    await resetTrust(parts, what);
+    return 0;
+  });
+}
+
+/** Contents and keys are never decided on at once. Throws ArgumentsInvalid. */
+function readDecided(
+  what: What,
+  { key, for: scope, sha256sums }: TrustFlags,
+):
+  { readonly key: string; readonly scope: string } | { readonly spec: string } {
+  if (key === undefined) {
+    if (scope !== undefined)
+      throw new ArgumentsInvalid("--for", "it needs --key FINGERPRINT.");
+    if (what !== undefined) return { spec: what };
+    throw new ArgumentsInvalid(
+      "trust",
+      "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT.",
+    );
+  }
+  if (sha256sums !== undefined)
+    throw new ArgumentsInvalid(
+      "--sha256sums",
+      "it names a content: leave out --key, or --sha256sums.",
+    );
+  const [subject, ...more] = [what, scope].filter((one) => one !== undefined);
+  if (subject !== undefined && more.length === 0)
+    return { key, scope: subject };
+  throw new ArgumentsInvalid(
+    "--key",
+    "give the namespace, provider or release that the key counts for once, behind --for or alone.",
+  );
+}
+
+async function withTrust(
   { config, because }: TrustFlags,
-  act: (parts: TrustParts) => Promise<void>,
+  act: (parts: TrustParts) => Promise<number>,
 ): Promise<void> {
-  await using parts = await wireLedger(loadConfiguration({ file: config }));
-  const { stdout } = output;
+  const configuration = loadConfiguration({ file: config });
+  await using wired = await wireTrust(configuration);
   const operator = { by: loadOperator(), why: because };
-  await act({ ...parts, operator, now: () => new Date(), stdout });
+  process.exitCode = await act({
+    ...{ ...wired, ...output, operator },
+    rules: wireRules(configuration),
+    hosts: hostsOf(configuration),
+    now: () => new Date(),
+  });
 }

@@ -14,7 +14,7 @@ export function addStore(program: Command): void {
 }
 
 const specText =
-  "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or HOSTNAME/NAMESPACE/NAME/SYSTEM[@CONSTRAINT] of a module";
+  "[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT], or [HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT] of a module";
 
 function addList(program: Command): void {
   withConfig(program.command("list"))

@@ -3,7 +3,7 @@ import { loadConfiguration } from "../../config/load.ts";
 import { wireStored } from "../../wiring/commands/store.ts";
 import type { Flags } from "../flags.ts";
 import { openMirror } from "../mirror-access.ts";
-import { untilStopped } from "../options.ts";
+import { anyHostOf, untilStopped } from "../options.ts";
 import { output } from "../output.ts";
 
 export interface CompareFlags extends Flags {
@@ -19,7 +19,13 @@ export async function compare(
   await using other = openMirror(configuration, "--with", url, ca);
   const { base, http } = other;
   await using core = await wireStored(configuration);
-  const options = { base, specs, json, signal: untilStopped() };
+  const options = {
+    base,
+    specs,
+    hosts: anyHostOf(configuration),
+    json,
+    signal: untilStopped(),
+  };
   const parts = { ...core, http };
   process.exitCode = await runCompare(parts, options, output.stdout);
 }

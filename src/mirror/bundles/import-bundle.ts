@@ -7,12 +7,10 @@ import {
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import {
-  admitBundledAge,
   judgeRelease,
-  judgeStored,
+  takeBundled,
   type JudgedRelease,
   type JudgingParts,
-  type StoredRelease,
 } from "./import-judgement.ts";
 import {
   importModule,
@@ -22,27 +20,22 @@ import {
 } from "./import-modules.ts";
 import type { BundledModule } from "./manifest.ts";
 import { formatModuleRelease } from "../modules/release.ts";
-import { noteFirstKeys } from "./import-trust.ts";
+import { makeContacts } from "./import-contacts.ts";
 import { refuseForRoom, type Reserve } from "../cache/download-steps.ts";
+import type { Clock } from "../cache/clock.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
-import {
-  documentDigest,
-  reconcile,
-  type Continuity,
-} from "../releases/continuity.ts";
-import type { Notebook } from "../trust/notebook.ts";
-import { standingOf, type ReleaseHistory } from "../trust/release-history.ts";
-import {
-  formatRelease,
-  type Release,
-  type ReleaseAddress,
-} from "../releases/release.ts";
+import type { KnownRelease } from "../releases/known-release.ts";
+import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
+import { limitVersions } from "../versions/version-list.ts";
+import type { SettledBy, Settlements } from "../trust/settlements.ts";
+import type { TrustEvents } from "../trust/trust-events.ts";
 
 export interface ImportParts extends JudgingParts, ModuleImportParts {
   readonly retention: { readonly reserve: Reserve };
-  readonly history: ReleaseHistory;
-  readonly notebook: Notebook;
+  readonly settlements: Settlements;
+  readonly events: TrustEvents;
+  readonly clock: Clock;
   readonly hashes: PackageHashes;
 }
 
@@ -81,7 +74,7 @@ export async function* importBundle(
   const held = [...digests].map((sha256) => parts.blobs.usage.begin(sha256));
   try {
     await expectRoom(parts, bundle, digests);
-    await noteFirstKeys(parts.notebook, judged);
+    await makeContacts(parts, judged);
     for (const release of judged)
       yield await orRefused(nameOf(release.request), () =>
         importRelease(parts, bundle, release, signal),
@@ -170,15 +163,18 @@ async function importRelease(
   judged: JudgedRelease,
   signal: AbortSignal,
 ): Promise<ImportedRelease> {
-  const { request, release, packages, list } = judged;
+  const { request, packages } = judged;
   const { address, entry } = request;
-  const { admission, releases, history, notebook } = parts;
+  const { catalog, settlements } = parts;
   // Those before it may have taken long.
   await entry.renew();
-  const before = await judgeStored(releases, address, judged.stored);
-  await continueKnown(parts, judged, before);
-  await admission.admitKey(request, release, list);
-  admitBundledAge(admission, request, release, list);
+  const known = await catalog.peekRelease(address);
+  const next = takeBundled(known, judged);
+  const by = await findGrounds(parts, judged);
+  const served = settlements.preview(request, next, by);
+  // A refusal comes before any archive is stored.
+  if (!packages.every(({ sha256 }) => served.has(sha256)))
+    await settle(parts, judged, next, by);
   const added: Sha256[] = [];
   for (const { sha256 } of packages) {
     signal.throwIfAborted();
@@ -188,61 +184,41 @@ async function importRelease(
     await storeArchive(parts, bundle, sha256, signal);
     added.push(sha256);
   }
+  await settle(parts, judged, next, by);
   const present = packages.length - added.length;
-  const imported = { name: formatRelease(address), added, present };
-  // A daemon may have learnt of the release meanwhile.
-  const stored = await judgeStored(releases, address, before);
-  const continuity = await continueKnown(parts, judged, stored);
-  const { known } = stored;
-  if (known !== undefined && isSame(known, continuity)) return imported;
-  const reported = known?.reported ?? continuity.release.reported;
-  const value = { ...continuity.release, reported };
-  const kept = { value, confirmedAt: notebook.clock.now() };
-  if (known === undefined) await entry.begin();
-  const first = known ?? (await releases.claim(address, kept));
-  if (first !== known) return importRelease(parts, bundle, judged, signal);
-  await history.note(request, known, continuity);
-  await releases.write(address, kept, known);
-  return imported;
+  return { name: formatRelease(address), added, present };
 }
 
-/** First seen wins, also of a release whose proof was dropped; throws ReleaseConflict, which is written down by then. */
-async function continueKnown(
-  { history, releases }: Pick<ImportParts, "history" | "releases">,
-  { request, release, packages }: JudgedRelease,
-  { known }: StoredRelease,
-): Promise<Continuity> {
-  const { address, origin, entry } = request;
-  const first = await releases.readFirstDigests(address);
-  if (known === undefined) {
-    if (await history.noteContradiction(request, release, first))
-      throw new ReleaseConflict(address, documentDigest(release));
-    return { release, change: { kind: "none" } };
-  }
-  const { judge, clock } = origin;
-  // The carried keys are not what the registry publishes now: they can undo and restore nothing.
-  const continuity = await reconcile(address, known, { release }, undefined, {
-    judge,
-    now: clock.now(),
-    standing: standingOf(entry.trust, address),
-    first,
-  });
-  const isConflict = continuity.change.kind === "replaced";
-  const names = [...continuity.release.packages.values()];
-  const digests = new Set(names.map(({ sha256 }) => sha256));
-  if (isConflict) await history.note(request, known, continuity);
-  if (isConflict || packages.some(({ sha256 }) => !digests.has(sha256)))
-    throw new ReleaseConflict(address, documentDigest(release));
-  return continuity;
+/** The bundle stands for the list that its sender had. */
+async function findGrounds(
+  { catalog }: ImportParts,
+  { request: { address, entry, provider } }: JudgedRelease,
+): Promise<SettledBy> {
+  const contact = await entry.findContact(provider.type);
+  if (contact === undefined) throw new Error("first contact was not written");
+  const list = await catalog.peekVersions(provider);
+  const present = new Set([address.version]);
+  return { contact, list: limitVersions(list, present) };
 }
 
-/** The same packages on the same word need not be written again. */
-function isSame(known: Release, { release, change }: Continuity): boolean {
-  return (
-    change.kind === "none" &&
-    known.packages.size === release.packages.size &&
-    known.checksums.signedBy === release.checksums.signedBy
+/** Admits the release, as one that an origin offers. Throws its refusal, and ReleaseConflict where other content is pinned. */
+async function settle(
+  { settlements, catalog }: ImportParts,
+  { request, evidence, packages }: JudgedRelease,
+  next: KnownRelease,
+  by: SettledBy,
+): Promise<void> {
+  const { release } = await settlements.settle(request, next, by);
+  const now = await catalog.peekRelease(request.address);
+  if (now !== undefined && now.offered?.size !== next.offered?.size)
+    await settlements.keep(
+      ...([request.address, { ...now, offered: next.offered }, now] as const),
+    );
+  const isServed = packages.every(({ sha256 }) =>
+    release.packages.values().some((found) => found.sha256 === sha256),
   );
+  if (!isServed)
+    throw new ReleaseConflict(request.address, evidence.sha256sums);
 }
 
 /** Hashed again while it is copied, because the bundle may have changed since it was verified. */

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
-import { parsePlatform } from "../../address/platform.ts";
+import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import {
   ArchiveNotSigned,
   BundleIncomplete,
@@ -8,15 +8,20 @@ import {
 } from "../../errors/index.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { KeyVerdict } from "../../verification/trust-policy.ts";
-import { decideReleaseKey } from "../trust/admission-rules.ts";
+import { addEvidence } from "../../trust/settle.ts";
 import type { Admission } from "../trust/admission.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import type { BundledRelease } from "./manifest.ts";
 import { parseProof } from "./proof.ts";
-import type { ProviderCatalog } from "../providers/provider-catalog.ts";
-import type { ReleaseRecords } from "../releases/records.ts";
+import type { ProviderCatalog } from "../standings/provider-catalog.ts";
+import {
+  goodEvidence,
+  isKept,
+  unknownRelease,
+  type KnownRelease,
+  type StoredEvidence,
+} from "../releases/known-release.ts";
 import {
   judgeProof,
   prepareProof,
@@ -25,42 +30,30 @@ import {
 import {
   bindPackages,
   formatRelease,
-  type Release,
   type ReleaseAddress,
   type ReleasePackage,
 } from "../releases/release.ts";
-import { limitVersions, type VersionList } from "../releases/version-list.ts";
 
 export interface JudgingParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
-  readonly releases: ReleaseRecords;
   readonly blobs: BlobStore;
 }
 
-/** What is stored of a release, as it was judged when its record had this stamp. */
-export interface StoredRelease {
-  readonly known: Release | undefined;
-  readonly stamp: string | undefined;
-}
-
-/** A release that the local configuration, policy and trust accept as it is in the bundle. */
+/** A release whose evidence and archives hold as they are in the bundle. */
 export interface JudgedRelease {
   readonly request: ReleaseRequest;
-  readonly release: Release;
-  /** What was stored of it before. */
-  readonly stored: StoredRelease;
-  /** What to import of it; each is carried or stored. */
+  readonly evidence: StoredEvidence;
+  /** OS_ARCH of the platforms that the sender's registry offers. */
+  readonly platforms: readonly string[];
+  /** The packages to import; each is carried or stored. */
   readonly packages: readonly ReleasePackage[];
-  readonly list: VersionList | undefined;
-  readonly because: (KeyVerdict & { readonly accepted: true })["because"];
 }
 
 /**
- * Decides on one release as if an origin had offered it now: signature, digests,
- * names, rules, key and age, all by local terms. Changes nothing, but that a release
- * is remembered which is held back because of its key. Throws the
- * same errors as the daemon would answer with, and BundleIncomplete.
+ * Verifies one release as if an origin had offered it now: signature, digests,
+ * names and rules, all by local terms. Changes nothing. Throws the same errors as
+ * the daemon would answer with, and BundleIncomplete.
  */
 export async function judgeRelease(
   parts: JudgingParts,
@@ -68,65 +61,55 @@ export async function judgeRelease(
   entry: BundledRelease,
 ): Promise<JudgedRelease> {
   const { catalog, admission } = parts;
-  const { address } = entry;
+  const { address, platforms } = entry;
   const { rules } = admission;
   const origin = catalog.originOf(address.provider);
   const request = await admission.openVersion(address, { origin, rules });
-  const stored = await judgeStored(parts.releases, address, undefined);
-  const release = await believe(request, bundle, entry, stored);
+  const known = await catalog.peekRelease(address);
+  const evidence = await verify(request, bundle, entry, known);
   const packages = [...entry.archives].map(([name, sha256]) =>
-    findSigned(address, release, name, sha256),
+    findSigned(address, evidence, name, sha256),
   );
   await expectAtHand(parts, bundle, packages);
-  const list = await catalog.peekVersions(address.provider);
-  const because = await decideKey(admission, request, release, list);
-  admitBundledAge(admission, request, release, list);
-  return { request, release, stored, packages, list, because };
+  const names = [...platforms.map(formatPlatform), ...entry.archives.keys()];
+  return { request, evidence, platforms: names, packages };
 }
 
-/** Judges what is stored; not again while its record stays as it was. */
-export async function judgeStored(
-  releases: ReleaseRecords,
-  address: ReleaseAddress,
-  before: StoredRelease | undefined,
-): Promise<StoredRelease> {
-  // First, so that what is written meanwhile is looked at next time.
-  const stamp = await releases.stamp(address);
-  if (before !== undefined && before.stamp === stamp) return before;
-  return { known: (await releases.read(address))?.value, stamp };
+/** Adds a bundled release to what is known. The carried keys are not what the registry publishes now: they undo and restore nothing. */
+export function takeBundled(
+  known: KnownRelease | undefined,
+  { evidence, platforms }: JudgedRelease,
+): KnownRelease {
+  const before = known ?? unknownRelease;
+  const { trust, offered } = before;
+  const isKnown = trust.evidence.some(({ id }) => id === evidence.id);
+  const names = known === undefined ? [] : offered;
+  return {
+    ...before,
+    trust: isKnown ? trust : addEvidence(trust, evidence, isKept(trust)),
+    offered: names && new Set([...names, ...platforms]),
+  };
 }
 
-/** From the carried proof; what was left out has to be known. */
-async function believe(
+/** Verifies the carried proof; one that was left out has to be known. */
+async function verify(
   { origin }: ReleaseRequest,
   bundle: BundleFile,
-  { address, proof, platforms }: BundledRelease,
-  { known }: StoredRelease,
-): Promise<Release> {
+  { address, proof }: BundledRelease,
+  known: KnownRelease | undefined,
+): Promise<StoredEvidence> {
   if (!bundle.carries(proof)) {
-    if (known === undefined) throw new BundleIncomplete(formatRelease(address));
-    return known;
+    const newest = known?.trust.evidence.findLast(({ isGood }) => isGood);
+    if (newest === undefined)
+      throw new BundleIncomplete(formatRelease(address));
+    return newest;
   }
   const { policy, judge, clock } = origin;
-  const evidence = readEvidence(address, await bundle.readProof(proof));
+  const claim = readEvidence(address, await bundle.readProof(proof));
   const now = clock.now();
-  const prepared = prepareProof(address, evidence, policy, judge.library, now);
+  const prepared = prepareProof(address, claim, policy, judge.library, now);
   const checksums = await judgeProof(address, prepared, judge);
-  // What is known here stays offered, so that a smaller export takes nothing away.
-  const offered = [
-    ...platforms,
-    ...[...(known?.packages.keys() ?? [])].map(parsePlatform),
-  ];
-  const packages = bindPackages(address, checksums, offered);
-  return {
-    checksums,
-    proof: prepared,
-    firstSeen: now,
-    packages,
-    reported: new Map(),
-    places: new Map(),
-    keyLabels: [],
-  };
+  return goodEvidence(address, prepared, [], checksums);
 }
 
 function readEvidence(
@@ -146,23 +129,22 @@ function readEvidence(
 /** The manifest only says which packages were meant; what they are called and hold is what was signed. */
 function findSigned(
   address: ReleaseAddress,
-  release: Release,
+  { checksums }: StoredEvidence,
   name: string,
   claimed: Sha256,
 ): ReleasePackage {
-  const found = release.packages.get(name);
-  if (found === undefined) {
-    const platform = parsePlatform(name);
+  const platform = parsePlatform(name);
+  const found = checksums && bindPackages(address, checksums, [platform]);
+  const signed = found?.get(name);
+  if (signed === undefined) {
     const { provider, version } = address;
-    throw new ArchiveNotSigned(
-      formatRelease(address),
-      formatArchiveName(provider, version, platform),
-    );
+    const filename = formatArchiveName(provider, version, platform);
+    throw new ArchiveNotSigned(formatRelease(address), filename);
   }
-  const { filename, sha256 } = found;
+  const { filename, sha256 } = signed;
   if (sha256 !== claimed)
     throw new ChecksumConflict(filename, sha256, claimed, "the bundle");
-  return found;
+  return signed;
 }
 
 async function expectAtHand(
@@ -173,27 +155,4 @@ async function expectAtHand(
   for (const { filename, sha256 } of packages)
     if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
       throw new BundleIncomplete(filename);
-}
-
-/** The bundle stands for the list that its sender had, so the signature dates what the list here does not have. Throws TooYoung. */
-export function admitBundledAge(
-  admission: Admission,
-  request: ReleaseRequest,
-  release: Release,
-  list: VersionList | undefined,
-): void {
-  const present = new Set([request.address.version]);
-  admission.admitAge(request, release, limitVersions(list, present));
-}
-
-async function decideKey(
-  admission: Admission,
-  request: ReleaseRequest,
-  release: Release,
-  list: VersionList | undefined,
-): Promise<JudgedRelease["because"]> {
-  const { rules, address, entry } = request;
-  const verdict = decideReleaseKey(rules, address, release, list, entry.trust);
-  if (verdict.accepted) return verdict.because;
-  return admission.refuseKey(request, release, verdict.because);
 }

@@ -3,7 +3,7 @@ import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { archiveFormats } from "../../address/module-archive-name.ts";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { parseSubdirectory } from "../../address/module-source.ts";
-import { parseModuleAddress } from "../../address/module-spec.ts";
+import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import {
   formatPlatform,
   parsePlatform,

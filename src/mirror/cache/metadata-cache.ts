@@ -1,8 +1,6 @@
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import type { ProvenderError } from "../../errors/index.ts";
 import {
   isBucketFailure,
-  isJudgement,
   isOriginFailure,
   NotFound,
   NotStored,
@@ -26,12 +24,6 @@ interface MetadataLimits {
   readonly waiters: number;
   /** Other replicas may ask the origin, too: their records are looked at before it is. */
   readonly shared?: boolean;
-}
-
-/** What is known before the origin is asked. */
-interface Recalled<V> {
-  readonly known?: Remembered<V> | undefined;
-  readonly refused?: ProvenderError;
 }
 
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
@@ -76,11 +68,11 @@ export class MetadataCache<K, V extends object> {
    * because it failed just now. `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered
    * briefly; a failing origin is answered with what is known, if that is not too old.
    */
-  get(
+  async get(
     subject: K,
     fetch: FetchValue<V>,
     { maxAge = Infinity }: { readonly maxAge?: number | undefined } = {},
-  ): Answer<V> | Promise<Answer<V>> {
+  ): Promise<Answer<V>> {
     const key = this.#records.format(subject);
     const fresh = Math.min(maxAge, this.#limits.versions);
     const held = this.#offline ? undefined : this.#heldAnswer(key, fresh);
@@ -105,7 +97,7 @@ export class MetadataCache<K, V extends object> {
   }
 
   /** What is known, however old, without asking the origin. */
-  peek(subject: K): V | undefined | Promise<V | undefined> {
+  async peek(subject: K): Promise<V | undefined> {
     const key = this.#records.format(subject);
     // What others may have written is looked at.
     const looks = this.#offline || this.#limits.shared === true;
@@ -113,10 +105,24 @@ export class MetadataCache<K, V extends object> {
     return held?.value ?? this.#peek(key, subject);
   }
 
+  /** Writes what was made of a known value, and remembers what is kept. Throws what the record throws. */
+  async amend(subject: K, value: V, known: V): Promise<V> {
+    const key = this.#records.format(subject);
+    const held = this.#memory.get(key);
+    const confirmedAt = held?.confirmedAt ?? this.#clock.now();
+    const ours = { value, confirmedAt };
+    const kept = await this.#records.write(subject, ours, known);
+    this.#memory.forgetAbsence(key);
+    const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
+    const stamp = this.#offline
+      ? await this.#records.stamp(subject)
+      : undefined;
+    return this.#memory.set(key, { spareUntil: 0, checkedAt, ...kept, stamp })
+      .value;
+  }
+
   async #peek(key: string, subject: K): Promise<V | undefined> {
-    const { known, refused } = await this.#recall(key, subject);
-    if (refused !== undefined) throw refused;
-    return known?.value;
+    return (await this.#recall(key, subject))?.value;
   }
 
   #heldAnswer(key: string, fresh: number): Answer<V> | undefined {
@@ -153,7 +159,7 @@ export class MetadataCache<K, V extends object> {
     fresh: number,
   ): Promise<Answer<V>> {
     const recalled = await this.#recall(key, subject, fresh);
-    const held = recalled.known && this.#heldAnswer(key, fresh);
+    const held = recalled && this.#heldAnswer(key, fresh);
     if (held !== undefined) return held;
     if (this.#offline) return this.#answerOffline(key, recalled);
     const signal = AbortSignal.timeout(this.#limits.answer);
@@ -165,7 +171,7 @@ export class MetadataCache<K, V extends object> {
     key: string,
     subject: K,
     fetch: (known: V | undefined) => Promise<V>,
-    { known, refused }: Recalled<V>,
+    known: Remembered<V> | undefined,
   ): Promise<Answer<V>> {
     const start = this.#clock.monotonic();
     try {
@@ -174,18 +180,16 @@ export class MetadataCache<K, V extends object> {
       const originTime = this.#clock.monotonic() - start;
       return { value: kept, outcome: "fetched", age: 0, originTime };
     } catch (error) {
-      // Why the known value is refused says more than that the origin failed.
-      if (refused !== undefined && isOriginFailure(error)) throw refused;
       return this.#answerFailure(key, known, error, start);
     }
   }
 
-  /** What memory or the record has; a record that may not be believed any more is refused, not absent. */
+  /** Finds what memory or the record has. */
   async #recall(
     key: string,
     subject: K,
     fresh = this.#limits.versions,
-  ): Promise<Recalled<V>> {
+  ): Promise<Remembered<V> | undefined> {
     const held = this.#memory.get(key);
     const stampOf = () => this.#records.stamp(subject);
     const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
@@ -193,17 +197,16 @@ export class MetadataCache<K, V extends object> {
     try {
       const stamp = this.#offline ? await stampOf() : undefined;
       const isCurrent = !isOld && held?.stamp === stamp;
-      if (held !== undefined && isCurrent) return { known: held };
-      return { known: await this.#load(key, subject, stamp) };
+      if (held !== undefined && isCurrent) return held;
+      return await this.#load(key, subject, stamp);
     } catch (error) {
-      if (held !== undefined && isBucketFailure(error)) return { known: held };
-      if (!isJudgement(error)) throw error;
-      return { refused: error };
+      if (held !== undefined && isBucketFailure(error)) return held;
+      throw error;
     }
   }
 
-  #answerOffline(key: string, { known, refused }: Recalled<V>): Answer<V> {
-    if (known === undefined) throw refused ?? new NotStored(key);
+  #answerOffline(key: string, known: Remembered<V> | undefined): Answer<V> {
+    if (known === undefined) throw new NotStored(key);
     const age = this.#clock.monotonic() - known.checkedAt;
     return { value: known.value, outcome: "hit", age, originTime: 0 };
   }

@@ -14,13 +14,13 @@ import {
   nothingAdmitted,
   type LeftOut,
 } from "../trust/left-out.ts";
-import { decideByAge } from "../trust/policy-age.ts";
+import { decideByAge } from "../../trust/age.ts";
 import {
   decideByRules,
   findProviderDenial,
   type Policy,
-} from "../trust/policy.ts";
-import type { VersionList } from "../releases/version-list.ts";
+} from "../../trust/policy.ts";
+import type { VersionList } from "../versions/version-list.ts";
 
 /** What clients may have of a module's versions, newest first, and what else there is. */
 export interface ListedModule extends Listed {
@@ -123,13 +123,8 @@ export class ModuleAdmission {
     const entry = list?.versions.get(version);
     const seenAt = entry && (entry.appeared ?? list?.firstContact);
     const now = this.#clock.now();
-    const question = {
-      minimumAge,
-      isUnlisted: entry === undefined,
-      seenAt,
-      now,
-    };
-    return decideByAge({ ...question, signedAt: undefined });
+    const isUnlisted = entry === undefined;
+    return decideByAge({ minimumAge, isUnlisted, seenAt, now }, undefined);
   }
 
   get #policy(): Policy {

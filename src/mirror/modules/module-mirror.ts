@@ -38,8 +38,8 @@ import {
   startOf,
   type ModuleOrigin,
 } from "./fetch.ts";
-import type { VersionList } from "../releases/version-list.ts";
-import { refreshVersions } from "../releases/version-list-changes.ts";
+import type { VersionList } from "../versions/version-list.ts";
+import { refreshVersions } from "../versions/version-list-changes.ts";
 import { bareVersions } from "../../origin/registries/registry-answers.ts";
 
 export interface ModuleMirrorParts {

@@ -17,19 +17,23 @@ import {
   readPlatform,
   type ReleaseAddress,
 } from "../releases/release.ts";
-import type { VersionList } from "../releases/version-list.ts";
+import type { VersionList } from "../versions/version-list.ts";
 import type { Admission } from "../trust/admission.ts";
-import type { TrustLedger } from "../trust/ledger.ts";
-import type { NamespaceTrust } from "../trust/namespace-trust.ts";
-import { listOpen, type OpenMatter } from "../trust/open-matters.ts";
-import { decideByRules } from "../trust/policy.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
+import {
+  readPending,
+  type PendingDecision,
+} from "../trust/pending-decisions.ts";
+import type { TrustEntry } from "../trust/trust-entry.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
+import { isKeyApproved, isRevoked } from "../../trust/decisions.ts";
+import { decideByRules } from "../../trust/policy.ts";
+import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 
 interface OverviewParts {
   readonly catalog: Pick<ProviderCatalog, "peekVersions" | "peekRelease">;
   readonly releases: ReleaseRecords;
   readonly admission: Pick<Admission, "rules">;
-  readonly ledger: TrustLedger;
+  readonly trust: TrustStore;
   readonly hashes: Pick<PackageHashes, "find" | "isKnown">;
   readonly blobs: BlobStore;
   readonly clock: Clock;
@@ -46,7 +50,7 @@ interface VersionOverview {
   readonly deniedBy: string | undefined;
   /** Of its minimum age, as far as the mirror's own lists say it. */
   readonly heldUntil: Date | undefined;
-  readonly matters: readonly OpenMatter[];
+  readonly pending: readonly PendingDecision[];
 }
 
 type Recorded = Pick<VersionOverview, "firstSeen" | "signedBy">;
@@ -72,9 +76,8 @@ interface Signer {
   readonly fingerprint: string;
   /** As the key calls itself, which nobody vouches for. */
   readonly name: string | undefined;
-  /** In the ledger's words; undefined when it is not in there. */
-  readonly known:
-    { readonly since: string; readonly because: string } | undefined;
+  /** Reason why it counts or does not, in words; undefined when it is not known. */
+  readonly known: string | undefined;
 }
 
 /** About 300 bytes each. */
@@ -129,16 +132,18 @@ export class ProviderOverview {
     provider: ProviderAddress,
     versions: readonly Version[],
   ): Promise<readonly VersionOverview[]> {
-    const { catalog, ledger } = this.#parts;
+    const { catalog, trust, admission } = this.#parts;
     const list = await catalog.peekVersions(provider);
-    const trust = await unlessUnreadable(ledger.read(provider));
+    const { rules } = admission;
+    const pending =
+      (await unlessUnreadable(readPending(trust, provider, rules))) ?? [];
     return Array.fromAsync(versions, (version) =>
-      this.#describeVersion({ provider, version }, list, trust),
+      this.#describeVersion({ provider, version }, list, pending),
     );
   }
 
   async describeRelease(address: ReleaseAddress): Promise<ReleaseOverview> {
-    const { blobs, releases, ledger } = this.#parts;
+    const { blobs, releases, trust } = this.#parts;
     const { provider, version } = address;
     const recorded = await unlessUnreadable(releases.describe(address));
     const uses = await this.#readUses();
@@ -159,21 +164,21 @@ export class ProviderOverview {
         };
       },
     );
-    const trust = await unlessUnreadable(ledger.read(provider));
+    const entry = await unlessUnreadable(trust.open(provider));
     const fingerprint = recorded?.signedBy;
     return {
       packages: packages.toSorted((a, b) => (a.platform < b.platform ? -1 : 1)),
       signer:
         fingerprint === undefined
           ? undefined
-          : await this.#describeSigner(address, fingerprint, trust),
+          : await this.#describeSigner(address, fingerprint, entry),
     };
   }
 
   async #describeVersion(
     address: ReleaseAddress,
     list: VersionList | undefined,
-    trust: NamespaceTrust | undefined,
+    pending: readonly PendingDecision[],
   ): Promise<VersionOverview> {
     const { admission, clock } = this.#parts;
     const { provider, version } = address;
@@ -188,17 +193,13 @@ export class ProviderOverview {
     );
     const entry = list?.versions.get(version);
     const until = (entry?.appeared?.getTime() ?? -Infinity) + minimumAge;
-    const open = trust === undefined ? [] : listOpen(provider, trust);
     return {
       version,
       isListed: entry?.listed === true,
       ...recorded,
       deniedBy: action === "deny" ? rule : undefined,
       heldUntil: until > clock.now().getTime() ? new Date(until) : undefined,
-      matters: open.filter(
-        (matter) =>
-          matter.provider.type === provider.type && matter.version === version,
-      ),
+      pending: pending.filter((one) => one.version === version),
     };
   }
 
@@ -217,20 +218,39 @@ export class ProviderOverview {
   async #describeSigner(
     address: ReleaseAddress,
     fingerprint: string,
-    trust: NamespaceTrust | undefined,
+    entry: TrustEntry | undefined,
   ): Promise<Signer> {
     const release = await unlessUnreadable(
       this.#parts.catalog.peekRelease(address),
     );
-    const names = readKeyNames(release?.proof.keys ?? []);
-    const { type } = address.provider;
-    const known = trust?.seen.keys.find(
-      (key) =>
-        key.fingerprint === fingerprint &&
-        (key.scope === "namespace" || key.type === type),
-    );
+    const names = readKeyNames(release?.keys ?? []);
+    const known =
+      entry &&
+      (await unlessUnreadable(explainKey(entry, address, fingerprint)));
     return { fingerprint, name: names.get(fingerprint), known };
   }
+}
+
+async function explainKey(
+  entry: TrustEntry,
+  { provider: { type }, version }: ReleaseAddress,
+  fingerprint: string,
+): Promise<string | undefined> {
+  const { decisions, firstKey, providerKeys } = entry.trust;
+  const name = { type, version };
+  if (isRevoked(decisions, name, fingerprint)) return "revoked by an operator";
+  if (isKeyApproved(decisions, name, fingerprint))
+    return "approved by an operator";
+  const contact = await entry.findContact(type);
+  if (contact?.key === fingerprint)
+    return `known since first contact, ${contact.at.toISOString()}`;
+  if (firstKey?.fingerprint === fingerprint)
+    return `known since first contact with ${firstKey.type}`;
+  return providerKeys.some(
+    (key) => key.type === type && key.fingerprint === fingerprint,
+  )
+    ? "known as the first to sign for this provider"
+    : undefined;
 }
 
 /** What cannot be believed is not shown; who asks for it is told why. */

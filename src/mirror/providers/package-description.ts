@@ -1,7 +1,7 @@
 import { formatArchiveHash, type PackageHash } from "../../address/hash.ts";
 import type { Platform } from "../../address/platform.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
-import type { ReleaseOrigin } from "../releases/fetch.ts";
+import type { ReleaseOrigin } from "../releases/release-origin.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { Release, ReleasePackage } from "../releases/release.ts";
 

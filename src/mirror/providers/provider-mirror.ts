@@ -3,12 +3,15 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { whenKnown } from "../../concurrency/when-known.ts";
-import { NotStored } from "../../errors/index.ts";
+import {
+  NotStored,
+  ProvenderError,
+  RecordUnreadable,
+} from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { asHit, type Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
-import { openPackage } from "../releases/fetch.ts";
+import { openPackage } from "../releases/open-package.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import {
@@ -20,10 +23,8 @@ import {
   type ReleasePackage,
   type UnnamedPackage,
 } from "../releases/release.ts";
-import { limitVersions, type VersionList } from "../releases/version-list.ts";
 import { admitElsewhere, admitProvider } from "../trust/admission-rules.ts";
 import type { Admission } from "../trust/admission.ts";
-import { nothingAdmitted } from "../trust/left-out.ts";
 import type {
   ProviderRequest,
   ReleaseRequest,
@@ -33,23 +34,17 @@ import type {
   AdmittedPackage,
   AdmittedRelease,
   AdmittedVersions,
-  Listing,
 } from "./admitted.ts";
 import { DescribedPackages, type Describable } from "./described-packages.ts";
-import {
-  FirstContacts,
-  isRefusalOfCandidate,
-  listCandidates,
-  type FirstContactFailure,
-} from "./first-contact.ts";
 import type { MirroredPackage } from "./package-description.ts";
-import type { ProviderCatalog } from "./provider-catalog.ts";
-import { findStored } from "./stored-releases.ts";
-import { VersionListing } from "./version-listing.ts";
+import type { ProviderCatalog } from "../standings/provider-catalog.ts";
+import type { Standings } from "../standings/standings.ts";
+import { VersionListing } from "../listing/version-listing.ts";
 
 interface ProviderMirrorParts {
   readonly catalog: ProviderCatalog;
   readonly admission: Admission;
+  readonly standings: Standings;
   readonly archives: ArchiveCache;
   readonly hashes: PackageHashes;
   readonly releases: Pick<ReleaseRecords, "list">;
@@ -57,19 +52,13 @@ interface ProviderMirrorParts {
   readonly offline: boolean;
 }
 
-type FindList = () => Promise<VersionList | undefined>;
-
-/** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
-const listingTime = 7_000;
-
 /**
  * The read-through core: what clients of a network mirror ask for, as far as they
- * may have it. Each request looks up its origin, the rules and the ledger once.
+ * may have it. Each request looks up its origin, the rules and the trust once.
  */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;
   readonly #listing: VersionListing;
-  readonly #firstContacts = new FirstContacts();
   readonly #described: DescribedPackages;
 
   constructor(parts: ProviderMirrorParts) {
@@ -79,26 +68,23 @@ export class ProviderMirror {
   }
 
   /** Newest first. Throws NotFound, PolicyDenied, OriginNotServed and the origin's failures. */
-  listVersions(
+  async listVersions(
     provider: ProviderAddress,
-  ): Answer<AdmittedVersions> | Promise<Answer<AdmittedVersions>> {
+  ): Promise<Answer<AdmittedVersions>> {
     const served = this.#serve(provider);
     admitProvider(served.rules, provider);
-    const opened = this.#parts.admission.open(provider, served);
-    return whenKnown(opened, (request) => {
-      const deadline = performance.now() + listingTime;
-      return this.#parts.offline
-        ? this.#listStored(request, deadline)
-        : this.#listOffered(request, deadline);
-    });
+    const request = await this.#parts.admission.open(provider, served);
+    return this.#parts.offline
+      ? this.#listStored(request)
+      : this.#listOffered(request);
   }
 
-  /** All platforms that were signed and are offered, by name, and what only its content names, without `zh:`; no archive is waited for. */
+  /** All platforms that were signed and are offered, by name, and those of which only the h1 is known, without `zh:`; no archive is waited for. */
   describePackages(admitted: Describable): Promise<readonly MirroredPackage[]> {
     return this.#described.of(admitted);
   }
 
-  /** The digest that was signed for a package; throws NotFound when none was. An archive that only its content names is fetched for it. */
+  /** The digest that was signed for a package; throws NotFound when none was. An archive that only its h1 names is fetched for it. */
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
@@ -151,28 +137,35 @@ export class ProviderMirror {
     return this.#parts.archives.findSize(sha256);
   }
 
-  /** A verified release that clients may have; the rules are asked before the origin is. */
+  /** A release that clients may have; the rules are asked before the origin is. */
   async findRelease(address: ReleaseAddress): Promise<Answer<AdmittedRelease>> {
-    const { catalog, admission } = this.#parts;
-    const served = this.#serve(address.provider);
-    const request = await admission.openVersion(address, served);
-    const [answer, untaught] = await Promise.all([
-      catalog.findRelease(request),
-      this.#learn(request, () => this.#findList(request)),
-    ]);
-    const list = await catalog.peekVersions(address.provider);
-    return this.#admit(request, answer, list, untaught);
+    const { standings } = this.#parts;
+    const request = await this.#open(address);
+    const { value: release, ...answer } = await standings.find(request);
+    return { ...answer, value: await this.#admitted(request, release) };
   }
 
-  /** The same for a version that was named exactly; asks the origin only for what is not known at all. */
+  /** The same for a version that was named exactly; asks the origin only for a release that is not known as good. */
   async recallRelease(address: ReleaseAddress): Promise<AdmittedRelease> {
-    const { catalog, admission } = this.#parts;
+    const request = await this.#open(address);
+    const known = await this.#parts.standings
+      .recall(request)
+      .catch(noneIfRefused);
+    const release = known ?? (await this.#parts.standings.find(request)).value;
+    return this.#admitted(request, release);
+  }
+
+  #open(address: ReleaseAddress): Promise<ReleaseRequest> {
     const served = this.#serve(address.provider);
-    const request = await admission.openVersion(address, served);
-    const answer = await catalog.recallRelease(request);
-    const list = await catalog.peekVersions(address.provider);
-    const untaught = await this.#learn(request, () => Promise.resolve(list));
-    return (await this.#admit(request, answer, list, untaught)).value;
+    return this.#parts.admission.openVersion(address, served);
+  }
+
+  async #admitted(
+    request: ReleaseRequest,
+    release: Release,
+  ): Promise<AdmittedRelease> {
+    const list = await this.#parts.catalog.peekVersions(request.provider);
+    return { request, release, list };
   }
 
   /** The origin of a provider and the rules of this moment. Throws OriginNotServed; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
@@ -187,114 +180,44 @@ export class ProviderMirror {
     }
   }
 
-  async #admit(
-    request: ReleaseRequest,
-    { value: release, ...answer }: Answer<Release>,
-    list: VersionList | undefined,
-    untaught: FirstContactFailure,
-  ): Promise<Answer<AdmittedRelease>> {
-    // Operators may have decided something while the origin was asked.
-    if (answer.outcome !== "hit") await request.entry.renew();
-    await this.#parts.admission.admitRelease(request, release, list, untaught);
-    return { ...answer, value: { request, release, list } };
-  }
-
-  #list(
-    request: ProviderRequest,
-    list: VersionList,
-    deadline: number,
-  ): Listing | Promise<Listing> {
-    const learning = this.#learn(request, () => Promise.resolve(list));
-    return this.#listing.list(request, list, learning, deadline);
-  }
-
-  /** First contact with a provider teaches its key: that of the newest release which its first list had, whatever was asked for. Resolves with why it could not. */
-  #learn(request: ProviderRequest, findList: FindList) {
-    return (
-      this.#firstContacts.find(request) ??
-      this.#firstContacts.track(request, this.#teach(request, findList))
-    );
-  }
-
-  async #teach(request: ProviderRequest, findList: FindList): Promise<boolean> {
-    const list = await findList();
-    if (list === undefined) return false;
-    for (const candidate of listCandidates(request, list))
-      try {
-        const release = await this.#findCandidate(candidate);
-        if (release === undefined) return false;
-        if (await this.#parts.admission.teach(candidate, release, list))
-          return true;
-      } catch (error) {
-        if (!isRefusalOfCandidate(error)) throw error;
-      }
-    return false;
-  }
-
-  /** Undefined when it is not stored and nobody may be asked: then no older one can stand for it. */
-  async #findCandidate(
-    candidate: ReleaseRequest,
-  ): Promise<Release | undefined> {
-    const { catalog, offline } = this.#parts;
-    const known = await catalog.peekRelease(candidate.address);
-    if (known !== undefined || offline) return known;
-    return (await catalog.findRelease(candidate)).value;
-  }
-
-  async #findList(request: ProviderRequest): Promise<VersionList | undefined> {
-    const { catalog, offline } = this.#parts;
-    return offline
-      ? catalog.peekVersions(request.provider)
-      : (await catalog.listVersions(request)).value;
-  }
-
   async #nameArchive(
     request: ReleaseRequest,
     { platform, packageHashes }: UnnamedPackage,
   ): Promise<Release> {
-    const { catalog, offline } = this.#parts;
+    const { standings, offline } = this.#parts;
     const { address, origin } = request;
     if (offline) throw new NotStored(formatRelease(address));
     await origin.learn?.(address, platform, packageHashes);
-    return (await catalog.findRelease(request, { anew: true })).value;
+    return (await standings.find(request, { anew: true })).value;
   }
 
-  #listOffered(
+  async #listOffered(
     request: ProviderRequest,
-    deadline: number,
-  ): Answer<AdmittedVersions> | Promise<Answer<AdmittedVersions>> {
+  ): Promise<Answer<AdmittedVersions>> {
     const { catalog, admission } = this.#parts;
-    return whenKnown(catalog.listVersions(request), (answer) => {
-      const list = answer.value;
-      return whenKnown(this.#list(request, list, deadline), (listing) => {
-        admission.noteLeftOut(request, listing);
-        return { ...answer, value: { request, list, ...listing } };
-      });
-    });
+    const answer = await catalog.listVersions(request);
+    const list = answer.value;
+    const listing = await this.#listing.list(request, list);
+    admission.noteLeftOut(request, listing);
+    return { ...answer, value: { request, list, ...listing } };
   }
 
-  /** The list of a mirror that asks nobody: what is stored of what may be served, whatever the origin listed. */
+  /** The list of a mirror that asks no origin: the stored versions that may be served. */
   async #listStored(
     request: ProviderRequest,
-    deadline: number,
   ): Promise<Answer<AdmittedVersions>> {
     const { catalog, releases } = this.#parts;
-    const { provider } = request;
-    const list = await catalog.peekVersions(provider);
-    const kept = await releases.list(provider);
-    const known = new Set([...kept, ...(list?.versions.keys() ?? [])]);
-    const limited = limitVersions(list, known);
-    const listing = await this.#list(request, limited, deadline);
-    const { versions: admitted, ...others } = listing;
-    const found = await Promise.all(
-      admitted.map((version) => findStored(this.#parts, provider, version)),
-    );
-    const versions = admitted.filter((_, index) => found[index] === "stored");
-    const name = formatProviderAddress(provider);
-    if (versions.length === 0)
-      throw found.includes("refused")
-        ? nothingAdmitted(name, others.leftOut)
-        : new NotStored(name);
-    return asHit({ request, versions, list, ...others });
+    const list = await catalog.peekVersions(request.provider);
+    const kept = await releases.list(request.provider);
+    if (kept.length === 0)
+      throw new NotStored(formatProviderAddress(request.provider));
+    const listing = await this.#listing.listStored(request, list, kept);
+    return asHit({ request, list, ...listing });
   }
+}
+
+/** A release that is refused as it is known has to be asked for. */
+function noneIfRefused(error: unknown): undefined {
+  if (!(error instanceof ProvenderError) || error instanceof RecordUnreadable)
+    throw error;
 }

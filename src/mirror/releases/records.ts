@@ -1,54 +1,63 @@
-import type { Sha256 } from "../../address/hash.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import {
   providerAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import type { Sha256 } from "../../address/hash.ts";
+import { formatArchiveName } from "../../address/archive-name.ts";
+import { parsePlatform } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
-import { ifAddress } from "../../errors/index.ts";
+import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
+import { joinReleases } from "./joined-releases.ts";
 import {
-  firstDigestsOf,
-  isNoNews,
-  isSameDocument,
-  readLabel,
+  faultyEvidence,
+  goodEvidence,
+  readContent,
+  type KnownRelease,
+  type StoredEvidence,
+} from "./known-release.ts";
+import {
+  isUnchanged,
   readProof,
   readReleaseBody,
-  readReported,
-  recordedRelease,
+  readReports,
   writeReleaseBody,
-  writeRemains,
+  type EvidenceBody,
   type ReleaseBody,
 } from "./release-body.ts";
+import { formatRelease, type ReleaseAddress } from "./release.ts";
 import {
-  bindPackages,
-  formatRelease,
-  type Release,
-  type ReleaseAddress,
-} from "./release.ts";
-import { resumeReports } from "./reported-hashes.ts";
-import {
-  matchesPolicy,
   judgeProof,
+  matchesPolicy,
   prepareProof,
   type SignatureJudge,
   type SignaturePolicy,
 } from "./verdict.ts";
 
-/** On what terms a proof that is read back has to hold. */
+/** Terms on which evidence that is read back has to hold. */
 interface JudgingTerms {
   readonly judge: SignatureJudge;
   readonly policyOf: (hostname: Hostname) => SignaturePolicy;
   readonly clock: Clock;
 }
 
-/** Believed releases on disk with their proofs. What is read back is judged again, so a record alone is never trusted. */
+/** A record of a release for people: nothing of it is judged. */
+interface DescribedRelease {
+  readonly firstSeen: Date | undefined;
+  /** Fingerprint of the key that it was admitted under. */
+  readonly signedBy: string | undefined;
+  /** Pinned digests by file name. */
+  readonly digests: ReadonlyMap<string, Sha256>;
+}
+
+/** Releases on disk with their evidence, which is judged again when it is read. */
 export class ReleaseRecords implements MetadataRecords<
   ReleaseAddress,
-  Release
+  KnownRelease
 > {
   readonly #records: RecordStore;
   readonly #terms: JudgingTerms;
@@ -62,163 +71,101 @@ export class ReleaseRecords implements MetadataRecords<
     return formatRelease(release);
   }
 
-  weigh({ proof, packages, places }: Release): number {
-    const keys = proof.keys.reduce((sum, key) => sum + key.length, 0);
-    const named = 4096 + 512 * packages.size;
+  weigh({ trust, places, keys }: KnownRelease): number {
     const urls = [...places.values()].reduce((sum, url) => sum + url.length, 0);
-    return named + 4 * proof.document.length + keys + urls;
+    const blocks = keys.reduce((sum, key) => sum + key.length, 0);
+    const evidence = trust.evidence.reduce(
+      (sum, { proof, content }) =>
+        sum + 512 * content.size + 4 * proof.document.length,
+      0,
+    );
+    return 4096 + urls + blocks + evidence;
   }
 
-  async read(address: ReleaseAddress): Promise<Kept<Release> | undefined> {
-    const recorded = recordedRelease(await this.#readBody(address));
-    if (recorded === undefined) return undefined;
-    const { confirmedAt, firstSeen, platforms, reported, keyLabels } = recorded;
-    const proof = this.#onPresentTerms(address, readProof(recorded.proof));
-    const checksums = await judgeProof(address, proof, this.#terms.judge);
-    const packages = bindPackages(address, checksums, platforms);
-    if (packages.size < platforms.length)
-      this.#records.refuse(
-        recordKey(address),
-        "it has archives that its SHA256SUMS does not name",
-      );
+  async read(address: ReleaseAddress): Promise<Kept<KnownRelease> | undefined> {
+    const body = await this.#readBody(address);
+    if (body === undefined) return undefined;
+    const { confirmedAt, pinned, published, keys, offered, reported } = body;
+    const evidence = await Promise.all(
+      body.evidence.map((one) => this.#judge(address, one)),
+    );
     const value = {
-      checksums,
-      proof,
-      firstSeen,
-      packages,
-      reported: readReported(reported),
-      places: new Map(),
-      keyLabels: keyLabels.map(readLabel),
+      trust: { pinned, evidence, published: new Set(published) },
+      keys,
+      offered: offered && new Set(offered),
+      reported: readReports(reported),
+      places: new Map<string, string>(),
     };
     return { value, confirmedAt };
   }
 
-  /** By file name, as they were believed first, whatever would be decided today; empty when nothing was. */
-  async readFirstDigests(
+  async describe(
     address: ReleaseAddress,
-  ): Promise<ReadonlyMap<string, Sha256>> {
-    return firstDigestsOf(address, await this.#readBody(address));
+  ): Promise<DescribedRelease | undefined> {
+    const pinned = (await this.#readBody(address))?.pinned;
+    if (pinned === undefined) return undefined;
+    const { provider, version } = address;
+    const digests = [...pinned.content].map(([platform, sha256]) => {
+      const name = formatArchiveName(
+        provider,
+        version,
+        parsePlatform(platform),
+      );
+      return [name, sha256] as const;
+    });
+    const { at: firstSeen, signedBy } = pinned;
+    return { firstSeen, signedBy, digests: new Map(digests) };
   }
 
-  /** What is recorded, for people: nothing of it is judged. Undefined when nothing is. */
-  async describe(address: ReleaseAddress): Promise<
-    | {
-        readonly firstSeen: Date | undefined;
-        /** The fingerprint of a primary key. */
-        readonly signedBy: string | undefined;
-        readonly digests: ReadonlyMap<string, Sha256>;
-      }
-    | undefined
-  > {
+  /** Lists the archives that the record names, pinned or not, by digest with their file names. */
+  async readDigests(
+    address: ReleaseAddress,
+  ): Promise<ReadonlyMap<Sha256, string>> {
     const body = await this.#readBody(address);
-    if (body === undefined) return undefined;
-    const { firstSeen, signedBy } = recordedRelease(body) ?? {};
-    const digests = firstDigestsOf(address, body);
-    return { firstSeen, signedBy: signedBy ?? undefined, digests };
+    if (body === undefined) return new Map();
+    const offered = body.evidence.map((one) =>
+      readContent(address, readProof(one)),
+    );
+    const { provider, version } = address;
+    return new Map(
+      [...offered, body.pinned?.content ?? new Map<string, Sha256>()].flatMap(
+        (content) =>
+          [...content].map(([name, sha256]) => {
+            const platform = parsePlatform(name);
+            const filename = formatArchiveName(provider, version, platform);
+            return [sha256, filename] as const;
+          }),
+      ),
+    );
   }
 
   async stamp(address: ReleaseAddress): Promise<string | undefined> {
     return this.#records.stamp(recordKey(address));
   }
 
-  /**
-   * Makes this the first content of a release; the ledger of its namespace has
-   * begun by then. Returns undefined when it is, also when its proof was dropped
-   * meanwhile, and else what was first.
-   */
-  async claim(
-    address: ReleaseAddress,
-    kept: Kept<Release>,
-  ): Promise<Release | undefined> {
-    const first = recordedRelease(
-      await this.#records.create(
-        recordKey(address),
-        writeReleaseBody(kept, new Map(), true),
-        readReleaseBody,
-      ),
-    );
-    if (first === undefined || isSameDocument(first, kept.value))
-      return undefined;
-    return (await this.read(address))?.value;
-  }
-
-  /** Continues the content that was known; what another process made of it meanwhile stays, and is returned. */
+  /** Joins to what others recorded since it was `known`. Nothing is recorded of a release before it was judged. */
   async write(
     address: ReleaseAddress,
-    kept: Kept<Release>,
-    known: Release | undefined,
-  ): Promise<Kept<Release>> {
-    let now: Kept<Release> | undefined = kept;
-    const written = () => now;
-    await this.#records.change(recordKey(address), readReleaseBody, (body) => {
-      const before = recordedRelease(body);
-      const isOurs =
-        before === undefined ||
-        isSameDocument(before, kept.value) ||
-        isSameDocument(before, known);
-      now = isOurs ? this.#resume(address, body, kept) : undefined;
-      return now === undefined ? body : this.#continue(address, body, now);
-    });
-    return written() ?? (await this.read(address)) ?? kept;
-  }
-
-  /** Drops the proof, and keeps what was seen first. */
-  async dropProof(address: ReleaseAddress): Promise<void> {
-    await this.#records.change(recordKey(address), readReleaseBody, (body) =>
-      writeRemains(address, body),
+    kept: Kept<KnownRelease>,
+    known: KnownRelease | undefined,
+  ): Promise<Kept<KnownRelease>> {
+    let joined = { value: kept.value, isRead: true };
+    const { confirmedAt } = kept;
+    await this.#records.change(
+      recordKey(address),
+      readReleaseBody,
+      (before) => {
+        joined = joinReleases(address, kept.value, known, before);
+        if (before === undefined && !isJudged(kept.value)) return before;
+        const next = writeReleaseBody({ value: joined.value, confirmedAt });
+        return isUnchanged(before, next) ? before : next;
+      },
     );
+    const own = { value: joined.value, confirmedAt };
+    return joined.isRead ? own : ((await this.read(address)) ?? own);
   }
 
-  /** What was reported first outlives the proof that it came with. */
-  #resume(
-    address: ReleaseAddress,
-    body: ReleaseBody | undefined,
-    kept: Kept<Release>,
-  ): Kept<Release> {
-    if (body === undefined || recordedRelease(body) !== undefined) return kept;
-    const { value } = kept;
-    const first = firstDigestsOf(address, body);
-    const packages = new Map(
-      [...value.packages].map(
-        ([name, { filename }]) =>
-          [name, { sha256: first.get(filename) }] as const,
-      ),
-    );
-    const known = { packages, reported: readReported(body.reported) };
-    const reported = resumeReports(known, value);
-    return { ...kept, value: { ...value, reported } };
-  }
-
-  #continue(
-    address: ReleaseAddress,
-    body: ReleaseBody | undefined,
-    kept: Kept<Release>,
-  ): unknown {
-    const { sha256ByFilename: named } = kept.value.checksums;
-    const first = [...firstDigestsOf(address, body)];
-    const others = first.filter(([filename]) => !named.has(filename));
-    const { hasLedger } = body ?? {};
-    const next = writeReleaseBody(kept, new Map(others), hasLedger);
-    return isNoNews(body, next) ? body : next;
-  }
-
-  #readBody(address: ReleaseAddress): Promise<ReleaseBody | undefined> {
-    return this.#records.read(recordKey(address), readReleaseBody);
-  }
-
-  /** A verdict on other terms than today's is made again, as of now. */
-  #onPresentTerms(
-    address: ReleaseAddress,
-    proof: Release["proof"],
-  ): Release["proof"] {
-    const { judge, clock, policyOf } = this.#terms;
-    const policy = policyOf(address.provider.hostname);
-    return matchesPolicy(proof, policy)
-      ? proof
-      : prepareProof(address, proof, policy, judge.library, clock.now());
-  }
-
-  /** The first `most` providers of which a release was ever believed, by name. */
+  /** The first `most` providers with a release on record, by name. */
   async listProviders(most: number): Promise<readonly ProviderAddress[]> {
     const found: ProviderAddress[] = [];
     for (const hostname of await this.#folders("providers"))
@@ -233,18 +180,58 @@ export class ReleaseRecords implements MetadataRecords<
     return found;
   }
 
-  async #folders(...prefix: RecordKey): Promise<readonly string[]> {
-    return (await this.#records.folders(prefix)).toSorted();
-  }
-
-  /** The versions of a provider that were ever believed, in no order. */
+  /** The versions of a provider on record, in no order. */
   async list(provider: ProviderAddress): Promise<readonly Version[]> {
     const names = await this.#records.list(recordFolderKey(provider));
     return names.filter(isVersion);
   }
+
+  #readBody(address: ReleaseAddress): Promise<ReleaseBody | undefined> {
+    return this.#records.read(recordKey(address), readReleaseBody);
+  }
+
+  /** Evidence that does not hold on today's terms is kept: it may hold again. */
+  async #judge(
+    address: ReleaseAddress,
+    body: EvidenceBody,
+  ): Promise<StoredEvidence> {
+    const { keyLabels, noted } = body;
+    const recorded = readProof(body);
+    try {
+      const proof = this.#onPresentTerms(address, recorded);
+      const checksums = await judgeProof(address, proof, this.#terms.judge);
+      return { ...goodEvidence(address, proof, keyLabels, checksums), noted };
+    } catch (error) {
+      if (!(error instanceof ProvenderError)) throw error;
+      return {
+        ...faultyEvidence(address, recorded, keyLabels, body, error),
+        noted,
+      };
+    }
+  }
+
+  /** A verdict on other terms than today's is made again, as of now. */
+  #onPresentTerms(
+    address: ReleaseAddress,
+    proof: StoredEvidence["proof"],
+  ): StoredEvidence["proof"] {
+    const { judge, clock, policyOf } = this.#terms;
+    const policy = policyOf(address.provider.hostname);
+    return matchesPolicy(proof, policy)
+      ? proof
+      : prepareProof(address, proof, policy, judge.library, clock.now());
+  }
+
+  async #folders(...prefix: RecordKey): Promise<readonly string[]> {
+    return (await this.#records.folders(prefix)).toSorted();
+  }
 }
 
-/** None for a folder that others made there. */
+function isJudged({ trust: { pinned, evidence } }: KnownRelease): boolean {
+  return pinned !== undefined || evidence.some(({ noted }) => noted);
+}
+
+/** Returns none for a folder that others made there. */
 function asProvider(
   ...parts: Parameters<typeof providerAddress>
 ): readonly ProviderAddress[] {

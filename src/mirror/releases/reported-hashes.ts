@@ -1,59 +1,73 @@
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { ReportedPackage } from "../../origin/registries/registry-answers.ts";
+import type { Content } from "../../trust/content.ts";
 
-/** What the registry said first of a package, which nobody signs. */
+/** First report of a registry on one package; nothing signs it. */
 interface FirstReport extends ReportedPackage {
-  /** What it says of the same archive instead, where it changed its word. */
+  /** Digest of the archive that it is about; undefined while only its h1 is known. */
+  readonly sha256: Sha256 | undefined;
+  /** Later report on the same archive, where it differs. */
   readonly offered?: readonly PackageHash[] | undefined;
 }
 
+/** Reports by OS_ARCH. */
 export type Reports = ReadonlyMap<string, FirstReport>;
 
-/** A release as far as its reports are about it; both by OS_ARCH. */
 interface Reported {
-  readonly packages: ReadonlyMap<
-    string,
-    { readonly sha256: Sha256 | undefined }
-  >;
+  readonly trust: {
+    readonly pinned: { readonly content: Content } | undefined;
+  };
   readonly reported: Reports;
 }
 
 /**
- * First seen wins for what is reported as well: the h1 that was said first of an archive goes on, whatever the registry
- * says of that archive later, or no more. Another archive, which an operator approved, has a report of its own.
+ * Joins what a registry reports now to its first reports. An h1 counts if it came
+ * with the first admission of its archive; a later one waits until the mirror has
+ * computed it (12-trust-model, rule 9).
  */
-export function continueReports(
-  known: Reported,
-  release: Reported,
-  now: Reports,
+export function admitReports(
+  { trust: { pinned }, reported }: Reported,
+  content: Content,
+  now: ReadonlyMap<string, ReportedPackage>,
 ): Reports {
-  const names = new Set([...known.reported.keys(), ...now.keys()]);
-  const continued = [...names].flatMap((name) => {
-    const report = isOtherArchive(name, known, release)
-      ? now.get(name)
-      : continueReport(known.reported.get(name), now.get(name));
-    return report === undefined ? [] : [[name, report] as const];
-  });
-  return new Map(continued);
+  const first =
+    pinned === undefined ? new Map<string, FirstReport>() : reported;
+  const joined = new Map<string, FirstReport>(first);
+  for (const [name, report] of now) {
+    const sha256 = content.get(name);
+    const known = first.get(name);
+    const pinnedDigest = pinned?.content.get(name);
+    if (known !== undefined && isSameArchive(known, sha256))
+      joined.set(name, continueReport({ ...known, sha256 }, report));
+    else if (pinnedDigest === undefined)
+      joined.set(name, { ...report, sha256 });
+    else if (known === undefined && pinnedDigest === sha256)
+      joined.set(name, { ...report, packageHashes: [], sha256 });
+  }
+  return joined;
 }
 
-/** The same for a release of which only what was seen first is left; a change of the registry's word is news when it is asked again. */
-export function resumeReports(known: Reported, release: Reported): Reports {
-  const kept = [...known.reported].filter(
-    ([name, { packageHashes }]) =>
-      packageHashes.length > 0 && !isOtherArchive(name, known, release),
+/** Reports on the archives that are served; those on archives without a digest stay. */
+export function reportsOn(
+  reported: Reports,
+  packages: ReadonlyMap<string, { readonly sha256: Sha256 }>,
+): Reports {
+  return new Map(
+    [...reported].filter(([name, { sha256 }]) => {
+      const served = packages.get(name)?.sha256;
+      return served === undefined || sha256 === undefined || sha256 === served;
+    }),
   );
-  return new Map([...release.reported, ...kept]);
 }
 
-/** A report that was changed since, and how; each change once. */
+/** A report that differs from the first one on the same archive. */
 interface ChangedReport {
   readonly platform: string;
   readonly first: readonly PackageHash[];
   readonly offered: readonly PackageHash[];
 }
 
-/** The changes that were not known yet. */
+/** Lists the changes that were not known yet. */
 export function listChangedReports(
   known: Reports,
   reports: Reports,
@@ -65,36 +79,37 @@ export function listChangedReports(
   });
 }
 
-/** True for an archive that a network mirror had named by its h1 alone, which was another one than it tells now. */
-export function tellsOthers(known: Reported, offered: Reported): boolean {
-  return [...offered.packages.keys()].some((platform) => {
-    const before = known.reported.get(platform)?.packageHashes ?? [];
-    const now = offered.reported.get(platform)?.packageHashes ?? [];
-    const differs = !before.some((hash) => now.includes(hash));
-    const isUnnamed = !known.packages.has(platform);
-    return isUnnamed && before.length > 0 && now.length > 0 && differs;
+/** True where a network mirror first reported another h1 for an archive that it names by digest now. */
+export function contradictsReports(
+  { trust: { pinned }, reported }: Reported,
+  content: Content,
+  now: ReadonlyMap<string, ReportedPackage>,
+): boolean {
+  return content.keys().some((platform) => {
+    if (pinned?.content.has(platform)) return false;
+    const before = reported.get(platform)?.packageHashes ?? [];
+    const after = now.get(platform)?.packageHashes ?? [];
+    const differs = !before.some((hash) => after.includes(hash));
+    return before.length > 0 && after.length > 0 && differs;
   });
 }
 
-function continueReport(
-  first: FirstReport | undefined,
-  now: FirstReport | undefined,
-): FirstReport | undefined {
-  if (first === undefined || first.packageHashes.length === 0)
-    return now ?? first;
-  if (now === undefined || isWithin(now.packageHashes, first.packageHashes))
-    return first;
-  return { ...first, offered: now.packageHashes };
+function continueReport(first: FirstReport, now: ReportedPackage): FirstReport {
+  const { size = now.size } = first;
+  const isKnown =
+    first.packageHashes.length === 0 ||
+    isWithin(now.packageHashes, first.packageHashes);
+  return isKnown
+    ? { ...first, size }
+    : { ...first, size, offered: now.packageHashes };
 }
 
-function isOtherArchive(
-  name: string,
-  known: Reported,
-  release: Reported,
+/** A report without a digest is about whatever archive has its h1. */
+function isSameArchive(
+  { sha256: before }: FirstReport,
+  sha256: Sha256 | undefined,
 ): boolean {
-  const before = known.packages.get(name)?.sha256;
-  const now = release.packages.get(name)?.sha256;
-  return now !== undefined && before !== now;
+  return before === undefined || sha256 === undefined || before === sha256;
 }
 
 function isWithin(

@@ -12,7 +12,7 @@ interface Signed {
   readonly version: string;
 }
 
-/** The releases of a namespace, or of one provider of it, that were believed under a key; by their records alone, nothing is judged. */
+/** Lists the releases of a namespace, or of one provider of it, that were admitted under a key; by their records alone, nothing is judged. */
 export async function listSigned(
   records: RecordStore,
   namespace: NamespaceFolder,
@@ -31,27 +31,6 @@ export async function listSigned(
   return found;
 }
 
-/** True when a release of the namespace was recorded after its ledger was begun. Throws RecordUnreadable. */
-export async function expectsLedger(
-  records: RecordStore,
-  namespace: NamespaceFolder,
-): Promise<boolean> {
-  for await (const { key } of listKeys(records, namespace, undefined))
-    if (await records.read(key, readMark)) return true;
-  return false;
-}
-
-/** Every namespace with a folder of releases, by their names alone, in no order. */
-export async function listRecorded(
-  records: RecordStore,
-): Promise<readonly NamespaceFolder[]> {
-  const found: NamespaceFolder[] = [];
-  for (const hostname of await records.folders(["providers"]))
-    for (const namespace of await records.folders(["providers", hostname]))
-      found.push({ hostname: hostname as Hostname, namespace });
-  return found;
-}
-
 async function* listKeys(
   records: RecordStore,
   { hostname, namespace }: NamespaceFolder,
@@ -66,10 +45,7 @@ async function* listKeys(
     }
 }
 
-function readMark(body: unknown): boolean {
-  return (body as { hasLedger?: unknown } | null)?.hasLedger === true;
-}
-
 function readSigner(body: unknown): unknown {
-  return (body as { signedBy?: unknown } | null)?.signedBy;
+  const { pinned } = (body ?? {}) as { pinned?: { signedBy?: unknown } | null };
+  return pinned?.signedBy;
 }

@@ -3,22 +3,16 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { PolicyDenied, type TooYoung } from "../../errors/index.ts";
-import {
-  decideKey,
-  type KeyVerdict,
-  type NewKeys,
-} from "../../verification/trust-policy.ts";
-import type { Release, ReleaseAddress } from "../releases/release.ts";
-import type { VersionList } from "../releases/version-list.ts";
-import { askOfKey } from "./key-question.ts";
-import { revokedKeys, type NamespaceTrust } from "./namespace-trust.ts";
+import type { KeyRules, NewKeys } from "../../trust/key-verdict.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
 import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";
 import {
   decideByRules,
   findProviderDenial,
   type Policy,
   type PolicyDecision,
-} from "./policy.ts";
+} from "../../trust/policy.ts";
 
 /** `policy` and `trust` of the configuration, ready to be asked. */
 export interface AdmissionRules {
@@ -80,52 +74,43 @@ export function admitVersion(
   return decision;
 }
 
-/** False when no signing key of the provider could be acceptable. */
-export function takesKeys(
-  rules: AdmissionRules,
+/** Resolves `trust` of the configuration for one provider. */
+export function keyRulesOf(
+  { newKeys, pins }: AdmissionRules,
   provider: ProviderAddress,
-): boolean {
-  return rules.newKeys !== "refuse" || pinsOf(rules, provider) !== undefined;
+): KeyRules {
+  const matching = pins.filter(({ pattern }) => isMatch(pattern, provider));
+  const fingerprints = matching.flatMap((pin) => pin.fingerprints);
+  return {
+    newKeys,
+    pins: matching.length === 0 ? undefined : new Set(fingerprints),
+  };
 }
 
-/** True when only some keys are acceptable for the provider, whatever it was signed with before. */
+/** True when a key that was good before may not be acceptable now, so that each release is looked at. */
 export function limitsKeys(
   rules: AdmissionRules,
   provider: ProviderAddress,
-  trust: NamespaceTrust,
+  { decisions }: NamespaceTrust,
 ): boolean {
-  return (
-    rules.newKeys === "refuse" ||
-    pinsOf(rules, provider) !== undefined ||
-    revokedKeys(trust, provider.type).size > 0
+  const { newKeys, pins } = keyRulesOf(rules, provider);
+  const isRevoking = decisions.keys.some(
+    ({ decision, type }) =>
+      decision === "revoked" && (type === null || type === provider.type),
   );
+  return newKeys === "refuse" || pins !== undefined || isRevoking;
 }
 
-/** How the rules and what is known of the namespace decide on a release's key. */
-export function decideReleaseKey(
+/** Finds the key of the configuration that excludes a signing key, so that no approval helps. */
+export function findExclusion(
   rules: AdmissionRules,
-  address: ReleaseAddress,
-  release: Release,
-  list: VersionList | undefined,
-  trust: NamespaceTrust,
-): KeyVerdict {
-  const { newKeys } = rules;
-  const pins = pinsOf(rules, address.provider);
-  const { exemption } = release.checksums;
-  const isOptional = pins === undefined && newKeys !== "refuse";
-  // Where the operator wants no signatures, there are no keys to hold against one another.
-  if (exemption === "signatures-off" && isOptional)
-    return { accepted: true, because: "known" };
-  const known = askOfKey(address, release, list, trust);
-  return decideKey({ ...known, newKeys, pins });
-}
-
-function pinsOf(
-  { pins }: AdmissionRules,
   provider: ProviderAddress,
-): ReadonlySet<string> | undefined {
-  const matching = pins.filter(({ pattern }) => isMatch(pattern, provider));
-  return matching.length === 0
-    ? undefined
-    : new Set(matching.flatMap(({ fingerprints }) => fingerprints));
+  fingerprint: string | undefined,
+): "trust.keys" | "trust.newKeys" | undefined {
+  const { newKeys, pins } = keyRulesOf(rules, provider);
+  if (pins !== undefined)
+    return fingerprint !== undefined && pins.has(fingerprint)
+      ? undefined
+      : "trust.keys";
+  return newKeys === "refuse" ? "trust.newKeys" : undefined;
 }

@@ -13,7 +13,7 @@ import {
   type Policy,
   type PolicyDecision,
   type PolicyRule,
-} from "./policy.ts";
+} from "../../trust/policy.ts";
 
 /** What the rules say and why. */
 interface PolicyExplanation {

@@ -1,11 +1,11 @@
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import type { ReleaseOrigin } from "../releases/fetch.ts";
+import type { ReleaseOrigin } from "../releases/release-origin.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { AdmissionRules } from "./admission-rules.ts";
-import type { LedgerEntry } from "./ledger-entry.ts";
 import type { LeftOut } from "./left-out.ts";
-import { decideByRules, type PolicyDecision } from "./policy.ts";
+import type { TrustEntry } from "./trust-entry.ts";
+import { decideByRules, type PolicyDecision } from "../../trust/policy.ts";
 
 /** Where a provider comes from, and the rules of the moment in which it was asked for. */
 export interface Served {
@@ -17,7 +17,7 @@ export interface Served {
 export interface ProviderRequest extends Served {
   readonly provider: ProviderAddress;
   /** Of its namespace. */
-  readonly entry: LedgerEntry;
+  readonly entry: TrustEntry;
 }
 
 /** The same for one version, which the rules alone do not refuse. */

@@ -4,7 +4,7 @@ import type { Version } from "../../address/version.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import type { VersionList } from "../releases/version-list.ts";
+import type { VersionList } from "../versions/version-list.ts";
 
 /** What is known of the archives' names, on disk and in memory. */
 export interface KeptReleases {
@@ -21,9 +21,9 @@ export async function listIrreplaceable(
   for (const provider of await releases.listProviders(Infinity))
     for (const version of await listUnlisted(kept, provider)) {
       const digests = await releases
-        .readFirstDigests({ provider, version })
+        .readDigests({ provider, version })
         .catch(noneIfUnreadable);
-      for (const digest of digests?.values() ?? []) found.add(digest);
+      for (const digest of digests?.keys() ?? []) found.add(digest);
     }
   return found;
 }

@@ -1,7 +1,7 @@
 import { parseSha256, type Sha256 } from "../../address/hash.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import { parseVersion } from "../../address/version.ts";
-import { ifAddress, ProvenderError } from "../../errors/index.ts";
+import { ifAddress } from "../../errors/index.ts";
 import { isRebuildable, type RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -27,10 +27,10 @@ interface JudgingParts {
 const restore = "restore it from a backup";
 
 /**
- * Reads a record as if it were asked for; the proof of a release is judged again.
- * With `repair` a damaged copy is made again from a good one, what can be made
- * again is dropped, and of a release whose proof is refused only what was seen
- * first is kept. What was seen or decided and cannot be read stays as it is.
+ * Reads a record as if it were asked for; the evidence of a release is judged again.
+ * With `repair` a damaged copy is made again from a good one, and a record that can
+ * be made again is dropped. Pinned checksums and decisions that cannot be read stay
+ * as they are.
  */
 export async function judgeRecord(
   parts: JudgingParts,
@@ -41,7 +41,7 @@ export async function judgeRecord(
     const { problems, readable } = await parts.records.inspect(key, { repair });
     if (!readable) return await judgeUnreadable(parts, key, problems, repair);
     const found = problems.map((text) => ({ text, dropped: repair }));
-    const judged = await judgeBody(parts, key, repair);
+    const judged = await judgeBody(parts, key);
     return { ...judged, problems: [...found, ...judged.problems] };
   } catch (error) {
     const text = (error as Error).message;
@@ -65,7 +65,6 @@ async function judgeUnreadable(
 async function judgeBody(
   { records, releases }: JudgingParts,
   key: RecordKey,
-  repair: boolean,
 ): Promise<RecordJudgement> {
   if (namesOneArchive(key)) {
     const digests = readDigest(await records.read(key, asItIs));
@@ -74,7 +73,7 @@ async function judgeBody(
   const address = readReleaseKey(key);
   return address === undefined
     ? { digests: [], problems: [] }
-    : judgeRelease(releases, address, repair);
+    : judgeRelease(releases, address);
 }
 
 /** The archives that a record names, with their names; nothing is judged. */
@@ -87,27 +86,20 @@ export async function readNames(
     return new Map(digests.map((digest) => [digest, key.join("/")]));
   }
   const address = readReleaseKey(key);
-  const digests = address && (await releases.readFirstDigests(address));
-  return new Map([...(digests ?? [])].map(([name, digest]) => [digest, name]));
+  return address === undefined ? new Map() : releases.readDigests(address);
 }
 
+/** Evidence that does not hold now is kept, because it may hold again. */
 async function judgeRelease(
   releases: ReleaseRecords,
   address: ReleaseAddress,
-  repair: boolean,
 ): Promise<RecordJudgement> {
-  const first = await releases.readFirstDigests(address);
-  const digests = [...first.values()];
-  try {
-    await releases.read(address);
-    return { digests, problems: [] };
-  } catch (error) {
-    if (!(error instanceof ProvenderError)) throw error;
-    // What nobody could decide is no reason to drop anything.
-    const dropped = repair && error.code !== "signature-undecided";
-    if (dropped) await releases.dropProof(address);
-    return { digests, problems: [{ text: error.message, dropped }] };
-  }
+  const digests = [...(await releases.readDigests(address)).keys()];
+  const known = await releases.read(address);
+  const faults = (known?.value.trust.evidence ?? []).flatMap(({ fault }) =>
+    fault === undefined ? [] : [{ text: fault.message, dropped: false }],
+  );
+  return { digests, problems: faults };
 }
 
 /** Of `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also for names that no release has, which nobody asks for. */

@@ -10,19 +10,20 @@ import type { ListedModule } from "../modules/admission.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import type { OriginHealth } from "../../origin/health/origin-health.ts";
 import type { Clock } from "../cache/clock.ts";
-import type { ProviderCatalog } from "../providers/provider-catalog.ts";
+import type { ProviderCatalog } from "../standings/provider-catalog.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import type { Admission } from "../trust/admission.ts";
-import type { TrustLedger } from "../trust/ledger.ts";
 import { formatLeftOut } from "../trust/left-out.ts";
+import { readPending } from "../trust/pending-decisions.ts";
 import { explainPolicy } from "../trust/policy-explanation.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
 import {
   nearestProvider,
   tellAge,
   tellNearest,
-  tellReplaced,
+  tellPending,
   tellSigner,
   tellTampered,
 } from "./facts.ts";
@@ -33,7 +34,7 @@ interface ExplanationParts {
   readonly providers: ProviderMirror;
   readonly modules: ModuleMirror;
   readonly admission: Admission;
-  readonly ledger: TrustLedger;
+  readonly trust: TrustStore;
   readonly catalog: Pick<ProviderCatalog, "peekVersions">;
   readonly releases: Pick<ReleaseRecords, "list" | "listProviders">;
   readonly tampered: TamperedArchives;
@@ -161,13 +162,14 @@ export class Explanations {
     provider,
     version,
   }: ProviderQuestion): Promise<readonly string[]> {
-    const { ledger, admission } = this.#parts;
-    // What cannot be read is why it is refused.
-    const trust = await ledger.read(provider).catch(() => undefined);
-    const { policy, mode } = admission.rules;
+    const { trust, admission } = this.#parts;
+    const { rules } = admission;
+    const { policy, mode } = rules;
+    // A record that cannot be read is the reason of the refusal.
+    const pending = await readPending(trust, provider, rules).catch(() => []);
     const { sentences } = explainPolicy(policy, provider, version);
     return [
-      ...(trust === undefined ? [] : tellReplaced(trust, provider, version)),
+      ...tellPending(pending, version),
       ...sentences.filter((one) => !one.endsWith("is about other providers.")),
       ...(mode === "report" ? [onlyReports] : []),
     ];

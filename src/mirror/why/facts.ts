@@ -4,7 +4,10 @@ import type { Version } from "../../address/version.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { Release } from "../releases/release.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
-import type { NamespaceTrust } from "../trust/namespace-trust.ts";
+import {
+  explainPending,
+  type PendingDecision,
+} from "../trust/pending-decisions.ts";
 
 /** Entries of one sort that a page names. */
 const mostTold = 20;
@@ -25,20 +28,22 @@ export function tellSigner({ checksums }: Release): string {
     : `It is signed with the key ${signedBy}.`;
 }
 
-/** Releases that the registry offers with other content than at first. */
-export function tellReplaced(
-  { seen }: NamespaceTrust,
-  { type }: ProviderAddress,
+/** Names candidates of a provider, each with the command that takes it. */
+export function tellPending(
+  pending: readonly PendingDecision[],
   version: Version | undefined,
 ): readonly string[] {
-  return seen.replaced
-    .filter((one) => one.type === type)
+  return pending
     .filter((one) => version === undefined || one.version === version)
     .slice(0, mostTold)
-    .map(
-      (one) =>
-        `${one.version} was re-created by its registry, seen at ${one.since}: clients keep getting the content that was seen first, as far as it is stored.`,
-    );
+    .map((one) => {
+      const { version, command, setting } = one;
+      const remedy =
+        command === undefined
+          ? `change "${setting}" if it is good`
+          : `"${command}" takes it`;
+      return `${version} is offered as a candidate since ${one.since} (${explainPending(one)}), which clients do not get: after checking with the publisher, ${remedy}.`;
+    });
 }
 
 /** Archives of a release that came with other bytes than were signed. */

@@ -8,7 +8,7 @@ import {
   parseProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { splitSpec } from "../../address/provider-spec.ts";
+import { readEitherSpec, type SpecHosts } from "../../address/specs/spec.ts";
 import {
   isVersion,
   parseVersion,
@@ -33,10 +33,11 @@ export function parseWhyPath(path: string): WhyQuestion {
     : readQuestion(parts, undefined);
 }
 
-/** `[HOSTNAME/]NAMESPACE/TYPE[@VERSION]`, or a module with all its parts. Throws MalformedAddress. */
-export function parseWhySpec(spec: string): WhyQuestion {
-  const { name, chosen } = splitSpec(spec);
-  return readQuestion(name.split("/"), chosen);
+/** Reads the SPEC of a provider or module, with one version or none. Throws MalformedAddress. */
+export function parseWhySpec(spec: string, hosts: SpecHosts): WhyQuestion {
+  const { chosen, ...subject } = readEitherSpec(spec, hosts);
+  const version = chosen === undefined ? undefined : parseVersion(chosen);
+  return { ...subject, version };
 }
 
 function readQuestion(

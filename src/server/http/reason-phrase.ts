@@ -51,6 +51,8 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
     fingerprint === "none"
       ? "Held back by this mirror, nobody signed it"
       : `Held back by this mirror, its signing key ${fingerprint} ${whyKeysAreRefused[reason]}`,
+  "release-conflict":
+    "Refused, its registry offers other content than was seen first",
   "policy-denied": ({ rule }: PolicyDenied) =>
     `Denied by ${rule} of this mirror`,
   "too-young": ({ rule, availableAt }: TooYoung) =>

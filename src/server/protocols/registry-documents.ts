@@ -12,7 +12,7 @@ import type {
 } from "../../mirror/providers/published-package.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import { formatLeftOut, type LeftOut } from "../../mirror/trust/left-out.ts";
-import type { VersionList } from "../../mirror/releases/version-list.ts";
+import type { VersionList } from "../../mirror/versions/version-list.ts";
 
 /**
  * `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. Clients print the

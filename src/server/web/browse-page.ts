@@ -3,7 +3,7 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import { parseModuleAddress } from "../../address/module-spec.ts";
+import { parseModuleAddress } from "../../address/specs/module-spec.ts";
 import {
   formatProviderAddress,
   parseProviderAddress,
@@ -12,11 +12,13 @@ import {
 import { parseVersion, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
 import type { ModuleOverview } from "../../mirror/modules/overview.ts";
+import { explainPending } from "../../mirror/trust/pending-decisions.ts";
 import type { ProviderOverview } from "../../mirror/providers/overview.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { dateOf, formatBytes } from "./figures.ts";
 import { html, type Html } from "./html.ts";
 import { sendPage, table } from "./page.ts";
+import { renderPending } from "./pending-table.ts";
 import { pageOf } from "./paging.ts";
 
 interface BrowseParts {
@@ -159,6 +161,7 @@ export class BrowsePage {
           <dt>Signed by</dt>
           <dd>${renderSigner(release.signer)}</dd>
         </dl>
+        ${row !== undefined && renderPending(row.pending)}
         ${packages.length > 0 && table("Packages", heads, packages)}`,
     );
   }
@@ -211,14 +214,8 @@ function link(query: Readonly<Record<string, string>>): string {
 
 type Row = Awaited<ReturnType<ProviderOverview["describe"]>>[number];
 
-const troubles = {
-  key: "held back for its key",
-  content: "re-created: the first content is served",
-  fall: "its signature fell",
-} as const;
-
 function renderStanding(
-  { deniedBy, heldUntil, matters, isListed, firstSeen }: Row,
+  { deniedBy, heldUntil, pending, isListed, firstSeen }: Row,
   reportsOnly: boolean,
 ): Html {
   const would = reportsOnly ? "would be " : "";
@@ -226,7 +223,7 @@ function renderStanding(
   const bad = [
     ...(deniedBy === undefined ? [] : [`${would}denied by ${deniedBy}`]),
     ...(heldUntil === undefined ? [] : [held]),
-    ...matters.map(({ because }) => troubles[because]),
+    ...pending.map((one) => `candidate: ${explainPending(one)}`),
   ];
   if (bad.length > 0) return html`<span class="bad">${bad.join("; ")}</span>`;
   if (firstSeen === undefined) return html`only listed`;
@@ -241,5 +238,5 @@ function renderSigner(signer: Signer): Html {
   if (signer === undefined) return html`nobody, or not known`;
   const { fingerprint, name, known } = signer;
   return html`<code>${fingerprint}</code
-    >${name !== undefined && html`<br />calls itself ${name}`}${known && html`<br />known since ${dateOf(new Date(known.since))} (${known.because})`}`;
+    >${name !== undefined && html`<br />calls itself ${name}`}${known && html`<br />${known}`}`;
 }

@@ -1,5 +1,6 @@
 import {
   alarmKinds,
+  candidateReasons,
   knownGetters,
   originResults,
   requestKinds,
@@ -199,11 +200,11 @@ export const definitions = {
     help: "When an alarm of a kind was last raised, in seconds since 1970; 0 before.",
     labels: { kind: alarmKinds },
   },
-  heldBack: {
+  pendingDecisions: {
     type: "gauge",
-    name: "provender_releases_held_back",
-    help: "Releases that wait for an operator's decision: for their key, for other content than was seen first, or for a signature that fell.",
-    labels: { because: ["key", "content", "fall"] },
+    name: "provender_pending_decisions",
+    help: "Candidates that need an operator's decision, by the reason why they are not admitted.",
+    labels: { reason: candidateReasons },
   },
   auditFailures: {
     type: "counter",

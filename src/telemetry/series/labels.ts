@@ -9,6 +9,7 @@ export const alarmKinds = [
   "archive-tampered",
   "archive-damaged",
   "record-unreadable",
+  "trust-reset",
   "bucket-failing",
   "audit-lost",
   "module-replaced",
@@ -16,6 +17,14 @@ export const alarmKinds = [
 ] as const;
 
 export type AlarmKind = (typeof alarmKinds)[number];
+
+/** Reasons why a verified offer is not admitted. */
+export const candidateReasons = [
+  "unknown",
+  "not-pinned",
+  "revoked",
+  "other-content",
+] as const;
 
 /** What a request was about. */
 export const requestKinds = [

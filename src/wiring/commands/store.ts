@@ -3,7 +3,7 @@ import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { largestProof } from "../../mirror/bundles/proof.ts";
 import { ModuleArchiveRecords } from "../../mirror/modules/records.ts";
-import { TrustLedger } from "../../mirror/trust/ledger.ts";
+import { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import { wireCore, type Core } from "../core.ts";
 import { wireKept, type Kept } from "../kept.ts";
@@ -49,13 +49,13 @@ export function closing<T extends { close(): Promise<unknown> }>(
   });
 }
 
-/** The trust ledger of a store and the releases that it is about, for commands beside a running daemon. */
-export async function wireLedger(configuration: Configuration) {
+/** The trust of a store and the releases that it is about, for commands beside a running daemon. */
+export async function wireTrust(configuration: Configuration) {
   const { layout, telemetry, replica, close } = await openStore(configuration);
   const records = wireRecords(layout, telemetry, replica);
-  const ledger = new TrustLedger(records);
-  const { audit } = telemetry;
-  return closing({ ledger, audit, records, close: () => close() });
+  const trust = new TrustStore(records);
+  const { audit, alarms } = telemetry;
+  return closing({ trust, audit, alarms, records, close: () => close() });
 }
 
 /** What commands work with; `close` closes first what was made of it. */

@@ -1,7 +1,12 @@
 import { expect, it } from "vitest";
 import { formatExplanation } from "../../../src/commands/operate/config.ts";
 import { MalformedAddress } from "../../../src/errors/index.ts";
-import { parsePolicy } from "../../../src/mirror/trust/policy.ts";
+import { parsePolicy } from "../../../src/trust/policy.ts";
+
+const hosts = {
+  configured: new Set(["registry.terraform.io", "a.example"]),
+  allowsOthers: false,
+};
 
 const policy = parsePolicy({
   default: "allow",
@@ -14,12 +19,17 @@ it.each([
   ["acme/net@1.2.0", /^policy\.rules\[0\] .*\n/],
   ["a.example/acme/other@1.2.0", /other providers\.\n/],
 ])("says which rule decides on %s", (spec, expected) => {
-  expect(formatExplanation(policy, spec)).toMatch(expected);
+  expect(formatExplanation(policy, spec, hosts)).toMatch(expected);
 });
 
-it.each(["acme", "acme/net@", "acme/net@~> 1.0", "acme/net@1.2.0@9.9.9"])(
-  "refuses %s as a SPEC",
-  (spec) => {
-    expect(() => formatExplanation(policy, spec)).toThrow(MalformedAddress);
-  },
-);
+it.each([
+  "acme",
+  "acme/net@",
+  "acme/net@~> 1.0",
+  "acme/net@1.2.0@9.9.9",
+  "b.example/acme/net",
+])("refuses %s as a SPEC", (spec) => {
+  expect(() => formatExplanation(policy, spec, hosts)).toThrow(
+    MalformedAddress,
+  );
+});

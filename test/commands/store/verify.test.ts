@@ -78,7 +78,7 @@ async function verify(site: Site, ...flags: readonly string[]) {
 }
 
 const asRelease = (body: unknown) =>
-  body as { readonly proof: Readonly<Record<string, string>> };
+  body as { readonly evidence: readonly Readonly<Record<string, string>>[] };
 
 /** An archive that nothing names. */
 function plantOrphan(site: Site, content: string): string {
@@ -168,10 +168,11 @@ describe("provender verify", () => {
     const key = ["providers", "registry.terraform.io", "acme", type];
     const records = new DiskRecords(layOutStore(site.directory));
     await records.change([...key, "releases", "1.0.0"], asRelease, (record) => {
-      const bytes = Buffer.from(record?.proof.signature ?? "", "base64");
+      const [first] = record?.evidence ?? [];
+      const bytes = Buffer.from(first?.signature ?? "", "base64");
       bytes[bytes.length - 5] = (bytes.at(-5) ?? 0) ^ 1;
       const signature = bytes.toString("base64");
-      return { ...record, proof: { ...record?.proof, signature } };
+      return { ...record, evidence: [{ ...first, signature }] };
     });
     const found = await verify(site);
     expect(found.status).toBe(1);
@@ -180,35 +181,37 @@ describe("provender verify", () => {
     expect(found.findings[0]?.problem).toContain("signature");
   });
 
-  it("keeps with --repair what was seen first of a release whose proof it drops, and content that is created anew is refused", async () => {
+  it("keeps the pinned checksums of a release whose evidence is damaged: created again it is refused", async () => {
     const name = { type: "first", version: "1.0.0" };
     await registry.publish({ ...name, seed: "first" });
     const site = connectedSite(authority, registry);
     expect((await site.run("prefetch", "acme/first")).status).toBe(0);
     const key = ["providers", "registry.terraform.io", "acme", "first"];
     const records = new DiskRecords(layOutStore(site.directory));
+    const signature = Buffer.from("none").toString("base64");
     await records.change(
       [...key, "releases", "1.0.0"],
       asRelease,
       (record) => ({
         ...record,
-        proof: {
-          ...record?.proof,
-          signature: Buffer.from("none").toString("base64"),
-        },
+        evidence: record?.evidence.map((one) => ({ ...one, signature })),
       }),
     );
     const repaired = await verify(site, "--repair");
     expect(repaired.findings).toMatchObject([
-      { kind: "record", dropped: true },
+      { kind: "record", dropped: false },
     ]);
-    await registry.publish({ ...name, seed: "created anew" });
+    await registry.publish({ ...name, seed: "created again" });
     const mirror = await startMirror({
       directory: site.directory,
-      config: { ...site.config, storage: { directory: site.directory } },
+      config: {
+        ...site.config,
+        storage: { directory: site.directory },
+        freshness: { versions: "1ms" },
+      },
     });
     const answer = await requestsFor(mirror, "first").version("1.0.0");
-    expect(outcomeOf(answer)).toBe("451 checksum-conflict");
+    expect(outcomeOf(answer)).toBe("451 signature-refused");
     await expect
       .poll(() => mirror.log.map(({ alarm }) => alarm))
       .toContain("release-replaced");

@@ -1,54 +1,75 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Hostname } from "../../../src/address/hostname.ts";
-import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
+import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { recordPaths } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import { addCandidate } from "../../../src/trust/candidates.ts";
 import { runCommand } from "../../running-command.ts";
-import { lesson } from "../../scenes/key-questions.ts";
 import { makeLayout } from "../../store/stores.ts";
 import { expectDocument } from "../documents.ts";
 import { makeStorage } from "../storage.ts";
 
 const hostname = "registry.terraform.io" as Hostname;
+const type = "thing";
+const sha256sums = "0123456789abcdef".repeat(4);
 
-/** `last` holds a release back; of the others nothing can be told. */
+/** `last` has a candidate; records of the others are damaged or gone. */
 async function prepareStore() {
   const layout = await makeLayout();
   const records = new DiskRecords(layout);
-  const ledger = new TrustLedger(records);
-  for (const namespace of ["damaged", "gone", "undecided", "last"]) {
-    const entry = await ledger.open({ hostname, namespace });
-    await entry.noteSeen((seen) => ({ ...seen, lessons: [lesson("K")] }));
-    await ledger.decide({ hostname, namespace }, (decisions) => decisions);
-    const folder = ["providers", hostname, namespace, "thing", "releases"];
-    await records.create([...folder, "1.0.0"], { hasLedger: true }, Object);
+  const trust = new TrustStore(records);
+  const at = new Date("2026-01-01T00:00:00Z");
+  for (const namespace of [
+    ...["damaged", "gone", "last", "uncontacted"],
+    "unreleased",
+  ]) {
+    const entry = await trust.open({ hostname, namespace });
+    const firstKey = { fingerprint: "K", type };
+    await entry.change((before) => ({ ...before, firstKey }));
+    const contact = {
+      ...{ id: "1", at, by: "list" as const, key: "K", newest: "1.0.0" },
+      versions: new Set(["1.0.0"]),
+      published: new Set(["K"]),
+    };
+    await entry.createContact(type, contact);
+    await entry.noteContact(type, contact);
+    if (namespace === "unreleased") continue;
+    const folder = ["providers", hostname, namespace, type, "releases"];
+    await records.create([...folder, "1.0.0"], {}, Object);
   }
-  await (
-    await ledger.open({ hostname, namespace: "last" })
-  ).noteSeen((seen) => ({ ...seen, quarantined: [held] }));
-  const pathsOf = (kind: string, namespace: string) =>
-    recordPaths(layout, ["trust", kind, hostname, namespace]);
-  for (const path of pathsOf("seen", "damaged")) writeFileSync(path, "{}");
+  const candidate = {
+    ...{ version: "1.1.0", sha256sums, fingerprint: "S" },
+    ...{ reason: "unknown" as const, since: at.toISOString() },
+  };
+  const last = { hostname, namespace: "last", type };
+  await trust.changeCandidates(last, (all) => addCandidate(all, candidate));
+  const pathsOf = (...key: readonly string[]) =>
+    recordPaths(layout, ["trust", ...key]);
+  for (const path of pathsOf("namespaces", hostname, "damaged"))
+    writeFileSync(path, "{}");
   for (const path of [
-    ...pathsOf("seen", "gone"),
-    ...pathsOf("decisions", "gone"),
-    ...pathsOf("decisions", "undecided"),
+    ...pathsOf("namespaces", hostname, "gone"),
+    ...pathsOf("contacts", hostname, "uncontacted", type),
+    ...pathsOf("contacts", hostname, "unreleased", type),
   ])
     rmSync(path);
   return makeStorage({}, layout.directory);
 }
 
-const held = {
-  ...{ type: "thing", version: "1.1.0", fingerprint: "S", digest: null },
-  ...{ reason: "unknown" as const, since: "2026-01-01T00:00:00.000Z" },
-};
-const unknown = ["damaged", "gone", "undecided"];
-const files = [
-  "records/v1/trust/seen/registry.terraform.io/damaged.json",
-  "records/v1/trust/seen/registry.terraform.io/gone.json",
-  "records/v1/trust/decisions/registry.terraform.io/undecided.json",
+const unknown = [
+  "damaged",
+  `uncontacted/${type}`,
+  `unreleased/${type}`,
+  "gone",
 ];
+const files = [
+  `namespaces/${hostname}/damaged.json`,
+  `contacts/${hostname}/uncontacted/${type}.json`,
+  `contacts/${hostname}/unreleased/${type}.json`,
+  `namespaces/${hostname}/gone.json`,
+];
+const command = `provender trust approve ${hostname}/last/thing@1.1.0 --sha256sums 0123456789abcdef`;
 
 let store: Awaited<ReturnType<typeof prepareStore>>;
 beforeAll(async () => {
@@ -60,35 +81,82 @@ const sentencesOf = (stderr: string) =>
 const run = (...args: readonly string[]) =>
   runCommand(["trust", ...args, "--config", store.configFile]);
 
-describe("namespaces of which records are damaged or gone", () => {
-  it("are named as unknown beside the others, with status 1", async () => {
+describe("namespaces whose records are damaged or gone", () => {
+  it("are named as unknown beside the others, with the cure and status 1", async () => {
     const { status, stdout, stderr } = await run("list");
     expect(status).toBe(1);
-    for (const namespace of unknown)
-      expect(stdout).toContain(`${hostname}/${namespace}\n  unknown\n`);
-    expect(stdout).toMatch(/\/last\n {2}HELD BACK .*\n {2}thing 1\.1\.0 /);
-    expect(sentencesOf(stderr)).toEqual(
+    for (const name of unknown)
+      expect(stdout).toContain(`${hostname}/${name}\n  unknown\n`);
+    expect(stdout).toContain(`\n    ${command}\n`);
+    const sentences = sentencesOf(stderr);
+    expect(sentences).toEqual(
       files.map((file) => expect.stringContaining(file) as unknown),
     );
+    for (const sentence of sentences) expect(sentence).toContain("backup");
   });
 
   it("are problems of the document, and not among its namespaces", async () => {
     const { status, stdout, stderr } = await run("list", "--json");
     expect(status).toBe(1);
     expect(expectDocument("trust list", stdout)).toMatchObject({
-      namespaces: [{ namespace: `${hostname}/last` }],
-      problems: unknown.map((namespace, n) => ({
-        namespace: `${hostname}/${namespace}`,
+      namespaces: [
+        {
+          namespace: `${hostname}/last`,
+          firstKey: { fingerprint: "K", type },
+          contacts: [{ type, key: "K", by: "list", newest: "1.0.0" }],
+          candidates: [{ type, version: "1.1.0", sha256sums, command }],
+          dropped: 0,
+        },
+        { namespace: `${hostname}/uncontacted`, contacts: [] },
+        { namespace: `${hostname}/unreleased`, contacts: [] },
+      ],
+      problems: unknown.map((name, index) => ({
+        subject: `${hostname}/${name}`,
         code: "record-unreadable",
-        message: expect.stringContaining(files[n] ?? "") as unknown,
+        message: expect.stringContaining(files[index] ?? "") as unknown,
       })),
     });
     expect(sentencesOf(stderr)).toHaveLength(unknown.length);
   });
 
-  it("are in nobody's way who approves what is held back elsewhere, or misses it", async () => {
-    const { status, stderr } = await run("approve", "last/thing@1.1.1");
-    expect(status).toBe(1);
-    expect(stderr).toContain("what is: registry.terraform.io/last/thing@1.1.0");
+  it("stop no decision on another namespace", async () => {
+    const { status } = await run("approve", "last/thing@1.1.0");
+    expect(status).toBe(0);
+    const { stdout } = await run("list", "--json");
+    expect(expectDocument("trust list", stdout)).toMatchObject({
+      namespaces: [{ candidates: [], contents: [{ sha256sums }] }, {}, {}],
+    });
+  });
+});
+
+describe("provender trust reset", () => {
+  it.each([`uncontacted/${type}`, "unreleased", "damaged", "gone"])(
+    "mends what is unknown, and says so in the audit log: %s",
+    async (subject) => {
+      const reset = await run("reset", subject, "--because", "disk died");
+      expect(reset.status).toBe(0);
+      expect(reset.stdout).toContain(`${hostname}/${subject} is forgotten`);
+      expect(reset.stderr).toContain(`"alarm":"trust-reset"`);
+      const { stdout } = await run("list", "--json");
+      const { problems } = JSON.parse(stdout) as {
+        readonly problems: readonly { readonly subject: string }[];
+      };
+      const left = problems.map((one) => one.subject);
+      expect(
+        left.filter((one) => one.startsWith(`${hostname}/${subject}`)),
+      ).toEqual([]);
+      const audit = ["audit", "--event", "reset", "--config", store.configFile];
+      expect((await runCommand(audit)).stdout).toMatch(
+        new RegExp(`reset .*${hostname}/${subject}.*disk died`),
+      );
+    },
+  );
+
+  it("has status 1 for what was never seen", async () => {
+    for (const subject of ["nowhere", "last/thnig"]) {
+      const { status, stderr } = await run("reset", subject);
+      expect(status).toBe(1);
+      expect(stderr).toContain("has neither a first contact nor a release");
+    }
   });
 });

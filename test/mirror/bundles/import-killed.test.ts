@@ -222,8 +222,10 @@ function recordsOf({ directory }: Site): readonly string[] {
 function expectRecordsStored(site: Site): void {
   for (const path of recordsOf(site)) {
     const [, body = ""] = readFileSync(path, "utf8").split("\n");
-    const { proof } = JSON.parse(body) as { proof: { document: string } };
-    const sha256 = proof.document.slice(0, 64);
+    const { evidence } = JSON.parse(body) as {
+      evidence: readonly { document: string }[];
+    };
+    const sha256 = evidence[0]?.document.slice(0, 64) ?? "";
     const blob = join("v1", "sha256", sha256.slice(0, 2), sha256);
     expect(statSync(join(site.directory, "blobs", blob)).size).toBeGreaterThan(
       0,

@@ -5,7 +5,7 @@ import { parse, stringify } from "yaml";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { scratch } from "../../running-mirror.ts";
-import { plantSeen } from "../../scenes/planted-records.ts";
+import { plantNamespace } from "../../scenes/planted-records.ts";
 import { connectedSite, offlineSite, type Site } from "./bundles.ts";
 
 const KiB = 1024;
@@ -76,7 +76,7 @@ describe("a bundle that has no room", () => {
 
   it("beside records of what was seen, which never leave, is refused likewise", async () => {
     const site = limit(offlineSite(), { maxSize: "2MiB" });
-    for (let n = 0; n < 200; n++) plantSeen(site.directory, `seen${n}`);
+    for (let n = 0; n < 200; n++) plantNamespace(site.directory, `seen${n}`);
     const before = site.snapshot();
     expectRefusal(await site.run("import", bundle));
     expect(site.snapshot()).toEqual(before);

@@ -200,7 +200,7 @@ describe("a bundle whose content was tampered with", () => {
     await tampering.expectRefused(bytes, /signature .* is refused/);
   });
 
-  it("with everything signed by a key that is not pinned imports nothing, and only notes for the operator what is held back", async () => {
+  it("with everything signed by a key that is not pinned imports nothing, and is a candidate for the operator", async () => {
     const signature = await stranger.sign(
       Buffer.from(tampering.release.checksums),
     );
@@ -208,19 +208,30 @@ describe("a bundle whose content was tampered with", () => {
       proof.signature = Buffer.from(signature).toString("base64");
       proof.keys = [stranger.armoredPublicKey];
     });
-    const noted = await tampering.expectHeldBack(
+    const { release, candidates, contact } = await tampering.expectHeldBack(
       bytes,
       /held back because of its signing key/,
     );
-    expect(noted).toEqual([
-      {
-        type: "widget",
-        version: "1.2.3",
-        fingerprint: stranger.fingerprint,
-        digest: digestOf(Buffer.from(tampering.release.checksums)),
-        reason: "not-pinned",
-        since: expect.any(String) as unknown,
-      },
-    ]);
+    expect(release).toMatchObject({
+      pinned: null,
+      evidence: [{ signedBy: stranger.fingerprint, noted: "not-pinned" }],
+    });
+    expect(contact).toMatchObject({
+      by: "bundle",
+      versions: ["1.2.3"],
+      key: stranger.fingerprint,
+    });
+    expect(candidates).toEqual({
+      list: [
+        {
+          version: "1.2.3",
+          fingerprint: stranger.fingerprint,
+          sha256sums: digestOf(Buffer.from(tampering.release.checksums)),
+          reason: "not-pinned",
+          since: expect.any(String) as unknown,
+        },
+      ],
+      dropped: 0,
+    });
   });
 });

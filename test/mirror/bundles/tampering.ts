@@ -26,7 +26,15 @@ import {
 export const linux = "linux_amd64";
 export const darwin = "darwin_arm64";
 
-const seenFile = "records/v1/trust/seen/registry.terraform.io/acme.json";
+const widget = "registry.terraform.io/acme/widget";
+const heldBackFiles = {
+  release: `records/v1/providers/${widget}/releases/1.2.3.json`,
+  candidates: `records/v1/trust/candidates/${widget}.json`,
+  contact: `records/v1/trust/contacts/${widget}.json`,
+  namespace: "records/v1/trust/namespaces/registry.terraform.io/acme.json",
+} as const;
+
+type RecordBody = Readonly<Record<string, unknown>>;
 
 export interface ProofDocument {
   document: string;
@@ -145,13 +153,28 @@ export class Tampering {
     expect(await this.#changedBy(bytes, reason)).toEqual([]);
   }
 
-  /** Expects that nothing changes but what is noted of the release in the namespace's record of keys; returns that note. */
-  async expectHeldBack(bytes: Buffer, reason: RegExp): Promise<unknown> {
-    const before = this.#readSeen();
-    expect(await this.#changedBy(bytes, reason)).toEqual([seenFile]);
-    const { quarantined, ...others } = this.#readSeen();
-    expect(before).toEqual({ ...others, quarantined: before.quarantined });
-    return quarantined;
+  /** Expects that nothing changes but the records of the namespace, the first contact, the evidence and the candidate; returns the last three. */
+  async expectHeldBack(
+    bytes: Buffer,
+    reason: RegExp,
+  ): Promise<
+    Readonly<
+      Record<Exclude<keyof typeof heldBackFiles, "namespace">, RecordBody>
+    >
+  > {
+    const files = Object.values(heldBackFiles);
+    const changed = await this.#changedBy(bytes, reason);
+    expect(changed.toSorted()).toEqual(files.toSorted());
+    return {
+      release: this.#read(heldBackFiles.release),
+      candidates: this.#read(heldBackFiles.candidates),
+      contact: this.#read(heldBackFiles.contact),
+    };
+  }
+
+  #read(file: string): RecordBody {
+    const text = readFileSync(join(this.#site.directory, file), "utf8");
+    return JSON.parse(text.split("\n")[1] ?? "") as RecordBody;
   }
 
   /** The files that are there, gone or other than before. */
@@ -164,11 +187,6 @@ export class Tampering {
     const after = this.#site.snapshot();
     const paths = new Set([...before.keys(), ...after.keys()]);
     return [...paths].filter((path) => before.get(path) !== after.get(path));
-  }
-
-  #readSeen(): Readonly<Record<string, unknown>> {
-    const text = readFileSync(join(this.#site.directory, seenFile), "utf8");
-    return JSON.parse(text.split("\n")[1] ?? "") as Record<string, unknown>;
   }
 }
 

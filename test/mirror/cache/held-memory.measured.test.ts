@@ -6,11 +6,11 @@ import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import { mergeVersions } from "../../../src/mirror/releases/version-list.ts";
+import { mergeVersions } from "../../../src/mirror/versions/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
-} from "../../../src/mirror/releases/version-records.ts";
+} from "../../../src/mirror/versions/version-records.ts";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { status } from "../../fakes/faults.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";

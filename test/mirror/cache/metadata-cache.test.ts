@@ -7,7 +7,7 @@ import {
   SignatureRefused,
   TooBusy,
 } from "../../../src/errors/index.ts";
-import type { VersionList } from "../../../src/mirror/releases/version-list.ts";
+import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import { failure, limits, listOf, minute, prepare } from "./metadata.ts";
 
 describe("what the origin said", () => {

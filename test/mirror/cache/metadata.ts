@@ -3,11 +3,11 @@ import { parseVersion } from "../../../src/address/version.ts";
 import { NotFound, OriginUnreachable } from "../../../src/errors/index.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
-import type { VersionList } from "../../../src/mirror/releases/version-list.ts";
+import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 import {
   providerVersionNaming,
   VersionRecords,
-} from "../../../src/mirror/releases/version-records.ts";
+} from "../../../src/mirror/versions/version-records.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { makeLayout } from "./archives.ts";
 

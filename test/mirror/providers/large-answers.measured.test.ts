@@ -1,3 +1,12 @@
+import {
+  formatPlatform,
+  type Platform,
+} from "../../../src/address/platform.ts";
+import {
+  isVersion,
+  newestFirst,
+  type Version,
+} from "../../../src/address/version.ts";
 import { writeFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
@@ -71,23 +80,56 @@ afterAll(async () => {
   await Promise.all([far.stop(), odd.stop()]);
 });
 
+/** First contact takes the newest release, so that it has to be there. */
+async function publishNewest(type: string, document: string): Promise<void> {
+  const [version] = newestFirst(readVersions(document));
+  if (version === undefined) return;
+  const { versions } = JSON.parse(document) as {
+    versions: { version: string; platforms?: Platform[] }[];
+  };
+  const listed = versions.find((one) => one.version === version)?.platforms;
+  const platforms = (listed ?? [linux]).map(formatPlatform);
+  await far.publish({ type, version, platforms, size: 100 });
+}
+
+/** The versions of a list or an index; none of one that is not good. */
+function readVersions(document: string): readonly Version[] {
+  try {
+    const { versions } = JSON.parse(document) as { versions: object };
+    const named = Array.isArray(versions)
+      ? (versions as { version: string }[]).map(({ version }) => version)
+      : Object.keys(versions);
+    return named.filter(isVersion);
+  } catch {
+    return [];
+  }
+}
+
 const ask: Readonly<
   Record<DocumentKind, (document: string) => Promise<Answer>>
 > = {
-  list(document) {
+  async list(document) {
     const type = nextType();
+    await publishNewest(type, document);
     far.serve(`/v1/providers/acme/${type}/versions`, document);
     return requestsFor(mirror, type, "acme", registryHost).index();
   },
   /** The list as clients behind a `host` block read it. */
-  published(document) {
+  async published(document) {
     const type = nextType();
+    await publishNewest(type, document);
     far.serve(`/v1/providers/acme/${type}/versions`, document);
     return mirror.get(`/v1/providers/${registryHost}/acme/${type}/versions`);
   },
   index(document) {
     const type = nextType();
+    const [newest] = newestFirst(readVersions(document));
+    const archive = { url: "a", hashes: [`zh:${"a".repeat(64)}`] };
     far.serve(`/${mirrorHost}/acme/${type}/index.json`, document);
+    far.serve(
+      `/${mirrorHost}/acme/${type}/${newest}.json`,
+      JSON.stringify({ archives: { linux_amd64: archive } }),
+    );
     return requestsFor(mirror, type, "acme", mirrorHost).index();
   },
   version(document) {

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { alteredByte, onlyFor } from "../../fakes/faults.ts";
+import type { Release } from "../../fakes/release.ts";
 import {
   countAlarms,
   digestsIn,
@@ -13,14 +15,33 @@ import { digestsOf, SeenReleases } from "../../scenes/seen-releases.ts";
 
 let scene: SeenReleases;
 
+const decide = (decision: "approve" | "revoke", type: string) =>
+  runCommand(scene.mirror, "trust", decision, `acme/${type}@1.0.0`);
+
+/** Types of the providers with a candidate that needs a decision. */
+async function listCandidates(): Promise<readonly string[]> {
+  const { stdout } = await runCommand(scene.mirror, "trust", "list", "--json");
+  const { namespaces } = JSON.parse(stdout) as {
+    readonly namespaces: readonly {
+      readonly candidates: readonly { readonly type: string }[];
+    }[];
+  };
+  return namespaces.flatMap(({ candidates }) =>
+    candidates.map(({ type }) => type),
+  );
+}
+
 beforeAll(async () => {
   scene = await SeenReleases.start();
 });
 
 afterAll(() => scene.stop());
 
+const digestOf = ({ checksums }: Release) =>
+  createHash("sha256").update(checksums).digest("hex");
+
 describe("a release that is created again", () => {
-  it("leaves clients with the first digests and bytes, is told once, and is served after it was approved", async () => {
+  it("leaves clients with the pinned checksums and bytes, raises one alarm, and is served after it was approved", async () => {
     const first = await scene.seen("again");
     const before = await countAlarms(scene.mirror, "release-replaced");
     const second = await scene.registry.republish(first);
@@ -30,19 +51,24 @@ describe("a release that is created again", () => {
       before + 1,
     );
     expect(scene.auditOf("again", "replaced")).toMatchObject([
-      { verdict: "refused", rule: "first seen wins", version: "1.0.0" },
+      { verdict: "refused", rule: "pinned checksums", version: "1.0.0" },
     ]);
 
     const list = await runCommand(scene.mirror, "trust", "list");
-    expect(list.stdout).toMatch(/RE-CREATED .*\n {2}again 1\.0\.0 /);
+    const sha256sums = digestOf(second);
+    const approve = `trust approve registry.terraform.io/acme/again@1.0.0 --sha256sums ${sha256sums.slice(0, 16)}`;
+    expect(list.stdout).toContain(
+      `  again 1.0.0: key ${second.signer.fingerprint}, other content than the pinned checksums, SHA256SUMS ${sha256sums}, since `,
+    );
+    expect(list.stdout).toContain(`\n    provender ${approve}\n`);
     const { stdout, status } = await runCommand(
       scene.mirror,
-      "trust",
-      "approve",
-      "acme/again@1.0.0",
+      ...approve.split(" "),
     );
     expect(status).toBe(0);
-    expect(stdout).toMatch(/is approved with SHA256SUMS [0-9a-f]{64}/);
+    expect(stdout).toContain(
+      `registry.terraform.io/acme/again 1.0.0 is approved with SHA256SUMS ${sha256sums} `,
+    );
     await eventually(
       async () =>
         digestsIn(await requestsFor(scene.mirror, "again").version("1.0.0")),
@@ -57,7 +83,7 @@ describe("a release that is created again", () => {
     ]);
     expect(
       (await runCommand(scene.mirror, "trust", "list")).stdout,
-    ).not.toContain("again 1.0.0 ");
+    ).not.toContain("again 1.0.0:");
   });
 
   it("is refused when the first copy is gone, until it is approved", async () => {
@@ -78,7 +104,7 @@ describe("a release that is created again", () => {
     await scene.expectServed("evicted", second);
   });
 
-  it("needs a word of its own for each content, and a kill does not forget the first", async () => {
+  it("needs an approval of its own for each content, and a kill does not forget one", async () => {
     const first = await scene.seen("thrice");
     const second = await scene.registry.republish(first);
     await scene.expectServed("thrice", first);
@@ -97,47 +123,56 @@ describe("a release that is created again", () => {
     await scene.expectServed("thrice", second);
   });
 
-  it("is not asked for again and again when an approval came too late", async () => {
-    const first = await scene.seen("back");
+  it("is no candidate once its origin offers the pinned content again, and cannot be approved", async () => {
+    const first = await scene.seen("healed");
     await scene.registry.republish(first);
-    await scene.expectServed("back", first);
+    await scene.expectServed("healed", first);
+    expect(await listCandidates()).toContain("healed");
     scene.registry.offer(first);
-    await runCommand(scene.mirror, "trust", "approve", "acme/back@1.0.0");
-    await scene.expectServed("back", first);
-    const { stdout } = await runCommand(
-      scene.mirror,
-      "trust",
-      "list",
-      "--json",
-    );
-    const { namespaces } = JSON.parse(stdout) as {
-      readonly namespaces: [{ seen: { replaced: { type: string }[] } }];
-    };
-    expect(namespaces[0].seen.replaced.map(({ type }) => type)).not.toContain(
-      "back",
-    );
+    await scene.expectServed("healed", first);
+    expect(await listCandidates()).not.toContain("healed");
+    const { stderr, status } = await decide("approve", "healed");
+    expect(status).toBe(1);
+    expect(stderr).toContain("has no contents that need a decision");
+    await scene.expectServed("healed", first);
   });
 
-  it("is served as it was first though the new one has a bad signature, which nobody can approve", async () => {
+  it("gives way to the pinned content again when its approval is revoked, whatever its origin offers", async () => {
+    const first = await scene.seen("back");
+    const second = await scene.registry.republish(first);
+    await scene.expectServed("back", first);
+    const served = async () =>
+      digestsIn(await requestsFor(scene.mirror, "back").version("1.0.0"));
+    expect((await decide("approve", "back")).status).toBe(0);
+    await expect.poll(served).toEqual(digestsOf(second));
+    scene.registry.offer(first);
+    expect(await served()).toEqual(digestsOf(second));
+    expect((await decide("revoke", "back")).status).toBe(0);
+    await expect.poll(served).toEqual(digestsOf(first));
+    await scene.expectServed("back", first);
+    expect((await decide("revoke", "back")).status).toBe(1);
+    expect(await listCandidates()).not.toContain("back");
+  });
+
+  it("is served as it was first though the new one has a bad signature, which cannot be approved", async () => {
     const first = await scene.seen("forged");
     await scene.registry.republish(first);
     scene.registry.script("signature", onlyFor(/forged/, alteredByte(-1)));
     await scene.expectServed("forged", first);
-    const { stderr, status } = await runCommand(
-      scene.mirror,
-      "trust",
-      "approve",
-      "acme/forged@1.0.0",
-    );
+    expect(scene.auditOf("forged", "replaced")).toMatchObject([
+      { verdict: "refused", rule: "pinned checksums", version: "1.0.0" },
+    ]);
+    expect(await listCandidates()).not.toContain("forged");
+    const { stderr, status } = await decide("approve", "forged");
     expect(status).toBe(1);
-    expect(stderr).toContain("is refused by itself (signature-refused)");
+    expect(stderr).toContain("has no contents that need a decision");
     await scene.expectServed("forged", first);
     scene.registry.heal();
     await scene.expectServed("forged", first);
     expect(scene.auditOf("forged", "replaced")).toHaveLength(2);
   });
 
-  it("keeps the first digests while the origin is down and while nobody is asked", async () => {
+  it("keeps the pinned checksums while the origin is down", async () => {
     const first = await scene.seen("away");
     await scene.registry.republish(first);
     await scene.expectServed("away", first);

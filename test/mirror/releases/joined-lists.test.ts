@@ -5,7 +5,7 @@ import {
   joinLists,
   limitVersions,
   type VersionList,
-} from "../../../src/mirror/releases/version-list.ts";
+} from "../../../src/mirror/versions/version-list.ts";
 
 const january = new Date("2026-01-01T00:00:00Z");
 const february = new Date("2026-02-01T00:00:00Z");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parsePlatform } from "../../../src/address/platform.ts";
 import {
   ChecksumConflict,
   NotFound,
@@ -15,12 +16,16 @@ import {
   StoreFull,
 } from "../../../src/errors/index.ts";
 import { packageOf } from "../../../src/mirror/releases/release.ts";
-import { openPackage } from "../../../src/mirror/releases/fetch.ts";
+import { openPackage } from "../../../src/mirror/releases/open-package.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
 import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
 import { address, believe } from "../../scenes/believed-releases.ts";
-import { darwin, linux, originOf } from "../../scenes/offered-release.ts";
+import { originOf } from "../../scenes/silent-origin.ts";
 
+const [linux, darwin] = [
+  parsePlatform("linux_amd64"),
+  parsePlatform("darwin_arm64"),
+];
 const release = await believe({
   archives: { linux_amd64: "a", darwin_arm64: "b" },
   signedBy: "K",

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -49,8 +50,12 @@ describe("a release that only grows or shrinks", () => {
       signer,
     });
     await scene.expectServed("annexed", first);
-    expect(scene.auditOf("annexed", "replaced")).toMatchObject([
-      { verdict: "refused", fingerprint: signer.fingerprint },
+    expect(scene.auditOf("annexed", "quarantined")).toMatchObject([
+      {
+        verdict: "refused",
+        rule: "trust: unknown",
+        fingerprint: signer.fingerprint,
+      },
     ]);
   });
 
@@ -74,7 +79,7 @@ describe("a release that only grows or shrinks", () => {
 });
 
 describe("when the terms change", () => {
-  it("the profile decides anew at the restart, also with the origin down, and first digests still hold", async () => {
+  it("the profile decides again at the restart, also with the origin down, and pinned checksums still hold", async () => {
     const expired = await createSigner({
       name: "Expired",
       createdAt: new Date("2020-01-01T00:00:00Z"),
@@ -96,11 +101,16 @@ describe("when the terms change", () => {
     );
     const sound = await createSigner({ name: "Sound" });
     await scene.registry.republish(first, { signer: sound });
+    // The pinned content is refused for its own signature.
     expect(outcomeOf(await ask().version("1.0.0"))).toBe(
-      "451 checksum-conflict",
+      "451 signature-refused",
     );
     expect(scene.auditOf("terms", "replaced")).toMatchObject([
-      { verdict: "refused", fingerprint: sound.fingerprint },
+      {
+        verdict: "refused",
+        rule: "pinned checksums",
+        fingerprint: sound.fingerprint,
+      },
     ]);
     scene.registry.offer(first);
     await scene.restart({ verification: "terraform" });
@@ -134,7 +144,9 @@ describe("when the terms change", () => {
       signature: "unlisted",
     });
     await scene.expectServed("stripped", first);
-    expect(scene.auditOf("stripped", "replaced")).toHaveLength(1);
+    expect(scene.auditOf("stripped", "quarantined")).toMatchObject([
+      { verdict: "refused", rule: "trust: unknown", fingerprint: "none" },
+    ]);
     await scene.restart({});
   });
 });
@@ -148,24 +160,35 @@ describe("the record of a release", () => {
     );
     expect(existsSync(path)).toBe(true);
     const [, body = ""] = readFileSync(path, "utf8").split("\n");
-    const { proof, firstSeen, signedBy } = JSON.parse(body) as {
-      proof: Record<string, unknown>;
-      firstSeen: string;
-      signedBy: string;
+    const { pinned, evidence, published } = JSON.parse(body) as {
+      pinned: Record<string, unknown>;
+      evidence: readonly Record<string, unknown>[];
+      published: readonly string[];
     };
-    expect(proof).toMatchObject({
-      document: first.checksums,
-      signature: Buffer.from(first.signature).toString("base64"),
-      keys: [first.signer.armoredPublicKey],
-      profile: "terraform",
-      exemption: null,
-    });
-    expect(proof.library).toMatch(/openpgp.* \d+\.\d+/);
-    expect(Date.parse(String(proof.verifiedAt))).toBeLessThanOrEqual(
+    const signedBy = first.signer.fingerprint;
+    expect(evidence).toMatchObject([
+      {
+        document: first.checksums,
+        signature: Buffer.from(first.signature).toString("base64"),
+        keys: [first.signer.armoredPublicKey],
+        profile: "terraform",
+        exemption: null,
+        signedBy,
+        noted: "known",
+      },
+    ]);
+    expect(evidence[0]?.library).toMatch(/openpgp.* \d+\.\d+/);
+    expect(Date.parse(String(evidence[0]?.verifiedAt))).toBeLessThanOrEqual(
       Date.now(),
     );
-    expect(Date.parse(firstSeen)).toBeLessThanOrEqual(Date.now());
-    expect(signedBy).toBe(first.signer.fingerprint);
+    expect(pinned).toMatchObject({
+      content: { linux_amd64: first.archive("linux_amd64").sha256 },
+      sha256sums: createHash("sha256").update(first.checksums).digest("hex"),
+      signedBy,
+      isAudited: true,
+    });
+    expect(Date.parse(String(pinned.at))).toBeLessThanOrEqual(Date.now());
+    expect(published).toEqual([signedBy]);
   });
 
   it("is refused when its archive's digest is another than the registry reports", async () => {

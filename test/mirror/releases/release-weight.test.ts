@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
-import type { Release } from "../../../src/mirror/releases/release.ts";
+import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
-import { address, believe } from "../../scenes/believed-releases.ts";
-import { judgeFor } from "../../scenes/release-sketches.ts";
+import { address } from "../../scenes/believed-releases.ts";
+import { judgeFor, knownOf } from "../../scenes/release-sketches.ts";
+import { content as contentOf } from "../../trust/releases.ts";
 import { makeLayout } from "../../store/stores.ts";
 
 const records = new ReleaseRecords(new DiskRecords(await makeLayout()), {
@@ -11,20 +12,27 @@ const records = new ReleaseRecords(new DiskRecords(await makeLayout()), {
   policyOf: () => ({ signatures: "required", profile: "terraform" }),
   clock: { now: () => new Date(0), monotonic: () => 0 },
 });
-const { packages, proof, ...release } = await believe({ signedBy: "K" });
+const { trust, ...known } = await knownOf({ by: "K", content: "" });
+const [bare] = trust.evidence;
 
 /** What a release weighs with so much of what it has any number of. */
 function weigh({
   document = 0,
-  keys = [] as readonly string[],
+  content = "",
+  copies = 1,
   ...parts
-}: Partial<Pick<Release, "packages" | "places">> & {
+}: Partial<Pick<KnownRelease, "keys" | "places">> & {
   readonly document?: number;
-  readonly keys?: readonly string[];
+  readonly content?: string;
+  readonly copies?: number;
 }): number {
-  const bare = { ...release, packages: new Map() };
-  const own = { ...proof, keys, document: new Uint8Array(document) };
-  return records.weigh({ ...bare, ...parts, proof: own });
+  if (bare === undefined) throw new Error("it has no evidence");
+  const proof = { ...bare.proof, document: new Uint8Array(document) };
+  const named = contentOf(content);
+  const evidence = Array.from({ length: copies }, () => ({
+    ...{ ...bare, proof, content: named },
+  }));
+  return records.weigh({ ...known, ...parts, trust: { ...trust, evidence } });
 }
 
 it("weighs a few KiB where it is bare", () => {
@@ -33,8 +41,14 @@ it("weighs a few KiB where it is bare", () => {
 });
 
 it.each<[string, Parameters<typeof weigh>[0], number, number]>([
-  ["a platform", { packages }, 256, 1_024],
+  ["a platform", { content: "linux=a" }, 256, 1_024],
   ["its document, and what is read from it", { document: 1_000 }, 2e3, 8e3],
+  [
+    "a piece of evidence more",
+    { document: 1_000, content: "linux=a", copies: 2 },
+    5e3,
+    2e4,
+  ],
   ["keys of 30 letters", { keys: ["K".repeat(10), "L".repeat(20)] }, 30, 30],
   [
     "places of 50 letters",

@@ -108,7 +108,7 @@ describe("a package of which the content alone is told", () => {
 
   it("is none of which no content is told", async () => {
     const release = await believe(mirror);
-    const report = { packageHashes: [], size: 1 };
+    const report = { packageHashes: [], size: 1, sha256: undefined };
     const reported = new Map([["darwin_amd64", report]]);
     expect(listUnnamed(thing, { ...release, reported })).toEqual([]);
   });

@@ -1,39 +1,31 @@
 import { describe, expect, it } from "vitest";
 import { providerAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
 import { PolicyDenied } from "../../../src/errors/index.ts";
 import {
   admitElsewhere,
   admitProvider,
   admitVersion,
-  decideReleaseKey,
+  keyRulesOf,
   limitsKeys,
-  takesKeys,
   type AdmissionRules,
   type PolicyRefusal,
 } from "../../../src/mirror/trust/admission-rules.ts";
 import { parseProviderPattern } from "../../../src/address/policy-pattern.ts";
-import {
-  parsePolicy,
-  type PolicySettings,
-} from "../../../src/mirror/trust/policy.ts";
+import { parsePolicy, type PolicySettings } from "../../../src/trust/policy.ts";
 import {
   requestVersion,
   requestVersions,
   type ProviderRequest,
 } from "../../../src/mirror/trust/request.ts";
-import { believe } from "../../scenes/believed-releases.ts";
-import {
-  key,
-  later,
-  list,
-  provider,
-  since,
-  trustOf,
-} from "../../scenes/key-questions.ts";
+import { address } from "../../scenes/believed-releases.ts";
+import { keyDecision, namespace } from "../../trust/releases.ts";
 
+const { provider } = address;
+const later = parseVersion("2.0.0");
 const match = "registry.terraform.io/acme/*";
-const address = { provider, version: later };
+const release = { provider, version: later };
 
 function rulesOf(
   policy: Partial<PolicySettings> = {},
@@ -101,14 +93,14 @@ describe("the rules", () => {
     const rules = rulesOf(policy);
     expect([
       outcome(() => admitProvider(rules, provider)),
-      outcome(() => admitVersion(rules, address)),
+      outcome(() => admitVersion(rules, release)),
       outcome(() => admitElsewhere(rules, provider)),
     ]).toEqual([ofProvider, ofVersion, elsewhere]);
   });
 
   it("say with a version that they admit how old it must be, and who asks that", () => {
     const rules = rulesOf({ minimumAge: 5 });
-    expect(admitVersion(rules, address)).toMatchObject({
+    expect(admitVersion(rules, release)).toMatchObject({
       action: "allow",
       minimumAge: 5,
       minimumAgeRule: "policy.minimumAge",
@@ -116,19 +108,12 @@ describe("the rules", () => {
   });
 });
 
-const revoked = trustOf(
-  {},
-  {
-    keys: [{ fingerprint: "R", decision: "revoked", at: since }],
-  },
-);
-
 it("a policy that only reports admits, and tells each refusal", () => {
   const told: string[] = [];
   const report = ({ rule }: PolicyRefusal) => told.push(rule);
   const rules = { ...rulesOf({ default: "deny" }), report };
   expect(outcome(() => admitProvider(rules, provider))).toBe("admitted");
-  expect(outcome(() => admitVersion(rules, address))).toBe("admitted");
+  expect(outcome(() => admitVersion(rules, release))).toBe("admitted");
   expect(told).toEqual(["policy.default", "policy.default"]);
 });
 
@@ -153,131 +138,46 @@ it.each([
 
 describe("keys", () => {
   it.each([
-    ["accept", [], true, false],
-    ["accept-first", [], true, false],
-    ["refuse", [], false, true],
-    ["refuse", pinned("K"), true, true],
-    ["accept-first", pinned("K"), true, true],
-    ["accept-first", pinned("K", "registry.terraform.io/other/*"), true, false],
-    ["refuse", pinned("K", "registry.terraform.io/other/*"), false, true],
+    ["accept", [], undefined, false],
+    ["accept-first", [], undefined, false],
+    ["refuse", [], undefined, true],
+    ["refuse", pinned("K"), ["K"], true],
+    ["accept-first", pinned("K"), ["K"], true],
+    ["accept-first", [...pinned("L"), ...pinned("K")], ["L", "K"], true],
+    [
+      "accept-first",
+      pinned("K", "registry.terraform.io/other/*"),
+      undefined,
+      false,
+    ],
+    ["refuse", pinned("K", "registry.terraform.io/other/*"), undefined, true],
   ] as const)(
-    "with newKeys: %s and pins %j",
-    (newKeys, pins, takes, limits) => {
+    "with newKeys: %s and pins %j are pinned to %j",
+    (newKeys, pins, fingerprints, limits) => {
       const rules = rulesOf({}, { newKeys, pins });
-      expect(takesKeys(rules, provider)).toBe(takes);
-      expect(limitsKeys(rules, provider, trustOf())).toBe(limits);
+      expect(keyRulesOf(rules, provider)).toEqual({
+        newKeys,
+        pins: fingerprints && new Set(fingerprints),
+      });
+      expect(limitsKeys(rules, provider, namespace())).toBe(limits);
     },
   );
 
-  it("are limited by what an operator revoked, for the provider that it is for", () => {
+  it("are limited by revocations of operators, for the provider that they are for", () => {
     const other = providerAddress("registry.terraform.io", "acme", "other");
-    const forThing = trustOf(
-      {},
-      {
-        keys: [
-          { fingerprint: "R", decision: "revoked", type: "thing", at: since },
-        ],
-      },
-    );
-    expect(limitsKeys(rulesOf(), provider, revoked)).toBe(true);
-    expect(limitsKeys(rulesOf(), provider, forThing)).toBe(true);
-    expect(limitsKeys(rulesOf(), other, forThing)).toBe(false);
-  });
-});
-
-describe("the key of a later release", async () => {
-  const byK = await believe({ signedBy: "K" });
-  const byR = await believe({ signedBy: "R" });
-  const byNobody = await believe({});
-  const off = {
-    ...byNobody,
-    checksums: { ...byNobody.checksums, exemption: "signatures-off" as const },
-  };
-  const knownK = trustOf({ keys: [key("K", "provider")] });
-
-  it.each([
-    ["known", rulesOf(), byK, knownK, "yes: known"],
-    [
-      "unknown",
-      rulesOf(),
-      byK,
-      trustOf({ keys: [key("L", "provider")] }),
-      "no: unknown",
-    ],
-    [
-      "unknown, where any is taken",
-      rulesOf({}, { newKeys: "accept" }),
-      byK,
-      trustOf({ keys: [key("L", "provider")] }),
-      "yes: new",
-    ],
-    [
-      "pinned",
-      rulesOf({}, { pins: pinned("K") }),
-      byK,
-      trustOf(),
-      "yes: pinned",
-    ],
-    [
-      "pinned out, though known",
-      rulesOf({}, { pins: pinned("L") }),
-      byK,
-      knownK,
-      "no: not-pinned",
-    ],
-    [
-      "pinned by one of two rules",
-      rulesOf({}, { pins: [...pinned("L"), ...pinned("K")] }),
-      byK,
-      trustOf(),
-      "yes: pinned",
-    ],
-    [
-      "known, where only pins count",
-      rulesOf({}, { newKeys: "refuse" }),
-      byK,
-      knownK,
-      "no: not-pinned",
-    ],
-    [
-      "revoked, though pinned",
-      rulesOf({}, { pins: pinned("R") }),
-      byR,
-      revoked,
-      "no: revoked",
-    ],
-    [
-      "nobody's, where keys are known",
-      rulesOf(),
-      byNobody,
-      knownK,
-      "no: unknown",
-    ],
-    [
-      "nobody's, where signatures are off",
-      rulesOf(),
-      off,
-      knownK,
-      "yes: known",
-    ],
-    [
-      "nobody's, where signatures are off and a key is pinned",
-      rulesOf({}, { pins: pinned("K") }),
-      off,
-      knownK,
-      "no: not-pinned",
-    ],
-    [
-      "nobody's, where signatures are off and new keys are refused",
-      rulesOf({}, { newKeys: "refuse" }),
-      off,
-      knownK,
-      "no: not-pinned",
-    ],
-  ] as const)("%s", (_, rules, release, trust, expected) => {
-    const verdict = decideReleaseKey(rules, address, release, list, trust);
-    expect(`${verdict.accepted ? "yes" : "no"}: ${verdict.because}`).toBe(
-      expected,
-    );
+    const revoke = (type: string | null) =>
+      namespace({
+        decisions: {
+          keys: [keyDecision("R", "revoked", { type })],
+          contents: [],
+        },
+      });
+    const approved = namespace({
+      decisions: { keys: [keyDecision("R", "approved")], contents: [] },
+    });
+    expect(limitsKeys(rulesOf(), provider, revoke(null))).toBe(true);
+    expect(limitsKeys(rulesOf(), provider, revoke("thing"))).toBe(true);
+    expect(limitsKeys(rulesOf(), other, revoke("thing"))).toBe(false);
+    expect(limitsKeys(rulesOf(), provider, approved)).toBe(false);
   });
 });

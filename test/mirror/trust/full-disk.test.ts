@@ -2,13 +2,13 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { StoreFull } from "../../../src/errors/index.ts";
-import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
+import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../../src/store/storage-directory.ts";
 import { mountSmallDisk } from "../../small-disk.ts";
-import { provider } from "../../scenes/key-questions.ts";
-import { revokeK } from "../../scenes/ledger-scene.ts";
+import { noDecisions } from "../../../src/trust/decisions.ts";
+import { acme, revokeK } from "../../scenes/trust-records.ts";
 
 const options = "size=512k,nr_inodes=400";
 const tried = mountSmallDisk(options);
@@ -39,18 +39,19 @@ describe.runIf(tried !== undefined)("on a full disk", () => {
       const layout = layOutStore(join(disk.directory, "store"));
       mkdirSync(layout.directory, { mode: 0o700 });
       await prepareStorageDirectory(layout);
-      const open = () => new TrustLedger(new DiskRecords(layout));
-      await open().decide(provider, revokeK);
+      const open = () => new TrustStore(new DiskRecords(layout));
+      await open().decide(acme, revokeK);
       const filler = join(disk.directory, "filler");
       fill(filler, size);
       for (let n = 0; n < room; n++) rmSync(join(filler, String(n)));
-      const none = () => ({ keys: [], releases: [] });
-      await expect(open().decide(provider, none)).rejects.toThrow(StoreFull);
+      await expect(open().decide(acme, () => noDecisions)).rejects.toThrow(
+        StoreFull,
+      );
       rmSync(filler, { recursive: true });
-      const { decisions } = await open().read(provider);
+      const { decisions } = await open().read(acme);
       if (room === 0) expect(decisions.keys).toHaveLength(1);
-      await open().decide(provider, revokeK);
-      expect((await open().read(provider)).decisions.keys).toHaveLength(1);
+      await open().decide(acme, revokeK);
+      expect((await open().read(acme)).decisions.keys).toHaveLength(1);
       disk.unmount();
     },
   );

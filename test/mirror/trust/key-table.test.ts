@@ -6,6 +6,7 @@ import {
   listedIn,
   outcomeOf,
   requestsFor,
+  runCommand,
 } from "../../scenes/provider-requests.ts";
 import { signer, soon, TrustScene } from "../../scenes/trust-scene.ts";
 import { eventually } from "../../scenes/provider-requests.ts";
@@ -71,7 +72,7 @@ describe.each(places)("$place", ({ place, meetsNamespace, meetsProvider }) => {
 
   it.each([
     [
-      "of the first list under an unknown key is believed for itself alone",
+      "that existed at first contact counts for itself alone under an unknown key",
       () => stranger,
       "200",
       held,
@@ -83,11 +84,11 @@ describe.each(places)("$place", ({ place, meetsNamespace, meetsProvider }) => {
       "200",
       meetsNamespace ? "200" : held,
     ],
-  ])("a release %s", async (name, signerOf, inFirstList, appearing) => {
+  ])("a release %s", async (name, signerOf, existed, appearing) => {
     const by = signerOf();
     const namespace = `${prefix}-${name.length}`;
     await meet(namespace, by);
-    expect(outcomeOf(await ask(namespace).archive("0.1.0"))).toBe(inFirstList);
+    expect(outcomeOf(await ask(namespace).archive("0.1.0"))).toBe(existed);
     await publish(namespace, "thing", "2.0.0", by);
     expect(outcomeOf(await ask(namespace).version("2.0.0"))).toBe(appearing);
     expect(outcomeOf(await ask(namespace).archive("2.0.0"))).toBe(appearing);
@@ -100,7 +101,14 @@ describe.each(places)("$place", ({ place, meetsNamespace, meetsProvider }) => {
     const namespace = `${prefix}-revoked`;
     await meet(namespace, stranger);
     const of = `registry.terraform.io/${namespace}`;
-    await scene.trust("revoke", "--key", stranger.fingerprint, of);
+    const { stdout, stderr, status } = await runCommand(
+      scene.mirror,
+      ...["trust", "revoke", "--key", stranger.fingerprint, "--for", of],
+    );
+    // No release under it was admitted yet.
+    expect(status).toBe(1);
+    expect(stderr).toContain("This decision touches nothing now");
+    expect(stdout).toContain(`${stranger.fingerprint} is revoked for ${of}`);
     await eventually(
       async () => outcomeOf(await ask(namespace).version("0.1.0")),
       (outcome) => outcome === held,
@@ -133,18 +141,30 @@ describe("a compromised registry", () => {
     expect(await alarms()).toBe(before + 2);
   });
 
-  it("does not make its key known with an old release that nobody had fetched", async () => {
+  it("does not make its key known with an old release that was not fetched before", async () => {
     await publish("by-age", "aws", "7.0.0", first);
     await publish("by-age", "aws", "8.0.0", first);
     expect((await ask("by-age", "aws").archive("8.0.0")).status).toBe(200);
+    const alarmsOfKeys = () => countAlarms(scene.mirror, "key-new");
+    const alarms = await alarmsOfKeys();
     await publish("by-age", "aws", "7.0.0", stranger);
     expect((await ask("by-age", "aws").archive("7.0.0")).status).toBe(200);
     expect(scene.auditOf("by-age", "new-key")).toMatchObject([
-      { version: "8.0.0", detail: "known for its namespace from now on" },
-      { version: "7.0.0", detail: "believed for this release alone" },
+      {
+        version: "8.0.0",
+        rule: "trust: first-contact",
+        fingerprint: first.fingerprint,
+      },
+      {
+        version: "7.0.0",
+        rule: "trust: existed",
+        fingerprint: stranger.fingerprint,
+      },
     ]);
-    expect(await scene.trust("list")).toMatch(
-      new RegExp(`KEY OF SINGLE RELEASES .*\\n {2}${stranger.fingerprint} `),
+    // The registry did not publish the key at first contact.
+    expect(await alarmsOfKeys()).toBe(alarms + 1);
+    expect(JSON.stringify(await scene.listedTrust("by-age"))).not.toContain(
+      stranger.fingerprint,
     );
     const refusals = await countAlarms(scene.mirror, "key-refused");
     await publish("by-age", "aws", "9.0.0", stranger);
@@ -170,9 +190,17 @@ describe("a compromised registry", () => {
       ["a", "b"].map((type) => ask("at-once", type).version("1.0.0")),
     );
     expect(met.map(outcomeOf)).toEqual(["200", "200"]);
-    const { seen } = (await scene.listedTrust("at-once")) ?? {};
-    const scopes = seen?.keys.map((key) => (key as { scope?: string }).scope);
-    expect(scopes?.toSorted()).toEqual(["namespace", "provider"]);
+    const { firstKey, contacts } = (await scene.listedTrust("at-once")) ?? {};
+    expect(contacts).toMatchObject([
+      { type: "a", key: first.fingerprint },
+      { type: "b", key: stranger.fingerprint },
+    ]);
+    expect(contacts).toContainEqual(
+      expect.objectContaining({
+        type: firstKey?.type,
+        key: firstKey?.fingerprint,
+      }),
+    );
     await publish("at-once", "a", "2.0.0", stranger);
     await publish("at-once", "b", "2.0.0", first);
     const later = await Promise.all(

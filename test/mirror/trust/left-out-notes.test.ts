@@ -4,14 +4,14 @@ import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import type { Listed } from "../../../src/mirror/trust/admission.ts";
 import type { LeftOut } from "../../../src/mirror/trust/left-out.ts";
-import { makeTrust } from "../../scenes/trust-parts.ts";
+import { makeAdmission } from "../../scenes/admission-parts.ts";
 
 const hostname = "registry.example.com";
 const provider = providerAddress(hostname, "acme", "widget");
 const other = providerAddress(hostname, "acme", "other");
 const module = moduleAddress(hostname, "acme", "widget", "aws");
 type Subject = Parameters<
-  Awaited<ReturnType<typeof makeTrust>>["admission"]["noteLeftOut"]
+  Awaited<ReturnType<typeof makeAdmission>>["admission"]["noteLeftOut"]
 >[0];
 
 const denied = (text: string): LeftOut => ({
@@ -30,7 +30,7 @@ const listed = (leftOut: string, reported = ""): Listed => ({
 
 /** What is written down of indexes, one after the other. */
 async function note(...listings: readonly (readonly [Subject, Listed])[]) {
-  const trust = await makeTrust();
+  const trust = await makeAdmission();
   for (const [subject, index] of listings)
     trust.admission.noteLeftOut(subject, index);
   await trust.close();

@@ -38,12 +38,14 @@ it.each<[string, () => LeftOut, string]>([
   ],
   [
     "refused for its key",
-    () => leaveOutRefused(version, new KeyRefused(address, "K", "unknown")),
+    () =>
+      leaveOutRefused(version, new KeyRefused(address, "K", "unknown", "d")),
     "unknown signing key K",
   ],
   [
     "refused because nobody signed it",
-    () => leaveOutRefused(version, new KeyRefused(address, "none", "unknown")),
+    () =>
+      leaveOutRefused(version, new KeyRefused(address, "none", "unknown", "d")),
     "nobody signed it",
   ],
   [

@@ -1,10 +1,11 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { layOutStore } from "../../../src/store/layout.ts";
-import { DiskRecords } from "../../../src/store/records/disk-records.ts";
+import type { Release } from "../../fakes/release.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
+  countAlarms,
+  digestsIn,
   listedIn,
   requestsFor,
   runCommand,
@@ -25,15 +26,28 @@ afterAll(() => scene.stop());
 const copies = ["records", "record-copies"];
 const nameOf = (namespace: string) => `registry.terraform.io/${namespace}`;
 
-function pathsOf(kind: "seen" | "decisions", namespace: string) {
-  const file = join("v1", "trust", kind, `${nameOf(namespace)}.json`);
+/** Records by their path, as the log names them. */
+const records = {
+  namespace: (namespace: string) => `trust/namespaces/${nameOf(namespace)}`,
+  contact: (namespace: string) => `trust/contacts/${nameOf(namespace)}/thing`,
+  candidates: (namespace: string) =>
+    `trust/candidates/${nameOf(namespace)}/thing`,
+  versions: (namespace: string) =>
+    `providers/${nameOf(namespace)}/thing/versions`,
+} as const;
+
+function pathsOf(record: string): readonly string[] {
+  const file = join("v1", `${record}.json`);
   return copies.map((copy) => join(scene.mirror.directory, copy, file));
 }
 
-/** Removes both copies; what is returned puts one of them back. */
-function lose(kind: "seen" | "decisions", namespace: string): () => void {
-  const [first = "", ...others] = pathsOf(kind, namespace);
-  const backup = join(scene.mirror.directory, `${kind}-${namespace}.backup`);
+const copiesOf = (record: string) => pathsOf(record).map(existsSync);
+
+/** Removes both copies; returns what puts one of them back. */
+function lose(record: string): () => void {
+  const [first = "", ...others] = pathsOf(record);
+  const name = record.replaceAll("/", "-");
+  const backup = join(scene.mirror.directory, `${name}.backup`);
   copyFileSync(first, backup);
   for (const path of [first, ...others]) rmSync(path);
   return () => {
@@ -49,94 +63,144 @@ async function statuses(namespace: string, version: string) {
 }
 
 /** A known key, and a release under another one, which is held back. */
-async function holdBack(namespace: string): Promise<void> {
-  await scene.contact(namespace, known);
+async function holdBack(namespace: string): Promise<Release> {
+  const first = await scene.contact(namespace, known);
   await scene.publish(namespace, "1.0.1", stranger);
   expect(await statuses(namespace, "1.0.1")).toEqual([451, 451]);
+  return first;
 }
 
 async function revoke(namespace: string): Promise<void> {
   await scene.contact(namespace, known);
   const key = ["--key", known.fingerprint];
-  await scene.trust("revoke", ...key, nameOf(namespace));
+  await scene.trust("revoke", ...key, "--for", nameOf(namespace));
   await expect.poll(() => statuses(namespace, "1.0.0")).toEqual([451, 451]);
 }
 
-const alarmsFor = (kind: string, namespace: string) =>
+const alarmsFor = (record: string) =>
   scene.mirror.log.filter(
     ({ alarm, file }) =>
-      alarm === "record-unreadable" &&
-      file === `records/v1/trust/${kind}/${nameOf(namespace)}.json`,
+      alarm === "record-unreadable" && file === `records/v1/${record}.json`,
   );
 
-describe("a namespace whose record of keys is gone, both copies", () => {
-  it("is unknown and not met anew: what was held back is not served, and a restored copy cures it", async () => {
-    await holdBack("lost-keys");
-    await scene.mirror.kill();
-    const restore = lose("seen", "lost-keys");
-    await scene.revive();
-    expect(await statuses("lost-keys", "1.0.1")).toEqual([503, 503]);
-    expect(await statuses("lost-keys", "1.0.0")).toEqual([503, 503]);
-    await expect
-      .poll(() => alarmsFor("seen", "lost-keys"))
-      .toEqual([
-        expect.objectContaining({
-          problem: expect.stringContaining("missing") as unknown,
-          cure: expect.stringContaining("backup") as unknown,
-        }),
-      ]);
-    restore();
-    await expect.poll(() => statuses("lost-keys", "1.0.1")).toEqual([451, 451]);
-    expect(await statuses("lost-keys", "1.0.0")).toEqual([200, 200]);
-    expect(pathsOf("seen", "lost-keys").map(existsSync)).toEqual([true, true]);
-  });
+const missing = expect.objectContaining({
+  problem: expect.stringMatching(/missing.*trust reset/) as unknown,
+  cure: expect.stringContaining("backup") as unknown,
+}) as unknown;
 
-  it("is unknown to a daemon that runs meanwhile, also by another provider of the namespace", async () => {
+describe.each(["namespace", "contact"] as const)(
+  "without both copies of the record of a %s",
+  (kind) => {
+    it("what was held back is not served, no other first contact is made, and a restored copy cures it", async () => {
+      const namespace = `lost-${kind}`;
+      const record = records[kind](namespace);
+      await holdBack(namespace);
+      await scene.mirror.kill();
+      const restore = lose(record);
+      await scene.revive();
+      expect(await statuses(namespace, "1.0.1")).toEqual([503, 503]);
+      expect(await statuses(namespace, "1.0.0")).toEqual([503, 503]);
+      expect((await scene.ask(namespace).index()).status).toBe(503);
+      await expect.poll(() => alarmsFor(record)[0]).toEqual(missing);
+      const listed = await runCommand(scene.mirror, "trust", "list");
+      expect(listed.status).toBe(1);
+      expect(listed.stderr).toContain(`records/v1/${record}.json`);
+      expect(copiesOf(record)).toEqual([false, false]);
+      restore();
+      await expect.poll(() => statuses(namespace, "1.0.1")).toEqual([451, 451]);
+      expect(await statuses(namespace, "1.0.0")).toEqual([200, 200]);
+      expect(copiesOf(record)).toEqual([true, true]);
+    });
+
+    it("the next first contact counts after a reset, with an alarm, and pinned checksums still hold", async () => {
+      const namespace = `reset-${kind}`;
+      const first = await holdBack(namespace);
+      await scene.mirror.kill();
+      lose(records[kind](namespace));
+      await scene.publish(namespace, "1.0.0", stranger, { seed: "re-created" });
+      await scene.revive();
+      expect(await statuses(namespace, "1.0.0")).toEqual([503, 503]);
+      const before = await countAlarms(scene.mirror, "trust-reset");
+      const subject =
+        kind === "namespace" ? nameOf(namespace) : `${nameOf(namespace)}/thing`;
+      const reset = await runCommand(scene.mirror, "trust", "reset", subject);
+      expect(reset.status).toBe(0);
+      expect(reset.stdout).toContain(
+        `The first contact with ${subject} is forgotten`,
+      );
+      expect(reset.stderr).toContain('"alarm":"trust-reset"');
+      await expect.poll(() => statuses(namespace, "1.0.1")).toEqual([200, 200]);
+      expect(await countAlarms(scene.mirror, "trust-reset")).toBe(before + 1);
+      const answer = await scene.ask(namespace).version("1.0.0");
+      expect(digestsIn(answer)).toEqual({
+        linux_amd64: first.archive("linux_amd64").sha256,
+      });
+      const listed = await scene.listedTrust(namespace);
+      expect(listed?.contacts).toMatchObject([
+        { type: "thing", key: stranger.fingerprint, newest: "1.0.1" },
+      ]);
+      expect(listed?.candidates).toMatchObject([
+        { version: "1.0.0", reason: "other-content" },
+      ]);
+    });
+  },
+);
+
+describe("without both copies of the record of a namespace", () => {
+  it("a daemon that runs meanwhile refuses, also another provider of the namespace", async () => {
+    const record = records.namespace("lost-beside");
     await holdBack("lost-beside");
-    const restore = lose("seen", "lost-beside");
+    const restore = lose(record);
     await expect
       .poll(() => statuses("lost-beside", "1.0.1"))
       .toEqual([503, 503]);
     await scene.publish("lost-beside", "2.0.0", stranger, { type: "other" });
     const other = requestsFor(scene.mirror, "other", "lost-beside");
     expect((await other.version("2.0.0")).status).toBe(503);
-    expect(pathsOf("seen", "lost-beside").map(existsSync)).toEqual([
-      false,
-      false,
-    ]);
+    expect(copiesOf(record)).toEqual([false, false]);
     restore();
     await expect
       .poll(() => statuses("lost-beside", "1.0.1"))
       .toEqual([451, 451]);
   });
 
-  it("is met as before where releases were recorded by an earlier version", async () => {
-    await scene.contact("earlier", known);
+  it("what was revoked is not served, nothing is decided, and a restored copy cures it", async () => {
+    const record = records.namespace("lost-decisions");
+    await revoke("lost-decisions");
     await scene.mirror.kill();
-    const records = new DiskRecords(layOutStore(scene.mirror.directory));
-    const folder = ["providers", "registry.terraform.io", "earlier", "thing"];
-    await records.change(
-      [...folder, "releases", "1.0.0"],
-      (body) => body as Readonly<Record<string, unknown>>,
-      (body) => {
-        expect(body).toMatchObject({ hasLedger: true });
-        return { ...body, hasLedger: undefined };
-      },
-    );
-    lose("seen", "earlier");
+    const restore = lose(record);
     await scene.revive();
-    expect(await statuses("earlier", "1.0.0")).toEqual([200, 200]);
+    expect(await statuses("lost-decisions", "1.0.0")).toEqual([503, 503]);
+    await expect.poll(() => alarmsFor(record)[0]).toEqual(missing);
+    const again = await runCommand(
+      scene.mirror,
+      ...["trust", "approve", "--key", stranger.fingerprint],
+      ...["--for", nameOf("lost-decisions")],
+    );
+    expect(again.status).toBe(1);
+    expect(again.stderr).toContain("restore it from a backup");
+    expect(copiesOf(record)).toEqual([false, false]);
+    restore();
+    await expect
+      .poll(() => statuses("lost-decisions", "1.0.0"))
+      .toEqual([451, 451]);
+  });
+
+  it("what was revoked is not served with the first contact gone, too", async () => {
+    await revoke("lost-both");
+    await scene.mirror.kill();
+    lose(records.namespace("lost-both"));
+    lose(records.contact("lost-both"));
+    await scene.revive();
+    expect(await statuses("lost-both", "1.0.0")).toEqual([503, 503]);
   });
 });
 
-describe("a provider whose list is gone, both copies", () => {
-  it("is not met anew: what was held back stays so, and so does what came since", async () => {
+describe("without both copies of the record of", () => {
+  it("a list, what was held back stays so, and so does what came since", async () => {
     await holdBack("lost-list");
     await scene.mirror.kill();
-    for (const copy of copies) {
-      const folder = join(scene.mirror.directory, copy, "v1", "providers");
-      rmSync(join(folder, nameOf("lost-list"), "thing", "versions.json"));
-    }
+    lose(records.versions("lost-list"));
     await scene.publish("lost-list", "1.0.2", stranger);
     await scene.revive();
     expect(listedIn(await scene.ask("lost-list").index())).toEqual(["1.0.0"]);
@@ -144,41 +208,22 @@ describe("a provider whose list is gone, both copies", () => {
     for (const version of ["1.0.1", "1.0.2"])
       expect(await statuses("lost-list", version)).toEqual([451, 451]);
   });
-});
 
-describe("a namespace whose record of decisions is gone, both copies", () => {
-  it("is undecided: what was revoked is not served, nothing is decided anew, and a restored copy cures it", async () => {
-    await revoke("lost-decisions");
+  it("candidates, what was held back stays so until its key is approved", async () => {
+    await holdBack("lost-candidates");
     await scene.mirror.kill();
-    const restore = lose("decisions", "lost-decisions");
+    lose(records.candidates("lost-candidates"));
     await scene.revive();
-    expect(await statuses("lost-decisions", "1.0.0")).toEqual([503, 503]);
-    await expect
-      .poll(() => alarmsFor("decisions", "lost-decisions"))
-      .toHaveLength(1);
-    const again = await runCommand(
+    expect(await statuses("lost-candidates", "1.0.1")).toEqual([451, 451]);
+    expect(await statuses("lost-candidates", "1.0.0")).toEqual([200, 200]);
+    const key = ["--key", stranger.fingerprint];
+    const approve = await runCommand(
       scene.mirror,
-      ...["trust", "approve", "--key", stranger.fingerprint],
-      nameOf("lost-decisions"),
+      ...["trust", "approve", ...key, "--for", "lost-candidates/thing"],
     );
-    expect(again.status).not.toBe(0);
-    expect(again.stderr).toContain("restore it from a backup");
-    expect(pathsOf("decisions", "lost-decisions").map(existsSync)).toEqual([
-      false,
-      false,
-    ]);
-    restore();
+    expect(approve.stdout).toContain(`${stranger.fingerprint} is approved for`);
     await expect
-      .poll(() => statuses("lost-decisions", "1.0.0"))
-      .toEqual([451, 451]);
-  });
-
-  it("is undecided with its record of keys gone, too", async () => {
-    await revoke("lost-both");
-    await scene.mirror.kill();
-    lose("decisions", "lost-both");
-    lose("seen", "lost-both");
-    await scene.revive();
-    expect(await statuses("lost-both", "1.0.0")).toEqual([503, 503]);
+      .poll(() => statuses("lost-candidates", "1.0.1"))
+      .toEqual([200, 200]);
   });
 });

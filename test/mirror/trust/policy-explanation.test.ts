@@ -8,7 +8,7 @@ import {
   decideByRules,
   findProviderDenial,
   parsePolicy,
-} from "../../../src/mirror/trust/policy.ts";
+} from "../../../src/trust/policy.ts";
 
 const day = 86_400_000;
 const random = parseProviderAddress("hashicorp/random");

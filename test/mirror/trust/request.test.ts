@@ -60,7 +60,7 @@ class Counts {
   }
 }
 
-const once = "seen decisions";
+const once = "namespaces marks contacts";
 
 let config: Readonly<Record<string, unknown>>;
 let registry: Registry;
@@ -108,7 +108,7 @@ async function countAll(mirror: TimedMirror, counts: Counts) {
 }
 
 describe("a request", () => {
-  it("reads the ledger once and decides by the rules once, whatever it has to ask for", async () => {
+  it("reads the records of trust once and decides by the rules once, whatever it has to ask for", async () => {
     const { mirror, counts } = await start(new TestClock());
     // At first contact the rules also decide of the release that teaches the key.
     const first = { ledger: once, policy: 2 };
@@ -127,12 +127,12 @@ describe("a request", () => {
     await mirror.close();
   });
 
-  it("looks at the ledger once where nothing is asked for, and again only before it decides by what may have changed", async () => {
+  it("looks at the records of trust once where nothing is asked for, and again only before it decides by what may have changed", async () => {
     const { mirror, counts } = await start(new HastyClock());
     const all = await countAll(mirror, counts);
     const looks = Object.entries(all).map(([name, { ledger }]) => [
       name,
-      ledger.split(once).length - 1,
+      ledger.split("namespaces").length - 1,
     ]);
     // At first contact two releases may be asked for, side by side.
     expect(Object.fromEntries(looks.slice(1))).toEqual({

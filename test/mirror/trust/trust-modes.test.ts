@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 describe("trust.newKeys and trust.keys", () => {
-  it("accept: takes a new key and raises an alarm, once", async () => {
+  it("accept: takes a new key and raises one alarm for each release", async () => {
     const [known, next] = [await signer("Known"), await signer("Next")];
     await scene.publish("open", "1.0.0", known);
     await scene.withMirror({ trust: { newKeys: "accept" } }, async (own) => {
@@ -30,7 +30,7 @@ describe("trust.newKeys and trust.keys", () => {
       expect(listedIn(index)).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
       expect((await scene.ask("open", own).version("1.1.0")).status).toBe(200);
       expect((await scene.ask("open", own).version("1.2.0")).status).toBe(200);
-      expect(await countAlarms(own, "key-new")).toBe(1);
+      expect(await countAlarms(own, "key-new")).toBe(2);
     });
   });
 
@@ -93,7 +93,10 @@ describe("trust.newKeys and trust.keys", () => {
           "approve",
           `${namespace}/thing@1.1.0`,
         );
-        expect(approved.status).toBe(0);
+        expect(approved.status).toBe(1);
+        expect(approved.stderr).toContain(
+          `"trust.keys" excludes its key ${other.fingerprint}`,
+        );
         expect(
           outcomeOf(await scene.ask(namespace, own).version("1.1.0")),
         ).toBe("451 key-refused");

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
 import {
+  countAlarms,
   digestsIn,
   eventually,
   listedIn,
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 describe("when a publisher changes keys", () => {
-  it("with an overlap, releases of the old key go on beside a listed new one, which needs a word once", async () => {
+  it("with an overlap, releases of the old key go on beside a published new one, which is approved once", async () => {
     const [old, next] = [await signer("Old"), await signer("Next")];
     const signingKeys = [old, next];
     await scene.contact("rotated", old);
@@ -31,7 +32,8 @@ describe("when a publisher changes keys", () => {
     expect(outcomeOf(await scene.ask("rotated").version("1.2.0"))).toBe(
       "451 key-refused",
     );
-    await scene.trust("approve", "rotated/thing@1.2.0");
+    const forProvider = ["--for", "rotated/thing"];
+    await scene.trust("approve", "--key", next.fingerprint, ...forProvider);
     await scene.publish("rotated", "1.3.0", next, { signingKeys: [next] });
     await eventually(
       async () => listedIn(await scene.ask("rotated").index()),
@@ -77,11 +79,17 @@ describe("when a publisher changes keys", () => {
     );
     expect(listedIn(await scene.ask("revoked").index())).toEqual(["0.9.0"]);
     expect(scene.auditOf("revoked", "judged-again")).toMatchObject([
-      { verdict: "refused", reason: "revoked", version: "1.0.0" },
+      {
+        verdict: "refused",
+        reason: "signature-refused",
+        version: "1.0.0",
+        fingerprint: owner.fingerprint,
+        detail: expect.stringContaining("revoked") as unknown,
+      },
     ]);
-    expect(await scene.trust("list")).toMatch(
-      /FALLEN .*\n {2}thing 1\.0\.0 +revoked/,
-    );
+    // Operators can do nothing about it.
+    const { candidates } = (await scene.listedTrust("revoked")) ?? {};
+    expect(candidates).toEqual([]);
     await scene.registry.stop();
     expect(outcomeOf(await scene.ask("revoked").archive("1.0.0"))).toBe(
       refused,
@@ -100,12 +108,13 @@ describe("when a publisher changes keys", () => {
     ]);
   });
 
-  it("old releases that are signed anew with the same digests keep serving, and the new key is not thereby known", async () => {
+  it("old releases that are signed again with the same digests keep serving, with an alarm, and the new key is not thereby known", async () => {
     const owner = await createCertifiedSigner("Owner");
     const next = await signer("Next");
     const release = await scene.publish("anew", "1.0.0", owner);
     expect((await scene.ask("anew").archive("1.0.0")).status).toBe(200);
     const signingKeys = [next, await owner.revoked()];
+    const alarms = await countAlarms(scene.mirror, "key-new");
     await scene.publish("anew", "1.0.0", next, {
       signingKeys,
       signedAt: new Date(),
@@ -116,8 +125,17 @@ describe("when a publisher changes keys", () => {
     });
     expect((await scene.ask("anew").archive("1.0.0")).status).toBe(200);
     expect(scene.auditOf("anew", "judged-again")).toMatchObject([
-      { verdict: "accepted", fingerprint: next.fingerprint },
+      { verdict: "refused", fingerprint: owner.fingerprint },
     ]);
+    expect(scene.auditOf("anew", "new-key").slice(1)).toMatchObject([
+      {
+        verdict: "accepted",
+        rule: "trust: same-digests",
+        fingerprint: next.fingerprint,
+        version: "1.0.0",
+      },
+    ]);
+    expect(await countAlarms(scene.mirror, "key-new")).toBe(alarms + 1);
     await scene.publish("anew", "1.1.0", next, { signingKeys });
     expect(outcomeOf(await scene.ask("anew").version("1.1.0"))).toBe(
       "451 key-refused",
@@ -149,8 +167,8 @@ describe("when a publisher changes keys", () => {
       "451 key-refused",
     );
     expect((await scene.ask("distrusted").archive("1.0.0")).status).toBe(200);
-    const { decisions } = (await scene.listedTrust("distrusted")) ?? {};
-    expect(decisions?.keys).toMatchObject([
+    const { keys } = (await scene.listedTrust("distrusted")) ?? {};
+    expect(keys).toMatchObject([
       { fingerprint: bad.fingerprint, decision: "revoked" },
     ]);
   });

@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { parseModuleAddress } from "../../../src/address/module-spec.ts";
+import { parseModuleAddress } from "../../../src/address/specs/module-spec.ts";
 import { formatProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { PolicyDenied } from "../../../src/errors/index.ts";
-import { later, provider } from "../../scenes/key-questions.ts";
-import { makeTrust } from "../../scenes/trust-parts.ts";
+import { address } from "../../scenes/believed-releases.ts";
+import { makeAdmission } from "../../scenes/admission-parts.ts";
 
-let trust: Awaited<ReturnType<typeof makeTrust>>;
+const { provider, version: later } = address;
+
+let trust: Awaited<ReturnType<typeof makeAdmission>>;
 
 afterEach(() => trust.close());
 
@@ -24,7 +26,7 @@ describe("what an index leaves out", () => {
   });
 
   it("is written down once for each change", async () => {
-    trust = await makeTrust();
+    trust = await makeAdmission();
     for (const listed of [
       index([]),
       index(["1.0.0"]),
@@ -36,7 +38,7 @@ describe("what an index leaves out", () => {
     ])
       trust.admission.noteLeftOut({ provider }, listed);
     await trust.close();
-    expect(trust.told().audit).toEqual([
+    expect(trust.told()).toEqual([
       "left-out refused",
       "left-out refused",
       "left-out refused",
@@ -45,7 +47,7 @@ describe("what an index leaves out", () => {
   });
 
   it("is written down of a provider as of a module, by its name", async () => {
-    trust = await makeTrust();
+    trust = await makeAdmission();
     const module = parseModuleAddress("acme/net/aws", "registry.terraform.io");
     trust.admission.noteLeftOut({ provider }, index(["1.0.0"]));
     trust.admission.noteLeftOut({ module }, index(["1.0.0"]));
@@ -65,7 +67,7 @@ describe("what the policy would refuse", () => {
   ])(
     "is served and written down where it only reports, %s",
     async (_of, subject, named) => {
-      trust = await makeTrust({ mode: "report" });
+      trust = await makeAdmission({ mode: "report" });
       trust.admission.rules.report?.(
         new PolicyDenied(subject, later, "policy.x"),
       );
@@ -77,7 +79,7 @@ describe("what the policy would refuse", () => {
   );
 
   it("is refused where it is enforced", async () => {
-    trust = await makeTrust({ mode: "enforce" });
+    trust = await makeAdmission({ mode: "enforce" });
     const { admission } = trust;
     expect(admission.rules.report).toBeUndefined();
     admission.replaceRules({ ...admission.rules, mode: "report" });

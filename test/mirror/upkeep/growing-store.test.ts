@@ -24,7 +24,7 @@ import {
 import {
   countRecords,
   plantPackageHash,
-  plantSeen,
+  plantNamespace,
 } from "../../scenes/planted-records.ts";
 import {
   outcomeOf,
@@ -123,7 +123,7 @@ async function flooded(count: number) {
 describe("records of archives that nothing names", () => {
   it("are removed by prune, and nothing else is; --dry-run counts them", async () => {
     const { directory, releases, configFile } = await flooded(500);
-    plantSeen(directory, "nobody");
+    plantNamespace(directory, "nobody");
     const kept = () => [
       countRecords(directory, "trust"),
       countRecords(directory, "providers"),
@@ -191,7 +191,7 @@ describe("records of archives that nothing names", () => {
 describe("records of what was seen", () => {
   it("count for storage.maxSize: archives leave for them, and they for nobody", async () => {
     const { directory, releases } = await flooded(0);
-    for (let n = 0; n < 300; n++) plantSeen(directory, `seen${n}`);
+    for (let n = 0; n < 300; n++) plantNamespace(directory, `seen${n}`);
     const before = countRecords(directory, "trust");
     const [oldest, ...others] = releases;
     if (oldest === undefined) throw new Error("there are three");
@@ -212,7 +212,7 @@ describe("records of what was seen", () => {
 
   it("count for prune, which says so when they alone are more than may be", async () => {
     const { directory, releases, configFile } = await flooded(0);
-    for (let n = 0; n < 300; n++) plantSeen(directory, `seen${n}`);
+    for (let n = 0; n < 300; n++) plantNamespace(directory, `seen${n}`);
     const before = countRecords(directory, "trust");
     const config = readFileSync(configFile, "utf8");
     writeFileSync(

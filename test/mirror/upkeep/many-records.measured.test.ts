@@ -5,7 +5,7 @@ import { measureHealth } from "../../scenes/health-client.ts";
 import {
   countRecords,
   plantPackageHash,
-  plantSeen,
+  plantNamespace,
 } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 
@@ -17,7 +17,7 @@ describe(`a store of ${2 * each} records`, { timeout: 600_000 }, () => {
     const directory = scratch("many-records");
     for (let n = 0; n < each; n++) {
       plantPackageHash(directory, `many ${n}`);
-      plantSeen(directory, `many${n}`);
+      plantNamespace(directory, `many${n}`);
     }
     const config = { storage: { directory, maxSize: "1MiB", minFree: 0 } };
     const start = performance.now();

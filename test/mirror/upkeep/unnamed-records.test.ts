@@ -4,7 +4,7 @@ import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { readNamedArchives } from "../../../src/mirror/upkeep/unnamed-records.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { address } from "../../scenes/believed-releases.ts";
-import { digestOf, judgeFor, sketch } from "../../scenes/release-sketches.ts";
+import { digestOf, judgeFor, knownOf } from "../../scenes/release-sketches.ts";
 import { makeLayout } from "../../store/stores.ts";
 
 const now = new Date("2026-05-01T00:00:00Z");
@@ -18,8 +18,8 @@ async function prepare(aside: readonly (readonly string[])[]) {
     policyOf: () => ({ signatures: "required", profile: "terraform" }),
     clock: { now: () => now, monotonic: () => 0 },
   });
-  const value = await sketch({ by: "K", content: "linux=a" });
-  await releases.claim(address, { value, confirmedAt: now });
+  const value = await knownOf({ by: "K", content: "linux=a" });
+  await releases.write(address, { value, confirmedAt: now }, undefined);
   for (const key of aside) await records.create(key, {}, Object);
   return { records, releases };
 }

@@ -15,6 +15,7 @@ import {
 import { explainError } from "../../../src/mirror/why/why.ts";
 
 const host = "registry.terraform.io";
+const hosts = { configured: new Set([host]), allowsOthers: true };
 
 describe("a question", () => {
   it.each([
@@ -23,9 +24,10 @@ describe("a question", () => {
     ["example.com/acme/demo", "example.com/acme/demo", "provider"],
     ["a.test/acme/demo@1.0.0-b.1", "a.test/acme/demo/1.0.0-b.1", "provider"],
     [`${host}/acme/net/aws`, `${host}/acme/net/aws`, "module"],
+    ["acme/net/aws", `${host}/acme/net/aws`, "module"],
     [`${host}/acme/net/7@1.2.3`, `${host}/acme/net/7/1.2.3`, "module"],
   ])("is read as SPEC and as path alike: %s", (spec, path, kind) => {
-    const question = parseWhySpec(spec);
+    const question = parseWhySpec(spec, hosts);
     expect(question).toEqual(parseWhyPath(path));
     expect(Object.keys(question)).toContain(kind);
     expect(formatQuestion(question)).toBe(path);
@@ -39,7 +41,7 @@ describe("a question", () => {
     "acme/../demo",
     "",
   ])("is refused when it is none: %s", (spec) => {
-    expect(() => parseWhySpec(spec)).toThrow(MalformedAddress);
+    expect(() => parseWhySpec(spec, hosts)).toThrow(MalformedAddress);
   });
 });
 

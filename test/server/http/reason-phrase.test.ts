@@ -15,12 +15,17 @@ const until = new Date("2026-11-22T10:00:00Z");
 const special: Readonly<Record<string, (text: string) => Thrown>> = {
   BucketRefuses: (t) =>
     new errors.BucketRefuses(t, t, { status: 403, reason: t }),
-  KeyRefused: (t) => new errors.KeyRefused(releaseOf(t), t, "unknown"),
+  ContentNotChosen: (t) =>
+    new errors.ContentNotChosen(
+      t,
+      t,
+      [{ sha256sums: t, fingerprint: t }],
+      () => t,
+    ),
+  KeyRefused: (t) => new errors.KeyRefused(releaseOf(t), t, "unknown", t),
   LockMismatch: (t) => new errors.LockMismatch(t, t, [t], [t]),
   MirrorWantsToken: () =>
     new errors.MirrorWantsToken(new URL("https://a.test/")),
-  NothingApproved: (t) => new errors.NothingApproved(t, [t]),
-  NothingToApprove: (t) => new errors.NothingToApprove(t, [t]),
   PackageHashWrong: (t) => new errors.PackageHashWrong(t, [t], t),
   ReleaseConflict: (t) => new errors.ReleaseConflict(releaseOf(t), t),
   TooYoung: (t) => new errors.TooYoung(t, t, t, until),
@@ -107,11 +112,11 @@ describe("the reason phrase of a refusal", () => {
       `Held back by policy.minimumAge of this mirror because its age is not known, see ${page}`,
     ],
     [
-      new errors.KeyRefused(releaseOf("a"), fingerprint, "revoked"),
+      new errors.KeyRefused(releaseOf("a"), fingerprint, "revoked", "d"),
       `Held back by this mirror, its signing key ${fingerprint} was revoked, see ${page}`,
     ],
     [
-      new errors.KeyRefused(releaseOf("a"), "none", "unknown"),
+      new errors.KeyRefused(releaseOf("a"), "none", "unknown", "d"),
       `Held back by this mirror, nobody signed it, see ${page}`,
     ],
     [

@@ -22,9 +22,11 @@ beforeAll(async () => {
   const authority = await createAuthority();
   registry = await startRegistry({ authority });
   await registry.publish({ type: "demo", version: "1.2.3", size });
-  const grown = Array.from({ length: 5_000 }, (_, patch) => ({
+  await registry.publish({ type: "grown", version: "2.0.0" });
+  const older = Array.from({ length: 4_999 }, (_, patch) => ({
     version: `1.0.${patch}-${"pre".repeat(40)}`,
   }));
+  const grown = [{ version: "2.0.0" }, ...older];
   registry.serve(
     "/v1/providers/acme/grown/versions",
     JSON.stringify({ versions: grown }),

@@ -2,8 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { TrustLedger } from "../../../src/mirror/trust/ledger.ts";
-import { watchOpenMatters } from "../../../src/mirror/trust/open-matters.ts";
+import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
@@ -15,6 +14,7 @@ import {
   type LooseBucket,
 } from "../../fakes/loose-bucket.ts";
 import { makePart } from "../../scenes/bucket-configuration.ts";
+import { revokeK } from "../../scenes/trust-records.ts";
 import { makeLayout } from "../stores.ts";
 import { asItIs } from "./record-compliance.ts";
 
@@ -61,11 +61,11 @@ const places: readonly (readonly [string, Place])[] = [
 
 /** Of file systems, of people, and of whoever may write there. */
 const strangers = [
-  "trust/seen/@eaDir/acme.json",
-  "trust/seen/a folder/acme.json",
-  "trust/seen/a.example/acme (copy).json",
-  "trust/seen/a.example/._acme.json",
-  "trust/decisions/.snapshot/a.example/acme.json",
+  "trust/namespaces/@eaDir/acme.json",
+  "trust/namespaces/a folder/acme.json",
+  "trust/namespaces/a.example/acme (copy).json",
+  "trust/namespaces/a.example/._acme.json",
+  "trust/contacts/.snapshot/a.example/acme.json",
   "providers/a.example/other/#recycle/1.0.0.json",
 ];
 
@@ -73,20 +73,18 @@ it.each(places)(
   "what others put beside the records of %s is passed over, and hides none of them",
   async (_, make) => {
     const { records, plant } = await make();
-    const ledger = new TrustLedger(records);
+    const store = new TrustStore(records);
     const namespace = { hostname: "a.example" as never, namespace: "acme" };
-    await (await ledger.open(namespace)).begin();
+    await store.decide(namespace, revokeK);
     for (const name of strangers) await plant(name);
-    expect(await ledger.list()).toEqual([namespace]);
-    expect(await watchOpenMatters(ledger)()).toEqual({
-      matters: [],
-      unreadable: [],
-    });
+    expect(await store.list()).toEqual([namespace]);
+    const found = await Array.fromAsync(store.readAll());
+    expect(found.filter((one) => "problem" in one)).toEqual([]);
     const other = { ...namespace, namespace: "other" };
-    expect((await ledger.read(other)).seen.keys).toEqual([]);
+    expect((await store.read(other)).decisions.keys).toEqual([]);
     const keys = await Array.fromAsync(records.listAll());
     expect(keys.map((key) => key.join("/"))).toEqual([
-      "trust/seen/a.example/acme",
+      "trust/namespaces/a.example/acme",
     ]);
     for (const key of keys)
       expect(await records.read(key, asItIs)).toBeDefined();

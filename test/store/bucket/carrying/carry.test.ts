@@ -25,7 +25,7 @@ import {
   plantArchive,
   plantRecord,
   readRecords,
-  seen,
+  namespace,
 } from "../../../scenes/planted-store.ts";
 import {
   makePart,
@@ -106,9 +106,9 @@ describe.each<readonly [string, () => Promise<BucketSettings>]>([
     const objects = await listObjects(bucket);
     const layout = await makeStore(5, 1);
     plantRecord(layout, firsts(1), { n: "another" });
-    plantRecord(layout, seen, { keys: ["B"] }, 9);
+    plantRecord(layout, namespace, { keys: ["B"] }, 9);
     const before = await readRecords(layout);
-    const names = [firsts(1), seen].map((key) => key.join("/")).toSorted();
+    const names = [firsts(1), namespace].map((key) => key.join("/")).toSorted();
     const { status, report } = await push(layout, settings);
     expect(status).toBe(1);
     const { differences } = report;

@@ -1,0 +1,54 @@
+import { ifAddress, MalformedAddress } from "../../errors/index.ts";
+import { moduleAddress, type ModuleAddress } from "../module-address.ts";
+import { parseSelection, type VersionSelection } from "./provider-spec.ts";
+import { readModuleSpec, type SpecHosts } from "./spec.ts";
+
+/** A SPEC of the command line that names a module. */
+export interface ModuleSpec {
+  readonly address: ModuleAddress;
+  readonly selection: VersionSelection;
+}
+
+/** A module of a registry as a configuration calls it. */
+interface ModuleCallSource {
+  readonly address: ModuleAddress;
+  /** Below what the registry names as the module; empty for all of it. */
+  readonly subdirectory: string;
+}
+
+/** What clients fetch with git there, whatever it looks like. */
+const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
+
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a provider's SPEC. Throws MalformedAddress. */
+export function parseModuleSpec(text: string, hosts: SpecHosts): ModuleSpec {
+  const { module, chosen } = readModuleSpec(text, hosts);
+  return { address: module, selection: parseSelection(chosen) };
+}
+
+/** The registry's module that a `source` names; undefined where it names something else (Terraform, "Module Sources"). */
+export function parseModuleCall(
+  source: string,
+  defaultHostname: string,
+): ModuleCallSource | undefined {
+  const [name = "", ...below] = source.split("//");
+  if (repositoryHosts.has(name.split("/")[0] ?? "")) return undefined;
+  const address = ifAddress(() => parseModuleAddress(name, defaultHostname));
+  return address && { address, subdirectory: below.join("//") };
+}
+
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`; throws MalformedAddress. */
+export function parseModuleAddress(
+  text: string,
+  defaultHostname: string,
+): ModuleAddress {
+  const parts = text.split("/");
+  const [system = "", name = "", namespace = "", hostname = defaultHostname] =
+    parts.toReversed();
+  if (parts.length < 3 || parts.length > 4)
+    throw new MalformedAddress(
+      "module address",
+      text,
+      "[HOSTNAME/]NAMESPACE/NAME/SYSTEM",
+    );
+  return moduleAddress(hostname.toLowerCase(), namespace, name, system);
+}

@@ -1,0 +1,60 @@
+import { MalformedAddress } from "../../errors/index.ts";
+import type { Hostname } from "../hostname.ts";
+import { isNamespace, providerAddress } from "../provider-address.ts";
+import { readProviderSpec, readSpec, type SpecHosts } from "./spec.ts";
+import { parseVersion, type Version } from "../version.ts";
+
+/** Scope of a decision on a key: a namespace, a provider of it, or one release. */
+export interface TrustScope {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+  /** Provider type; null for the whole namespace. */
+  readonly type: string | null;
+  /** Null for every version. */
+  readonly version: Version | null;
+}
+
+const form = {
+  what: "namespace, provider or release",
+  expected:
+    "[HOSTNAME/]NAMESPACE, [HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE/TYPE@VERSION",
+  counts: [1, 2],
+};
+
+/** Reads a scope from the number of its parts. Throws MalformedAddress. */
+export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
+  const { hostname, parts, chosen } = readSpec(text, hosts, form);
+  const [namespace = "", type] = parts;
+  if (type !== undefined)
+    return {
+      ...providerAddress(hostname, namespace, type),
+      version: chosen === undefined ? null : parseVersion(chosen),
+    };
+  if (chosen !== undefined || !isNamespace(namespace))
+    throw new MalformedAddress(form.what, text, form.expected);
+  return { hostname, namespace, type: null, version: null };
+}
+
+/** Reads `[HOSTNAME/]NAMESPACE/TYPE@VERSION`. Throws MalformedAddress. */
+export function parseReleaseSpec(text: string, hosts: SpecHosts) {
+  const { provider, chosen } = readProviderSpec(text, hosts);
+  if (chosen === undefined)
+    throw new MalformedAddress(
+      "release",
+      text,
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION",
+    );
+  return { provider, version: parseVersion(chosen) };
+}
+
+/** Writes a scope in the grammar that it is read by, with its hostname. */
+export function formatTrustScope({
+  hostname,
+  namespace,
+  type,
+  version,
+}: Omit<TrustScope, "version"> & { readonly version: string | null }): string {
+  const provider = type === null ? "" : `/${type}`;
+  const release = version === null ? "" : `@${version}`;
+  return `${hostname}/${namespace}${provider}${release}`;
+}

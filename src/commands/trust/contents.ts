@@ -1,0 +1,218 @@
+import { parseReleaseSpec } from "../../address/specs/trust-scope.ts";
+import {
+  ContentNotChosen,
+  formatApproval,
+  formatKeyDecision,
+  MalformedAddress,
+  type NamedContent,
+  NotApprovable,
+} from "../../errors/index.ts";
+import {
+  formatRelease,
+  type ReleaseAddress,
+} from "../../mirror/releases/release.ts";
+import { findExclusion } from "../../mirror/trust/admission-rules.ts";
+import { needsDecision, type Candidate } from "../../trust/candidates.ts";
+import {
+  approveContent as approve,
+  listApproved,
+  withdrawContent,
+  type Decisions,
+  type ReleaseName,
+} from "../../trust/decisions.ts";
+import {
+  decidedNow,
+  recordDecision,
+  touchedNothing,
+  type TrustParts,
+} from "./decision.ts";
+import { findRevocation, nameDecided } from "./key-scope.ts";
+
+/** A release that a decision is about, with what is known of it. */
+interface Subject {
+  readonly release: ReleaseAddress;
+  readonly name: ReleaseName;
+  readonly decisions: Decisions;
+  readonly candidates: readonly Candidate[];
+  readonly approved: readonly NamedContent[];
+}
+
+/**
+ * `provender trust approve SPEC@VERSION`: clients get exactly one content of the
+ * release, and no key becomes known by it (12-trust-model, rule 5). Returns the exit
+ * status. Throws ContentNotChosen and NotApprovable.
+ */
+export async function approveContent(
+  parts: TrustParts,
+  spec: string,
+  prefix: string | undefined,
+): Promise<number> {
+  const subject = await readSubject(parts, spec);
+  const { release, name, approved } = subject;
+  const chosen = chooseCandidate(subject, prefix);
+  const { sha256sums } = chosen;
+  if (approved.some((one) => one.sha256sums === sha256sums)) {
+    parts.stdout(
+      `${formatRelease(release)} is approved already with ${nameContent(chosen)}.\n`,
+    );
+    return touchedNothing;
+  }
+  expectEffect(parts, subject, chosen);
+  const decided = { ...name, sha256sums, ...decidedNow(parts) };
+  await parts.trust.decide(release.provider, (decisions) =>
+    approve(decisions, decided),
+  );
+  await recordContent(parts, "approved", release, chosen);
+  parts.stdout(
+    `${formatRelease(release)} is approved with ${nameContent(chosen)}: clients get exactly this content, and no key becomes known.\n`,
+  );
+  return 0;
+}
+
+/** `provender trust revoke SPEC@VERSION`: removes the approval of a content. Returns the exit status. Throws ContentNotChosen. */
+export async function revokeContent(
+  parts: TrustParts,
+  spec: string,
+  prefix: string | undefined,
+): Promise<number> {
+  const { release, name, approved } = await readSubject(parts, spec);
+  const chosen = chooseApproved(release, approved, prefix);
+  const { sha256sums } = chosen;
+  await parts.trust.decide(release.provider, (decisions) =>
+    withdrawContent(decisions, { ...name, sha256sums }),
+  );
+  await recordContent(parts, "revoked", release, chosen);
+  parts.stdout(
+    `${formatRelease(release)} is no longer approved with ${nameContent(chosen)}: clients get its pinned checksums again, or none.\n`,
+  );
+  return 0;
+}
+
+async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
+  const release = parseReleaseSpec(spec, parts.hosts);
+  const { provider, version } = release;
+  const name = { type: provider.type, version };
+  const { decisions } = await parts.trust.read(provider);
+  const { list } = await parts.trust.readCandidates(provider);
+  const candidates = list.filter((one) => one.version === version);
+  const approved = listApproved(decisions, name).map((sha256sums) => ({
+    sha256sums,
+    fingerprint: candidates.find((one) => one.sha256sums === sha256sums)
+      ?.fingerprint,
+  }));
+  return { release, name, decisions, candidates, approved };
+}
+
+/** A content that was approved before may be named too, and is reported as such. */
+function chooseCandidate(
+  { release, name, decisions, candidates, approved }: Subject,
+  prefix: string | undefined,
+): NamedContent {
+  const pending = candidates.filter((one) =>
+    needsDecision(decisions, name.type, one),
+  );
+  const named = new Map<string, NamedContent>(
+    [...approved, ...candidates].map((one) => [one.sha256sums, one]),
+  );
+  const matching =
+    prefix === undefined ? pending : match([...named.values()], prefix);
+  const [only = approved[0], ...more] = matching;
+  const isDecided = prefix === undefined && matching.length === 0;
+  if (only !== undefined && more.length === 0)
+    if (!isDecided || approved.length === 1) return only;
+  const problem = describeProblem(prefix, matching.length, "need a decision");
+  const choices = matching.length > 0 ? matching : candidates;
+  throw new ContentNotChosen(
+    formatRelease(release),
+    problem,
+    choices,
+    ({ sha256sums }) => formatApproval(release, sha256sums),
+  );
+}
+
+function chooseApproved(
+  release: ReleaseAddress,
+  approved: readonly NamedContent[],
+  prefix: string | undefined,
+): NamedContent {
+  const matching = prefix === undefined ? approved : match(approved, prefix);
+  const [only, ...more] = matching;
+  if (only !== undefined && more.length === 0) return only;
+  throw new ContentNotChosen(
+    formatRelease(release),
+    describeProblem(prefix, matching.length, "are approved"),
+    matching.length > 0 ? matching : approved,
+    ({ sha256sums }) =>
+      formatApproval(release, sha256sums).replace(" approve ", " revoke "),
+  );
+}
+
+function describeProblem(
+  prefix: string | undefined,
+  count: number,
+  which: string,
+): string {
+  if (prefix !== undefined)
+    return `has ${count === 0 ? "no content" : `${count} contents`} whose SHA256SUMS begins with ${prefix}`;
+  return count === 0
+    ? `has no contents that ${which}`
+    : `has ${count} contents that ${which}`;
+}
+
+function match<C extends NamedContent>(
+  contents: readonly C[],
+  prefix: string,
+): readonly C[] {
+  const digits = prefix.toLowerCase();
+  if (!/^[0-9a-f]{8,64}$/.test(digits))
+    throw new MalformedAddress(
+      "SHA-256 of a SHA256SUMS",
+      prefix,
+      "8 to 64 hexadecimal digits",
+    );
+  return contents.filter(({ sha256sums }) => sha256sums.startsWith(digits));
+}
+
+/** An approval under a revoked or excluded key would serve nothing. Throws NotApprovable. */
+function expectEffect(
+  { rules }: TrustParts,
+  { release, name, decisions }: Subject,
+  { fingerprint }: NamedContent,
+): void {
+  const subject = formatRelease(release);
+  const revocation =
+    fingerprint === undefined
+      ? undefined
+      : findRevocation(decisions, name, fingerprint);
+  if (fingerprint !== undefined && revocation !== undefined)
+    throw new NotApprovable(
+      subject,
+      `its key ${fingerprint} is revoked`,
+      `if the key is good again, run "${formatKeyDecision("approve", fingerprint, nameDecided(release.provider, revocation))}" first`,
+    );
+  const setting = findExclusion(rules, release.provider, fingerprint);
+  if (setting !== undefined)
+    throw new NotApprovable(
+      subject,
+      `"${setting}" excludes ${fingerprint === undefined ? "what nobody signed" : `its key ${fingerprint}`}`,
+      `change "${setting}" in the configuration first`,
+    );
+}
+
+function nameContent({ sha256sums, fingerprint }: NamedContent): string {
+  return `SHA256SUMS ${sha256sums}${fingerprint === undefined ? "" : ` under the key ${fingerprint}`}`;
+}
+
+async function recordContent(
+  parts: TrustParts,
+  event: "approved" | "revoked",
+  { provider, version }: ReleaseAddress,
+  { sha256sums, fingerprint }: NamedContent,
+): Promise<void> {
+  const { hostname, namespace, type } = provider;
+  await recordDecision(parts, event, {
+    provider: `${hostname}/${namespace}/${type}`,
+    ...{ version, fingerprint },
+    detail: `SHA256SUMS ${sha256sums}`,
+  });
+}

@@ -1,0 +1,39 @@
+import {
+  formatTrustScope,
+  parseTrustScope,
+} from "../../address/specs/trust-scope.ts";
+import { MalformedAddress, NothingToReset } from "../../errors/index.ts";
+import { decidedNow, recordDecision, type TrustParts } from "./decision.ts";
+
+/**
+ * `provender trust reset PROVIDER|NAMESPACE`: forgets first contacts that were lost,
+ * so that the next one counts as the first (12-trust-model, rule 3). Decisions and
+ * pinned checksums stay. Throws NothingToReset.
+ */
+export async function resetTrust(
+  parts: TrustParts,
+  text: string,
+): Promise<void> {
+  const scope = parseTrustScope(text, parts.hosts);
+  if (scope.version !== null)
+    throw new MalformedAddress(
+      "provider or namespace",
+      text,
+      "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE",
+    );
+  const { trust, alarms, stdout, operator } = parts;
+  const subject = formatTrustScope(scope);
+  const types = await trust.listTypes(scope);
+  const known = scope.type === null ? types : [scope.type];
+  if (known.every((type) => !types.includes(type)))
+    throw new NothingToReset(subject);
+  await trust.reset(scope, scope.type ?? undefined, decidedNow(parts));
+  await recordDecision(parts, "reset", {
+    provider: subject,
+    detail: `first contact with ${known.join(", ")}`,
+  });
+  alarms.raise("trust-reset", { provider: subject, operator: operator.by });
+  stdout(
+    `The first contact with ${subject} is forgotten: the next one teaches the keys that its registry publishes then. Check them with "provender trust list".\n`,
+  );
+}

@@ -1,0 +1,50 @@
+import { inTime } from "../../concurrency/in-time.ts";
+import { NotStored, type ProvenderError } from "../../errors/index.ts";
+import type { ReleaseRequest } from "../trust/request.ts";
+import type { SettledRelease } from "../trust/settlements.ts";
+import type { Standings } from "../standings/standings.ts";
+
+/**
+ * Why a release is looked at. `new`: it appeared after first contact, so its key must be seen before it is listed. `unsure`: it was listed
+ * then, but perhaps not under a key that is acceptable. `refused`: it was refused before. `age`: the walk bounds itself.
+ */
+export type Reason = "new" | "unsure" | "refused" | "age";
+
+/** Look-ups of one listing, within its bounds. */
+export class LookUps {
+  readonly #standings: Standings;
+  readonly #deadline: number;
+  readonly #left = { new: 32, unsure: 16, refused: 0, age: Infinity };
+  /** Why something could not be told; undefined while everything was. */
+  failure: ProvenderError | undefined;
+
+  /** No look-up is waited for longer than until `deadline`, of `performance.now()`. */
+  constructor(standings: Standings, deadline: number) {
+    this.#standings = standings;
+    this.#deadline = deadline;
+  }
+
+  /** A known release costs nothing; undefined when nothing is known and nothing may be asked any longer. Throws its refusal. */
+  async look(
+    request: ReleaseRequest,
+    reason: Reason,
+  ): Promise<SettledRelease | undefined> {
+    try {
+      return await this.#standings.look(request);
+    } catch (error) {
+      if (!(error instanceof NotStored)) throw error;
+    }
+    if (this.#left[reason]-- <= 0) return undefined;
+    return this.#findInTime(request);
+  }
+
+  /** Undefined when the time is over first; the look-up goes on for the next listing. */
+  async #findInTime(
+    request: ReleaseRequest,
+  ): Promise<SettledRelease | undefined> {
+    const milliseconds = this.#deadline - performance.now();
+    if (milliseconds <= 0) return undefined;
+    const found = this.#standings.lookUp(request);
+    return (await inTime(found, milliseconds, () => undefined))?.value;
+  }
+}

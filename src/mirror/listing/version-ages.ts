@@ -1,0 +1,102 @@
+import type { Version } from "../../address/version.ts";
+import { ProvenderError, TooYoung } from "../../errors/index.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { VersionList } from "../versions/version-list.ts";
+import {
+  leaveOutRefused,
+  leaveOutYoung,
+  type LeftOut,
+} from "../trust/left-out.ts";
+import { requestVersion, type ProviderRequest } from "../trust/request.ts";
+import { saysNothing } from "../standings/candidate-failures.ts";
+import { keepOldEnough } from "./release-lines.ts";
+import type { LookUps } from "./release-look-ups.ts";
+
+/** What is looked at, and how. */
+interface Looking {
+  readonly list: VersionList;
+  readonly looks: LookUps;
+}
+
+/** What may be listed, newest first, and what the rules or the keys refuse; where the policy only reports, it refuses what is listed. */
+export interface JudgedVersions {
+  readonly versions: readonly Version[];
+  readonly refused: readonly LeftOut[];
+}
+
+/** What may be listed once it is old enough, by the minimum age in milliseconds. */
+interface Ageing extends JudgedVersions {
+  readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
+}
+
+/**
+ * What is old enough. Release lines are walked apart for each minimum age, because
+ * what is older than an old one may have to be older still.
+ */
+export async function keepOld(
+  request: ProviderRequest,
+  looking: Looking,
+  ageing: Ageing,
+): Promise<JudgedVersions> {
+  const { versions, refused, byMinimumAge } = ageing;
+  // The very same list, whose document is kept.
+  if (byMinimumAge.keys().every((age) => age === 0)) return ageing;
+  const young = new Map<Version, LeftOut>();
+  for (const [minimumAge, group] of byMinimumAge) {
+    if (minimumAge === 0) continue;
+    noteAppeared(request.origin.clock, looking.list, group, minimumAge, young);
+    const rest = group.filter((version) => !young.has(version));
+    await keepOldEnough(rest, async (version) => {
+      const youth = await findYouth(request, version, looking);
+      if (youth !== undefined) young.set(version, youth);
+      return youth === undefined;
+    });
+  }
+  const left = versions.flatMap((version) => young.get(version) ?? []);
+  const isReporting = request.rules.report !== undefined;
+  const isKept = (version: Version) => {
+    const kind = young.get(version)?.kind;
+    return kind === undefined || (kind === "young" && isReporting);
+  };
+  const kept = versions.filter(isKept);
+  return { versions: kept, refused: [...refused, ...left] };
+}
+
+/** What the mirror itself saw appear too lately needs no look-up. */
+function noteAppeared(
+  clock: Clock,
+  list: VersionList,
+  versions: readonly Version[],
+  minimumAge: number,
+  young: Map<Version, LeftOut>,
+): void {
+  const now = clock.now().getTime();
+  for (const version of versions) {
+    const appeared = list.versions.get(version)?.appeared?.getTime();
+    if (appeared === undefined || appeared + minimumAge <= now) continue;
+    const availableAt = new Date(appeared + minimumAge);
+    young.set(version, leaveOutYoung(version, availableAt));
+  }
+}
+
+/** Undefined for a version that is old enough and acceptable. */
+async function findYouth(
+  request: ProviderRequest,
+  version: Version,
+  { looks }: Looking,
+): Promise<LeftOut | undefined> {
+  const one = requestVersion(request, version);
+  if (one === undefined) return leaveOutRefused(version, undefined);
+  try {
+    const found = await looks.look(one, "age");
+    if (found === undefined) return leaveOutRefused(version, undefined);
+    const { age } = found;
+    return age.old ? undefined : leaveOutYoung(version, age.availableAt);
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    if (error instanceof TooYoung)
+      return leaveOutYoung(version, error.availableAt);
+    if (saysNothing(error)) looks.failure = error;
+    return leaveOutRefused(version, error);
+  }
+}

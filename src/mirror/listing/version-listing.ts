@@ -1,0 +1,283 @@
+import pLimit from "p-limit";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
+import { NotFound, NotStored } from "../../errors/index.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
+import type { ArchiveCache } from "../cache/archive-cache.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import { limitVersions, type VersionList } from "../versions/version-list.ts";
+import { limitsKeys, type AdmissionRules } from "../trust/admission-rules.ts";
+import {
+  divide,
+  leaveOutRefused,
+  nothingAdmitted,
+  type LeftOut,
+} from "../trust/left-out.ts";
+import {
+  requestVersion,
+  requestVersions,
+  type ProviderRequest,
+  type ReleaseRequest,
+} from "../trust/request.ts";
+import { BackgroundLooks } from "./background-looks.ts";
+import { LookUps } from "./release-look-ups.ts";
+import type { Standings } from "../standings/standings.ts";
+import { isStored } from "../standings/stored-releases.ts";
+import { keepOld, type JudgedVersions } from "./version-ages.ts";
+import {
+  findSuspicion,
+  judgeVersion,
+  type Verdict,
+} from "./version-verdict.ts";
+
+/** What clients may have of a provider's versions, newest first, and what else there is. */
+export interface Listing {
+  readonly versions: readonly Version[];
+  readonly leftOut: readonly LeftOut[];
+  /** What of the versions a policy that only reports would leave out. */
+  readonly reported: readonly LeftOut[];
+}
+
+/** Look-ups at once for one listing. */
+const atOnce = 8;
+/** Milliseconds for a list of versions with all look-ups that it needs; clients give metadata 10 s. */
+const listingTime = 7_000;
+
+/** A list less what the rules and the keys refuse. */
+interface Trusted extends JudgedVersions {
+  /** The versions by the minimum age that the rules ask of them, in milliseconds. */
+  readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
+  /** False when the origin has nothing, which is not for the rules to answer for. */
+  readonly any: boolean;
+}
+
+/** Changes as soon as a release of the provider is answered otherwise than before. */
+interface Answers {
+  /** The same object while nothing changes. */
+  readonly refused: ReadonlySet<string>;
+  readonly revision: number;
+}
+
+interface Remembered {
+  readonly rules: AdmissionRules;
+  /** Weak, since each change makes another, of all providers of the namespace. */
+  readonly trust: WeakRef<NamespaceTrust>;
+  readonly trusted: Trusted;
+  /** State of the answers when the judging began. */
+  readonly answers: Answers;
+  /** Undefined as long as what is listed depends on the time. */
+  listing?: Listing;
+}
+
+interface VersionListingParts {
+  readonly standings: Standings;
+  readonly archives: Pick<ArchiveCache, "findSize">;
+  readonly releases: Pick<ReleaseRecords, "list">;
+}
+
+/**
+ * The versions of `index.json`: those that the origin lists, or had listed and are
+ * stored, less those that would be refused. A version that cannot be served must
+ * not be listed, because clients choose before they ask.
+ */
+export class VersionListing {
+  readonly #parts: VersionListingParts;
+  readonly #background: BackgroundLooks;
+  readonly #remembered = new WeakMap<VersionList, Remembered>();
+
+  constructor(parts: VersionListingParts) {
+    this.#parts = parts;
+    this.#background = new BackgroundLooks(parts.standings);
+  }
+
+  /**
+   * Newest first, and the same object while neither the rules, nor decisions, nor
+   * time makes another of it. Throws NothingAdmitted when all are refused, NotFound
+   * when all are gone, and the origin's failure when that could not be decided.
+   */
+  async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
+    const answers = await this.#readAnswers(request);
+    const known = this.#recall(request, list, answers)?.listing;
+    if (known !== undefined) return known;
+    const deadline = performance.now() + listingTime;
+    const looks = new LookUps(this.#parts.standings, deadline);
+    const trusted = await this.#trusted(request, list, looks, answers);
+    const judged = await keepOld(request, { list, looks }, trusted);
+    const { versions, refused } = judged;
+    const isReporting = request.rules.report !== undefined;
+    if (versions.length > 0) {
+      const listing = { versions, ...divide(refused, isReporting) };
+      const remembered = this.#remembered.get(list);
+      if (remembered?.trusted === judged) remembered.listing = listing;
+      return listing;
+    }
+    if (!trusted.any && list.versions.size === 0)
+      return { versions, leftOut: [], reported: [] };
+    const name = formatProviderAddress(request.provider);
+    if (!trusted.any) throw new NotFound(name);
+    // An empty list would send clients on to their next installation method.
+    throw looks.failure ?? nothingAdmitted(name, refused);
+  }
+
+  /** The versions on record of which an archive is stored, on a mirror that asks no origin. Throws NothingAdmitted and NotStored. */
+  async listStored(
+    request: ProviderRequest,
+    list: VersionList | undefined,
+    kept: readonly Version[],
+  ): Promise<Listing> {
+    const looks = new LookUps(this.#parts.standings, 0);
+    const { allowed, denied } = requestVersions(request, newestFirst(kept));
+    const verdicts = await pLimit(atOnce).map(allowed, (one) =>
+      judgeVersion(one, "unsure", looks),
+    );
+    const refused = [...denied, ...verdicts.flatMap(asLeftOut)];
+    const good = allowed.filter((_, index) => verdicts[index] === "good");
+    const stored = await Promise.all(
+      good.map((one) => isStored(this.#parts, one)),
+    );
+    const versions = good
+      .filter((_, index) => stored[index])
+      .map(({ address }) => address.version);
+    const name = formatProviderAddress(request.provider);
+    if (versions.length === 0)
+      throw refused.length > 0
+        ? nothingAdmitted(name, refused)
+        : new NotStored(name);
+    const limited = limitVersions(list, new Set(versions));
+    const looking = { list: limited, looks };
+    const byMinimumAge = groupByAge(good);
+    const trusted = { versions, refused, byMinimumAge };
+    const judged = await keepOld(request, looking, trusted);
+    const isReporting = request.rules.report !== undefined;
+    return {
+      versions: judged.versions,
+      ...divide(judged.refused, isReporting),
+    };
+  }
+
+  /** Less those that the rules deny or whose key is not acceptable; remembered while nothing changes. */
+  async #trusted(
+    request: ProviderRequest,
+    list: VersionList,
+    looks: LookUps,
+    answers: Answers,
+  ): Promise<Trusted> {
+    const { rules, entry } = request;
+    const { trust } = entry;
+    const remembered = this.#recall(request, list, answers);
+    if (remembered !== undefined) return remembered.trusted;
+    const present = await this.#present(request, list);
+    const { allowed, denied } = requestVersions(request, present);
+    const verdicts =
+      allowed.length === 0
+        ? new Map<Version, Verdict>()
+        : await this.#judgeAll(request, list, allowed, looks);
+    const verdictOf = ({ address: { version } }: ReleaseRequest): Verdict =>
+      verdicts.get(version) ?? "good";
+    const good = allowed.filter((one) => verdictOf(one) === "good");
+    const trusted = {
+      versions: good.map(({ address }) => address.version),
+      refused: [
+        ...denied,
+        ...allowed.flatMap((one) => leftOutBy(one, verdictOf(one))),
+      ],
+      byMinimumAge: groupByAge(good),
+      any: present.length > 0,
+    };
+    const isComplete =
+      looks.failure === undefined &&
+      ![...verdicts.values()].includes("unknown");
+    const under = { rules, trust: new WeakRef(trust), answers };
+    if (isComplete) this.#remembered.set(list, { ...under, trusted });
+    return trusted;
+  }
+
+  async #readAnswers(request: ProviderRequest): Promise<Answers> {
+    const { standings } = this.#parts;
+    const refused = await standings.listRefused(request);
+    return { refused, revision: standings.revisionOf(request) };
+  }
+
+  #recall(
+    { rules, entry }: ProviderRequest,
+    list: VersionList,
+    { refused, revision }: Answers,
+  ): Remembered | undefined {
+    const remembered = this.#remembered.get(list);
+    return remembered?.rules === rules &&
+      remembered.answers.refused === refused &&
+      remembered.answers.revision === revision &&
+      remembered.trust.deref() === entry.trust
+      ? remembered
+      : undefined;
+  }
+
+  /** Listed now, or stored: a release outlives its removal, and one of a bundle needs no list. */
+  async #present(
+    request: ProviderRequest,
+    list: VersionList,
+  ): Promise<readonly Version[]> {
+    const isListed = (version: Version) => list.versions.get(version)?.listed;
+    const recorded = await this.#parts.releases.list(request.provider);
+    const gone = recorded.filter((version) => !isListed(version));
+    const kept = await Promise.all(
+      gone.map(async (version) => {
+        const one = requestVersion(request, version);
+        return one !== undefined && (await isStored(this.#parts, one));
+      }),
+    );
+    const listed = [...list.versions.keys()].filter(isListed);
+    return newestFirst([...listed, ...gone.filter((_, index) => kept[index])]);
+  }
+
+  /** Judges the versions that are not above suspicion. */
+  async #judgeAll(
+    request: ProviderRequest,
+    list: VersionList,
+    allowed: readonly ReleaseRequest[],
+    looks: LookUps,
+  ): Promise<ReadonlyMap<Version, Verdict>> {
+    const { provider, rules, entry } = request;
+    const { standings } = this.#parts;
+    const contact = await standings.meet(request);
+    const isLimited = limitsKeys(rules, provider, entry.trust);
+    const refused = await standings.listRefused(request);
+    const verdicts = new Map<Version, Verdict>();
+    await pLimit(atOnce).map(allowed, async (one) => {
+      const { version } = one.address;
+      const reason = findSuspicion(version, contact, refused, isLimited);
+      if (reason === undefined) return;
+      const verdict = await judgeVersion(one, reason, looks);
+      verdicts.set(version, verdict);
+      if (typeof verdict === "object" && verdict.kind === "held")
+        this.#background.look(one, () => this.#remembered.delete(list));
+    });
+    return verdicts;
+  }
+}
+
+function leftOutBy(
+  { address: { version } }: ReleaseRequest,
+  verdict: Verdict,
+): readonly LeftOut[] {
+  if (verdict === "good") return [];
+  return [
+    verdict === "unknown" ? leaveOutRefused(version, undefined) : verdict,
+  ];
+}
+
+function asLeftOut(verdict: Verdict): readonly LeftOut[] {
+  return typeof verdict === "object" ? [verdict] : [];
+}
+
+function groupByAge(
+  requests: readonly ReleaseRequest[],
+): ReadonlyMap<number, readonly Version[]> {
+  const groups = new Map<number, Version[]>();
+  for (const { address, decision } of requests) {
+    const group = groups.get(decision.minimumAge);
+    if (group === undefined) groups.set(decision.minimumAge, [address.version]);
+    else group.push(address.version);
+  }
+  return groups;
+}

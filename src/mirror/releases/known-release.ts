@@ -1,0 +1,174 @@
+import { hash } from "node:crypto";
+import type { Sha256 } from "../../address/hash.ts";
+import { formatPlatform } from "../../address/platform.ts";
+import type { ProvenderError } from "../../errors/index.ts";
+import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
+import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
+import type { SignedChecksums } from "../../verification/signed-checksums.ts";
+import type { Content } from "../../trust/content.ts";
+import { isInAgreement, type Served } from "../../trust/standing.ts";
+import type { Evidence, ReleaseTrust } from "../../trust/state.ts";
+import {
+  bindPackages,
+  checksumsSubject,
+  readPlatform,
+  type Release,
+  type ReleaseAddress,
+  type ReleasePackage,
+  type ReleaseProof,
+} from "./release.ts";
+import { reportsOn, type Reports } from "./reported-hashes.ts";
+
+/** Evidence with everything that is needed to verify it again. */
+export interface StoredEvidence extends Evidence {
+  readonly proof: ReleaseProof;
+  /** One for each of the proof's keys, or none. */
+  readonly keyLabels: readonly KeyLabel[];
+  /** Undefined while it is not good. */
+  readonly checksums: SignedChecksums | undefined;
+  /** Reason why it is not good. */
+  readonly fault: ProvenderError | undefined;
+}
+
+/** A release as the origin offered it over time, not yet admitted. */
+export interface KnownRelease {
+  readonly trust: ReleaseTrust<StoredEvidence>;
+  /** Key blocks of the origin's last answer, ASCII-armored. */
+  readonly keys: readonly string[];
+  /** OS_ARCH of the platforms that the origin ever offered; undefined when it does not say. */
+  readonly offered: ReadonlySet<string> | undefined;
+  /** Reports of the registry by OS_ARCH, as they came with the first admission. */
+  readonly reported: Reports;
+  /** URLs of archives by OS_ARCH, of the last answer; not recorded. */
+  readonly places: ReadonlyMap<string, string>;
+}
+
+/** A release of which nothing is known yet. */
+export const unknownRelease: KnownRelease = {
+  trust: { pinned: undefined, evidence: [], published: new Set() },
+  keys: [],
+  offered: undefined,
+  reported: new Map(),
+  places: new Map(),
+};
+
+/** Evidence that bounds do not drop: it counts for the release, or an operator approved it. */
+export function isKept({
+  pinned,
+}: KnownRelease["trust"]): (evidence: StoredEvidence) => boolean {
+  return (one) =>
+    one.noted === "approved" ||
+    (pinned !== undefined && isInAgreement(pinned, one));
+}
+
+/** Names the content of a SHA256SUMS, as operators see it. */
+export function digestOf(document: Uint8Array): string {
+  return hash("sha256", document);
+}
+
+/** Evidence whose signature was accepted, or that an exemption excuses. */
+export function goodEvidence(
+  address: ReleaseAddress,
+  proof: ReleaseProof,
+  keyLabels: readonly KeyLabel[],
+  checksums: SignedChecksums,
+): StoredEvidence {
+  const { signedBy, signedAt, exemption, sha256ByFilename } = checksums;
+  return {
+    ...identify(proof),
+    ...{ proof, keyLabels, checksums, signedBy, signedAt, exemption },
+    content: contentOf(address, sha256ByFilename),
+    isGood: true,
+    fault: undefined,
+    noted: undefined,
+  };
+}
+
+/** Recorded evidence that does not hold today; its content is still known. Throws ChecksumsMalformed. */
+export function faultyEvidence(
+  address: ReleaseAddress,
+  proof: ReleaseProof,
+  keyLabels: readonly KeyLabel[],
+  signed: Pick<Evidence, "signedBy" | "signedAt">,
+  fault: ProvenderError,
+): StoredEvidence {
+  return {
+    ...identify(proof),
+    ...{ proof, keyLabels, fault },
+    ...{ signedBy: signed.signedBy, signedAt: signed.signedAt },
+    exemption: proof.exemption,
+    content: readContent(address, proof),
+    isGood: false,
+    checksums: undefined,
+    noted: undefined,
+  };
+}
+
+/** Reads which archives a document names; nothing is verified. Throws ChecksumsMalformed. */
+export function readContent(
+  address: ReleaseAddress,
+  { document }: Pick<ReleaseProof, "document">,
+): Content {
+  const subject = checksumsSubject(address);
+  return contentOf(address, parseChecksumsDocument(subject, document));
+}
+
+/** The release as clients see it; its digests come from verified checksums alone. */
+export function viewOf(
+  address: ReleaseAddress,
+  known: KnownRelease,
+  { evidence, packages }: Served<StoredEvidence>,
+): Release | undefined {
+  const { offered, reported, places, trust } = known;
+  const { checksums, proof, keyLabels } = evidence;
+  if (checksums === undefined) return undefined;
+  const bound = new Map<string, ReleasePackage>();
+  for (const [name, { evidence: own }] of packages) {
+    const found = bindOnce(address, own).get(name);
+    if (found !== undefined && (offered?.has(name) ?? true))
+      bound.set(name, found);
+  }
+  const firstSeen = trust.pinned?.at ?? proof.verifiedAt;
+  const rest = { firstSeen, places, keyLabels };
+  return {
+    ...{ checksums, proof, packages: bound, ...rest },
+    reported: reportsOn(reported, bound),
+  };
+}
+
+const bindings = new WeakMap<
+  StoredEvidence,
+  ReadonlyMap<string, ReleasePackage>
+>();
+
+function bindOnce(
+  address: ReleaseAddress,
+  evidence: StoredEvidence,
+): ReadonlyMap<string, ReleasePackage> {
+  const known = bindings.get(evidence);
+  if (known !== undefined) return known;
+  const { checksums } = evidence;
+  const bound =
+    checksums === undefined
+      ? new Map<string, ReleasePackage>()
+      : bindPackages(address, checksums, undefined);
+  bindings.set(evidence, bound);
+  return bound;
+}
+
+function identify({ document, signature = new Uint8Array() }: ReleaseProof) {
+  const sha256sums = digestOf(document);
+  const id = digestOf(Buffer.concat([Buffer.from(sha256sums), signature]));
+  return { id, sha256sums };
+}
+
+function contentOf(
+  { provider, version }: ReleaseAddress,
+  digests: ReadonlyMap<string, Sha256>,
+): Content {
+  const content = new Map<string, Sha256>();
+  for (const [filename, sha256] of digests)
+    for (const platform of readPlatform(provider, version, filename))
+      content.set(formatPlatform(platform), sha256);
+  return content;
+}

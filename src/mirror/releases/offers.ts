@@ -1,0 +1,212 @@
+import { formatPlatform, type Platform } from "../../address/platform.ts";
+import {
+  isOriginFailure,
+  ProvenderError,
+  SignatureRefused,
+  SignatureUndecided,
+} from "../../errors/index.ts";
+import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
+import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
+import { addEvidence } from "../../trust/settle.ts";
+import { isCandidate, isInAgreement } from "../../trust/standing.ts";
+import { readKeyNames } from "../../verification/openpgp/keys/names.ts";
+import {
+  findTrustedDigest,
+  verifyRegistryDigest,
+} from "../../verification/signed-checksums.ts";
+import {
+  goodEvidence,
+  isKept,
+  unknownRelease,
+  type KnownRelease,
+  type StoredEvidence,
+} from "./known-release.ts";
+import type { ReleaseAddress } from "./release.ts";
+import type { ReleaseOrigin } from "./release-origin.ts";
+import { admitReports } from "./reported-hashes.ts";
+import { judgeProof, prepareProof } from "./verdict.ts";
+
+/** An origin's offer of a release: verified, or why it is refused. */
+type Offer =
+  { readonly evidence: StoredEvidence } | { readonly refused: ProvenderError };
+
+/** Reasons that take a signature away; an unreadable block, or one with other keys, says nothing. */
+const takesAway: ReadonlySet<string> = new Set([
+  "revoked",
+  "key-expired",
+  "signature-expired",
+]);
+
+/** True when asking for the checksums again could teach nothing new. */
+export function isConfirmed(
+  { trust, keys, offered }: KnownRelease,
+  found: OriginPackage,
+  platforms: readonly Platform[] | undefined,
+): boolean {
+  const newest = trust.evidence.at(-1);
+  if (newest === undefined || !isSameList(found.signingKeys, keys))
+    return false;
+  const names = (platforms ?? []).map(formatPlatform);
+  const { checksums, noted } = newest;
+  return (
+    checksums !== undefined &&
+    !isCandidate(noted) &&
+    checksums.sha256ByFilename.get(found.filename) === found.shasum &&
+    names.every((name) => offered?.has(name) ?? true) &&
+    isSameReport(newest, found)
+  );
+}
+
+/** Verifies SHA256SUMS by its signature, and compares the digest that the registry names. */
+export async function verifyOffer(
+  { policy, judge, clock }: ReleaseOrigin,
+  address: ReleaseAddress,
+  found: OriginPackage,
+  fetched: OriginChecksums,
+): Promise<StoredEvidence> {
+  const { filename, shasum, keyLabels, signingKeys: keys } = found;
+  const claim = { ...fetched, keys };
+  const { library } = judge;
+  const proof = prepareProof(address, claim, policy, library, clock.now());
+  const checksums = await judgeProof(address, proof, judge);
+  if (shasum !== undefined) {
+    const trusted = findTrustedDigest(checksums, filename);
+    verifyRegistryDigest(filename, trusted, shasum);
+  }
+  return goodEvidence(address, proof, keyLabels, checksums);
+}
+
+/** A refusal says something about the offer; a failing origin says nothing. */
+export async function asOffer(
+  verified: Promise<StoredEvidence>,
+): Promise<Offer> {
+  try {
+    return { evidence: await verified };
+  } catch (error) {
+    const saysNothing =
+      isOriginFailure(error) ||
+      error instanceof SignatureUndecided ||
+      !(error instanceof ProvenderError);
+    if (saysNothing) throw error;
+    return { refused: error };
+  }
+}
+
+/** Adds a verified offer to what is known. Nothing is admitted thereby. */
+export function takeOffer(
+  known: KnownRelease | undefined,
+  evidence: StoredEvidence,
+  found: OriginPackage,
+  platforms: readonly Platform[] | undefined,
+): KnownRelease {
+  const before = known ?? unknownRelease;
+  const { pinned } = before.trust;
+  const published = listPublished(before, found.signingKeys, evidence);
+  const trust = addEvidence(before.trust, evidence, isKept(before.trust));
+  const isServed = isInAgreement(pinned, evidence);
+  return {
+    trust: { ...trust, published },
+    keys: found.signingKeys,
+    offered: joinOffered(before.offered, platforms, known === undefined),
+    reported: isServed
+      ? admitReports(before, evidence.content, found.reported)
+      : before.reported,
+    // The places of other content are not those of the pinned one.
+    places: isServed ? placesOf(found, evidence) : new Map(),
+  };
+}
+
+/** Takes from an answer what it says beside the checksums. */
+export function refreshKnown(
+  known: KnownRelease,
+  found: OriginPackage,
+): KnownRelease {
+  const newest = known.trust.evidence.at(-1);
+  if (newest === undefined || !isInAgreement(known.trust.pinned, newest))
+    return known;
+  const reported = admitReports(known, newest.content, found.reported);
+  return { ...known, reported, places: placesOf(found, newest) };
+}
+
+/**
+ * Judges evidence again by the keys that the registry publishes now. Keys that
+ * decide replace those that decided before; others change nothing, so that a
+ * revocation lasts until a registry publishes the key as good again.
+ */
+export async function rejudge(
+  known: KnownRelease,
+  address: ReleaseAddress,
+  { signingKeys: keys, keyLabels }: OriginPackage,
+  { judge, clock }: ReleaseOrigin,
+): Promise<KnownRelease> {
+  if (keys.length === 0 || isSameList(keys, known.keys)) return known;
+  const judged = known.trust.evidence.map(async (one) => {
+    if (one.proof.exemption !== undefined) return one;
+    const proof = { ...one.proof, keys, verifiedAt: clock.now() };
+    try {
+      const checksums = await judgeProof(address, proof, judge);
+      const { noted } = one;
+      return { ...goodEvidence(address, proof, keyLabels, checksums), noted };
+    } catch (fault) {
+      if (!(fault instanceof SignatureRefused)) throw fault;
+      return takesAway.has(fault.reason)
+        ? { ...one, proof, fault, isGood: false, checksums: undefined }
+        : one;
+    }
+  });
+  const evidence = await Promise.all(judged);
+  return { ...known, keys, trust: { ...known.trust, evidence } };
+}
+
+export function isSameList(
+  a: readonly string[],
+  b: readonly string[],
+): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+/** A registry that publishes nothing readable says nothing of its keys. */
+function listPublished(
+  { trust }: KnownRelease,
+  keys: readonly string[],
+  { signedBy }: StoredEvidence,
+): ReadonlySet<string> {
+  const named = [...readKeyNames(keys).keys()];
+  const published = signedBy === undefined ? named : [...named, signedBy];
+  return published.length > 0 || keys.length === 0
+    ? new Set(published)
+    : trust.published;
+}
+
+/** Platforms that were offered once stay. */
+function joinOffered(
+  before: ReadonlySet<string> | undefined,
+  platforms: readonly Platform[] | undefined,
+  isFirst: boolean,
+): ReadonlySet<string> | undefined {
+  if (platforms === undefined || (before === undefined && !isFirst))
+    return undefined;
+  return new Set([...(before ?? []), ...platforms.map(formatPlatform)]);
+}
+
+/** A network mirror's document is its own report. */
+function isSameReport(
+  { proof }: StoredEvidence,
+  { checksums }: OriginPackage,
+): boolean {
+  return (
+    checksums.kind === "published" ||
+    Buffer.compare(checksums.document, proof.document) === 0
+  );
+}
+
+function placesOf(
+  { places }: OriginPackage,
+  { content }: StoredEvidence,
+): KnownRelease["places"] {
+  const found = [...content].flatMap(([name, sha256]) => {
+    const url = places.get(sha256);
+    return url === undefined ? [] : [[name, url.href] as const];
+  });
+  return new Map(found);
+}

@@ -1,0 +1,50 @@
+import {
+  OriginAddressRefused,
+  OriginAnswerUnusable,
+  OriginRejectsCredentials,
+  OriginStatus,
+  OriginUnreachable,
+} from "../../errors/index.ts";
+import type { OriginArchive } from "../../origin/http/http-client.ts";
+import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
+import type { ReleaseAddress, ReleasePackage } from "./release.ts";
+import type { ReleaseOrigin } from "./release-origin.ts";
+
+/**
+ * From where it was said to be when the release was asked for; where there is
+ * nothing good any more, from where the origin says it is now, whose `shasum`
+ * must be what was signed.
+ */
+export async function openPackage(
+  { registry }: ReleaseOrigin,
+  { provider, version }: ReleaseAddress,
+  { platform, filename, sha256 }: ReleasePackage,
+  place: string | undefined,
+  signal: AbortSignal,
+): Promise<OriginArchive> {
+  const open = (url: URL) =>
+    registry.openArchive({ downloadUrl: url }, signal, provider);
+  let failure: unknown;
+  try {
+    if (place !== undefined) return await open(new URL(place));
+  } catch (error) {
+    if (!mayHaveMoved(error)) throw error;
+    failure = error;
+  }
+  const found = await registry.findPackage(provider, version, platform, signal);
+  if (found.shasum !== undefined)
+    verifyRegistryDigest(filename, sha256, found.shasum);
+  if (found.downloadUrl.href === place) throw failure;
+  return open(found.downloadUrl);
+}
+
+/** Signed URLs expire, and hosts answer for that with a status or a page; hosts leave, too, or were named wrongly. */
+function mayHaveMoved(error: unknown): boolean {
+  return (
+    error instanceof OriginStatus ||
+    error instanceof OriginUnreachable ||
+    error instanceof OriginAddressRefused ||
+    error instanceof OriginRejectsCredentials ||
+    error instanceof OriginAnswerUnusable
+  );
+}

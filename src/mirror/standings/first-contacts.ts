@@ -1,0 +1,235 @@
+import { randomUUID } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { formatProviderAddress } from "../../address/provider-address.ts";
+import { isPrerelease } from "../../address/version-constraint.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
+import { inTime } from "../../concurrency/in-time.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
+import {
+  NotFound,
+  NothingAdmitted,
+  NotStored,
+  OriginTimedOut,
+  ProvenderError,
+} from "../../errors/index.ts";
+import { noteContact } from "../../trust/first-contact.ts";
+import type { FirstContact } from "../../trust/state.ts";
+import type { Clock } from "../cache/clock.ts";
+import type { KnownRelease } from "../releases/known-release.ts";
+import type { VersionList } from "../versions/version-list.ts";
+import { keyRulesOf, type AdmissionRules } from "../trust/admission-rules.ts";
+import {
+  requestVersion,
+  type ProviderRequest,
+  type ReleaseRequest,
+} from "../trust/request.ts";
+import type { TrustEvents } from "../trust/trust-events.ts";
+import { saysNothing } from "./candidate-failures.ts";
+import type { ProviderCatalog } from "./provider-catalog.ts";
+
+/** Releases that are tried until one can be had and verifies, and failures of the origin among them. */
+const mostTried = 8;
+const mostFailures = 3;
+/** Milliseconds that an answer waits for first contact; it goes on for the next one. */
+const patience = 5_000;
+/** Milliseconds for which a first contact that failed is not tried again. */
+const pause = 1_000;
+/** Clients may ask for any provider, so memory is bounded. */
+const mostRemembered = 1_000;
+
+interface Failed {
+  readonly error: ProvenderError;
+  readonly rules: AdmissionRules;
+  /** On the monotonic clock. */
+  readonly until: number;
+}
+
+interface FirstContactsParts {
+  readonly catalog: Pick<ProviderCatalog, "listVersions" | "findRelease">;
+  readonly events: TrustEvents;
+  readonly clock: Clock;
+  readonly offline: boolean;
+}
+
+/** Makes first contact with providers, once each (12-trust-model, rule 3). */
+export class FirstContacts {
+  readonly #parts: FirstContactsParts;
+  readonly #making = new SingleFlight<string, FirstContact>();
+  readonly #failed = new LRUCache<string, Failed>({ max: mostRemembered });
+
+  constructor(parts: FirstContactsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Finds the first contact, or makes it; `wanted` is tried last, where no newer
+   * release can be had. Throws RecordUnreadable when it was lost, NotFound, the
+   * refusal of every release that was tried, and the origin's failures.
+   */
+  async find(
+    request: ProviderRequest,
+    wanted?: ReleaseRequest,
+  ): Promise<FirstContact> {
+    const { provider, entry } = request;
+    const known = await entry.findContact(provider.type);
+    if (known !== undefined && entry.isNoted(provider.type, known))
+      return known;
+    const name = formatProviderAddress(provider);
+    const { events } = this.#parts;
+    if (known !== undefined)
+      return this.#making.run(name, () => noteOnce(events, request, known));
+    if (this.#parts.offline) throw new NotStored(name);
+    // Only a list, which names no release, waits for a while before it tries again.
+    if (wanted === undefined) this.#expectNoFailure(request, name);
+    const making = this.#making.run(name, () => this.#make(request, wanted));
+    return inTime(making, patience, () => {
+      throw new OriginTimedOut(name, "its newest release");
+    });
+  }
+
+  #expectNoFailure({ rules }: ProviderRequest, name: string): void {
+    const failed = this.#failed.get(name);
+    const isLate = failed !== undefined && performance.now() < failed.until;
+    if (isLate && failed.rules === rules) throw failed.error;
+  }
+
+  async #make(
+    request: ProviderRequest,
+    wanted: ReleaseRequest | undefined,
+  ): Promise<FirstContact> {
+    const { provider, rules } = request;
+    const name = formatProviderAddress(provider);
+    try {
+      const { value: list } = await this.#parts.catalog.listVersions(request);
+      if (list.versions.size === 0) throw new NotFound(name);
+      const newest = await this.#findNewest(request, list, wanted);
+      return await this.#write(request, list, newest);
+    } catch (error) {
+      if (error instanceof ProvenderError) {
+        const until = performance.now() + pause;
+        this.#failed.set(name, { error, rules, until });
+      }
+      throw error;
+    }
+  }
+
+  /** A refusal, or a document that is gone, goes on to the next release; so does a failure, after one more try. */
+  async #findNewest(
+    request: ProviderRequest,
+    list: VersionList,
+    wanted: ReleaseRequest | undefined,
+  ): Promise<Newest> {
+    const { catalog } = this.#parts;
+    const errors: ProvenderError[] = [];
+    let failures = 0;
+    for (const candidate of listCandidates(request, list, wanted)) {
+      const find = () => catalog.findRelease(candidate);
+      try {
+        const { value } = await find().catch((error: unknown) =>
+          saysNothing(error) ? find() : Promise.reject(error as Error),
+        );
+        const fault = value.trust.evidence.at(-1)?.fault;
+        if (fault === undefined) return { request: candidate, known: value };
+        errors.push(fault);
+      } catch (error) {
+        if (!(error instanceof ProvenderError)) throw error;
+        const isFailure = saysNothing(error);
+        // A failure says more than a refusal: with it, an older release proves nothing.
+        errors[isFailure ? "unshift" : "push"](error);
+        if (isFailure && ++failures >= mostFailures) break;
+      }
+    }
+    const [error] = errors.filter((one) => !(one instanceof NotFound));
+    const name = formatProviderAddress(request.provider);
+    throw error ?? new NothingAdmitted(name, "no release of it can be had");
+  }
+
+  async #write(
+    request: ProviderRequest,
+    list: VersionList,
+    { request: { address }, known }: Newest,
+  ): Promise<FirstContact> {
+    const { trust } = known;
+    const contact: FirstContact = {
+      id: randomUUID(),
+      at: this.#parts.clock.now(),
+      by: "list",
+      versions: new Set(listedIn(list)),
+      published: trust.published,
+      key: trust.evidence.at(-1)?.signedBy,
+      newest: address.version,
+    };
+    return writeContact(this.#parts.events, request, contact);
+  }
+}
+
+/** Writes what a first contact teaches, then the contact itself; one that lost the race is read and used. */
+export async function writeContact(
+  events: TrustEvents,
+  request: ProviderRequest,
+  contact: FirstContact,
+): Promise<FirstContact> {
+  const { provider, entry } = request;
+  const { type } = provider;
+  await entry.change(
+    (namespace) => noteContact(namespace, type, contact).namespace,
+  );
+  const first = await entry.createContact(type, contact);
+  // The process that was first tells it.
+  return first.id === contact.id ? noteOnce(events, request, first) : first;
+}
+
+/** Tells a first contact, and notes that it was told: a crash in between repeats the rest. */
+async function noteOnce(
+  events: TrustEvents,
+  request: ProviderRequest,
+  contact: FirstContact,
+): Promise<FirstContact> {
+  const { provider, entry, rules } = request;
+  const { type } = provider;
+  const { alarms } = noteContact(entry.trust, type, contact);
+  // Where the configuration names keys, no other counts.
+  const isPinned = keyRulesOf(rules, provider).pins !== undefined;
+  const isReset = entry.trust.resets.some((one) => one.type === type);
+  await events.noteContact(request, contact, alarms && !isPinned);
+  if (isReset) events.raiseReset(request, contact);
+  await entry.noteContact(type, contact);
+  return contact;
+}
+
+interface Newest {
+  readonly request: ReleaseRequest;
+  readonly known: KnownRelease;
+}
+
+/** Releases before prereleases, newest first, as far as the rules allow them. */
+function* listCandidates(
+  request: ProviderRequest,
+  list: VersionList,
+  wanted: ReleaseRequest | undefined,
+): Generator<ReleaseRequest> {
+  let left = mostTried;
+  for (const version of orderCandidates(listedIn(list))) {
+    const one = requestVersion(request, version);
+    if (one === undefined) continue;
+    if (left-- === 0) break;
+    yield one;
+  }
+  if (left < 0 && wanted !== undefined) yield wanted;
+}
+
+/** A version that was delisted before exists no longer. */
+function listedIn({ versions }: VersionList): readonly Version[] {
+  const listed = [...versions.values()].filter((entry) => entry.listed);
+  return listed.map(({ version }) => version);
+}
+
+export function orderCandidates(
+  versions: readonly Version[],
+): readonly Version[] {
+  const ordered = newestFirst(versions);
+  return [
+    ...ordered.filter((version) => !isPrerelease(version)),
+    ...ordered.filter(isPrerelease),
+  ];
+}

@@ -1,0 +1,287 @@
+import { LRUCache } from "lru-cache";
+import type { Hostname } from "../../address/hostname.ts";
+import type { Platform } from "../../address/platform.ts";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
+import {
+  ChecksumConflict,
+  NetworkMirrorUnsigned,
+  NotFound,
+  OriginNotServed,
+  SignatureRefused,
+  type ProvenderError,
+} from "../../errors/index.ts";
+import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
+import type { Answer } from "../cache/answer.ts";
+import type { MetadataCache } from "../cache/metadata-cache.ts";
+import {
+  digestOf,
+  type KnownRelease,
+  type StoredEvidence,
+} from "../releases/known-release.ts";
+import {
+  asOffer,
+  isConfirmed,
+  refreshKnown,
+  rejudge,
+  takeOffer,
+  verifyOffer,
+} from "../releases/offers.ts";
+import type { ReleaseOrigin } from "../releases/release-origin.ts";
+import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
+import {
+  contradictsReports,
+  listChangedReports,
+} from "../releases/reported-hashes.ts";
+import { refreshVersions } from "../versions/version-list-changes.ts";
+import type { VersionList } from "../versions/version-list.ts";
+import { listApproved } from "../../trust/decisions.ts";
+import type { Notebook } from "../trust/notebook.ts";
+import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
+import type { TrustEvents } from "../trust/trust-events.ts";
+
+interface ProviderCatalogParts {
+  readonly origins: ReadonlyMap<Hostname, ReleaseOrigin>;
+  readonly versions: MetadataCache<ProviderAddress, VersionList>;
+  readonly releases: MetadataCache<ReleaseAddress, KnownRelease>;
+  readonly events: TrustEvents;
+  readonly notebook: Notebook;
+  /** Milliseconds for which a version that the origin did not list is taken to be absent. */
+  readonly notFound: number;
+  /** Unlisted hostnames are answered so that clients go on to their next installation method. */
+  readonly fallThrough: boolean;
+  /** Reports versions that were listed until now, when they are more than are withdrawn now and then. */
+  readonly onVanished: (
+    provider: ProviderAddress,
+    versions: readonly Version[],
+  ) => void;
+}
+
+/** Clients may ask for any release, so memory is bounded. */
+const mostRemembered = 1_000;
+
+/** Everything known of providers and releases: verified, with its history, not yet admitted. */
+export class ProviderCatalog {
+  readonly #parts: ProviderCatalogParts;
+  /** Refused offers that were reported last, by release. */
+  readonly #refusedOffers = new LRUCache<string, string>({
+    max: mostRemembered,
+  });
+
+  constructor(parts: ProviderCatalogParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws OriginNotServed for hostnames that the configuration does not list. */
+  originOf({ hostname }: ProviderAddress): ReleaseOrigin {
+    const origin = this.#parts.origins.get(hostname);
+    if (origin === undefined)
+      throw new OriginNotServed(hostname, this.#parts.fallThrough);
+    return origin;
+  }
+
+  /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws NetworkMirrorUnsigned. */
+  async listVersions(
+    { provider, origin }: ProviderRequest,
+    maxAge = origin.freshFor,
+  ): Promise<Answer<VersionList>> {
+    const name = formatProviderAddress(provider);
+    expectSignatures(origin, name);
+    return this.#parts.versions.get(
+      provider,
+      (known, signal) => {
+        const asked = origin.registry.listVersions(provider, signal);
+        return refreshVersions(name, known, asked, origin, (versions) =>
+          this.#parts.onVanished(provider, versions),
+        );
+      },
+      { maxAge },
+    );
+  }
+
+  /** Finds a release in memory, its record or at the origin; `anew`: not without the origin. */
+  async findRelease(
+    request: ReleaseRequest,
+    { anew = false }: { readonly anew?: boolean } = {},
+  ): Promise<Answer<KnownRelease>> {
+    return this.#parts.releases.get(
+      request.address,
+      (known, signal) => this.#askRelease(request, known, signal),
+      anew ? { maxAge: 0 } : {},
+    );
+  }
+
+  /** Finds what is known of a release without asking the origin. */
+  async peekRelease(
+    address: ReleaseAddress,
+  ): Promise<KnownRelease | undefined> {
+    return this.#parts.releases.peek(address);
+  }
+
+  /** Finds what is known of a provider's versions without asking the origin. */
+  async peekVersions(
+    provider: ProviderAddress,
+  ): Promise<VersionList | undefined> {
+    return this.#parts.versions.peek(provider);
+  }
+
+  /**
+   * One package look-up and the signed checksums give the digests of all platforms.
+   * When the look-up says what is known already, nothing more is asked.
+   */
+  async #askRelease(
+    request: ReleaseRequest,
+    known: KnownRelease | undefined,
+    signal: AbortSignal,
+  ): Promise<KnownRelease> {
+    const { address, origin } = request;
+    const { provider, version } = address;
+    try {
+      const platforms = await this.#offeredPlatforms(request);
+      const found = await origin.registry.findAnyPackage(
+        ...([provider, version, platforms, signal] as const),
+      );
+      const release =
+        known !== undefined && isConfirmed(known, found, platforms)
+          ? refreshKnown(known, found)
+          : await this.#takeOffer(request, known, found, platforms, signal);
+      this.#alarmOfReports(address, known, release);
+      return release;
+    } catch (error) {
+      // A release that was admitted outlives its removal, as far as it is stored.
+      const keeps = known !== undefined && isAdmitted(request, known);
+      if (keeps && error instanceof NotFound)
+        return { ...known, places: new Map() };
+      throw error;
+    }
+  }
+
+  async #takeOffer(
+    { address, origin }: ReleaseRequest,
+    known: KnownRelease | undefined,
+    found: OriginPackage,
+    platforms: readonly Platform[] | undefined,
+    signal: AbortSignal,
+  ): Promise<KnownRelease> {
+    const { registry } = origin;
+    const fetching = registry.fetchChecksums(found, signal, address.provider);
+    const offer = await asOffer(
+      fetching.then((fetched) => verifyOffer(origin, address, found, fetched)),
+    );
+    const judged = known && (await rejudge(known, address, found, origin));
+    if ("evidence" in offer && !isContradiction(judged, offer, found, origin)) {
+      this.#refusedOffers.delete(formatRelease(address));
+      return takeOffer(judged, offer.evidence, found, platforms);
+    }
+    const refused =
+      "refused" in offer
+        ? offer.refused
+        : new ChecksumConflict(
+            found.filename,
+            "the h1 reported first",
+            "another",
+            "the origin",
+          );
+    if (judged?.trust.pinned === undefined) throw refused;
+    const document = await fetching.then(
+      (fetched) => fetched.document,
+      () => undefined,
+    );
+    await this.#noteRefused(address, judged, refused, document);
+    return { ...judged, places: new Map() };
+  }
+
+  /** Reports each refused offer of another document once; a signature that no longer holds over a known one is not another content. */
+  async #noteRefused(
+    address: ReleaseAddress,
+    { trust }: KnownRelease,
+    refused: ProvenderError,
+    document: Uint8Array | undefined,
+  ): Promise<void> {
+    const digest = document && digestOf(document);
+    const isKnown =
+      refused instanceof SignatureRefused &&
+      trust.evidence.some((one) => one.sha256sums === digest);
+    const name = formatRelease(address);
+    const offered = `${digest} ${refused.message}`;
+    if (isKnown || this.#refusedOffers.get(name) === offered) return;
+    await this.#parts.events.noteRefusedOffer(address, refused);
+    this.#refusedOffers.set(name, offered);
+  }
+
+  /** Each change of what the origin reports beside its checksums, once. */
+  #alarmOfReports(
+    { provider, version }: ReleaseAddress,
+    known: KnownRelease | undefined,
+    { reported }: KnownRelease,
+  ): void {
+    const facts = { provider: formatProviderAddress(provider), version };
+    for (const changed of listChangedReports(
+      known?.reported ?? new Map(),
+      reported,
+    ))
+      this.#parts.notebook.alarms.raise("package-hash-conflict", {
+        ...{ ...facts, ...changed },
+      });
+  }
+
+  /**
+   * Undefined platforms are unknown ones. A version that the list does not have
+   * may have come out since: the origin is asked once more, however many ask,
+   * and not again for as long as an absence is remembered. A version is absent
+   * when the origin lately confirmed a list without it.
+   */
+  async #offeredPlatforms(
+    request: ReleaseRequest,
+  ): Promise<readonly Platform[] | undefined> {
+    const { address } = request;
+    const known = await this.listVersions(request);
+    const isKnown = known.value.versions.has(address.version);
+    const answer = isKnown
+      ? known
+      : await this.listVersions(request, this.#parts.notFound);
+    const listed = answer.value.versions.get(address.version);
+    if (listed === undefined && answer.outcome !== "stale")
+      throw new NotFound(formatRelease(address));
+    return listed?.platforms;
+  }
+}
+
+/** True for a release that is pinned, or of which an operator approved a content. */
+export function isAdmitted(
+  { address: { provider, version }, entry }: ReleaseRequest,
+  { trust: { pinned, evidence } }: KnownRelease,
+): boolean {
+  const name = { type: provider.type, version };
+  const approved = listApproved(entry.trust.decisions, name);
+  return (
+    pinned !== undefined ||
+    evidence.some(({ sha256sums }) => approved.includes(sha256sums))
+  );
+}
+
+/** A network mirror names an archive by digest that it had named by another h1. */
+function isContradiction(
+  known: KnownRelease | undefined,
+  { evidence }: { readonly evidence: StoredEvidence },
+  found: OriginPackage,
+  { registry }: ReleaseOrigin,
+): boolean {
+  return (
+    registry.source !== "registry" &&
+    known !== undefined &&
+    contradictsReports(known, evidence.content, found.reported)
+  );
+}
+
+/** What could not be served must not be listed. */
+function expectSignatures(
+  { registry, policy }: ReleaseOrigin,
+  subject: string,
+): void {
+  if (registry.source === "network-mirror" && policy.signatures === "required")
+    throw new NetworkMirrorUnsigned(subject);
+}

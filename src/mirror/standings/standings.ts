@@ -1,0 +1,143 @@
+import { NotStored, ProvenderError, TooYoung } from "../../errors/index.ts";
+import type { FirstContact } from "../../trust/state.ts";
+import type { Answer } from "../cache/answer.ts";
+import { formatRelease, type Release } from "../releases/release.ts";
+import { refuseByPolicy } from "../trust/admission-rules.ts";
+import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
+import {
+  youthOf,
+  type SettledRelease,
+  type Settlements,
+} from "../trust/settlements.ts";
+import { saysNothing } from "./candidate-failures.ts";
+import type { FirstContacts } from "./first-contacts.ts";
+import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
+import type { RefusedVersions } from "./refused-versions.ts";
+
+interface StandingsParts {
+  readonly catalog: Pick<
+    ProviderCatalog,
+    "findRelease" | "peekRelease" | "peekVersions"
+  >;
+  readonly contacts: FirstContacts;
+  readonly settlements: Settlements;
+  readonly refused: RefusedVersions;
+}
+
+/**
+ * The one question of every face: what clients get of a release now. Index,
+ * VERSION.json, archives, prefetch, lock, export and pages ask it
+ * (12-trust-model, rule 8).
+ */
+export class Standings {
+  readonly #parts: StandingsParts;
+
+  constructor(parts: StandingsParts) {
+    this.#parts = parts;
+  }
+
+  /** Finds a release that clients may have; `anew`: not without the origin. Throws what Settlements and the origin throw. */
+  async find(
+    request: ReleaseRequest,
+    how: { readonly anew?: boolean } = {},
+  ): Promise<Answer<Release>> {
+    const { value, ...answer } = await this.lookUp(request, how);
+    return { ...answer, value: report(request, value) };
+  }
+
+  /** The same by what is known, without asking the origin. Throws NotStored when nothing is. */
+  async recall(request: ReleaseRequest): Promise<Release> {
+    return report(request, await this.look(request));
+  }
+
+  /** Makes first contact, where there was none. */
+  meet(request: ProviderRequest): Promise<FirstContact> {
+    return this.#parts.contacts.find(request);
+  }
+
+  /** Counts the releases of a provider that were admitted or judged otherwise than before. */
+  revisionOf({ provider }: ProviderRequest): number {
+    return this.#parts.settlements.revisionOf(provider);
+  }
+
+  /** Lists the versions that were refused when they were asked for last. */
+  listRefused({ provider }: ProviderRequest): Promise<ReadonlySet<string>> {
+    return this.#parts.refused.list(provider);
+  }
+
+  /** Like `find`, for a list: a policy that reports hears nothing of it. */
+  async lookUp(
+    request: ReleaseRequest,
+    how: { readonly anew?: boolean } = {},
+  ): Promise<Answer<SettledRelease>> {
+    const { catalog, contacts, settlements } = this.#parts;
+    return this.#noting(request, async () => {
+      const [answer, contact] = await Promise.all([
+        catalog.findRelease(request, how),
+        contacts.find(request, request),
+      ]);
+      // Operators may have decided something while the origin was asked.
+      if (answer.outcome !== "hit") await request.entry.renew();
+      const list = await catalog.peekVersions(request.provider);
+      const by = { contact, list };
+      const value = await settlements.settle(request, answer.value, by);
+      return { ...answer, value };
+    });
+  }
+
+  /** Like `recall`, for a list. */
+  async look(request: ReleaseRequest): Promise<SettledRelease> {
+    const { catalog, contacts, settlements } = this.#parts;
+    const known = await catalog.peekRelease(request.address);
+    if (known === undefined)
+      throw new NotStored(formatRelease(request.address));
+    const contact = await contacts.find(request, request);
+    const list = await catalog.peekVersions(request.provider);
+    const by = { contact, list };
+    // What was only offered may have been withdrawn since.
+    const isOffer = !isAdmitted(request, known) && !request.rules.offline;
+    if (isOffer && settlements.preview(request, known, by).size > 0)
+      throw new NotStored(formatRelease(request.address));
+    return this.#noting(request, () => settlements.settle(request, known, by));
+  }
+
+  /** Lists look at what was refused before they name it; only a version that is listed can be. */
+  async #noting<T>(
+    { address }: ReleaseRequest,
+    answer: () => Promise<T>,
+  ): Promise<T> {
+    const { provider, version } = address;
+    const { refused, catalog } = this.#parts;
+    try {
+      const answered = await answer();
+      await refused.note(provider, version, false);
+      return answered;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const list = await catalog.peekVersions(provider);
+      if (list?.versions.has(version))
+        await refused.note(provider, version, true);
+      throw error;
+    }
+  }
+}
+
+/** A policy that only reports hears of a release that is too young. */
+function report(
+  request: ReleaseRequest,
+  { release, age }: SettledRelease,
+): Release {
+  if (!age.old)
+    refuseByPolicy(request.rules, youthOf(request, age.availableAt));
+  return release;
+}
+
+/** A release that is too young is left out by its age. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof ProvenderError &&
+    !(error instanceof TooYoung) &&
+    !(error instanceof NotStored) &&
+    !saysNothing(error)
+  );
+}

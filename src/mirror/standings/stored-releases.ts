@@ -1,0 +1,45 @@
+import { newestFirst } from "../../address/version.ts";
+import { ProvenderError } from "../../errors/index.ts";
+import type { ArchiveCache } from "../cache/archive-cache.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
+import type { ReleaseRequest } from "../trust/request.ts";
+import type { Standings } from "./standings.ts";
+
+/** Up to `most` providers with the versions on record, newest first, whatever the rules say of them. */
+export async function listStored(
+  records: Pick<ReleaseRecords, "list" | "listProviders">,
+  most: number,
+) {
+  const providers = await records.listProviders(most);
+  return Promise.all(
+    providers.map(async (provider) => {
+      const versions = await records.list(provider);
+      return { provider, versions: newestFirst(versions) };
+    }),
+  );
+}
+
+/** True when clients may have the release, and some archive of it is stored. */
+export async function isStored(
+  {
+    standings,
+    archives,
+  }: {
+    readonly standings: Pick<Standings, "look">;
+    readonly archives: Pick<ArchiveCache, "findSize">;
+  },
+  request: ReleaseRequest,
+): Promise<boolean> {
+  try {
+    const { release } = await standings.look(request);
+    const sizes = await Promise.all(
+      [...release.packages.values()].map(({ sha256 }) =>
+        archives.findSize(sha256),
+      ),
+    );
+    return sizes.some((size) => size !== undefined);
+  } catch (error) {
+    if (error instanceof ProvenderError) return false;
+    throw error;
+  }
+}

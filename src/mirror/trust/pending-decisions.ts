@@ -1,0 +1,135 @@
+import {
+  providerAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { parseVersion, type Version } from "../../address/version.ts";
+import { remembered } from "../../concurrency/remembered.ts";
+import {
+  formatApproval,
+  MalformedAddress,
+  type RecordUnreadable,
+} from "../../errors/index.ts";
+import { needsDecision, type Candidate } from "../../trust/candidates.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import { findExclusion, type AdmissionRules } from "./admission-rules.ts";
+import type { Namespace, NamespaceBody } from "./trust-records.ts";
+import type {
+  ProviderCandidates,
+  ReadNamespace,
+  TrustStore,
+} from "./trust-store.ts";
+
+/** A candidate that waits for an operator. */
+export interface PendingDecision extends ReleaseAddress, Candidate {
+  readonly version: Version;
+  /** Command that approves exactly this content; undefined while the configuration excludes its key. */
+  readonly command: string | undefined;
+  /** Key of the configuration that comes first; undefined where `command` works. */
+  readonly setting: string | undefined;
+}
+
+/** Pending decisions of every namespace. */
+interface PendingDecisions {
+  readonly pending: readonly PendingDecision[];
+  /** Candidates that the bounds dropped. */
+  readonly dropped: number;
+  /** Reasons why those of other namespaces are not known. */
+  readonly unreadable: readonly (RecordUnreadable | MalformedAddress)[];
+}
+
+/** Milliseconds for which a list is good enough: it is read from every namespace's records. */
+const rememberedFor = 10_000;
+
+/** Lists pending decisions for readers that ask often. */
+export function watchPending(
+  store: TrustStore,
+  rules: () => AdmissionRules,
+): () => Promise<PendingDecisions> {
+  return remembered(rememberedFor, () => listAllPending(store, rules()));
+}
+
+/** Lists what needs a decision, in every namespace. */
+async function listAllPending(
+  store: TrustStore,
+  rules: AdmissionRules,
+): Promise<PendingDecisions> {
+  const pending: PendingDecision[] = [];
+  const unreadable: PendingDecisions["unreadable"][number][] = [];
+  let dropped = 0;
+  for await (const one of store.readAll())
+    try {
+      if ("problem" in one) unreadable.push(one.problem);
+      else {
+        pending.push(...listPending(one, rules));
+        dropped += countDropped(one.candidates);
+      }
+    } catch (error) {
+      // A well sealed record below a folder that is no namespace.
+      if (!(error instanceof MalformedAddress)) throw error;
+      unreadable.push(error);
+    }
+  return { pending, dropped, unreadable };
+}
+
+/** Lists what needs a decision in one namespace. Throws MalformedAddress for a record of no provider. */
+export function listPending(
+  {
+    namespace,
+    trust,
+    candidates,
+  }: Exclude<ReadNamespace, { readonly problem: unknown }>,
+  rules: AdmissionRules,
+): readonly PendingDecision[] {
+  return candidates.flatMap(({ type, list }) =>
+    list
+      .filter((one) => needsDecision(trust.decisions, type, one))
+      .map((one) => describe(namespace, type, one, rules)),
+  );
+}
+
+/** Lists what needs a decision of one provider. Throws RecordUnreadable. */
+export async function readPending(
+  store: TrustStore,
+  provider: ProviderAddress,
+  rules: AdmissionRules,
+): Promise<readonly PendingDecision[]> {
+  const trust: NamespaceBody = await store.read(provider);
+  const { type } = provider;
+  const own = { type, ...(await store.readCandidates(provider)) };
+  return listPending({ namespace: provider, trust, candidates: [own] }, rules);
+}
+
+export function countDropped(
+  candidates: readonly ProviderCandidates[],
+): number {
+  return candidates.reduce((sum, { dropped }) => sum + dropped, 0);
+}
+
+/** Says in a few words why a candidate is not admitted. */
+export function explainPending({ reason, fingerprint }: Candidate): string {
+  const key = fingerprint === undefined ? "unsigned" : `key ${fingerprint}`;
+  const words = {
+    "other-content": "other content than the pinned checksums",
+    unknown: fingerprint === undefined ? "" : "not known",
+    "not-pinned": "not pinned",
+    revoked: "revoked",
+  } as const;
+  return [key, words[reason]].filter(Boolean).join(", ");
+}
+
+function describe(
+  { hostname, namespace }: Namespace,
+  type: string,
+  candidate: Candidate,
+  rules: AdmissionRules,
+): PendingDecision {
+  const provider = providerAddress(hostname, namespace, type);
+  const version = parseVersion(candidate.version);
+  const release = { provider, version };
+  const setting = findExclusion(rules, provider, candidate.fingerprint);
+  const command =
+    setting === undefined
+      ? formatApproval(release, candidate.sha256sums)
+      : undefined;
+  return { ...candidate, ...release, command, setting };
+}

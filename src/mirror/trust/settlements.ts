@@ -1,0 +1,267 @@
+import { LRUCache } from "lru-cache";
+import {
+  formatProviderAddress,
+  type ProviderAddress,
+} from "../../address/provider-address.ts";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
+import {
+  KeyRefused,
+  NotFound,
+  ReleaseConflict,
+  TooBusy,
+  TooYoung,
+} from "../../errors/index.ts";
+import { asStoreFull } from "../../store/file-failure.ts";
+import type { AgeDecision } from "../../trust/age.ts";
+import { agrees } from "../../trust/content.ts";
+import { settle, type Settled } from "../../trust/settle.ts";
+import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
+import type { FirstContact, ReleaseTrust } from "../../trust/state.ts";
+import type { MetadataCache } from "../cache/metadata-cache.ts";
+import {
+  viewOf,
+  type KnownRelease,
+  type StoredEvidence,
+} from "../releases/known-release.ts";
+import {
+  formatRelease,
+  type Release,
+  type ReleaseAddress,
+} from "../releases/release.ts";
+import type { VersionList } from "../versions/version-list.ts";
+import { keyRulesOf, type AdmissionRules } from "./admission-rules.ts";
+import type { Notebook } from "./notebook.ts";
+import type { ReleaseRequest } from "./request.ts";
+import type { TrustEvents } from "./trust-events.ts";
+
+/** What one decision on a release rests on beside the request. */
+export interface SettledBy {
+  readonly contact: FirstContact;
+  /** Undefined when no list was ever seen. */
+  readonly list: VersionList | undefined;
+}
+
+interface SettlementsParts {
+  readonly releases: Pick<MetadataCache<ReleaseAddress, KnownRelease>, "amend">;
+  readonly events: TrustEvents;
+  readonly notebook: Notebook;
+}
+
+/** A release that clients may have. */
+export interface SettledRelease {
+  readonly release: Release;
+  /** Too young only where the policy reports. */
+  readonly age: AgeDecision;
+}
+
+/** A release as it was decided on; good while none of its causes changes. */
+interface Remembered {
+  readonly rules: AdmissionRules;
+  readonly trust: unknown;
+  readonly contact: FirstContact;
+  readonly list: VersionList | undefined;
+  readonly settled: SettledRelease;
+}
+
+/** Decisions that are made again because another process wrote meanwhile. */
+const mostTries = 8;
+/** Clients may ask for any provider, so memory is bounded. */
+const mostProviders = 1_000;
+
+/**
+ * The one place where releases are admitted: verify, admit, pin, answer. It runs
+ * the core on what is known, writes, and answers with what clients get.
+ */
+export class Settlements {
+  readonly #parts: SettlementsParts;
+  readonly #writing = new SingleFlight<string, KnownRelease>();
+  readonly #remembered = new WeakMap<KnownRelease, Remembered>();
+  readonly #revisions = new LRUCache<string, number>({ max: mostProviders });
+
+  constructor(parts: SettlementsParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws SignatureRefused, SignatureMissing, KeyRefused, TooYoung; StoreFull and StoreUnusable when a decision could not be written. */
+  async settle(
+    request: ReleaseRequest,
+    known: KnownRelease,
+    by: SettledBy,
+  ): Promise<SettledRelease> {
+    let now = known;
+    for (let tries = 0; tries < mostTries; tries++) {
+      const remembered = this.#recall(request, now, by);
+      if (remembered !== undefined) return remembered;
+      const settled = settle(this.#ask(request, now, by));
+      if (settled.noted === now.trust)
+        return this.#answer(request, now, by, settled);
+      const before = now;
+      now = await this.#writing.run(formatRelease(request.address), () =>
+        this.#write(request, before, settled).catch((error: unknown) => {
+          throw asStoreFull(formatRelease(request.address), error);
+        }),
+      );
+    }
+    throw new TooBusy(`writers of ${formatRelease(request.address)}`);
+  }
+
+  /** Counts the releases of a provider that were admitted or judged otherwise than before. */
+  revisionOf(provider: ProviderAddress): number {
+    return this.#revisions.get(formatProviderAddress(provider)) ?? 0;
+  }
+
+  /** Lists the digests that clients would get, and changes nothing. */
+  preview(
+    request: ReleaseRequest,
+    known: KnownRelease,
+    by: SettledBy,
+  ): ReadonlySet<string> {
+    const { standing } = settle(this.#ask(request, known, by));
+    const packages = standing.kind === "served" ? standing.packages : undefined;
+    return new Set(packages?.values().map(({ sha256 }) => sha256));
+  }
+
+  /** Keeps what a bundle says of a release, before it is settled. Durable for a release that was judged before. */
+  keep(
+    address: ReleaseAddress,
+    value: KnownRelease,
+    known: KnownRelease,
+  ): Promise<KnownRelease> {
+    return this.#parts.releases.amend(address, value, known);
+  }
+
+  /** Pins first, then people hear of it, then that is noted: a crash in between repeats the rest. */
+  async #write(
+    request: ReleaseRequest,
+    known: KnownRelease,
+    { admitted, noted, events }: Settled<StoredEvidence>,
+  ): Promise<KnownRelease> {
+    const { releases } = this.#parts;
+    const { address } = request;
+    const provider = formatProviderAddress(address.provider);
+    this.#revisions.set(provider, this.revisionOf(address.provider) + 1);
+    const amend = (trust: KnownRelease["trust"], before: KnownRelease) =>
+      trust === before.trust
+        ? before
+        : releases.amend(address, { ...before, trust }, before);
+    const written = await amend(admitted, known);
+    // Another process pinned first: decide again.
+    if (!isPinnedAs(written.trust, admitted)) return written;
+    for (const event of events) await this.#parts.events.note(request, event);
+    return noted === admitted
+      ? written
+      : amend(carryNotes(written.trust, admitted, noted), written);
+  }
+
+  #ask(
+    { address, entry, rules, decision }: ReleaseRequest,
+    { trust: release }: KnownRelease,
+    { contact, list }: SettledBy,
+  ): ReleaseQuestion<StoredEvidence> {
+    const { provider, version } = address;
+    const listed = list?.versions.get(version);
+    const seenAt = contact.versions.has(version)
+      ? undefined
+      : (listed?.appeared ?? list?.firstContact);
+    return {
+      name: { type: provider.type, version },
+      namespace: entry.trust,
+      contact,
+      release,
+      rules: keyRulesOf(rules, provider),
+      age: {
+        minimumAge: decision.minimumAge,
+        isUnlisted: listed === undefined && !rules.offline,
+        seenAt,
+        now: this.#parts.notebook.clock.now(),
+      },
+      enforcesAge: rules.report === undefined,
+    };
+  }
+
+  #answer(
+    request: ReleaseRequest,
+    known: KnownRelease,
+    by: SettledBy,
+    { standing }: Settled<StoredEvidence>,
+  ): SettledRelease {
+    const { address, rules, entry } = request;
+    if (standing.kind === "empty") throw new NotFound(formatRelease(address));
+    if (standing.kind === "refused") throw refusalOf(request, standing);
+    const release = viewOf(address, known, standing);
+    if (release === undefined) throw new NotFound(formatRelease(address));
+    const { age } = standing;
+    const settled = { release, age };
+    if (age.old)
+      this.#remembered.set(known, {
+        ...{ rules, settled, trust: entry.trust, ...by },
+      });
+    return settled;
+  }
+
+  #recall(
+    { rules, entry }: ReleaseRequest,
+    known: KnownRelease,
+    { contact, list }: SettledBy,
+  ): SettledRelease | undefined {
+    const remembered = this.#remembered.get(known);
+    const isGood =
+      remembered?.rules === rules &&
+      remembered.trust === entry.trust &&
+      remembered.contact === contact &&
+      remembered.list === list;
+    return isGood ? remembered.settled : undefined;
+  }
+}
+
+function refusalOf(
+  request: ReleaseRequest,
+  { because, evidence, age }: Refused<StoredEvidence>,
+) {
+  const { address } = request;
+  const { fault, signedBy = "none", sha256sums } = evidence;
+  if (because === "signature")
+    return fault ?? new NotFound(formatRelease(address));
+  if (because === "age")
+    return youthOf(request, age.old ? undefined : age.availableAt);
+  return because === "other-content"
+    ? new ReleaseConflict(address, sha256sums)
+    : new KeyRefused(address, signedBy, because, sha256sums);
+}
+
+export function youthOf(
+  { address: { provider, version }, decision }: ReleaseRequest,
+  availableAt: Date | undefined,
+): TooYoung {
+  const name = formatProviderAddress(provider);
+  return new TooYoung(name, version, decision.minimumAgeRule, availableAt);
+}
+
+/** Other platforms may have been added by others. */
+function isPinnedAs(
+  { pinned }: ReleaseTrust,
+  { pinned: ours }: ReleaseTrust,
+): boolean {
+  if (pinned === undefined || ours === undefined) return pinned === ours;
+  return agrees(pinned.content, ours.content);
+}
+
+/** Notes that people heard of the events; evidence of others keeps its own notes. */
+function carryNotes(
+  written: ReleaseTrust<StoredEvidence>,
+  admitted: ReleaseTrust<StoredEvidence>,
+  { pinned, evidence }: ReleaseTrust<StoredEvidence>,
+): ReleaseTrust<StoredEvidence> {
+  const ours = new Set(admitted.evidence.map(({ id }) => id));
+  const notes = new Map(evidence.map(({ id, noted }) => [id, noted]));
+  return {
+    ...written,
+    pinned: written.pinned && {
+      ...written.pinned,
+      isAudited: pinned?.isAudited ?? false,
+    },
+    evidence: written.evidence
+      .filter(({ id }) => notes.has(id) || !ours.has(id))
+      .map((one) => ({ ...one, noted: notes.get(one.id) ?? one.noted })),
+  };
+}

@@ -1,0 +1,245 @@
+import { asStoreFull } from "../../store/file-failure.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Decisions } from "../../trust/decisions.ts";
+import {
+  emptyNamespace,
+  type FirstContact,
+  type NamespaceTrust,
+} from "../../trust/state.ts";
+import {
+  contactKey,
+  contactsFolder,
+  markKey,
+  namespaceKey,
+  readContact,
+  readNamespace,
+  writeContact,
+  writeNamespace,
+  type Namespace,
+  type NamespaceBody,
+} from "./trust-records.ts";
+
+/** Milliseconds for which a daemon does not look for decisions of operators. */
+const lookAgainAfter = 500;
+
+/** Bytes of an empty entry, of each item in it, and of each version of a contact. */
+const emptyWeight = 1_000;
+const weightOfOne = 300;
+const weightOfVersion = 40;
+
+const begun: NamespaceBody = {
+  ...emptyNamespace,
+  contacts: [],
+  resets: [],
+};
+
+interface Known {
+  readonly trust: NamespaceBody;
+  /** On the monotonic clock. */
+  readonly until: number;
+}
+
+/**
+ * Trust of one namespace, for all its requests. Records are written in the order
+ * namespace, first contact, release: a later one that exists without an earlier
+ * one means a loss, and what depends on it is refused.
+ */
+export class TrustEntry {
+  readonly #records: RecordStore;
+  readonly #namespace: Namespace;
+  readonly #now: () => number;
+  readonly #contacts = new Map<string, FirstContact>();
+  #known: Known | undefined;
+  #renewal: Promise<void> | undefined;
+  #changes = 0;
+  #isMarked = false;
+
+  /** `now` is monotonic, in milliseconds. */
+  constructor(records: RecordStore, namespace: Namespace, now: () => number) {
+    this.#records = records;
+    this.#namespace = namespace;
+    this.#now = now;
+  }
+
+  /** The same object while nothing changes. Only once `renew` has resolved. */
+  get trust(): NamespaceBody {
+    if (this.#known === undefined) throw new Error("renew was not awaited");
+    return this.#known.trust;
+  }
+
+  /** Bytes of memory, about. */
+  get weight(): number {
+    const { providerKeys, decisions, contacts, resets } =
+      this.#known?.trust ?? begun;
+    const { keys, contents } = decisions;
+    const items = [providerKeys, keys, contents, contacts, resets];
+    const count = items.reduce((sum, list) => sum + list.length, 0);
+    const versions = this.#contacts
+      .values()
+      .reduce((sum, contact) => sum + contact.versions.size, 0);
+    return emptyWeight + weightOfOne * count + weightOfVersion * versions;
+  }
+
+  /** Makes `trust` at most half a second old. Throws RecordUnreadable. */
+  async renew(): Promise<NamespaceTrust> {
+    const known = this.#known;
+    if (known !== undefined && this.#now() < known.until) return known.trust;
+    this.#renewal ??= this.#load().finally(() => {
+      this.#renewal = undefined;
+    });
+    await this.#renewal;
+    return this.trust;
+  }
+
+  /** Finds the first contact with a provider; undefined before it. Throws RecordUnreadable when it was lost. */
+  async findContact(type: string): Promise<FirstContact | undefined> {
+    const known = this.#contacts.get(type);
+    const noted = this.trust.contacts.find((one) => one.type === type);
+    // Another process may have made another one, after a reset.
+    if (known !== undefined && known.id === noted?.id) return known;
+    const key = contactKey({ ...this.#namespace, type });
+    const contact = await this.#records.read(key, readContact);
+    if (contact !== undefined) return this.#rememberContact(type, contact);
+    const isForgotten = this.trust.resets.some((one) => one.type === type);
+    const isFirst = noted === undefined && !(await this.#hasReleases(type));
+    if (isForgotten || isFirst) return undefined;
+    // Another process may have written it meanwhile.
+    const late = await this.#records.read(key, readContact, { anew: true });
+    return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
+  }
+
+  /** Writes the first contact with a provider, once: returns what is first. Durable on return. Throws StoreFull. */
+  async createContact(
+    type: string,
+    contact: FirstContact,
+  ): Promise<FirstContact> {
+    const key = contactKey({ ...this.#namespace, type });
+    const body = writeContact(contact);
+    const first = await this.#write(() =>
+      this.#records.create(key, body, readContact),
+    );
+    return this.#rememberContact(type, first);
+  }
+
+  /** True once the first contact was told: `noteContact` was called with it. */
+  isNoted(type: string, { id }: FirstContact): boolean {
+    return this.trust.contacts.some(
+      (one) => one.type === type && one.id === id,
+    );
+  }
+
+  /** Notes that a first contact is recorded and told. A loss after it is a loss, also after a reset. */
+  async noteContact(type: string, { id }: FirstContact): Promise<void> {
+    const isOther = (one: { readonly type: string }) => one.type !== type;
+    await this.change(({ contacts, resets, ...namespace }) => ({
+      ...namespace,
+      contacts: [...contacts.filter(isOther), { type, id }],
+      resets: resets.filter(isOther),
+    }));
+  }
+
+  /**
+   * Changes the namespace; no change of any process is lost, and `change` may be
+   * called more than once. Durable on return. Throws RecordUnreadable and StoreFull.
+   */
+  async change(
+    change: (namespace: NamespaceBody) => NamespaceBody,
+  ): Promise<void> {
+    await this.renew();
+    let after = begun;
+    await this.#write(() =>
+      this.#records.change(
+        namespaceKey(this.#namespace),
+        readNamespace,
+        (before) => {
+          after = change(before ?? begun);
+          return after === before ? before : writeNamespace(after);
+        },
+      ),
+    );
+    await this.#mark();
+    this.#changes++;
+    this.#know(after, this.#known?.until ?? -Infinity);
+  }
+
+  /** Changes the decisions of operators, likewise. */
+  async decide(change: (decisions: Decisions) => Decisions): Promise<void> {
+    await this.change((namespace) => {
+      const decisions = change(namespace.decisions);
+      return decisions === namespace.decisions
+        ? namespace
+        : { ...namespace, decisions };
+    });
+  }
+
+  async #load(): Promise<void> {
+    for (;;) {
+      const changes = this.#changes;
+      const until = this.#now() + lookAgainAfter;
+      const trust = await this.#read();
+      // This process wrote something meanwhile: read it again.
+      if (changes !== this.#changes) continue;
+      this.#know(trust, until);
+      return;
+    }
+  }
+
+  async #read(): Promise<NamespaceBody> {
+    const key = namespaceKey(this.#namespace);
+    const read = (anew: boolean) =>
+      this.#records.read(key, readNamespace, { anew });
+    const found = await read(false);
+    if (found !== undefined || !(await this.#hasBegun())) return found ?? begun;
+    // Another process may have written it meanwhile.
+    return (await read(true)) ?? this.#records.refuse(key, lost);
+  }
+
+  /** Callers see by identity that nothing changed. */
+  #know(trust: NamespaceBody, until: number): void {
+    const before = this.#known?.trust;
+    const isSame =
+      before !== undefined && JSON.stringify(before) === JSON.stringify(trust);
+    this.#known = { trust: isSame ? before : trust, until };
+  }
+
+  #rememberContact(type: string, contact: FirstContact): FirstContact {
+    this.#contacts.set(type, contact);
+    return contact;
+  }
+
+  /** Notes that the record of the namespace exists. */
+  async #mark(): Promise<void> {
+    if (this.#isMarked) return;
+    const key = markKey(this.#namespace);
+    await this.#write(() => this.#records.create(key, {}, asItIs));
+    this.#isMarked = true;
+  }
+
+  /** True when a later record of the namespace exists. */
+  async #hasBegun(): Promise<boolean> {
+    const mark = await this.#records.read(markKey(this.#namespace), asItIs);
+    const folder = contactsFolder(this.#namespace);
+    return mark !== undefined || (await this.#records.list(folder)).length > 0;
+  }
+
+  async #hasReleases(type: string): Promise<boolean> {
+    const { hostname, namespace } = this.#namespace;
+    const folder = ["providers", hostname, namespace, type, "releases"];
+    return (await this.#records.list(folder)).length > 0;
+  }
+
+  async #write<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      const { hostname, namespace } = this.#namespace;
+      const subject = `the trust records of ${hostname}/${namespace}`;
+      throw asStoreFull(subject, error);
+    }
+  }
+}
+
+const asItIs = (body: unknown) => body;
+
+const lost =
+  "it is missing, and records that were written after it exist: restore it from a backup, or run trust reset";

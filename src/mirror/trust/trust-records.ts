@@ -1,0 +1,151 @@
+import { z } from "zod";
+import type { Hostname } from "../../address/hostname.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { Candidates } from "../../trust/candidates.ts";
+import type { Decided } from "../../trust/decisions.ts";
+import type { FirstContact, NamespaceTrust } from "../../trust/state.ts";
+
+/** HOSTNAME and NAMESPACE: the unit in which operators decide. */
+export interface Namespace {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+}
+
+/** A provider as records name it. */
+export interface ProviderName extends Namespace {
+  readonly type: string;
+}
+
+export const namespacesPrefix: RecordKey = ["trust", "namespaces"];
+const contactsPrefix: RecordKey = ["trust", "contacts"];
+const candidatesPrefix: RecordKey = ["trust", "candidates"];
+
+export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
+  return [...namespacesPrefix, hostname, namespace];
+}
+
+/** Folder of the first contacts of a namespace. */
+export function contactsFolder({ hostname, namespace }: Namespace): RecordKey {
+  return [...contactsPrefix, hostname, namespace];
+}
+
+/** Written after the record of a namespace, so that the loss of that is noticed. */
+export function markKey({ hostname, namespace }: Namespace): RecordKey {
+  return ["trust", "marks", hostname, namespace];
+}
+
+export function contactKey(provider: ProviderName): RecordKey {
+  return [...contactsFolder(provider), provider.type];
+}
+
+/** Folder of the candidates of a namespace, a record for each provider. */
+export function candidatesFolder({
+  hostname,
+  namespace,
+}: Namespace): RecordKey {
+  return [...candidatesPrefix, hostname, namespace];
+}
+
+export function candidatesKey(provider: ProviderName): RecordKey {
+  return [...candidatesFolder(provider), provider.type];
+}
+
+const moment = z.iso.datetime();
+const text = z.string();
+const optionalText = text.nullable().transform((value) => value ?? undefined);
+const decided = {
+  at: moment,
+  by: text.optional(),
+  why: text.optional(),
+};
+
+const namespaceShape = z.object({
+  firstKey: z
+    .object({ fingerprint: optionalText, type: text })
+    .nullable()
+    .transform((value) => value ?? undefined),
+  providerKeys: z.array(z.object({ type: text, fingerprint: text })),
+  decisions: z.object({
+    keys: z.array(
+      z.object({
+        fingerprint: text,
+        decision: z.enum(["approved", "revoked"]),
+        type: text.nullable(),
+        version: text.nullable(),
+        ...decided,
+      }),
+    ),
+    contents: z.array(
+      z.object({ type: text, version: text, sha256sums: text, ...decided }),
+    ),
+  }),
+  // First contacts that are recorded and told: one that is missing was lost.
+  contacts: z.array(z.object({ type: text, id: text })),
+  // Providers whose first contact an operator had forgotten, until the next one.
+  resets: z.array(z.object({ type: text, ...decided })),
+});
+
+/** The record of a namespace. */
+export interface NamespaceBody extends NamespaceTrust {
+  readonly contacts: readonly { readonly type: string; readonly id: string }[];
+  readonly resets: readonly (Decided & { readonly type: string })[];
+}
+
+/** Throws for a body of another form, as all readers here. */
+export function readNamespace(body: unknown): NamespaceBody {
+  return namespaceShape.parse(body);
+}
+
+export function writeNamespace({ firstKey, ...namespace }: NamespaceBody) {
+  const { fingerprint = null, type = "" } = firstKey ?? {};
+  return { ...namespace, firstKey: firstKey ? { fingerprint, type } : null };
+}
+
+const contactShape = z.object({
+  id: text,
+  at: moment.transform((written) => new Date(written)),
+  by: z.enum(["list", "bundle"]),
+  versions: z.array(text).transform((all) => new Set(all)),
+  published: z.array(text).transform((all) => new Set(all)),
+  key: optionalText,
+  newest: text,
+});
+
+export function readContact(body: unknown): FirstContact {
+  return contactShape.parse(body);
+}
+
+export function writeContact(contact: FirstContact) {
+  return {
+    ...contact,
+    at: contact.at.toISOString(),
+    versions: [...contact.versions],
+    published: [...contact.published],
+    key: contact.key ?? null,
+  };
+}
+
+const candidatesShape = z.object({
+  list: z.array(
+    z.object({
+      version: text,
+      sha256sums: text,
+      fingerprint: optionalText,
+      reason: z.enum(["revoked", "not-pinned", "unknown", "other-content"]),
+      since: moment,
+    }),
+  ),
+  dropped: z.int(),
+});
+
+export function readCandidates(body: unknown): Candidates {
+  return candidatesShape.parse(body);
+}
+
+export function writeCandidates({ list, dropped }: Candidates) {
+  const written = list.map(({ fingerprint = null, ...one }) => ({
+    ...one,
+    fingerprint,
+  }));
+  return { list: written, dropped };
+}

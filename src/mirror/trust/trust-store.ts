@@ -1,0 +1,260 @@
+import { LRUCache } from "lru-cache";
+import type { Hostname } from "../../address/hostname.ts";
+import { RecordUnreadable } from "../../errors/index.ts";
+import type { RecordKey } from "../../store/layout.ts";
+import type { RecordStore } from "../../store/records/record-store.ts";
+import { noCandidates, type Candidates } from "../../trust/candidates.ts";
+import type { Decided, Decisions } from "../../trust/decisions.ts";
+import type { FirstContact } from "../../trust/state.ts";
+import { TrustEntry } from "./trust-entry.ts";
+import {
+  candidatesFolder,
+  candidatesKey,
+  contactKey,
+  contactsFolder,
+  markKey,
+  namespaceKey,
+  namespacesPrefix,
+  readCandidates,
+  readNamespace,
+  writeCandidates,
+  type Namespace,
+  type NamespaceBody,
+  type ProviderName,
+} from "./trust-records.ts";
+
+/** Clients may ask for any namespace, so memory is bounded: 16 MiB. */
+const memoryBytes = 16 * 1024 * 1024;
+
+/** Candidates of one provider. */
+export interface ProviderCandidates extends Candidates {
+  readonly type: string;
+}
+
+/** A namespace with its trust, or why that is unknown. */
+export type ReadNamespace = { readonly namespace: Namespace } & (
+  | {
+      readonly trust: NamespaceBody;
+      readonly candidates: readonly ProviderCandidates[];
+    }
+  | { readonly problem: RecordUnreadable }
+);
+
+/** First contact with a provider, or why it is unknown. */
+export type ReadContact = { readonly type: string } & (
+  { readonly contact: FirstContact } | { readonly problem: RecordUnreadable }
+);
+
+/** First contacts, decisions and candidates of every namespace. */
+export class TrustStore {
+  readonly #records: RecordStore;
+  readonly #now: () => number;
+  readonly #entries = new LRUCache<string, TrustEntry>({
+    maxSize: memoryBytes,
+    sizeCalculation: (entry) => Math.min(entry.weight, memoryBytes),
+  });
+
+  /** `now` is monotonic, in milliseconds. */
+  constructor(
+    records: RecordStore,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#records = records;
+    this.#now = now;
+  }
+
+  /** Opens the one entry of a namespace, at most half a second old. Throws RecordUnreadable. */
+  async open(namespace: Namespace): Promise<TrustEntry> {
+    const entry = this.#entryOf(namespace);
+    const before = entry.weight;
+    await entry.renew();
+    if (entry.weight !== before) this.#entries.set(nameOf(namespace), entry);
+    return entry;
+  }
+
+  /** Reads the trust of a namespace; the same object while nothing changed. Throws RecordUnreadable. */
+  async read(namespace: Namespace): Promise<NamespaceBody> {
+    return (await this.open(namespace)).trust;
+  }
+
+  /** Changes the decisions of operators; no change of any process is lost. Durable on return. Throws RecordUnreadable and StoreFull. */
+  async decide(
+    namespace: Namespace,
+    change: (decisions: Decisions) => Decisions,
+  ): Promise<void> {
+    await this.#entryOf(namespace).decide(change);
+  }
+
+  async readCandidates(provider: ProviderName): Promise<Candidates> {
+    const key = candidatesKey(provider);
+    return (await this.#records.read(key, readCandidates)) ?? noCandidates;
+  }
+
+  /** Changes the candidates of a provider. Durable on return. */
+  async changeCandidates(
+    provider: ProviderName,
+    change: (candidates: Candidates) => Candidates,
+  ): Promise<void> {
+    await this.#records.change(
+      candidatesKey(provider),
+      readCandidates,
+      (before) => {
+        const after = change(before ?? noCandidates);
+        return after === before ||
+          (before === undefined && after === noCandidates)
+          ? before
+          : writeCandidates(after);
+      },
+    );
+  }
+
+  /** Forgets the first contact with a provider, or with all of a namespace, as an operator decided. */
+  async reset(
+    namespace: Namespace,
+    type: string | undefined,
+    decided: Decided,
+  ): Promise<void> {
+    // Where the reset could not be recorded, nothing is forgotten.
+    if (type !== undefined) await this.read(namespace);
+    const types = type === undefined ? await this.listTypes(namespace) : [type];
+    const isReset = (one: string) => types.includes(one);
+    if (type === undefined) await this.#dropLost(namespace, types);
+    await this.#entryOf(namespace).change((before) => ({
+      ...before,
+      firstKey: type === undefined ? undefined : before.firstKey,
+      providerKeys: before.providerKeys.filter((key) => !isReset(key.type)),
+      contacts: before.contacts.filter((one) => !isReset(one.type)),
+      resets: [
+        ...before.resets.filter((one) => !isReset(one.type)),
+        ...types.map((one) => ({ type: one, ...decided })),
+      ],
+    }));
+    // Last, so that a reset that was killed can be made again.
+    for (const one of types)
+      await this.#records.remove(contactKey({ ...namespace, type: one }));
+  }
+
+  /** Every namespace with a record of its own or of a candidate, sorted. */
+  async list(): Promise<readonly Namespace[]> {
+    const found = new Map<string, Namespace>();
+    for (const hostname of await this.#records.folders(namespacesPrefix))
+      for (const namespace of await this.#records.list([
+        ...namespacesPrefix,
+        hostname,
+      ]))
+        found.set(`${hostname}/${namespace}`, {
+          hostname: hostname as Hostname,
+          namespace,
+        });
+    return [...found]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, namespace]) => namespace);
+  }
+
+  /** Reads each namespace, also those whose record was lost. */
+  async *readAll(): AsyncGenerator<ReadNamespace> {
+    const own = await this.list();
+    const names = new Set(own.map(nameOf));
+    const lost = (await this.#listContacted()).filter(
+      (one) => !names.has(nameOf(one)),
+    );
+    for (const namespace of [...own, ...lost]) yield this.#readOne(namespace);
+  }
+
+  /** Reads the first contact with each provider of a namespace, or why it is unknown. */
+  async readContacts(namespace: Namespace): Promise<readonly ReadContact[]> {
+    const entry = await this.open(namespace);
+    const types = await this.listTypes(namespace);
+    const read = await Array.fromAsync(types, async (type) => {
+      const contact = await entry
+        .findContact(type)
+        .catch((error: unknown) => asUnreadable(error));
+      if (contact instanceof RecordUnreadable)
+        return [{ type, problem: contact }];
+      return contact === undefined ? [] : [{ type, contact }];
+    });
+    return read.flat();
+  }
+
+  async listCandidates(
+    namespace: Namespace,
+  ): Promise<readonly ProviderCandidates[]> {
+    const types = await this.#records.list(candidatesFolder(namespace));
+    return Promise.all(
+      types.toSorted().map(async (type) => ({
+        type,
+        ...(await this.readCandidates({ ...namespace, type })),
+      })),
+    );
+  }
+
+  async #readOne(namespace: Namespace): Promise<ReadNamespace> {
+    try {
+      const trust = await this.read(namespace);
+      const candidates = await this.listCandidates(namespace);
+      return { namespace, trust, candidates };
+    } catch (error) {
+      if (!(error instanceof RecordUnreadable)) throw error;
+      return { namespace, problem: error };
+    }
+  }
+
+  /** Lists the providers of a namespace with a first contact, also one that was lost, or a release. */
+  async listTypes(namespace: Namespace): Promise<readonly string[]> {
+    const { hostname, namespace: name } = namespace;
+    const contacted = await this.#records.list(contactsFolder(namespace));
+    const kept = await this.#records.folders(["providers", hostname, name]);
+    const noted = await this.read(namespace).then(
+      ({ contacts }) => contacts.map(({ type }) => type),
+      // A namespace that cannot be read names no contacts.
+      (error: unknown) => (asUnreadable(error), []),
+    );
+    return [...new Set([...contacted, ...kept, ...noted])].toSorted();
+  }
+
+  /** Removes what proves that a record was lost; one that can be read keeps its decisions. */
+  async #dropLost(
+    namespace: Namespace,
+    types: readonly string[],
+  ): Promise<void> {
+    const key = namespaceKey(namespace);
+    const read = this.#records.read(key, readNamespace);
+    const found = await read.catch((error: unknown) => asUnreadable(error));
+    if (found !== undefined && !(found instanceof RecordUnreadable)) return;
+    const contacts = types.map((type) => contactKey({ ...namespace, type }));
+    for (const one of [key, markKey(namespace), ...contacts])
+      await this.#records.remove(one);
+  }
+
+  async #listContacted(): Promise<readonly Namespace[]> {
+    const found: Namespace[] = [];
+    const prefix: RecordKey = ["trust", "contacts"];
+    for (const hostname of await this.#records.folders(prefix))
+      for (const namespace of await this.#records.folders([
+        ...prefix,
+        hostname,
+      ]))
+        found.push({ hostname: hostname as Hostname, namespace });
+    return found;
+  }
+
+  /** One for all requests at once, so that each sees what the others write. */
+  #entryOf({ hostname, namespace }: Namespace): TrustEntry {
+    const name = nameOf({ hostname, namespace });
+    const known = this.#entries.get(name);
+    if (known !== undefined) return known;
+    const place = { hostname, namespace };
+    const entry = new TrustEntry(this.#records, place, this.#now);
+    this.#entries.set(name, entry);
+    return entry;
+  }
+}
+
+function asUnreadable(error: unknown): RecordUnreadable {
+  if (error instanceof RecordUnreadable) return error;
+  throw error;
+}
+
+function nameOf({ hostname, namespace }: Namespace): string {
+  return `${hostname}/${namespace}`;
+}

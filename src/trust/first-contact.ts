@@ -1,0 +1,54 @@
+import { isKeyApproved } from "./decisions.ts";
+import type { FirstContact, NamespaceTrust } from "./state.ts";
+
+/** A first contact that is about to be written, and its effect on the namespace. */
+interface Contacted<N extends NamespaceTrust> {
+  /** The same object when the namespace had a first contact before. */
+  readonly namespace: N;
+  /** True where the provider's key differs from those of a namespace that is known. */
+  readonly alarms: boolean;
+}
+
+/**
+ * Decides what the first contact with a provider teaches (12-trust-model, rules 3
+ * and 4): the very first one of a namespace gives it a key, a later one counts for
+ * its own provider alone.
+ */
+export function noteContact<N extends NamespaceTrust>(
+  namespace: N,
+  type: string,
+  { key, newest }: Pick<FirstContact, "key" | "newest">,
+): Contacted<N> {
+  const { firstKey, decisions } = namespace;
+  const name = { type, version: newest };
+  const hasApproved = decisions.keys.some(
+    ({ decision }) => decision === "approved",
+  );
+  if (firstKey !== undefined || hasApproved)
+    return {
+      namespace:
+        firstKey === undefined
+          ? { ...namespace, firstKey: { type, fingerprint: undefined } }
+          : namespace,
+      alarms:
+        key !== firstKey?.fingerprint && !isKeyApproved(decisions, name, key),
+    };
+  return {
+    namespace: { ...namespace, firstKey: { type, fingerprint: key } },
+    alarms: false,
+  };
+}
+
+/** Makes the key the provider's own, once (12-trust-model, rule 4). */
+export function learnProviderKey<N extends NamespaceTrust>(
+  namespace: N,
+  type: string,
+  fingerprint: string,
+): N {
+  return namespace.providerKeys.some((key) => key.type === type)
+    ? namespace
+    : {
+        ...namespace,
+        providerKeys: [...namespace.providerKeys, { type, fingerprint }],
+      };
+}

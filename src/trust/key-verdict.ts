@@ -1,0 +1,167 @@
+import { isWithin } from "./content.ts";
+import { isKeyApproved, isRevoked, type ReleaseName } from "./decisions.ts";
+import type {
+  Acceptance,
+  Evidence,
+  FirstContact,
+  KeyRefusal,
+  NamespaceTrust,
+  ReleaseTrust,
+} from "./state.ts";
+
+/** `trust.newKeys`: what becomes of a key that is not known for its provider. */
+export type NewKeys = "accept" | "accept-first" | "refuse";
+
+/** `trust` of the configuration for one provider. */
+export interface KeyRules {
+  readonly newKeys: NewKeys;
+  /** Fingerprints that `trust.keys` names for it; undefined when it names none. */
+  readonly pins: ReadonlySet<string> | undefined;
+}
+
+/** Everything that decides on the key of one piece of evidence. */
+export interface KeyQuestion {
+  readonly name: ReleaseName;
+  readonly namespace: NamespaceTrust;
+  readonly contact: FirstContact;
+  readonly release: ReleaseTrust;
+  readonly rules: KeyRules;
+}
+
+export type KeyVerdict =
+  | {
+      readonly accepted: true;
+      readonly because: Acceptance;
+      /** Operators hear of it. */
+      readonly alarms: boolean;
+    }
+  | { readonly accepted: false; readonly because: KeyRefusal };
+
+/** Milliseconds by which a publisher's clock may be ahead of the mirror's. */
+const clockGrace = 86_400_000;
+
+/**
+ * Decides whether a key is acceptable for a release (12-trust-model, rule 4).
+ * The first rule that holds decides.
+ */
+export function judgeKey(
+  question: KeyQuestion,
+  evidence: Evidence,
+): KeyVerdict {
+  const { name, namespace, rules } = question;
+  const { signedBy } = evidence;
+  if (isRevoked(namespace.decisions, name, signedBy)) return refuse("revoked");
+  if (rules.pins !== undefined)
+    return signedBy !== undefined && rules.pins.has(signedBy)
+      ? accept("configured")
+      : refuse("not-pinned");
+  if (rules.newKeys === "refuse") return refuse("not-pinned");
+  return signedBy === undefined
+    ? judgeUnsigned(question, evidence)
+    : judgeSigner(question, evidence, signedBy);
+}
+
+/** True for the keys that count for everything that a provider publishes. */
+function isKnownKey(
+  {
+    name,
+    namespace,
+    contact,
+  }: Pick<KeyQuestion, "name" | "namespace" | "contact">,
+  fingerprint: string,
+): boolean {
+  return (
+    contact.key === fingerprint ||
+    namespace.firstKey?.fingerprint === fingerprint ||
+    namespace.providerKeys.some(
+      (key) => key.type === name.type && key.fingerprint === fingerprint,
+    )
+  );
+}
+
+function judgeSigner(
+  question: KeyQuestion,
+  evidence: Evidence,
+  signedBy: string,
+): KeyVerdict {
+  const { name, namespace, contact, rules } = question;
+  if (isKeyApproved(namespace.decisions, name, signedBy))
+    return accept("approved");
+  if (isKnownKey(question, signedBy)) return accept("known");
+  if (signsPinnedDigests(question, evidence, signedBy))
+    return accept("same-digests", { alarms: true });
+  if (isFromFirstContact(question, evidence))
+    return accept("existed", { alarms: !contact.published.has(signedBy) });
+  if (isFirstSigner(question)) return accept("first-key", { alarms: true });
+  return rules.newKeys === "accept"
+    ? accept("new", { alarms: true })
+    : refuse("unknown");
+}
+
+/** Unsigned after signed is never admitted, neither for a release nor for a provider's later versions. */
+function judgeUnsigned(
+  question: KeyQuestion,
+  { exemption }: Evidence,
+): KeyVerdict {
+  const { name, namespace, contact, release } = question;
+  if (exemption === "signatures-off") return accept("signatures-off");
+  if (release.pinned?.signedBy !== undefined) return refuse("unknown");
+  if (contact.versions.has(name.version))
+    return accept("unsigned", { alarms: contact.key !== undefined });
+  const isProviderSigned =
+    contact.key !== undefined ||
+    namespace.providerKeys.some(({ type }) => type === name.type);
+  return isProviderSigned ? refuse("unknown") : accept("unsigned");
+}
+
+/**
+ * Publishers who rotate sign old releases again: the bytes are those that were
+ * admitted. The key that they were admitted under has to be acceptable still, be
+ * its signature good or not; one key is no second witness of its own digests.
+ */
+function signsPinnedDigests(
+  question: KeyQuestion,
+  { content }: Evidence,
+  signedBy: string,
+): boolean {
+  const { pinned, published, evidence } = question.release;
+  if (pinned === undefined || pinned.signedBy === signedBy) return false;
+  const isFirst = (one: Evidence) =>
+    one.sha256sums === pinned.sha256sums && one.signedBy === pinned.signedBy;
+  return (
+    isWithin(content, pinned.content) &&
+    published.has(signedBy) &&
+    evidence.some((one) => isFirst(one) && judgeKey(question, one).accepted)
+  );
+}
+
+/** Another key than the one that a release was pinned under gains nothing from an old date. */
+function isFromFirstContact(
+  { name, contact, release: { pinned } }: KeyQuestion,
+  { signedAt, signedBy }: Evidence,
+): boolean {
+  return (
+    contact.versions.has(name.version) &&
+    signedAt !== undefined &&
+    signedAt.getTime() <= contact.at.getTime() + clockGrace &&
+    (pinned === undefined || pinned.signedBy === signedBy)
+  );
+}
+
+function isFirstSigner({ name, namespace, contact }: KeyQuestion): boolean {
+  return (
+    contact.key === undefined &&
+    !namespace.providerKeys.some(({ type }) => type === name.type)
+  );
+}
+
+function accept(
+  because: Acceptance,
+  { alarms }: { readonly alarms: boolean } = { alarms: false },
+): KeyVerdict {
+  return { accepted: true, because, alarms };
+}
+
+function refuse(because: KeyRefusal): KeyVerdict {
+  return { accepted: false, because };
+}

@@ -1,0 +1,145 @@
+import type { ModuleAddress } from "../address/module-address.ts";
+import type { ProviderAddress } from "../address/provider-address.ts";
+import type { VersionConstraint } from "../address/version-constraint.ts";
+import type { Version } from "../address/version.ts";
+import {
+  isMatch,
+  parsePattern,
+  type Pattern,
+} from "../address/policy-pattern.ts";
+import { isAdmitted, isCovered } from "./policy-versions.ts";
+
+/** `policy` of the configuration; ages in milliseconds. */
+export interface PolicySettings {
+  readonly default: "allow" | "deny";
+  readonly minimumAge: number;
+  readonly rules: readonly PolicyRuleSettings[];
+}
+
+interface PolicyRuleSettings {
+  /** HOSTNAME/NAMESPACE/TYPE, or HOSTNAME/NAMESPACE/NAME/SYSTEM, with `*` as a wildcard inside each part. */
+  readonly match: string;
+  readonly action: "allow" | "deny";
+  readonly versions?: VersionConstraint | undefined;
+  readonly minimumAge?: number | undefined;
+}
+
+/** The rules, ready to be asked. */
+export interface Policy {
+  readonly rules: readonly PolicyRule[];
+  /** What holds for providers and versions that no rule decides. */
+  readonly otherwise: PolicyDecision;
+}
+
+export interface PolicyRule extends PolicyDecision {
+  readonly pattern: Pattern;
+  readonly versions: VersionConstraint | undefined;
+}
+
+export interface PolicyDecision {
+  readonly action: "allow" | "deny";
+  /** The key of the configuration that decided, such as `policy.rules[2]` or `policy.default`. */
+  readonly rule: string;
+  /** Milliseconds. */
+  readonly minimumAge: number;
+  /** The key that set the minimum age, such as `policy.minimumAge`. */
+  readonly minimumAgeRule: string;
+}
+
+/**
+ * What a rule says of a version: nothing (`other-…`), the last word (`decides`), or its minimum age alone (`age-only`): it allows a range
+ * that covers the version in the wide reading, and not in Terraform's (see policy-versions).
+ */
+type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
+
+/** Throws MalformedAddress for a pattern that is none. */
+export function parsePolicy(settings: PolicySettings): Policy {
+  return {
+    rules: settings.rules.map((rule, index) =>
+      parseRule(rule, `policy.rules[${index}]`, settings.minimumAge),
+    ),
+    otherwise: {
+      action: settings.default,
+      rule: "policy.default",
+      minimumAge: settings.minimumAge,
+      minimumAgeRule: "policy.minimumAge",
+    },
+  };
+}
+
+/**
+ * The first rule that decides wins. Rules fail closed: one that denies also denies the prereleases in its range; one that allows lets in
+ * only those that it names, and its minimum age holds for the others, too, whichever rule allows them.
+ */
+export function decideByRules(
+  policy: Policy,
+  provider: ProviderAddress | ModuleAddress,
+  version: Version,
+): PolicyDecision {
+  let oldest: PolicyDecision | undefined;
+  for (const rule of policy.rules) {
+    const reading = readRule(rule, provider, version);
+    if (reading === "decides") return withMinimumAge(rule, oldest);
+    if (reading === "age-only") oldest = withMinimumAge(rule, oldest);
+  }
+  return withMinimumAge(policy.otherwise, oldest);
+}
+
+export function readRule(
+  { pattern, versions, action }: PolicyRule,
+  provider: ProviderAddress | ModuleAddress,
+  version: Version,
+): RuleReading {
+  if (!isMatch(pattern, provider)) return "other-provider";
+  if (versions === undefined) return "decides";
+  if (!isCovered(versions, version)) return "other-version";
+  return action === "deny" || isAdmitted(versions, version)
+    ? "decides"
+    : "age-only";
+}
+
+/** The rule that denies every version of the provider; undefined when some version could be allowed. */
+export function findProviderDenial(
+  policy: Policy,
+  provider: ProviderAddress | ModuleAddress,
+): string | undefined {
+  const decisive = policy.rules.find(
+    ({ pattern, action, versions }) =>
+      isMatch(pattern, provider) &&
+      (action === "allow" || versions === undefined),
+  );
+  const { action, rule } = decisive ?? policy.otherwise;
+  return action === "deny" ? rule : undefined;
+}
+
+function parseRule(
+  settings: PolicyRuleSettings,
+  rule: string,
+  minimumAge: number,
+): PolicyRule {
+  const ownAge = settings.minimumAge !== undefined;
+  return {
+    pattern: parsePattern(settings.match),
+    action: settings.action,
+    versions: settings.versions,
+    rule,
+    minimumAge: settings.minimumAge ?? minimumAge,
+    minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
+  };
+}
+
+function withMinimumAge(
+  { action, rule, minimumAge, minimumAgeRule }: PolicyDecision,
+  other: PolicyDecision | undefined,
+): PolicyDecision {
+  const older =
+    other !== undefined && other.minimumAge > minimumAge
+      ? other
+      : { minimumAge, minimumAgeRule };
+  return {
+    action,
+    rule,
+    minimumAge: older.minimumAge,
+    minimumAgeRule: older.minimumAgeRule,
+  };
+}

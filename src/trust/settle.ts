@@ -1,0 +1,252 @@
+import { widen } from "./content.ts";
+import { judgeKey } from "./key-verdict.ts";
+import {
+  ageOf,
+  isApprovedContent,
+  isCandidate,
+  isInAgreement,
+  isTaken,
+  standingOf,
+  type ReleaseQuestion,
+  type Standing,
+} from "./standing.ts";
+import type {
+  Acceptance,
+  CandidateReason,
+  Evidence,
+  ReleaseTrust,
+} from "./state.ts";
+
+/** Something that people hear of, once it is written. */
+export type TrustEvent<E extends Evidence = Evidence> =
+  | { readonly kind: "pinned"; readonly evidence: E }
+  | {
+      readonly kind: "accepted";
+      readonly evidence: E;
+      readonly because: Acceptance;
+      readonly alarms: boolean;
+    }
+  | {
+      readonly kind: "candidate";
+      readonly evidence: E;
+      readonly reason: CandidateReason;
+    }
+  /** The origin offers the pinned content again: other contents are no longer in question. */
+  | { readonly kind: "healed"; readonly evidence: E }
+  /** The registry's newest keys take an accepted signature away. */
+  | { readonly kind: "lost"; readonly evidence: E }
+  /** The key counts for the whole provider from now on. */
+  | { readonly kind: "provider-key"; readonly fingerprint: string };
+
+/** A release after an event; both are the same object as before when there is nothing to write. */
+export interface Settled<E extends Evidence = Evidence> {
+  /** Written before people hear of `events`. */
+  readonly admitted: ReleaseTrust<E>;
+  /** Written after they did. */
+  readonly noted: ReleaseTrust<E>;
+  readonly events: readonly TrustEvent<E>[];
+  readonly standing: Standing<E>;
+}
+
+/** Evidence that is kept of one release, candidates included (12-trust-model, rule 2). */
+const mostEvidence = 8;
+
+/**
+ * Admits what may be admitted, pins it, and says what clients get: verify, admit,
+ * pin, answer (12-trust-model, rule 2). Whatever is not admitted changes nothing.
+ */
+export function settle<E extends Evidence>(
+  question: ReleaseQuestion<E>,
+): Settled<E> {
+  const pinned = pinFirst(question);
+  const settled = widenPinned(pinned);
+  const admitted = settled.release;
+  const audited = auditPinned(admitted);
+  // By what was pinned before: evidence is no witness of platforms that it added.
+  const { release: noted, events } = noteVerdicts(pinned, audited.release);
+  return {
+    admitted,
+    noted,
+    events: [...audited.events, ...events],
+    standing: standingOf(settled),
+  };
+}
+
+/** A crash may have come between a pin and its line in the audit log. */
+function auditPinned<E extends Evidence>(
+  release: ReleaseTrust<E>,
+): { readonly release: ReleaseTrust<E>; readonly events: TrustEvent<E>[] } {
+  const { pinned, evidence } = release;
+  if (pinned === undefined || pinned.isAudited) return { release, events: [] };
+  const first = evidence.find(
+    ({ sha256sums }) => sha256sums === pinned.sha256sums,
+  );
+  return {
+    release: { ...release, pinned: { ...pinned, isAudited: true } },
+    events: first === undefined ? [] : [{ kind: "pinned", evidence: first }],
+  };
+}
+
+/** Adds what an origin or a bundle offers now; an offer that is known comes last again. */
+export function addEvidence<E extends Evidence>(
+  release: ReleaseTrust<E>,
+  offered: E,
+  isProtected: (evidence: E) => boolean,
+): ReleaseTrust<E> {
+  const known = release.evidence.find(({ id }) => id === offered.id);
+  const newest =
+    known === undefined ? offered : { ...offered, noted: known.noted };
+  const others = release.evidence.filter(({ id }) => id !== offered.id);
+  if (others.length >= mostEvidence) {
+    const dropped = findDropped(release, others, isProtected);
+    return {
+      ...release,
+      evidence: [...others.filter((one) => one !== dropped), newest],
+    };
+  }
+  return { ...release, evidence: [...others, newest] };
+}
+
+/** Finds the evidence to drop: other content, then what adds nothing, and the evidence that pinned last of all. */
+function findDropped<E extends Evidence>(
+  { pinned }: ReleaseTrust<E>,
+  evidence: readonly E[],
+  isProtected: (evidence: E) => boolean,
+): E | undefined {
+  const adds = ({ noted }: E) =>
+    !isCandidate(noted) && noted !== "same-digests";
+  const isFirst = ({ sha256sums, signedBy }: E) =>
+    sha256sums === pinned?.sha256sums && signedBy === pinned.signedBy;
+  return (
+    evidence.find((one) => !isProtected(one)) ??
+    evidence.find((one) => !adds(one)) ??
+    evidence.find((one) => !isFirst(one)) ??
+    evidence[0]
+  );
+}
+
+/** Pins the content of the newest evidence that is good, acceptable and old enough, where nothing is pinned yet. */
+function pinFirst<E extends Evidence>(
+  question: ReleaseQuestion<E>,
+): ReleaseQuestion<E> {
+  const { release, age, enforcesAge } = question;
+  if (release.pinned !== undefined) return question;
+  const first = release.evidence.findLast(
+    (one) =>
+      one.isGood &&
+      judgeKey(question, one).accepted &&
+      (!enforcesAge || ageOf(question, [one], undefined).old),
+  );
+  if (first === undefined) return question;
+  const { content, sha256sums, signedBy } = first;
+  const pinned = {
+    ...{ content, sha256sums, signedBy },
+    at: age.now,
+    isAudited: false,
+  };
+  return { ...question, release: { ...release, pinned } };
+}
+
+/** Platforms beside the pinned ones are added by acceptable evidence that agrees (12-trust-model, rule 1). */
+function widenPinned<E extends Evidence>(
+  question: ReleaseQuestion<E>,
+): ReleaseQuestion<E> {
+  const { release } = question;
+  const { pinned } = release;
+  if (pinned === undefined) return question;
+  let content = pinned.content;
+  for (const one of release.evidence)
+    if (
+      one.isGood &&
+      isInAgreement({ ...pinned, content }, one) &&
+      judgeKey(question, one).accepted
+    )
+      content = widen(content, one.content);
+  if (content === pinned.content) return question;
+  return {
+    ...question,
+    release: { ...release, pinned: { ...pinned, content } },
+  };
+}
+
+/** Notes each verdict that changed; what is noted already is not reported again. */
+function noteVerdicts<E extends Evidence>(
+  question: ReleaseQuestion<E>,
+  release: ReleaseTrust<E>,
+): {
+  readonly release: ReleaseTrust<E>;
+  readonly events: readonly TrustEvent<E>[];
+} {
+  const kept = dropSettled(question);
+  const events: TrustEvent<E>[] = [];
+  const evidence = kept.map((one) => {
+    const verdict = verdictOn(question, one);
+    if (verdict === undefined || verdict.noted === one.noted) return one;
+    events.push(...eventsOf(one, verdict));
+    return { ...one, noted: verdict.noted };
+  });
+  const newest = kept.at(-1);
+  if (newest !== undefined && kept.length < release.evidence.length)
+    events.push({ kind: "healed", evidence: newest });
+  return events.length === 0
+    ? { release, events }
+    : { release: { ...release, evidence }, events };
+}
+
+/** Once the newest offer is the pinned content, candidates of other content go. */
+function dropSettled<E extends Evidence>(
+  question: ReleaseQuestion<E>,
+): readonly E[] {
+  const { pinned, evidence } = question.release;
+  const newest = evidence.at(-1);
+  if (pinned === undefined || newest === undefined) return evidence;
+  const isHealed =
+    newest.isGood &&
+    isInAgreement(pinned, newest) &&
+    judgeKey(question, newest).accepted;
+  if (!isHealed) return evidence;
+  return evidence.filter(
+    (one) => isInAgreement(pinned, one) || isApprovedContent(question, one),
+  );
+}
+
+type Verdict =
+  | {
+      readonly kind: "accepted";
+      readonly noted: Acceptance;
+      readonly alarms: boolean;
+    }
+  | { readonly kind: "candidate"; readonly noted: CandidateReason }
+  | { readonly kind: "lost"; readonly noted: "signature" };
+
+/** Undefined where nothing is decided yet, and for evidence that never held. */
+function verdictOn(
+  question: ReleaseQuestion,
+  evidence: Evidence,
+): Verdict | undefined {
+  if (!evidence.isGood)
+    return evidence.noted && { kind: "lost", noted: "signature" };
+  const { pinned } = question.release;
+  if (isApprovedContent(question, evidence) && isTaken(question, evidence))
+    return { kind: "accepted", noted: "approved", alarms: false };
+  const key = judgeKey(question, evidence);
+  if (!isInAgreement(pinned, evidence))
+    return { kind: "candidate", noted: "other-content" };
+  if (!key.accepted) return { kind: "candidate", noted: key.because };
+  if (pinned === undefined) return undefined;
+  return { kind: "accepted", noted: key.because, alarms: key.alarms };
+}
+
+function eventsOf<E extends Evidence>(
+  evidence: E,
+  verdict: Verdict,
+): readonly TrustEvent<E>[] {
+  if (verdict.kind === "lost") return [{ kind: "lost", evidence }];
+  if (verdict.kind === "candidate")
+    return [{ kind: "candidate", evidence, reason: verdict.noted }];
+  const { noted: because, alarms } = verdict;
+  const accepted = { kind: "accepted", evidence, because, alarms } as const;
+  return because === "first-key" && evidence.signedBy !== undefined
+    ? [{ kind: "provider-key", fingerprint: evidence.signedBy }, accepted]
+    : [accepted];
+}

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { formatModuleAddress } from "../../../src/address/module-address.ts";
+import { formatProviderAddress } from "../../../src/address/provider-address.ts";
+import {
+  anyHost,
+  readEitherSpec,
+  type SpecHosts,
+} from "../../../src/address/specs/spec.ts";
+import {
+  formatTrustScope,
+  parseReleaseSpec,
+  parseTrustScope,
+} from "../../../src/address/specs/trust-scope.ts";
+import { MalformedAddress } from "../../../src/errors/index.ts";
+
+const hosts = {
+  configured: new Set([
+    "registry.terraform.io",
+    "registry.opentofu.org",
+    "a.example:8443",
+    "intranet",
+  ]),
+  allowsOthers: false,
+};
+const tf = "registry.terraform.io";
+
+function nameOf(spec: string, of: SpecHosts = hosts): string {
+  const { chosen = "", ...named } = readEitherSpec(spec, of);
+  const name =
+    "module" in named
+      ? formatModuleAddress(named.module)
+      : formatProviderAddress(named.provider);
+  return `${Object.keys(named).join(" ")} ${name} ${chosen}`.trim();
+}
+
+describe("a SPEC", () => {
+  it.each([
+    ["acme/net", `provider ${tf}/acme/net`],
+    ["acme/net@~> 1.0", `provider ${tf}/acme/net ~> 1.0`],
+    [`${tf}/acme/net`, `provider ${tf}/acme/net`],
+    ["Registry.Terraform.IO/acme/net", `provider ${tf}/acme/net`],
+    [
+      "registry.opentofu.org:443/acme/net",
+      "provider registry.opentofu.org/acme/net",
+    ],
+    ["a.example:8443/acme/net", "provider a.example:8443/acme/net"],
+    ["intranet/acme/net", "provider intranet/acme/net"],
+    ["acme/net/aws", `module ${tf}/acme/net/aws`],
+    ["acme/net/aws@1.0.0", `module ${tf}/acme/net/aws 1.0.0`],
+    ["intranet/acme/net/aws", "module intranet/acme/net/aws"],
+    [`${tf}/acme/net/aws`, `module ${tf}/acme/net/aws`],
+  ])("%s names %s", (spec, expected) => {
+    expect(nameOf(spec)).toBe(expected);
+  });
+
+  it.each([
+    [
+      "registry.terrafrom.io/acme/net",
+      /"registry\.terrafrom\.io" .*: expected registry\.terraform\.io,/,
+    ],
+    ["intrane/acme/net/aws", /"intrane" .*: expected intranet,/],
+    [
+      "qwertyuiopasdfghjklz.example/acme/net",
+      /expected one of registry\.terraform\.io, /,
+    ],
+    ["a.example/acme/net", /"a\.example" is not a hostname/],
+  ])(
+    "with a hostname that no origin has names the nearest: %s",
+    (spec, says) => {
+      expect(() => nameOf(spec)).toThrow(MalformedAddress);
+      expect(() => nameOf(spec)).toThrow(says);
+    },
+  );
+
+  it("names any hostname where stored things are meant", () => {
+    const any = anyHost(hosts);
+    expect(nameOf("gone.example/acme/net", any)).toBe(
+      "provider gone.example/acme/net",
+    );
+    expect(nameOf("gone/acme/net/aws", any)).toBe("module gone/acme/net/aws");
+  });
+
+  it.each(["", "net", "intranet/acme", "a/b/c/d/e", "/acme/net", "acme//net"])(
+    "is refused: %j",
+    (spec) => {
+      expect(() => nameOf(spec)).toThrow(MalformedAddress);
+    },
+  );
+});
+
+it("without its default hostname among the origins has to name one", () => {
+  const own = { ...hosts, configured: new Set(["a.example"]) };
+  expect(() => nameOf("acme/net", own)).toThrow(/"registry\.terraform\.io"/);
+});
+
+describe("a scope", () => {
+  it.each([
+    ["acme", `${tf}/acme`],
+    ["acme/net", `${tf}/acme/net`],
+    ["acme/net@1.0.0", `${tf}/acme/net@1.0.0`],
+    [`${tf}/acme`, `${tf}/acme`],
+    ["intranet/acme", "intranet/acme"],
+    ["intranet/acme/net", "intranet/acme/net"],
+    ["a.example:8443/acme/net@1.0.0", "a.example:8443/acme/net@1.0.0"],
+  ])("%s is %s", (text, expected) => {
+    expect(formatTrustScope(parseTrustScope(text, hosts))).toBe(expected);
+  });
+
+  it.each([
+    ...["", "acme-", "acme@1.0.0", "acme/net@", "acme/net@~> 1.0"],
+    ...["acme/net/aws", "registry.terrafrom.io/acme", "a/b/c/d"],
+  ])("is refused: %j", (text) => {
+    expect(() => parseTrustScope(text, hosts)).toThrow(MalformedAddress);
+  });
+});
+
+it("a release is a provider with one version", () => {
+  const { provider, version } = parseReleaseSpec("acme/net@1.2.0", hosts);
+  expect(`${formatProviderAddress(provider)} ${version}`).toBe(
+    `${tf}/acme/net 1.2.0`,
+  );
+  expect(() => parseReleaseSpec("acme/net", hosts)).toThrow(
+    /expected \[HOSTNAME\/\]NAMESPACE\/TYPE@VERSION/,
+  );
+});

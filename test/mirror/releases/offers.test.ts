@@ -1,0 +1,211 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { parsePlatform } from "../../../src/address/platform.ts";
+import {
+  ChecksumConflict,
+  ChecksumsMalformed,
+  NotFound,
+  OriginTimedOut,
+  SignatureMissing,
+  SignatureRefused,
+  SignatureUndecided,
+} from "../../../src/errors/index.ts";
+import {
+  asOffer,
+  isConfirmed,
+  refreshKnown,
+  takeOffer,
+} from "../../../src/mirror/releases/offers.ts";
+import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
+import { createSigner, type Signer } from "../../fakes/signing.ts";
+import { sha256Of } from "../../scenes/test-registry.ts";
+import {
+  ask,
+  know,
+  platforms,
+  type Offered,
+} from "../../scenes/verified-offers.ts";
+
+let K: Signer;
+let L: Signer;
+beforeAll(async () => {
+  const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
+  [K, L] = await Promise.all([make("K"), make("L")]);
+});
+
+const foundBy = async (offered: Offered) => (await ask(offered)).found;
+const both = "linux=a darwin=b";
+describe("an offer", () => {
+  it("is evidence of the digests that were signed, by its signer", async () => {
+    const { verify } = await ask({ content: both, by: K });
+    expect(await verify()).toMatchObject({
+      ...{ isGood: true, signedBy: K.fingerprint, noted: undefined },
+      content: new Map([
+        ["linux_amd64", sha256Of("a")],
+        ["darwin_amd64", sha256Of("b")],
+      ]),
+    });
+  });
+
+  it("is the same evidence whenever it is made, and another under another signature", async () => {
+    const [one, same, byL] = await Promise.all(
+      [K, K, L].map(async (by) => (await ask({ content: both, by })).verify()),
+    );
+    expect(same?.id).toBe(one?.id);
+    expect(byL?.sha256sums).toBe(one?.sha256sums);
+    expect(byL?.id).not.toBe(one?.id);
+  });
+
+  it.each([
+    [
+      "names another digest than was signed",
+      { shasum: sha256Of("z") },
+      ChecksumConflict,
+    ],
+    ["publishes no key", { signingKeys: [] }, SignatureMissing],
+    [
+      "publishes an unreadable key",
+      { signingKeys: ["garbage"] },
+      SignatureRefused,
+    ],
+  ] as const)("is refused where the registry %s", async (_, changes, kind) => {
+    const { verify } = await ask({ content: both, by: K });
+    await expect(verify(changes)).rejects.toThrow(kind);
+  });
+
+  it.each([
+    new SignatureRefused("it", "revoked", "it is revoked"),
+    new ChecksumsMalformed("it", 1, "nonsense"),
+    new NotFound("it"),
+  ])("is a refusal for $code", async (refused) => {
+    expect(await asOffer(Promise.reject(refused))).toEqual({ refused });
+  });
+
+  it.each([
+    new OriginTimedOut("https://registry.example.com/", "headers"),
+    new SignatureUndecided("it", "too slow"),
+    new Error("a fault"),
+  ])("is none where nothing is known for %s", async (failure) => {
+    await expect(asOffer(Promise.reject(failure))).rejects.toBe(failure);
+  });
+});
+
+describe("asking for a known release", () => {
+  const confirm = async (
+    offered: Partial<Offered> = {},
+    changes: Partial<OriginPackage> = {},
+    of: Parameters<typeof isConfirmed>[2] = platforms,
+    noted?: "known" | "unknown" | "other-content",
+  ) => {
+    const { trust, ...known } = await know({ content: both, by: K });
+    const evidence = trust.evidence.map((one) => ({ ...one, noted }));
+    const found = await foundBy({ content: both, by: K, ...offered });
+    const noting = { ...known, trust: { ...trust, evidence } };
+    return isConfirmed(noting, { ...found, ...changes }, of);
+  };
+
+  it("has nothing to look at when the registry says the same", async () => {
+    expect(await confirm()).toBe(true);
+    expect(await confirm({}, {}, undefined, "known")).toBe(true);
+    expect(await confirm({}, {}, platforms.slice(1))).toBe(true);
+  });
+
+  it("has something to look at when anything is new", async () => {
+    const keys = [K.armoredPublicKey, L.armoredPublicKey];
+    const windows = parsePlatform("windows_amd64");
+    expect(await confirm({ keys })).toBe(false);
+    expect(await confirm({ keys: [] })).toBe(false);
+    expect(await confirm({ content: "linux=c" })).toBe(false);
+    expect(await confirm({}, { shasum: undefined })).toBe(false);
+    expect(await confirm({}, { filename: "other.zip" })).toBe(false);
+    expect(await confirm({}, {}, [...platforms, windows])).toBe(false);
+    const document = Buffer.from("other");
+    const checksums = { kind: "reported", document } as const;
+    expect(await confirm({}, { checksums })).toBe(false);
+  });
+
+  it.each(["unknown", "other-content"] as const)(
+    "looks again while the last offer is a candidate (%s): another may sign the same archive",
+    async (noted) => {
+      expect(await confirm({}, {}, platforms, noted)).toBe(false);
+    },
+  );
+
+  it("takes over where archives are now, of those that are served alone", async () => {
+    const known = await know({ content: both, by: K });
+    const found = await foundBy({ content: both, by: K });
+    const moved = new URL("https://elsewhere.example.com/a.zip");
+    const places = new Map([
+      [sha256Of("a"), moved],
+      [sha256Of("z"), moved],
+    ]);
+    const next = refreshKnown(known, { ...found, places });
+    expect([...next.places]).toEqual([["linux_amd64", moved.href]]);
+  });
+});
+
+describe("what is known after an offer", () => {
+  it("has the newest offer last, also one that comes again", async () => {
+    const [a, b] = [
+      { content: "linux=a", by: K },
+      { content: "linux=c", by: L },
+    ];
+    const { trust } = await know(a, b, a);
+    expect(trust.evidence.map(({ signedBy }) => signedBy)).toEqual([
+      L.fingerprint,
+      K.fingerprint,
+    ]);
+  });
+
+  it.each([
+    [
+      "every key that is published",
+      () => [K.armoredPublicKey, L.armoredPublicKey],
+      () => [K.fingerprint, L.fingerprint],
+    ],
+    [
+      "the signer's, of two blocks of which one is unreadable",
+      () => [K.armoredPublicKey, "garbage"],
+      () => [K.fingerprint],
+    ],
+  ])("publishes %s", async (_, keys, fingerprints) => {
+    const { trust } = await know({ content: both, by: K, keys: keys() });
+    expect([...trust.published].toSorted()).toEqual(fingerprints().toSorted());
+  });
+
+  it("publishes only what the registry publishes now", async () => {
+    const keys = [K.armoredPublicKey, L.armoredPublicKey];
+    const { trust } = await know(
+      { content: both, by: K, keys },
+      { content: both, by: L },
+    );
+    expect([...trust.published]).toEqual([L.fingerprint]);
+  });
+
+  it("has every platform that was offered once, and none where the origin never said", async () => {
+    const { found, verify } = await ask({ content: both, by: K });
+    const evidence = await verify();
+    const [linux, darwin] = platforms.map((one) => [one]);
+    const first = takeOffer(undefined, evidence, found, linux);
+    const next = takeOffer(first, evidence, found, darwin);
+    expect([...(next.offered ?? [])]).toEqual(["linux_amd64", "darwin_amd64"]);
+    const silent = takeOffer(undefined, evidence, found, undefined);
+    expect(silent.offered).toBeUndefined();
+    expect(takeOffer(silent, evidence, found, linux).offered).toBeUndefined();
+  });
+
+  it("has no places of content that is not served", async () => {
+    const known = await know({ content: "linux=a", by: K });
+    const { sha256sums = "", content } = known.trust.evidence[0] ?? {};
+    const pinned = {
+      ...{ content: content ?? new Map(), sha256sums },
+      ...{ signedBy: K.fingerprint, at: new Date(0), isAudited: true },
+    };
+    const admitted = { ...known, trust: { ...known.trust, pinned } };
+    expect(admitted.places.size).toBe(1);
+    const { found, verify } = await ask({ content: "linux=c", by: L });
+    const next = takeOffer(admitted, await verify(), found, platforms);
+    expect(next.places.size).toBe(0);
+    expect(next.trust.pinned).toBe(pinned);
+    expect(refreshKnown(next, found)).toBe(next);
+  });
+});

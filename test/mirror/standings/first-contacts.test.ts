@@ -1,0 +1,296 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { NotFound, OriginStatus } from "../../../src/errors/index.ts";
+import type { Signer } from "../../fakes/signing.ts";
+import type { Fate } from "../../scenes/failing-writes.ts";
+import {
+  freshness,
+  makeSigners,
+  MirrorScene,
+  type MirrorInProcess,
+  type SceneSettings,
+} from "../../scenes/mirror-in-process.ts";
+import { place } from "../../scenes/trust-records.ts";
+import { unreachable } from "../../scenes/test-registry.ts";
+
+let K: Signer;
+let L: Signer;
+let E: Signer;
+beforeAll(async () => {
+  ({ K, L, E } = await makeSigners());
+});
+
+/** A registry with these releases; each signed by its own key. */
+async function offering(
+  releases: Readonly<Record<string, Signer | undefined>>,
+  settings: Partial<SceneSettings> = {},
+) {
+  const scene = await MirrorScene.prepare(settings);
+  for (const [version, by] of Object.entries(releases))
+    scene.registry.offer(version, { content: "linux=a", by });
+  return scene;
+}
+
+const contactOf = async (mirror: MirrorInProcess, type = "thing") => {
+  const { entry } = await mirror.request("1.0.0", type);
+  return entry.findContact(type);
+};
+
+describe("first contact by a list", () => {
+  it("has the versions that exist, the keys that are published and the signer of the newest", async () => {
+    const scene = await offering({ "1.0.0": L, "2.0.0": K, "3.0.0-rc1": E });
+    const block = [K.armoredPublicKey, L.armoredPublicKey];
+    scene.registry.offer("2.0.0", { content: "linux=b", by: K, keys: block });
+    const mirror = scene.start();
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    const contact = await contactOf(mirror);
+    expect(contact).toMatchObject({
+      ...{ by: "list", key: K.fingerprint, newest: "2.0.0" },
+      at: scene.clock.now(),
+      versions: new Set(["1.0.0", "2.0.0", "3.0.0-rc1"]),
+      published: new Set([K.fingerprint, L.fingerprint]),
+    });
+    expect(scene.audited()).toContain("new-key accepted 2.0.0");
+  });
+
+  it.each([
+    ["is gone from the registry", new NotFound("it")],
+    ["has no documents (404)", new OriginStatus("https://x.example/", 404)],
+    ["has no documents (410)", new OriginStatus("https://x.example/", 410)],
+    ["fails alone", unreachable],
+    ["fails alone (500)", new OriginStatus("https://x.example/", 500)],
+  ])("is by the next release where the newest %s", async (_, error) => {
+    const scene = await offering({ "1.0.0": K, "2.0.0": E });
+    scene.registry.fail("release thing 2.0.0", error);
+    const mirror = scene.start();
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    expect(await contactOf(mirror)).toMatchObject({
+      ...{ newest: "1.0.0", key: K.fingerprint },
+      versions: new Set(["1.0.0", "2.0.0"]),
+    });
+  });
+
+  it("is by the next release where the newest does not verify", async () => {
+    const scene = await offering({ "1.0.0": K, "2.0.0": E });
+    const block = [K.armoredPublicKey];
+    scene.registry.offer("2.0.0", { content: "linux=e", by: E, keys: block });
+    const mirror = scene.start();
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    expect((await contactOf(mirror))?.newest).toBe("1.0.0");
+  });
+
+  it("asks a release that fails once more before it goes on", async () => {
+    const scene = await offering({ "1.0.0": K, "2.0.0": K });
+    const { registry } = scene;
+    registry.fail("sums thing 2.0.0");
+    await scene.start().version("1.0.0");
+    expect(registry.count("sums thing 2.0.0")).toBe(2);
+    expect(registry.count("sums thing 1.0.0")).toBe(1);
+  });
+
+  it.each(["list thing", "release thing", "sums thing"])(
+    "is none while the registry fails altogether (%s), and is made once it answers",
+    async (question) => {
+      const scene = await offering({ "1.0.0": K, "2.0.0": K, "3.0.0": K });
+      scene.registry.fail(question);
+      const mirror = scene.start();
+      expect(await mirror.index()).toBe("origin-unreachable");
+      expect(await mirror.version("1.0.0")).toBe("origin-unreachable");
+      expect(await contactOf(mirror)).toBeUndefined();
+      expect(
+        mirror.writes.names.filter((name) => name.startsWith("trust")),
+      ).toEqual([]);
+      scene.registry.heal();
+      expect(await mirror.version("3.0.0")).toBe("linux=a");
+      expect((await contactOf(mirror))?.newest).toBe("3.0.0");
+    },
+  );
+
+  it("is not tried again at once by lists while the registry fails", async () => {
+    const scene = await offering({ "1.0.0": K });
+    const { registry } = scene;
+    registry.fail("release thing");
+    const mirror = scene.start();
+    await mirror.index();
+    const asked = registry.count("release thing");
+    for (let n = 0; n < 20; n++) await mirror.index();
+    expect(registry.count("release thing")).toBe(asked);
+  });
+
+  it("is none by a list that is empty: the first versions are there at first contact", async () => {
+    const scene = await offering({});
+    const mirror = scene.start();
+    expect(await mirror.index()).toBe("");
+    expect(await contactOf(mirror)).toBeUndefined();
+    scene.registry.offer("1.0.0", { content: "linux=a", by: K });
+    scene.clock.pass(freshness);
+    expect(await mirror.index()).toBe("1.0.0");
+    expect(await contactOf(mirror)).toMatchObject({
+      ...{ key: K.fingerprint, versions: new Set(["1.0.0"]) },
+    });
+  });
+
+  it("is by the release that is asked for, where none of the newest can be had", async () => {
+    const newer = Array.from({ length: 9 }, (_, n) => `${n + 2}.0.0`);
+    const releases = ["1.0.0", ...newer].map((one) => [one, K] as const);
+    const scene = await offering(Object.fromEntries(releases));
+    for (const version of newer)
+      scene.registry.fail(`sums thing ${version}`, new NotFound(version));
+    const mirror = scene.start();
+    expect(await mirror.index()).not.toContain("1.0.0");
+    expect(await contactOf(mirror)).toBeUndefined();
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    expect((await contactOf(mirror))?.newest).toBe("1.0.0");
+  });
+
+  it("is never by a version that is not listed", async () => {
+    const scene = await offering({ "1.0.0": K, "9.0.0": E });
+    scene.registry.hide("9.0.0");
+    scene.registry.fail("sums thing 1.0.0", new NotFound("it"));
+    const mirror = scene.start();
+    expect(await mirror.version("9.0.0")).not.toBe("linux=a");
+    expect(await contactOf(mirror)).toBeUndefined();
+  });
+
+  it("is made once, however many ask at once", async () => {
+    const scene = await offering({ "1.0.0": K, "2.0.0": K });
+    const mirror = scene.start();
+    await Promise.all([
+      ...Array.from({ length: 10 }, () => mirror.version("1.0.0")),
+      ...Array.from({ length: 10 }, () => mirror.index()),
+    ]);
+    const contacts = mirror.writes.names.filter((name) =>
+      name.startsWith("trust/contacts"),
+    );
+    expect(contacts).toHaveLength(1);
+    const lines = scene.audited().filter((line) => line.startsWith("new-key"));
+    expect(lines).toEqual(["new-key accepted 2.0.0"]);
+  });
+});
+
+describe("once a provider was met, a back-dated release of another key is refused", () => {
+  const attack = async (scene: MirrorScene, mirror: MirrorInProcess) => {
+    scene.registry.offer("9.0.0", {
+      ...{ content: "linux=e", by: E },
+      signedAt: new Date("2021-01-01T00:00:00Z"),
+    });
+    scene.clock.pass(freshness);
+    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
+    expect(await mirror.index()).not.toContain("9.0.0");
+  };
+  const lose = async (mirror: MirrorInProcess, key: readonly string[]) => {
+    await mirror.records.remove(key);
+  };
+  const versions = [...place.release().slice(0, -2), "versions"];
+
+  it.each<[string, (scene: MirrorScene, mirror: MirrorInProcess) => unknown]>([
+    ["as ever", () => undefined],
+    [
+      "under a clock that was set back by a month",
+      ({ clock }) => clock.step(-30 * 86_400_000),
+    ],
+    [
+      "under a clock that was set ahead by a year",
+      ({ clock }) => clock.step(365 * 86_400_000),
+    ],
+    ["after the list was lost", (_, mirror) => lose(mirror, versions)],
+    [
+      "after the clock was set back and the list was lost",
+      async ({ clock }, mirror) => {
+        clock.step(-30 * 86_400_000);
+        await lose(mirror, versions);
+      },
+    ],
+    [
+      "after the list and every release were lost",
+      async (_, mirror) => {
+        await lose(mirror, versions);
+        await lose(mirror, place.release());
+      },
+    ],
+    [
+      "after all versions were withdrawn for a while",
+      async ({ registry, clock }, mirror) => {
+        registry.remove("1.0.0");
+        clock.pass(freshness);
+        await mirror.index();
+        registry.offer("1.0.0", { content: "linux=a", by: K });
+      },
+    ],
+  ])("%s", async (_, change) => {
+    const scene = await offering({ "1.0.0": K });
+    const first = scene.start();
+    expect(await first.version("1.0.0")).toBe("linux=a");
+    await change(scene, first);
+    await attack(scene, first);
+    await attack(scene, scene.start());
+  });
+
+  it("in a list that two processes renew under a clock that was set back", async () => {
+    const scene = await offering({ "1.0.0": K });
+    const one = scene.start();
+    await one.version("1.0.0");
+    await attack(scene, one);
+    scene.clock.step(-3_600_000);
+    const other = scene.start();
+    await other.index();
+    await attack(scene, one);
+    await attack(scene, other);
+  });
+
+  it("or the whole provider is, where the first contact itself was lost", async () => {
+    const scene = await offering({ "1.0.0": K });
+    const first = scene.start();
+    await first.version("1.0.0");
+    await lose(first, place.contact());
+    scene.registry.offer("9.0.0", { content: "linux=e", by: E });
+    scene.clock.pass(freshness);
+    const later = scene.start();
+    expect(await later.version("9.0.0")).toMatch(/^record-unreadable/);
+    expect(await later.version("1.0.0")).toMatch(/^record-unreadable/);
+    expect(await later.index()).toMatch(/^record-unreadable/);
+  });
+});
+
+describe("what first contact teaches", () => {
+  it("that another provider of a known namespace is under another key is told, and counts for it alone", async () => {
+    const scene = await offering({ "1.0.0": K });
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=b", by: L }, "other");
+    const mirror = scene.start();
+    await mirror.version("1.0.0");
+    expect(mirror.alarmed()).toEqual([]);
+    expect(await mirror.version("1.0.0", "other")).toBe("linux=b");
+    expect(mirror.alarmed()).toEqual(["key-new 1.0.0"]);
+    registry.offer("2.0.0", { content: "linux=c", by: L });
+    registry.offer("2.0.0", { content: "linux=c", by: K }, "other");
+    clock.pass(freshness);
+    expect(await mirror.version("2.0.0")).toBe("key-refused: unknown");
+    expect(await mirror.version("2.0.0", "other")).toBe("linux=c");
+  });
+
+  it.each<readonly [number, Fate]>([
+    ...[1, 2, 3, 4].flatMap((step) =>
+      (["fails", "dies before", "dies after"] as const).map(
+        (fate) => [step, fate] as const,
+      ),
+    ),
+  ])(
+    "is whole or nothing where its write %i %s, and its line is in the audit log in the end",
+    async (step, fate) => {
+      const scene = await offering({ "1.0.0": K });
+      const first = scene.start();
+      let count = 0;
+      first.writes.let((name) =>
+        /^(trust|audit new-key)/.test(name) && ++count === step
+          ? fate
+          : undefined,
+      );
+      const said = await first.version("1.0.0").catch(() => "killed");
+      expect(said).not.toBe("linux=a");
+      const later = scene.start();
+      expect(await later.version("1.0.0")).toBe("linux=a");
+      expect(await contactOf(later)).toMatchObject({ key: K.fingerprint });
+      expect(scene.audited()).toContain("new-key accepted 1.0.0");
+    },
+  );
+});

@@ -1,0 +1,229 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { approveContent, decideKey } from "../../../src/trust/decisions.ts";
+import { createSigner, type Signer } from "../../fakes/signing.ts";
+import { prepareMet } from "../../scenes/met-provider.ts";
+import {
+  acme,
+  freshness,
+  lookAgain,
+  makeSigners,
+  MirrorScene,
+} from "../../scenes/mirror-in-process.ts";
+
+let K: Signer;
+let L: Signer;
+let E: Signer;
+beforeAll(async () => {
+  ({ K, L, E } = await makeSigners());
+});
+
+describe("what was refused", () => {
+  it("for its key is in nobody's way: the publisher's own release is served when it comes", async () => {
+    const { scene, mirror, registry, clock } = await prepareMet(K);
+    for (const version of ["3.0.0", "4.0.0"])
+      registry.offer(version, { content: "linux=e", by: E });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
+    expect(await mirror.index()).toBe("2.0.0 1.0.0");
+    for (const version of ["3.0.0", "4.0.0"])
+      registry.offer(version, { content: "linux=c", by: K });
+    clock.pass(freshness);
+    for (const one of [mirror, scene.start()]) {
+      expect(await one.version("3.0.0")).toBe("linux=c");
+      expect(await one.version("4.0.0")).toBe("linux=c");
+      expect(await one.index()).toBe("4.0.0 3.0.0 2.0.0 1.0.0");
+      expect(await one.candidates()).toEqual([]);
+    }
+    expect(mirror.alarmed()).not.toContain("release-replaced 3.0.0");
+  });
+
+  it("because nobody signed it is in nobody's way either", async () => {
+    const { mirror, registry, clock } = await prepareMet(K, {
+      signatures: "when-published",
+    });
+    registry.offer("3.0.0", { content: "linux=e" });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
+    registry.offer("3.0.0", { content: "linux=c", by: K });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("linux=c");
+    expect(await mirror.index()).toBe("3.0.0 2.0.0 1.0.0");
+  });
+
+  it("in a row of many attempts leaves the publisher's release free", async () => {
+    const { mirror, registry, clock } = await prepareMet(K);
+    for (const letter of "efghijklmn") {
+      registry.offer("3.0.0", { content: `linux=${letter}`, by: E });
+      clock.pass(freshness);
+      expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
+    }
+    registry.offer("3.0.0", { content: "linux=c", by: K });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("linux=c");
+  });
+
+  it("with the same archive for one platform is in nobody's way when the publisher signs it", async () => {
+    const { mirror, registry, clock } = await prepareMet(K);
+    const keys = [K.armoredPublicKey, L.armoredPublicKey];
+    registry.offer("3.0.0", { content: "linux=c", by: L, keys });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
+    registry.offer("3.0.0", { content: "linux=c", by: K, keys });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("linux=c");
+  });
+});
+
+describe("nothing signed where everything was", () => {
+  it.each(["accept", "accept-first"] as const)(
+    "is refused with an alarm, whatever becomes of new keys (%s)",
+    async (newKeys) => {
+      const settings = { newKeys, signatures: "when-published" } as const;
+      const { mirror, registry, clock } = await prepareMet(K, settings);
+      registry.offer("9.0.0", { content: "linux=e" });
+      clock.pass(freshness);
+      expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
+      expect(await mirror.index()).toBe("2.0.0 1.0.0");
+      expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
+    },
+  );
+
+  it("is refused for a release that was signed, and the signed one stays", async () => {
+    const settings = {
+      newKeys: "accept",
+      signatures: "when-published",
+    } as const;
+    const { mirror, registry, clock } = await prepareMet(K, settings);
+    registry.offer("1.0.0", { content: "linux=a darwin=e" });
+    clock.pass(freshness);
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+  });
+
+  it("is told when all keys are taken and another one signs", async () => {
+    const { mirror, registry, clock } = await prepareMet(K, {
+      newKeys: "accept",
+    });
+    registry.offer("9.0.0", { content: "linux=e", by: E });
+    clock.pass(freshness);
+    expect(await mirror.version("9.0.0")).toBe("linux=e");
+    expect(mirror.alarmed()).toEqual(["key-new 9.0.0"]);
+  });
+});
+
+describe("a release that was unsigned at first", () => {
+  it("is served when its publisher signs it later, under stricter rules, whatever else SHA256SUMS says", async () => {
+    const scene = await MirrorScene.prepare({ signatures: "when-published" });
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=a" });
+    expect(await scene.start().version("1.0.0")).toBe("linux=a");
+    const more = `${"0".repeat(64)}  terraform-provider-thing_1.0.0_manifest.json\n`;
+    registry.offer("1.0.0", { content: "linux=a", by: K, more });
+    clock.pass(freshness);
+    const strict = scene.start({ signatures: "required" });
+    expect(await strict.version("1.0.0")).toBe("linux=a");
+    expect(await strict.index()).toBe("1.0.0");
+  });
+
+  it("is refused under stricter rules while nobody signs it, and listed nowhere", async () => {
+    const scene = await MirrorScene.prepare({ signatures: "when-published" });
+    scene.registry.offer("1.0.0", { content: "linux=a" });
+    await scene.start().version("1.0.0");
+    scene.clock.pass(freshness);
+    const strict = scene.start({ signatures: "required" });
+    expect(await strict.version("1.0.0")).toBe("signature-missing");
+    expect(await strict.index()).not.toBe("1.0.0");
+  });
+});
+
+describe("a release whose signature no longer holds", () => {
+  it("takes no archive of another signer, not even beside its own", async () => {
+    const expired = await createSigner({
+      ...{ name: "X", algorithm: "ed25519" },
+      createdAt: new Date("2024-01-01T00:00:00Z"),
+      expiresAfter: 86_400,
+    });
+    const scene = await MirrorScene.prepare();
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=a", by: expired });
+    expect(await scene.start().version("1.0.0")).toBe("linux=a");
+    const keys = [expired.armoredPublicKey, E.armoredPublicKey];
+    registry.offer("1.0.0", { content: "linux=a win=e", by: E, keys });
+    clock.pass(freshness);
+    for (const profile of ["enforce", "terraform"] as const) {
+      const mirror = scene.start({ profile });
+      expect(await mirror.version("1.0.0")).not.toContain("win");
+      expect(await mirror.candidates()).toEqual(["1.0.0 unknown"]);
+    }
+    expect(await scene.start().version("1.0.0")).toBe("linux=a");
+  });
+
+  it("is served again when it holds again, with every archive that it named", async () => {
+    const scene = await MirrorScene.prepare();
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=a win=b", by: K });
+    expect(await scene.start().version("1.0.0")).toBe("linux=a win=b");
+    registry.offer("1.0.0", { content: "linux=a", by: K });
+    clock.pass(freshness);
+    expect(await scene.start().version("1.0.0")).toBe("linux=a win=b");
+    registry.offer("1.0.0", { content: "linux=a", by: L });
+    clock.pass(freshness);
+    expect(await scene.start().version("1.0.0")).toBe("linux=a win=b");
+  });
+});
+
+it("any number of other signers of the same archives takes neither these nor their first signature away", async () => {
+  const { scene, mirror, registry, clock } = await prepareMet(K);
+  registry.offer("2.0.0", { content: "linux=b win=c", by: K });
+  clock.pass(freshness);
+  expect(await mirror.version("2.0.0")).toBe("linux=b win=c");
+  for (let n = 0; n < 10; n++) {
+    const by = await createSigner({ name: `${n}`, algorithm: "ed25519" });
+    const keys = [K.armoredPublicKey, by.armoredPublicKey];
+    registry.offer("2.0.0", { content: "linux=b", by, keys });
+    clock.pass(freshness);
+    expect(await mirror.version("2.0.0")).toBe("linux=b win=c");
+  }
+  expect(await scene.start().version("2.0.0")).toBe("linux=b win=c");
+});
+
+describe("decisions of operators", () => {
+  const at = "2026-01-01T00:00:00.000Z";
+  const approve = (sha256sums: string) => ({
+    ...{ type: "thing", version: "3.0.0", sha256sums, at },
+  });
+
+  it("on a content take that content alone, and teach no key", async () => {
+    const { mirror, registry, clock } = await prepareMet(K);
+    registry.offer("3.0.0", { content: "linux=l", by: L });
+    clock.pass(freshness);
+    await mirror.version("3.0.0");
+    const { list } = await mirror.trust.readCandidates(acme);
+    const shown = list[0]?.sha256sums ?? "";
+    registry.offer("3.0.0", { content: "linux=e", by: E });
+    clock.pass(freshness);
+    await mirror.version("3.0.0");
+    await mirror.trust.decide(acme, (decisions) =>
+      approveContent(decisions, approve(shown)),
+    );
+    expect(await mirror.version("3.0.0")).toBe("linux=l");
+    registry.offer("4.0.0", { content: "linux=f", by: L });
+    clock.pass(freshness);
+    expect(await mirror.version("4.0.0")).toBe("key-refused: unknown");
+  });
+
+  it("that revoke a key end its releases at once, in each process within half a second", async () => {
+    const { scene, mirror, clock } = await prepareMet(K);
+    const other = scene.start();
+    expect(await other.version("2.0.0")).toBe("linux=b");
+    await mirror.trust.decide(acme, (decisions) =>
+      decideKey(decisions, {
+        ...{ fingerprint: K.fingerprint, decision: "revoked", at },
+        ...{ type: null, version: null },
+      }),
+    );
+    expect(await mirror.version("2.0.0")).toBe("key-refused: revoked");
+    clock.pass(lookAgain);
+    expect(await other.version("2.0.0")).toBe("key-refused: revoked");
+    expect(await other.index()).toBe("nothing-admitted");
+  });
+});

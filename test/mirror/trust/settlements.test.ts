@@ -1,0 +1,195 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Signer } from "../../fakes/signing.ts";
+import type { Fate } from "../../scenes/failing-writes.ts";
+import { prepareUnasked } from "../../scenes/met-provider.ts";
+import {
+  freshness,
+  makeSigners,
+  tell,
+} from "../../scenes/mirror-in-process.ts";
+import { TestRegistry } from "../../scenes/test-registry.ts";
+
+let K: Signer;
+beforeAll(async () => {
+  ({ K } = await makeSigners());
+});
+
+const isOfRelease = (name: string) => name.includes("/releases/2.0.0");
+const isDecisive = (name: string) =>
+  isOfRelease(name) || name.startsWith("audit");
+
+describe("a first answer", () => {
+  it("is written down before it is given: pinned, told, and that it was told", async () => {
+    const { scene } = await prepareUnasked(K);
+    const mirror = scene.start();
+    expect(await mirror.version("2.0.0")).toBe("linux=b");
+    const written = mirror.writes.names.filter(isDecisive);
+    expect(written.map((name) => name.replace(/.*\/acme\//, ""))).toEqual([
+      "thing/releases/2.0.0",
+      "audit first-seen",
+      "thing/releases/2.0.0",
+    ]);
+  });
+
+  it.each(["ENOSPC", "EDQUOT", "EACCES", "EROFS", "EIO"])(
+    "is not given while the store takes no release (%s), and 503 says why",
+    async (code) => {
+      const { scene } = await prepareUnasked(K);
+      const mirror = scene.start();
+      mirror.writes.let(
+        (name) => (isOfRelease(name) ? "fails" : undefined),
+        code,
+      );
+      expect(await mirror.version("2.0.0")).toBe(
+        `store-full: ${code}: as the test says`,
+      );
+      expect(scene.audited()).not.toContain("first-seen accepted 2.0.0");
+    },
+  );
+
+  it("that was not given leaves the release as free as before", async () => {
+    const { scene, registry, clock } = await prepareUnasked(K);
+    const mirror = scene.start();
+    mirror.writes.let((name) => (isOfRelease(name) ? "fails" : undefined));
+    await tell(() => mirror.version("2.0.0")).catch(() => undefined);
+    registry.offer("2.0.0", { content: "linux=c", by: K });
+    clock.pass(freshness);
+    const later = scene.start();
+    expect(await later.version("2.0.0")).toBe("linux=c");
+    expect(scene.audited()).toContain("first-seen accepted 2.0.0");
+    expect(later.alarmed()).toEqual([]);
+  });
+
+  it("that was given is what every later process gives, whatever is offered since", async () => {
+    const { scene, registry, clock } = await prepareUnasked(K);
+    expect(await scene.start().version("2.0.0")).toBe("linux=b");
+    registry.offer("2.0.0", { content: "linux=c", by: K });
+    clock.pass(freshness);
+    const later = scene.start();
+    expect(await later.version("2.0.0")).toBe("linux=b");
+    expect(await later.candidates()).toEqual(["2.0.0 other-content"]);
+    expect(later.alarmed()).toEqual(["release-replaced 2.0.0"]);
+  });
+
+  const fates: readonly Fate[] = ["fails", "dies before", "dies after"];
+  const steps = [1, 2, 3].flatMap((step) =>
+    fates.map((fate) => [step, fate] as const),
+  );
+
+  it.each(steps)(
+    "whose write %i %s is not given, and the rest is made up for by the next process",
+    async (step, fate) => {
+      const { scene, registry, clock } = await prepareUnasked(K);
+      const mirror = scene.start();
+      let count = 0;
+      mirror.writes.let((name) =>
+        isDecisive(name) && ++count === step ? fate : undefined,
+      );
+      await expect(
+        mirror.version("2.0.0").then((said) => {
+          if (said === "linux=b") return said;
+          throw new Error(said);
+        }),
+      ).rejects.toThrow();
+      expect(count).toBeGreaterThanOrEqual(step);
+      const isPinned = step > 1 || fate === "dies after";
+      registry.offer("2.0.0", { content: "linux=c", by: K });
+      clock.pass(freshness);
+      const later = scene.start();
+      const expected = isPinned ? "linux=b" : "linux=c";
+      expect(await later.version("2.0.0")).toBe(expected);
+      const lines = scene.audited().filter((line) => line.includes("2.0.0"));
+      expect(lines).toContain("first-seen accepted 2.0.0");
+      const told = scene
+        .readAudit()
+        .filter(
+          ({ event, version }) => event === "first-seen" && version === "2.0.0",
+        );
+      const details = new Set(told.map(({ detail }) => detail));
+      expect(details.size).toBe(1);
+    },
+  );
+
+  it("that many ask for at once is written and told once", async () => {
+    const { scene } = await prepareUnasked(K);
+    const mirror = scene.start();
+    const asked = Array.from({ length: 20 }, () => mirror.version("2.0.0"));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(["linux=b"]));
+    expect(mirror.writes.names.filter(isDecisive)).toHaveLength(3);
+  });
+
+  it("that many ask for at once fails for all of them, and is given once it can be written", async () => {
+    const { scene } = await prepareUnasked(K);
+    const mirror = scene.start();
+    mirror.writes.let((name) => (isOfRelease(name) ? "fails" : undefined));
+    const asked = Array.from({ length: 20 }, () =>
+      mirror.version("2.0.0").catch(() => "failed"),
+    );
+    expect(await Promise.all(asked)).not.toContain("linux=b");
+    mirror.writes.let();
+    expect(await mirror.version("2.0.0")).toBe("linux=b");
+  });
+});
+
+describe("two processes that meet a release at once", () => {
+  /** The second one goes on only when the first one has answered; it is held at its pin, or while it asks. */
+  async function race(content: string, where: "pin" | "question") {
+    const { scene } = await prepareUnasked(K);
+    const other = new TestRegistry();
+    other.offer("1.0.0", { content: "linux=a", by: K });
+    other.offer("2.0.0", { content, by: K });
+    const [one, two] = [scene.start(), scene.start({}, other)];
+    const held = two.writes.hold(isOfRelease);
+    const free = where === "pin" ? held.free : other.hold("sums thing 2.0.0");
+    const late = two.version("2.0.0");
+    if (where === "pin") await held.reached;
+    const first = await one.version("2.0.0");
+    held.free();
+    free();
+    return { scene, first, late: await late, two };
+  }
+
+  it.each(["pin", "question"] as const)(
+    "give what was written first, and the other content is a candidate (%s)",
+    async (where) => {
+      const { scene, first, late, two } = await race("linux=c", where);
+      expect([first, late]).toEqual(["linux=b", "linux=b"]);
+      expect(await scene.start().version("2.0.0")).toBe("linux=b");
+      expect(await two.candidates()).toEqual(["2.0.0 other-content"]);
+      expect(two.alarmed()).toEqual(["release-replaced 2.0.0"]);
+      const told = scene.audited().filter((line) => line.includes("2.0.0"));
+      expect(told.toSorted()).toEqual([
+        "first-seen accepted 2.0.0",
+        "replaced refused 2.0.0",
+      ]);
+    },
+  );
+
+  it.each(["pin", "question"] as const)(
+    "give the platforms of both where they agree (%s)",
+    async (where) => {
+      const wider = await race("linux=b darwin=d", where);
+      expect([wider.first, wider.late]).toEqual([
+        "linux=b",
+        "darwin=d linux=b",
+      ]);
+      const later = wider.scene.start();
+      expect(await later.version("2.0.0")).toBe("darwin=d linux=b");
+      expect(await later.candidates()).toEqual([]);
+    },
+  );
+});
+
+it("a decision that could not be written is not answered by another one later", async () => {
+  const { scene, registry, clock } = await prepareUnasked(K);
+  const mirror = scene.start();
+  mirror.writes.let((name) =>
+    name === "audit first-seen" ? "fails" : undefined,
+  );
+  await mirror.version("2.0.0").catch(() => undefined);
+  registry.offer("2.0.0", { content: "linux=c", by: K });
+  clock.pass(freshness);
+  mirror.writes.let();
+  expect(await mirror.version("2.0.0")).toBe("linux=b");
+  expect(scene.audited()).toContain("first-seen accepted 2.0.0");
+});

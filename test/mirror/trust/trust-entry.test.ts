@@ -1,0 +1,256 @@
+import { describe, expect, it } from "vitest";
+import { RecordUnreadable, StoreFull } from "../../../src/errors/index.ts";
+import { emptyNamespace } from "../../../src/trust/state.ts";
+import {
+  readContact,
+  writeContact,
+  type NamespaceBody,
+} from "../../../src/mirror/trust/trust-records.ts";
+import { learnProviderKey } from "../../../src/trust/first-contact.ts";
+import {
+  acme,
+  asItIs,
+  place,
+  prepareTrust,
+  revokeK,
+} from "../../scenes/trust-records.ts";
+import { contact, E, K } from "../../trust/releases.ts";
+
+const nothing = { ...emptyNamespace, contacts: [], resets: [] };
+const learn = (type: string) => (namespace: NamespaceBody) =>
+  learnProviderKey(namespace, type, K);
+
+describe("the trust of a namespace", () => {
+  it("is empty at first, and asking writes nothing", async () => {
+    const { open, records } = await prepareTrust();
+    const entry = open();
+    expect(() => entry.trust).toThrow("renew was not awaited");
+    expect(await entry.renew()).toEqual(nothing);
+    expect(await entry.findContact("thing")).toBeUndefined();
+    expect(await records.read(place.namespace, asItIs)).toBeUndefined();
+  });
+
+  it("has at once what this process changes, and so does the disk", async () => {
+    const { open } = await prepareTrust();
+    const entry = open();
+    await entry.change(learn("thing"));
+    const [key] = entry.trust.providerKeys;
+    expect(key).toEqual({ type: "thing", fingerprint: K });
+    expect(await open().renew()).toEqual(entry.trust);
+  });
+
+  it("keeps what two processes change at once", async () => {
+    const { open } = await prepareTrust();
+    const [one, other] = [open(), open()];
+    await Promise.all([one.renew(), other.renew()]);
+    await Promise.all([
+      one.change(learn("a")),
+      other.change(learn("b")),
+      other.decide(revokeK),
+    ]);
+    const { providerKeys, decisions } = await open().renew();
+    expect(providerKeys.map(({ type }) => type).toSorted()).toEqual(["a", "b"]);
+    expect(decisions.keys).toHaveLength(1);
+  });
+
+  it.each([
+    [499, 0],
+    [500, 1],
+  ])(
+    "has after %i ms %i decisions of another process",
+    async (after, count) => {
+      const { open, pass } = await prepareTrust();
+      const entry = open();
+      const known = await entry.renew();
+      await open().decide(revokeK);
+      pass(after);
+      expect((await entry.renew()).decisions.keys).toHaveLength(count);
+      expect(entry.trust === known).toBe(count === 0);
+    },
+  );
+
+  it("is looked at as soon as before though this process changed it", async () => {
+    const { open, pass } = await prepareTrust();
+    const entry = open();
+    await entry.renew();
+    pass(499);
+    await entry.change(learn("thing"));
+    await open().decide(revokeK);
+    pass(1);
+    expect((await entry.renew()).decisions.keys).toHaveLength(1);
+  });
+
+  it("is the same object while nothing changes", async () => {
+    const { open, pass, writes } = await prepareTrust();
+    const entry = open();
+    await entry.decide(revokeK);
+    const { trust } = entry;
+    writes.names.length = 0;
+    pass(1_000);
+    expect(await entry.renew()).toBe(trust);
+    await entry.decide((decisions) => decisions);
+    expect(entry.trust).toBe(trust);
+    expect(writes.names).toEqual([]);
+  });
+
+  it("weighs more the more it is", async () => {
+    const { open } = await prepareTrust();
+    const entry = open();
+    const { weight } = entry;
+    await entry.decide(revokeK);
+    expect(entry.weight).toBe(weight + 300);
+    await entry.createContact("thing", contact());
+    expect(entry.weight).toBe(weight + 340);
+  });
+
+  it.each([
+    ["ENOSPC", StoreFull],
+    ["EACCES", StoreFull],
+    ["EMFILE", "EMFILE"],
+  ])(
+    "is not changed by what cannot be written (%s)",
+    async (code, expected) => {
+      const { open, writes } = await prepareTrust();
+      const entry = open();
+      await entry.renew();
+      writes.let(() => "fails", code);
+      await expect(entry.decide(revokeK)).rejects.toThrow(expected);
+      expect(entry.trust).toEqual(nothing);
+      await expect(entry.createContact("thing", contact())).rejects.toThrow(
+        expected,
+      );
+      writes.let();
+      expect(await entry.findContact("thing")).toBeUndefined();
+    },
+  );
+});
+
+describe("a decision", () => {
+  it.each(["dies before", "dies after"] as const)(
+    "counts or not, as a whole, where the process %s its write",
+    async (fate) => {
+      const { open, reopen, writes } = await prepareTrust();
+      const entry = open();
+      await entry.change(learn("thing"));
+      await entry.createContact("thing", contact());
+      writes.let(() => fate);
+      await expect(entry.decide(revokeK)).rejects.toThrow("killed");
+      const { decisions } = await open(reopen()).renew();
+      expect(decisions.keys).toHaveLength(fate === "dies after" ? 1 : 0);
+    },
+  );
+
+  it("that is lost with its record is unknown, never forgotten", async () => {
+    const { open, lose } = await prepareTrust();
+    const entry = open();
+    await entry.change(learn("thing"));
+    await entry.createContact("thing", contact());
+    await entry.decide(revokeK);
+    lose(place.namespace);
+    await expect(open().renew()).rejects.toThrow(RecordUnreadable);
+    await expect(open().decide(revokeK)).rejects.toThrow("it is missing");
+  });
+});
+
+describe("a first contact", () => {
+  it("is what was written first, for every process", async () => {
+    const { open } = await prepareTrust();
+    const [one, other] = [open(), open()];
+    await one.change(learn("thing"));
+    await other.renew();
+    const [first, second] = await Promise.all([
+      one.createContact("thing", contact({ id: "one" })),
+      other.createContact("thing", contact({ id: "other", key: E })),
+    ]);
+    expect(second.id).toBe(first.id);
+    const third = open();
+    await third.renew();
+    expect(await third.findContact("thing")).toEqual(first);
+  });
+
+  it.each([
+    ["of a key", contact()],
+    ["of nobody's release", contact({ key: undefined, published: new Set() })],
+    [
+      "by a bundle",
+      contact({ by: "bundle", versions: new Set(["1.0.0", "2.0.0"]) }),
+    ],
+  ])("%s is read back as it was", async (_, written) => {
+    const { open } = await prepareTrust();
+    const entry = open();
+    await entry.change(learn("thing"));
+    await entry.createContact("thing", written);
+    const later = open();
+    await later.renew();
+    expect(await later.findContact("thing")).toEqual(written);
+  });
+
+  it("that is lost is unknown once a release of its provider is recorded", async () => {
+    const { open, lose, record } = await prepareTrust();
+    const entry = open();
+    await entry.change(learn("thing"));
+    await entry.createContact("thing", contact());
+    await record();
+    lose(place.contact());
+    const later = open();
+    await later.renew();
+    await expect(later.findContact("thing")).rejects.toThrow(RecordUnreadable);
+    await expect(later.findContact("thing")).rejects.toThrow(
+      "it is missing, and records that were written after it exist",
+    );
+    expect(await later.findContact("other")).toBeUndefined();
+  });
+
+  it("that is lost is unknown though clients asked only for the list", async () => {
+    const { open, lose } = await prepareTrust();
+    const entry = open();
+    await entry.change((namespace) => ({
+      ...namespace,
+      firstKey: { type: "other", fingerprint: K },
+    }));
+    await entry.createContact("other", contact());
+    const made = await entry.createContact("thing", contact());
+    expect(entry.isNoted("thing", made)).toBe(false);
+    await entry.noteContact("thing", made);
+    expect(entry.isNoted("thing", made)).toBe(true);
+    lose(place.contact());
+    const later = open();
+    await later.renew();
+    await expect(later.findContact("thing")).rejects.toThrow(RecordUnreadable);
+    expect(await later.findContact("other")).toBeDefined();
+  });
+
+  it("that another process writes at this moment is not lost", async () => {
+    const { open, record, records } = await prepareTrust();
+    const entry = open();
+    await entry.renew();
+    await record();
+    const list = records.list.bind(records);
+    const body = writeContact(contact());
+    records.list = async (prefix) => {
+      await records.create(place.contact(), body, readContact);
+      return list(prefix);
+    };
+    expect(await entry.findContact("thing")).toEqual(contact());
+  });
+
+  it("that was forgotten by an operator may be made again, and only once", async () => {
+    const { open, openStore, lose, record, pass } = await prepareTrust();
+    const entry = open();
+    await entry.change(learn("thing"));
+    await entry.createContact("thing", contact());
+    await record();
+    await openStore().reset(acme, "thing", { at: "2026-01-02T00:00:00Z" });
+    pass(500);
+    await entry.renew();
+    expect(await entry.findContact("thing")).toBeUndefined();
+    const second = contact({ id: "second" });
+    await entry.createContact("thing", second);
+    await entry.noteContact("thing", second);
+    expect(entry.trust.resets).toEqual([]);
+    lose(place.contact());
+    const later = open();
+    await later.renew();
+    await expect(later.findContact("thing")).rejects.toThrow(RecordUnreadable);
+  });
+});

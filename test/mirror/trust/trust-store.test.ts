@@ -1,0 +1,291 @@
+import { describe, expect, it } from "vitest";
+import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
+import { RecordUnreadable } from "../../../src/errors/index.ts";
+import {
+  addCandidate,
+  dropCandidates,
+  noCandidates,
+} from "../../../src/trust/candidates.ts";
+import { learnProviderKey } from "../../../src/trust/first-contact.ts";
+import { address } from "../../scenes/believed-releases.ts";
+import {
+  acme,
+  asItIs,
+  place,
+  prepareTrust,
+  revokeK,
+} from "../../scenes/trust-records.ts";
+import { contact, E, K } from "../../trust/releases.ts";
+
+const { provider } = address;
+const decided = { at: "2026-01-02T00:00:00Z", by: "alice", why: "it was lost" };
+const candidate = (sha256sums: string, version = "2.0.0") => ({
+  ...{ version, sha256sums, fingerprint: E },
+  ...{ reason: "unknown" as const, since: "2026-01-01T00:00:00.000Z" },
+});
+
+/** A namespace whose provider was met and has a release on record. */
+async function prepareMet(...types: readonly string[]) {
+  const scene = await prepareTrust();
+  const store = scene.openStore();
+  const entry = await store.open(acme);
+  for (const type of ["thing", ...types]) {
+    await entry.change((namespace) => ({
+      ...learnProviderKey(namespace, type, K),
+      firstKey: { type: "thing", fingerprint: K },
+    }));
+    await entry.noteContact(
+      ...([type, await entry.createContact(type, contact())] as const),
+    );
+    await scene.record(type);
+  }
+  await store.decide(acme, revokeK);
+  return { ...scene, store, entry };
+}
+
+describe("the trust store", () => {
+  it("has one entry for all requests of a namespace, and another for another one", async () => {
+    const { openStore } = await prepareTrust();
+    const store = openStore();
+    const [one, same, others] = await Promise.all([
+      store.open(acme),
+      store.open({ ...acme }),
+      store.open({ ...acme, namespace: "other" }),
+    ]);
+    expect(one).toBe(same);
+    expect(others).not.toBe(one);
+    await store.decide(acme, revokeK);
+    expect((await store.read(acme)).decisions.keys).toHaveLength(1);
+    const other = await store.read({ ...acme, namespace: "other" });
+    expect(other.decisions.keys).toEqual([]);
+  });
+
+  it("lists every namespace of which something is recorded, by name", async () => {
+    const { openStore } = await prepareTrust();
+    const store = openStore();
+    expect(await store.list()).toEqual([]);
+    const zeta = { ...acme, namespace: "zeta" };
+    await store.decide(zeta, revokeK);
+    await store.decide(acme, revokeK);
+    expect(await store.list()).toEqual([acme, zeta]);
+  });
+});
+
+describe("candidates", () => {
+  it("are none at first, and asking or changing nothing writes nothing", async () => {
+    const { openStore, writes } = await prepareTrust();
+    const store = openStore();
+    expect(await store.readCandidates(provider)).toBe(noCandidates);
+    await store.changeCandidates(provider, (list) => list);
+    await store.changeCandidates(provider, (list) =>
+      dropCandidates(list, "1.0.0"),
+    );
+    expect(writes.names).toEqual([]);
+  });
+
+  it("are read back as they were, also unsigned ones, by every process", async () => {
+    const { openStore } = await prepareTrust();
+    const unsigned = { ...candidate("b"), fingerprint: undefined };
+    await openStore().changeCandidates(provider, (list) =>
+      addCandidate(addCandidate(list, candidate("a")), unsigned),
+    );
+    expect(await openStore().readCandidates(provider)).toEqual({
+      list: [candidate("a"), unsigned],
+      dropped: 0,
+    });
+    const listed = await openStore().listCandidates(acme);
+    expect(listed.map(({ type }) => type)).toEqual(["thing"]);
+  });
+
+  it("that two processes find at once are both kept", async () => {
+    const { openStore } = await prepareTrust();
+    await Promise.all(
+      ["a", "b", "c", "d"].map((sha256sums) =>
+        openStore().changeCandidates(provider, (list) =>
+          addCandidate(list, candidate(sha256sums)),
+        ),
+      ),
+    );
+    const { list } = await openStore().readCandidates(provider);
+    expect(list.map(({ sha256sums }) => sha256sums).toSorted()).toEqual(
+      Array.from("abcd"),
+    );
+  });
+});
+
+describe("a reset", () => {
+  it("forgets the first contact of one provider and keeps every decision", async () => {
+    const { store, entry } = await prepareMet("other");
+    await store.reset(acme, "thing", decided);
+    expect(await entry.findContact("thing")).toBeUndefined();
+    expect(await entry.findContact("other")).toEqual(contact());
+    expect(entry.trust.decisions.keys).toHaveLength(1);
+    expect(entry.trust.firstKey).toEqual({ type: "thing", fingerprint: K });
+    expect(entry.trust.providerKeys.map(({ type }) => type)).toEqual(["other"]);
+    expect(entry.trust.resets).toEqual([{ type: "thing", ...decided }]);
+  });
+
+  it("forgets those of all providers of a namespace, and its key", async () => {
+    const { store, entry } = await prepareMet("other");
+    await store.reset(acme, undefined, decided);
+    expect(await entry.findContact("thing")).toBeUndefined();
+    expect(await entry.findContact("other")).toBeUndefined();
+    expect(entry.trust).toMatchObject({
+      firstKey: undefined,
+      providerKeys: [],
+    });
+    expect(entry.trust.decisions.keys).toHaveLength(1);
+  });
+
+  it("cures a namespace whose record is gone or cannot be read", async () => {
+    for (const how of ["lose", "damage"] as const) {
+      const scene = await prepareMet();
+      scene[how](place.namespace);
+      await expect(scene.openStore().open(acme)).rejects.toThrow(
+        RecordUnreadable,
+      );
+      const store = scene.openStore();
+      await store.reset(acme, undefined, decided);
+      const entry = await scene.openStore().open(acme);
+      expect(await entry.findContact("thing")).toBeUndefined();
+      expect(entry.trust.decisions.keys).toEqual([]);
+      expect(entry.trust.resets).toHaveLength(1);
+    }
+  });
+
+  it("cures a first contact that is gone or cannot be read", async () => {
+    for (const how of ["lose", "damage"] as const) {
+      const scene = await prepareMet();
+      scene[how](place.contact());
+      const before = await scene.openStore().open(acme);
+      await expect(before.findContact("thing")).rejects.toThrow(
+        RecordUnreadable,
+      );
+      const store = scene.openStore();
+      await store.reset(acme, "thing", decided);
+      const entry = await store.open(acme);
+      expect(await entry.findContact("thing")).toBeUndefined();
+    }
+  });
+
+  it("of one provider that cannot be written takes nothing away", async () => {
+    const { damage, openStore, records } = await prepareMet();
+    damage(place.namespace);
+    const other = openStore();
+    await expect(other.reset(acme, "thing", decided)).rejects.toThrow(
+      RecordUnreadable,
+    );
+    expect(await records.read(place.contact(), asItIs)).toBeDefined();
+  });
+
+  it.each(["dies before", "dies after"] as const)(
+    "whose process %s any of its writes forgets no contact that it does not name, and can be made again",
+    async (fate) => {
+      for (const step of [1, 2]) {
+        const { store, writes, reopen, open } = await prepareMet();
+        writes.letOne(step, fate);
+        await store.reset(acme, "thing", decided).catch(() => undefined);
+        const next = reopen();
+        const entry = open(next);
+        await entry.renew();
+        const found = await entry.findContact("thing");
+        const isReset = entry.trust.resets.length > 0;
+        expect(found !== undefined || isReset).toBe(true);
+        const again = new TrustStore(next);
+        await again.reset(acme, "thing", decided);
+        const after = await again.open(acme);
+        expect(await after.findContact("thing")).toBeUndefined();
+        expect(after.trust.resets).toHaveLength(1);
+      }
+    },
+  );
+
+  it("counts for a process that knew the contact, once it looks again", async () => {
+    const { entry, openStore, pass } = await prepareMet();
+    expect(await entry.findContact("thing")).toBeDefined();
+    await openStore().reset(acme, "thing", decided);
+    pass(500);
+    await entry.renew();
+    expect(await entry.findContact("thing")).toBeUndefined();
+  });
+
+  it("counts though the provider was met again before the process looks", async () => {
+    const { entry, openStore, pass } = await prepareMet();
+    expect((await entry.findContact("thing"))?.id).toBe("first");
+    const other = openStore();
+    await other.reset(acme, "thing", decided);
+    const again = await other.open(acme);
+    const second = contact({ id: "second", key: E });
+    await again.noteContact(
+      "thing",
+      await again.createContact("thing", second),
+    );
+    pass(500);
+    await entry.renew();
+    expect((await entry.findContact("thing"))?.id).toBe("second");
+  });
+
+  it("counts though another reset ended meanwhile", async () => {
+    const { entry, openStore, pass } = await prepareMet("other");
+    await openStore().reset(acme, "other", decided);
+    pass(500);
+    await entry.renew();
+    expect(await entry.findContact("thing")).toBeDefined();
+    const store = openStore();
+    const again = await store.open(acme);
+    await again.noteContact(
+      ...(["other", await again.createContact("other", contact())] as const),
+    );
+    await store.reset(acme, "thing", decided);
+    pass(500);
+    await entry.renew();
+    expect(await entry.findContact("thing")).toBeUndefined();
+  });
+});
+
+describe("what is read of all namespaces", () => {
+  const readAll = async (
+    store: ReturnType<Awaited<ReturnType<typeof prepareTrust>>["openStore"]>,
+  ) =>
+    Object.fromEntries(
+      (await Array.fromAsync(store.readAll())).map((one) => [
+        one.namespace.namespace,
+        "problem" in one ? "unreadable" : one.candidates.length,
+      ]),
+    );
+
+  it("names those that are lost or cannot be read, and reads the others", async () => {
+    const { openStore, lose, damage } = await prepareTrust();
+    for (const namespace of ["gone", "damaged", "last"]) {
+      const entry = await openStore().open({ ...acme, namespace });
+      await entry.change((before) => learnProviderKey(before, "thing", K));
+      await entry.createContact("thing", contact());
+    }
+    const keyOf = (namespace: string) => [
+      ...place.namespace.slice(0, -1),
+      namespace,
+    ];
+    lose(keyOf("gone"));
+    damage(keyOf("damaged"));
+    const last = { ...provider, namespace: "last" };
+    await openStore().changeCandidates(last, (list) =>
+      addCandidate(list, candidate("a")),
+    );
+    expect(await readAll(openStore())).toEqual({
+      gone: "unreadable",
+      damaged: "unreadable",
+      last: 1,
+    });
+  });
+
+  it("names one whose candidates cannot be read", async () => {
+    const { openStore, damage } = await prepareTrust();
+    const store = openStore();
+    await store.decide(acme, revokeK);
+    await store.changeCandidates(provider, (list) =>
+      addCandidate(list, candidate("a")),
+    );
+    damage(["trust", "candidates", acme.hostname, acme.namespace, "thing"]);
+    expect(await readAll(openStore())).toEqual({ acme: "unreadable" });
+  });
+});

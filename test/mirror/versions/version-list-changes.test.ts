@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { NotFound, OriginTimedOut } from "../../../src/errors/index.ts";
+import { systemClock } from "../../../src/mirror/cache/clock.ts";
+import {
+  mergeVersions,
+  type ListedVersion,
+  type VersionList,
+} from "../../../src/mirror/versions/version-list.ts";
+import {
+  findVanished,
+  isAlarming,
+  isSameList,
+  refreshVersions,
+} from "../../../src/mirror/versions/version-list-changes.ts";
+import { answerOf, future, later, now } from "../releases/listed-versions.ts";
+
+it("tells once that a version vanished", () => {
+  const names = answerOf("1.0.0", "2.0.0");
+  const first = mergeVersions("acme/x", undefined, names, now);
+  const second = mergeVersions("acme/x", first, answerOf("2.0.0"), later);
+  const third = mergeVersions("acme/x", second, answerOf("2.0.0"), later);
+  expect(findVanished(first, second)).toEqual(["1.0.0"]);
+  expect(findVanished(second, third)).toEqual([]);
+});
+
+describe("two lists are the same", () => {
+  const list = mergeVersions(
+    "acme/x",
+    mergeVersions("acme/x", undefined, answerOf("1.0.0"), now),
+    answerOf("1.0.0", "2.0.0"),
+    later,
+  );
+  const changed = (change: Partial<ListedVersion>) => ({
+    ...list,
+    versions: new Map(
+      [...list.versions].map(([name, entry]) => [
+        name,
+        { ...entry, ...change },
+      ]),
+    ),
+  });
+  const linux = { os: "linux", arch: "amd64" };
+
+  it("when all of them is, also in objects of their own", () => {
+    expect(isSameList(list, structuredClone(list))).toBe(true);
+    const offered = changed({ platforms: [linux] });
+    expect(isSameList(offered, structuredClone(offered))).toBe(true);
+    expect(isSameList(undefined, undefined)).toBe(true);
+  });
+
+  it.each<[string, VersionList | undefined]>([
+    ["there is none", undefined],
+    ["first contact", { ...list, firstContact: later }],
+    ["a warning", { ...list, warnings: ["old"] }],
+    ["a version less", { ...list, versions: new Map() }],
+    ["what is listed", changed({ listed: false })],
+    ["when it appeared", changed({ appeared: future })],
+    ["protocols", changed({ protocols: ["6.0"] })],
+    ["platforms", changed({ platforms: [linux] })],
+    ["no platforms", changed({ platforms: [] })],
+    [
+      "one version of two",
+      {
+        ...list,
+        versions: new Map([
+          ...list.versions,
+          ...[...changed({ protocols: ["6.0"] }).versions].slice(1),
+        ]),
+      },
+    ],
+  ])("and not when they differ in %s", (_, other) => {
+    expect(isSameList(list, other)).toBe(false);
+    expect(isSameList(other, list)).toBe(false);
+  });
+});
+
+it.each([
+  [1, 10, false],
+  [1, 9, true],
+  [5, 50, false],
+  [5, 49, true],
+  [6, 1_000, true],
+  [1, 1, true],
+])("%i vanished of %i that were listed: an alarm is %s", (gone, of, alarm) => {
+  expect(isAlarming(gone, of)).toBe(alarm);
+});
+
+describe("a list that is asked for again", () => {
+  const names = Array.from({ length: 11 }, (_, minor) => `1.${minor}.0`);
+  const first = mergeVersions("acme/x", undefined, answerOf(...names), now);
+  /** Ten of them were withdrawn earlier. */
+  const last = mergeVersions("acme/x", first, answerOf("1.0.0"), later);
+  const gone = () => Promise.reject(new NotFound("acme/x"));
+  const vanished: string[][] = [];
+  const ask = (
+    known: VersionList | undefined,
+    asked: Promise<ReturnType<typeof answerOf>>,
+    freshFor?: number,
+  ) => {
+    vanished.length = 0;
+    const origin = { clock: systemClock, freshFor };
+    return refreshVersions("acme/x", known, asked, origin, (versions) =>
+      vanished.push([...versions]),
+    );
+  };
+
+  it("tells of versions that vanished by how many were listed until then", async () => {
+    await ask(last, Promise.resolve(answerOf()));
+    expect(vanished).toEqual([["1.0.0"]]);
+    await ask(first, Promise.resolve(answerOf(...names.slice(1))));
+    expect(vanished).toEqual([]);
+  });
+
+  it("is empty when what was known is gone, and absent when nothing was", async () => {
+    const { versions } = await ask(first, gone());
+    expect([...versions.values()].some(({ listed }) => listed)).toBe(false);
+    expect(vanished).toEqual([names]);
+    await expect(ask(undefined, gone())).rejects.toThrow(NotFound);
+    const late = () => Promise.reject(new OriginTimedOut("https://a/", "late"));
+    await expect(ask(first, late())).rejects.toThrow(OriginTimedOut);
+  });
+
+  it("is the very same one when a folder lists the same", async () => {
+    const same = () => Promise.resolve(answerOf("1.0.0"));
+    expect(await ask(last, same(), 1_000)).toBe(last);
+    expect(await ask(last, same())).not.toBe(last);
+  });
+});

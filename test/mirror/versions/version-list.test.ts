@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { parseVersion } from "../../../src/address/version.ts";
+import {
+  firstContactOf,
+  mergeVersions,
+} from "../../../src/mirror/versions/version-list.ts";
+import { startProcessorTime } from "../../processor-time.ts";
+import { answerOf, future, later, now } from "../releases/listed-versions.ts";
+
+describe("a list that is joined to what is known", () => {
+  it("keeps what the origin lists no more", () => {
+    const first = mergeVersions(
+      "acme/x",
+      undefined,
+      answerOf("1.0.0", "2.0.0"),
+      now,
+    );
+    const second = mergeVersions("acme/x", first, answerOf("2.0.0"), later);
+    const third = mergeVersions("acme/x", second, answerOf("2.0.0"), later);
+    expect([...third.versions.keys()].toSorted()).toEqual(["1.0.0", "2.0.0"]);
+    expect(third.versions.get(parseVersion("1.0.0"))?.listed).toBe(false);
+  });
+
+  it("has an end, also when an origin names other versions at each time", () => {
+    const page = (from: number) =>
+      answerOf(...Array.from({ length: 9_000 }, (_, n) => `1.${from}.${n}`));
+    const first = mergeVersions("acme/x", undefined, page(0), now);
+    const second = mergeVersions("acme/x", first, page(1), later);
+    expect(second.versions.size).toBe(18_000);
+    const last = answerOf(
+      ...Array.from({ length: 2_000 }, (_, n) => `3.0.${n}`),
+    );
+    expect(mergeVersions("acme/x", second, last, later).versions.size).toBe(
+      20_000,
+    );
+    expect(() => mergeVersions("acme/x", second, page(2), later)).toThrow(
+      "acme/x gave an unusable answer (with what its registry listed earlier there are more than 20000 versions",
+    );
+    // Where one list may have more, they may come once more.
+    const large = answerOf(
+      ...Array.from({ length: 15_000 }, (_, n) => `2.0.${n}`),
+    );
+    expect(mergeVersions("acme/x", first, large, later).versions.size).toBe(
+      24_000,
+    );
+  });
+
+  it("dates a new version once", () => {
+    const first = mergeVersions("acme/x", undefined, answerOf("1.0.0"), now);
+    const second = mergeVersions(
+      "acme/x",
+      first,
+      answerOf("1.0.0", "2.0.0"),
+      later,
+    );
+    const third = mergeVersions(
+      "acme/x",
+      second,
+      answerOf("1.0.0", "2.0.0"),
+      future,
+    );
+    const { versions } = third;
+    expect(versions.get(parseVersion("1.0.0"))?.appeared).toBeUndefined();
+    expect(versions.get(parseVersion("2.0.0"))?.appeared).toEqual(later);
+  });
+
+  it("lets what appeared in the future, under a wrong clock, appear now", () => {
+    const first = mergeVersions(
+      "acme/x",
+      undefined,
+      answerOf("1.0.0", "2.0.0"),
+      future,
+    );
+    const second = mergeVersions(
+      "acme/x",
+      first,
+      answerOf("1.0.0", "3.0.0", "4.0.0"),
+      future,
+    );
+    const third = mergeVersions(
+      "acme/x",
+      second,
+      answerOf("1.0.0", "3.0.0"),
+      now,
+    );
+    const fourth = mergeVersions(
+      "acme/x",
+      third,
+      answerOf("1.0.0", "3.0.0"),
+      later,
+    );
+    for (const version of ["3.0.0", "4.0.0"])
+      expect(fourth.versions.get(parseVersion(version))?.appeared).toEqual(now);
+  });
+});
+
+describe("the first contact of each version", () => {
+  it("is told at once of a list of 10 000 that came after an empty one", () => {
+    const names = Array.from({ length: 10_000 }, (_, n) => `1.${n}.0`);
+    const empty = mergeVersions("acme/x", undefined, answerOf(), now);
+    const list = mergeVersions("acme/x", empty, answerOf(...names), later);
+    const more = mergeVersions(
+      "acme/x",
+      list,
+      answerOf(...names, "2.0.0"),
+      future,
+    );
+    const taken = startProcessorTime();
+    for (const version of list.versions.keys())
+      expect(firstContactOf(more, version)).toEqual(later);
+    expect(firstContactOf(more, parseVersion("2.0.0"))).toBeUndefined();
+    expect(taken()).toBeLessThan(500);
+  });
+});
+
+it.each([
+  ["of the first list", "1.0.0", now],
+  ["that came later", "2.0.0", undefined],
+  ["that no list has", "3.0.0", undefined],
+])("a version %s was met with it", (_which, version, met) => {
+  const first = mergeVersions("acme/x", undefined, answerOf("1.0.0"), now);
+  const both = answerOf("2.0.0", "1.0.0");
+  const list = mergeVersions("acme/x", first, both, later);
+  expect(firstContactOf(list, parseVersion(version))).toEqual(met);
+});
+
+it("after an empty list, the versions that appeared first were met, in whatever order they are listed", () => {
+  const empty = mergeVersions("acme/x", undefined, answerOf(), now);
+  const first = mergeVersions("acme/x", empty, answerOf("1.0.0"), later);
+  const both = answerOf("2.0.0", "1.0.0");
+  const list = mergeVersions("acme/x", first, both, future);
+  const contacts = ["2.0.0", "1.0.0"].map((version) =>
+    firstContactOf(list, parseVersion(version)),
+  );
+  expect(contacts).toEqual([undefined, later]);
+});

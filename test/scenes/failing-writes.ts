@@ -1,0 +1,171 @@
+import type { RecordKey } from "../../src/store/layout.ts";
+import { DiskRecords } from "../../src/store/records/disk-records.ts";
+import type { ReadBody } from "../../src/store/records/record-store.ts";
+import { AuditLog, type AuditEntry } from "../../src/telemetry/audit-log.ts";
+
+/** Fate of one write: refused by the system, or the process dies before or after it. */
+export type Fate = "fails" | "dies before" | "dies after";
+
+/** A write that waits. */
+interface Held {
+  readonly reached: Promise<unknown>;
+  readonly free: () => void;
+}
+
+/** End of a process that is killed at a write. */
+export class Killed extends Error {}
+
+/** Durable writes of one process, to its records and its audit log, in their order. */
+export class Writes {
+  /** Such as `trust/contacts/…` and `audit first-seen`. */
+  readonly names: string[] = [];
+  #isDead = false;
+  #chosen: ((name: string) => Fate | undefined) | undefined;
+  #held: ((name: string) => Promise<void>) | undefined;
+  #code = "EACCES";
+
+  /** Lets every write that is chosen fail so from now on; none without `choose`. */
+  let(choose?: (name: string) => Fate | undefined, code = "EACCES"): void {
+    this.#chosen = choose;
+    this.#code = code;
+  }
+
+  /** Lets the write of this number, from 1 on, fail so. */
+  letOne(number: number, fate: Fate): void {
+    let count = 0;
+    this.let(() => (++count === number ? fate : undefined));
+  }
+
+  /** A process that is dead reads and writes nothing. */
+  expectAlive(): void {
+    if (this.#isDead) throw new Killed("the process was killed");
+  }
+
+  /** Holds the next write of that name; `reached` once it is about to happen. */
+  hold(isHeld: (name: string) => boolean): Held {
+    const [reached, free] = [
+      Promise.withResolvers<undefined>(),
+      Promise.withResolvers<undefined>(),
+    ];
+    this.#held = async (name) => {
+      if (!isHeld(name)) return;
+      this.#held = undefined;
+      reached.resolve(undefined);
+      await free.promise;
+    };
+    return { reached: reached.promise, free: () => free.resolve(undefined) };
+  }
+
+  /** Called before a write takes its lock. */
+  async wait(name: string): Promise<void> {
+    await this.#held?.(name);
+  }
+
+  /** Called where a write is about to happen. */
+  begin(name: string): Fate | undefined {
+    this.expectAlive();
+    const fate = this.#chosen?.(name);
+    if (fate === "fails") throw failure(this.#code);
+    if (fate === "dies before") this.#die();
+    this.names.push(name);
+    return fate;
+  }
+
+  /** Called once it has happened. */
+  end(fate: Fate | undefined): void {
+    if (fate === "dies after") this.#die();
+  }
+
+  #die(): never {
+    this.#isDead = true;
+    throw new Killed("the process was killed");
+  }
+}
+
+function failure(code: string): Error {
+  const message = `${code}: as the test says, write '/x'`;
+  return Object.assign(new Error(message), { code, syscall: "write" });
+}
+
+/** Records on a disk whose writes may fail. */
+export class FailingRecords extends DiskRecords {
+  readonly #writes: Writes;
+
+  constructor(layout: ConstructorParameters<typeof DiskRecords>[0], w: Writes) {
+    super(layout);
+    this.#writes = w;
+  }
+
+  override read<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+  ): Promise<T | undefined> {
+    this.#writes.expectAlive();
+    return super.read(key, readBody);
+  }
+
+  override async create<T>(
+    key: RecordKey,
+    body: unknown,
+    readBody: ReadBody<T>,
+  ): Promise<T> {
+    const known = await this.read(key, readBody);
+    if (known !== undefined) return known;
+    await this.#writes.wait(key.join("/"));
+    const fate = this.#writes.begin(key.join("/"));
+    const first = await super.create(key, body, readBody);
+    this.#writes.end(fate);
+    return first;
+  }
+
+  override async change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    this.#writes.expectAlive();
+    await this.#writes.wait(key.join("/"));
+    let fate: Fate | undefined;
+    await super.change(key, readBody, (before) => {
+      const after = change(before);
+      if (after !== before) fate = this.#writes.begin(key.join("/"));
+      return after;
+    });
+    this.#writes.end(fate);
+  }
+
+  override async write(key: RecordKey, body: unknown): Promise<void> {
+    const fate = this.#writes.begin(key.join("/"));
+    await super.write(key, body);
+    this.#writes.end(fate);
+  }
+
+  override async remove(key: RecordKey): Promise<void> {
+    const fate = this.#writes.begin(`no ${key.join("/")}`);
+    await super.remove(key);
+    this.#writes.end(fate);
+  }
+}
+
+/** An audit log whose durable lines may fail. */
+export class FailingAudit extends AuditLog {
+  readonly #writes: Writes;
+
+  constructor(
+    settings: ConstructorParameters<typeof AuditLog>[0],
+    writes: Writes,
+  ) {
+    super(settings);
+    this.#writes = writes;
+  }
+
+  override async record(
+    entry: AuditEntry,
+    options: { readonly durable: boolean },
+  ): Promise<void> {
+    if (!options.durable) return super.record(entry, options);
+    const fate = this.#writes.begin(`audit ${entry.event}`);
+    await super.record(entry, options);
+    this.#writes.end(fate);
+  }
+}

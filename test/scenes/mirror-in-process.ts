@@ -1,0 +1,295 @@
+import { existsSync, readFileSync } from "node:fs";
+import { pino } from "pino";
+import { onTestFinished } from "vitest";
+import type { Sha256 } from "../../src/address/hash.ts";
+import { providerAddress } from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
+import { ProvenderError } from "../../src/errors/index.ts";
+import { ArchiveCache } from "../../src/mirror/cache/archive-cache.ts";
+import { MetadataCache } from "../../src/mirror/cache/metadata-cache.ts";
+import type { MetadataRecords } from "../../src/mirror/cache/metadata-records.ts";
+import { FirstContacts } from "../../src/mirror/standings/first-contacts.ts";
+import { ProviderCatalog } from "../../src/mirror/standings/provider-catalog.ts";
+import { ProviderMirror } from "../../src/mirror/providers/provider-mirror.ts";
+import { RefusedVersions } from "../../src/mirror/standings/refused-versions.ts";
+import { Standings } from "../../src/mirror/standings/standings.ts";
+import type { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
+import { ReleaseRecords } from "../../src/mirror/releases/records.ts";
+import type { ReleaseOrigin } from "../../src/mirror/releases/release-origin.ts";
+import type { Release } from "../../src/mirror/releases/release.ts";
+import type {
+  SignatureJudge,
+  SignaturePolicy,
+} from "../../src/mirror/releases/verdict.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../../src/mirror/versions/version-records.ts";
+import type { AdmissionRules } from "../../src/mirror/trust/admission-rules.ts";
+import { Admission } from "../../src/mirror/trust/admission.ts";
+import type { ReleaseRequest } from "../../src/mirror/trust/request.ts";
+import { Settlements } from "../../src/mirror/trust/settlements.ts";
+import { TrustEvents } from "../../src/mirror/trust/trust-events.ts";
+import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
+import { BlobStore } from "../../src/store/blobs/blob-store.ts";
+import type { StoreLayout } from "../../src/store/layout.ts";
+import { Alarms } from "../../src/telemetry/alarms.ts";
+import { parsePolicy } from "../../src/trust/policy.ts";
+import { decideSignature } from "../../src/verification/openpgp/signature.ts";
+import { makeLayout } from "../store/stores.ts";
+import { TestClock } from "../mirror/cache/metadata.ts";
+import { createSigner, type Signer } from "../fakes/signing.ts";
+import { address } from "./believed-releases.ts";
+import { FailingAudit, FailingRecords, Writes } from "./failing-writes.ts";
+import { plantArchive } from "./planted-store.ts";
+import { sha256Of, TestRegistry } from "./test-registry.ts";
+
+export const acme = address.provider;
+const { hostname, namespace } = acme;
+
+/** Milliseconds for which answers of the registry are good. */
+export const freshness = 10_000;
+
+/** Milliseconds after which a process sees what another one wrote. */
+export const lookAgain = 500;
+
+/** Decides on signatures as the daemon does, without a thread. */
+export const judge: SignatureJudge = {
+  library: "arithmetic 1",
+  decide: (_, question) => Promise.resolve(decideSignature(question)),
+};
+
+/** The publisher's keys (K, L) and an attacker's (E). */
+export async function makeSigners(): Promise<
+  Readonly<Record<"K" | "L" | "E", Signer>>
+> {
+  const make = (name: string) => createSigner({ name, algorithm: "ed25519" });
+  const [K, L, E] = await Promise.all([make("K"), make("L"), make("E")]);
+  return { K, L, E };
+}
+
+export interface SceneSettings extends SignaturePolicy {
+  readonly offline: boolean;
+  readonly newKeys: AdmissionRules["newKeys"];
+  /** Milliseconds. */
+  readonly minimumAge: number;
+  /** Another process writes as well, as replicas do. */
+  readonly shared: boolean;
+}
+
+const usual: SceneSettings = {
+  signatures: "required",
+  profile: "terraform",
+  offline: false,
+  newKeys: "accept-first",
+  minimumAge: 0,
+  shared: false,
+};
+
+export type MirrorInProcess = ReturnType<MirrorScene["start"]>;
+
+/** A store, a clock and a registry, which outlive the mirrors that are started on them. */
+export class MirrorScene {
+  readonly clock = new TestClock();
+  readonly registry = new TestRegistry();
+  readonly layout: StoreLayout;
+  readonly #settings: SceneSettings;
+
+  private constructor(layout: StoreLayout, settings: SceneSettings) {
+    this.layout = layout;
+    this.#settings = settings;
+  }
+
+  static async prepare(
+    settings: Partial<SceneSettings> = {},
+  ): Promise<MirrorScene> {
+    return new MirrorScene(await makeLayout(), { ...usual, ...settings });
+  }
+
+  /** Stores the archive of a letter. */
+  store(letter: string): Sha256 {
+    return plantArchive(this.layout, Buffer.from(letter));
+  }
+
+  /** What the audit log has of decisions: event, verdict and version. */
+  audited(): readonly string[] {
+    return this.readAudit().map(
+      ({ event, verdict, version }) =>
+        `${String(event)} ${String(verdict)} ${String(version)}`,
+    );
+  }
+
+  readAudit(): readonly Readonly<Record<string, unknown>>[] {
+    const { decisions } = this.layout.audit;
+    if (!existsSync(decisions)) return [];
+    return parseLines(readFileSync(decisions, "utf8"));
+  }
+
+  /** Composes what the daemon wires, over the same store; another registry may answer this process. */
+  start(changes: Partial<SceneSettings> = {}, registry = this.registry) {
+    const settings = { ...this.#settings, ...changes };
+    const { layout, clock } = this;
+    const { offline, signatures, profile, shared } = settings;
+    const writes = new Writes();
+    const records = new FailingRecords(layout, writes);
+    const log: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => log.push(line) });
+    const alarms = new Alarms(logger, undefined);
+    const audit = new FailingAudit(
+      {
+        ...layout.audit,
+        now: () => clock.now(),
+        onLost: (_, cause) => {
+          throw cause;
+        },
+      },
+      writes,
+    );
+    onTestFinished(async () => {
+      alarms.close();
+      await audit.close();
+    });
+    const notebook = { audit, alarms, clock };
+    const policy = { signatures, profile };
+    const trust = new TrustStore(records, () => clock.monotonic());
+    const events = new TrustEvents(trust, notebook);
+    const unwritten: string[] = [];
+    const cacheOf = <K, V extends object>(of: MetadataRecords<K, V>) =>
+      new MetadataCache<K, V>(
+        of,
+        {
+          ...{ versions: freshness, staleFor: 1e9, notFound: 1 },
+          ...{ answer: 5_000, waiters: 1_000, shared },
+        },
+        clock,
+        offline,
+        (name) => unwritten.push(name),
+        () => undefined,
+      );
+    const releaseRecords = new ReleaseRecords(records, {
+      ...{ judge, clock, policyOf: () => policy },
+    });
+    const releases = cacheOf(releaseRecords);
+    const origin: ReleaseOrigin = {
+      ...{ reportedHashes: "publish", registry, policy, judge, clock },
+    };
+    const catalog = new ProviderCatalog({
+      origins: new Map([[hostname, origin]]),
+      versions: cacheOf(new VersionRecords(records, providerVersionNaming)),
+      ...{ releases, events, notebook },
+      notFound: 1,
+      fallThrough: false,
+      onVanished: () => undefined,
+    });
+    const rules: AdmissionRules = {
+      offline,
+      newKeys: settings.newKeys,
+      pins: [],
+      policy: parsePolicy({
+        default: "allow",
+        minimumAge: settings.minimumAge,
+        rules: [],
+      }),
+    };
+    const admission = new Admission(trust, notebook, rules);
+    const settlements = new Settlements({ releases, events, notebook });
+    const contacts = new FirstContacts({ catalog, events, clock, offline });
+    const refused = new RefusedVersions(records, () => undefined);
+    const standings = new Standings({
+      ...{ catalog, contacts, settlements, refused },
+    });
+    const archives = new ArchiveCache(
+      new BlobStore(layout, {}),
+      { fills: 1, waiters: 1 } as never,
+      { onVerified: () => undefined, onFailed: () => undefined },
+      undefined,
+      undefined,
+    );
+    const providers = new ProviderMirror({
+      ...{ catalog, admission, standings, archives, offline },
+      releases: releaseRecords,
+      hashes: noHashes,
+      alarms,
+    });
+    const addressOf = (version: string, type: string) => ({
+      provider: providerAddress(hostname, namespace, type),
+      version: parseVersion(version),
+    });
+    const request = (
+      version: string,
+      type = "thing",
+    ): Promise<ReleaseRequest> =>
+      admission.openVersion(addressOf(version, type), {
+        origin,
+        rules: admission.rules,
+      });
+    return {
+      ...{ records, writes, alarms, trust, events, notebook, admission },
+      ...{ catalog, contacts, settlements, standings, refused, providers },
+      ...{ origin, releases: releaseRecords, unwritten, request },
+      /** Asks for a release as clients do: `linux=a by K`, or the code of its refusal. */
+      version: (version: string, type = "thing") =>
+        tell(async () => {
+          const asked = providers.findRelease(addressOf(version, type));
+          return sayOf((await asked).value.release);
+        }),
+      /** Asks for the versions, as clients do. */
+      index: (type = "thing") =>
+        tell(async () => {
+          const { provider } = addressOf("1.0.0", type);
+          const { value } = await providers.listVersions(provider);
+          return value.versions.join(" ");
+        }),
+      /** Alarms that were raised: kind and version. */
+      alarmed: () =>
+        parseLines(log.join("\n")).map(
+          ({ alarm, version }) => `${String(alarm)} ${String(version)}`,
+        ),
+      /** Versions and reasons of the candidates of a provider. */
+      candidates: async (type = "thing") => {
+        const { provider } = addressOf("1.0.0", type);
+        const { list } = await trust.readCandidates(provider);
+        return list.map(({ version, reason }) => `${version} ${reason}`);
+      },
+    };
+  }
+}
+
+/** No document is asked for. */
+const noHashes = {} as unknown as PackageHashes;
+
+/** What a client got, or the code of the refusal with its reason. */
+export async function tell(ask: () => Promise<string>): Promise<string> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ProvenderError)) throw error;
+    const { code } = error as ProvenderError & { code: string };
+    const { reason } = error as { reason?: unknown };
+    return typeof reason === "string" ? `${code}: ${reason}` : code;
+  }
+}
+
+const letters = new Map(
+  Array.from("abcdefghijklmnopqrstuvwxyz", (one) => [sha256Of(one), one]),
+);
+
+/** Such as `linux=a darwin=b`. */
+export function sayOf({ packages }: Pick<Release, "packages">): string {
+  return [...packages]
+    .map(
+      ([platform, { sha256 }]) =>
+        `${platform.replace("_amd64", "")}=${letters.get(sha256) ?? sha256}`,
+    )
+    .toSorted()
+    .join(" ");
+}
+
+function parseLines(
+  text: string,
+): readonly Readonly<Record<string, unknown>>[] {
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+}

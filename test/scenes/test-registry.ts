@@ -1,0 +1,201 @@
+import { createHash } from "node:crypto";
+import { formatArchiveName } from "../../src/address/archive-name.ts";
+import { parsePlatform, type Platform } from "../../src/address/platform.ts";
+import type { ProviderAddress } from "../../src/address/provider-address.ts";
+import { parseVersion, type Version } from "../../src/address/version.ts";
+import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
+import { NotFound, OriginUnreachable } from "../../src/errors/index.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../../src/origin/registries/provider-origin.ts";
+import {
+  unlabelled,
+  type OriginPackage,
+  type OriginVersions,
+} from "../../src/origin/registries/registry-answers.ts";
+import type { Signer } from "../fakes/signing.ts";
+import { h1Of } from "./release-sketches.ts";
+
+const base = "https://registry.example.com/";
+
+/** Content in words: `linux=a darwin=b` names platforms, and archives by a letter. */
+export type ContentText = string;
+
+/** What a registry offers of a release. */
+interface Offered {
+  readonly content: ContentText;
+  /** undefined: nobody. */
+  readonly by?: Signer | undefined;
+  readonly signedAt?: Date;
+  /** ASCII-armored; those of the signer by default. */
+  readonly keys?: readonly string[];
+  /** Such as `linux=x`: the h1 that is reported, by a letter. */
+  readonly reported?: ContentText;
+  /** A line more in SHA256SUMS. */
+  readonly more?: string;
+}
+
+/** The SHA-256 of the archive that a letter stands for. */
+export function sha256Of(letter: string): Sha256 {
+  return parseSha256(createHash("sha256").update(letter).digest("hex"));
+}
+
+/** Pairs of OS_ARCH and letter. */
+export function readContent(
+  text: ContentText,
+): readonly (readonly [string, string])[] {
+  return text
+    .split(" ")
+    .filter((word) => word !== "")
+    .map((word) => {
+      const [platform = "", letter = ""] = word.split("=");
+      return [`${platform}_amd64`, letter] as const;
+    });
+}
+
+/** SHA256SUMS of a release. */
+export function writeChecksums(
+  provider: ProviderAddress,
+  version: Version,
+  { content, more = "" }: Pick<Offered, "content" | "more">,
+): Buffer {
+  const lines = readContent(content).map(
+    ([platform, letter]) =>
+      `${sha256Of(letter)}  ${formatArchiveName(provider, version, parsePlatform(platform))}\n`,
+  );
+  return Buffer.from(lines.join("") + more);
+}
+
+/** A registry without a network: what it offers changes as a test says. */
+export class TestRegistry implements ProviderOrigin {
+  readonly source = "registry";
+  /** Questions, such as `list thing` and `sums thing 1.0.0`. */
+  readonly asked: string[] = [];
+  readonly #offers = new Map<string, Offered>();
+  readonly #hidden = new Set<string>();
+  readonly #held = new Map<string, Promise<unknown>>();
+  readonly #faults = new Map<string, Error>();
+
+  /** Offers a release, in place of what it offered of it before. */
+  offer(version: string, offered: Offered, type = "thing"): void {
+    this.#offers.set(`${type} ${version}`, offered);
+  }
+
+  /** Offers and lists it no longer. */
+  remove(version: string, type = "thing"): void {
+    this.#offers.delete(`${type} ${version}`);
+  }
+
+  /** Lists a version no longer that it still offers. */
+  hide(version: string, type = "thing"): void {
+    this.#hidden.add(`${type} ${version}`);
+  }
+
+  /** Answers questions that begin so with a failure. */
+  fail(question: string, error: Error = unreachable): void {
+    this.#faults.set(question, error);
+  }
+
+  /** Answers a question only once the function that it returns is called. */
+  hold(question: string): () => void {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#held.set(question, promise);
+    return () => resolve(undefined);
+  }
+
+  heal(): void {
+    this.#faults.clear();
+  }
+
+  /** How often it was asked. */
+  count(question: string): number {
+    return this.asked.filter((one) => one.startsWith(question)).length;
+  }
+
+  async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
+    await this.#answer(`list ${type}`);
+    const names = [...this.#offers].filter(
+      ([name]) => name.startsWith(`${type} `) && !this.#hidden.has(name),
+    );
+    const versions = names.map(([name, { content }]) => ({
+      version: parseVersion(name.split(" ")[1] ?? ""),
+      protocols: ["5.0"],
+      platforms: readContent(content).map(([one]) => parsePlatform(one)),
+    }));
+    return { versions, warnings: [] };
+  }
+
+  async findPackage(
+    provider: ProviderAddress,
+    version: Version,
+    platform: Platform,
+  ): Promise<OriginPackage> {
+    const name = `${provider.type} ${version}`;
+    await this.#answer(`release ${name}`);
+    const offered = this.#offers.get(name);
+    if (offered === undefined) throw new NotFound(name);
+    const pairs = readContent(offered.content);
+    const letter = new Map(pairs).get(`${platform.os}_${platform.arch}`);
+    if (letter === undefined) throw new NotFound(name);
+    const { by, keys = by === undefined ? [] : [by.armoredPublicKey] } =
+      offered;
+    const url = new URL(`${name}/SHA256SUMS`, base);
+    const shasum = sha256Of(letter);
+    const reported = readContent(offered.reported ?? "").map(
+      ([one, h1]) =>
+        [one, { packageHashes: [h1Of(h1)], size: undefined }] as const,
+    );
+    return {
+      filename: formatArchiveName(provider, version, platform),
+      downloadUrl: new URL(letter, base),
+      shasum,
+      places: new Map(
+        pairs.map(([, one]) => [sha256Of(one), new URL(one, base)]),
+      ),
+      checksums: { kind: "published", url, signatureUrl: url },
+      signingKeys: keys,
+      keyLabels: keys.map(() => unlabelled),
+      protocols: ["5.0"],
+      reported: new Map(reported),
+    };
+  }
+
+  findAnyPackage(
+    provider: ProviderAddress,
+    version: Version,
+  ): Promise<OriginPackage> {
+    const offered = this.#offers.get(`${provider.type} ${version}`);
+    const [[first] = ["linux_amd64"]] = readContent(offered?.content ?? "");
+    return this.findPackage(provider, version, parsePlatform(first));
+  }
+
+  async fetchChecksums(
+    { checksums }: OriginPackage,
+    _: AbortSignal,
+    provider: ProviderAddress,
+  ): Promise<OriginChecksums> {
+    if (checksums.kind === "reported") throw new Error("this is a registry");
+    const [, name = ""] = decodeURI(checksums.url.pathname).split("/");
+    const version = parseVersion(name.split(" ")[1] ?? "");
+    await this.#answer(`sums ${name}`);
+    const offered = this.#offers.get(name);
+    if (offered === undefined) throw new NotFound(name);
+    const document = writeChecksums(provider, version, offered);
+    const signature = await offered.by?.sign(document, offered.signedAt);
+    return { source: this.source, document, signature };
+  }
+
+  openArchive(): Promise<never> {
+    return Promise.reject(unreachable);
+  }
+
+  async #answer(question: string): Promise<void> {
+    this.asked.push(question);
+    await (this.#held.get(question) ?? new Promise(setImmediate));
+    for (const [begin, fault] of this.#faults)
+      if (question.startsWith(begin)) throw fault;
+  }
+}
+
+export const unreachable = new OriginUnreachable(base, "ECONNREFUSED");

@@ -1,0 +1,61 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { TrustEntry } from "../../src/mirror/trust/trust-entry.ts";
+import {
+  contactKey,
+  namespaceKey,
+} from "../../src/mirror/trust/trust-records.ts";
+import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
+import { recordPaths, type RecordKey } from "../../src/store/layout.ts";
+import type { Decisions } from "../../src/trust/decisions.ts";
+import { makeLayout } from "../store/stores.ts";
+import { K, keyDecision } from "../trust/releases.ts";
+import { address } from "./believed-releases.ts";
+import { FailingRecords, Writes } from "./failing-writes.ts";
+
+const { hostname, namespace } = address.provider;
+export const acme = { hostname, namespace };
+export const place = {
+  namespace: namespaceKey(acme),
+  contact: (type = "thing") => contactKey({ ...acme, type }),
+  release: (type = "thing", version = "1.0.0") => [
+    ...["providers", hostname, namespace, type],
+    ...["releases", version],
+  ],
+};
+
+export const asItIs = (body: unknown) => body;
+
+/** Revokes K for the namespace. */
+export const revokeK = ({ contents }: Decisions): Decisions => ({
+  keys: [keyDecision(K, "revoked", { type: null })],
+  contents,
+});
+
+/** Trust records of a store of its own, on a clock that moves by hand. */
+export async function prepareTrust() {
+  const layout = await makeLayout();
+  const writes = new Writes();
+  const records = new FailingRecords(layout, writes);
+  let time = 0;
+  const now = () => time;
+  const pathsOf = (key: RecordKey) => recordPaths(layout, key);
+  return {
+    layout,
+    records,
+    writes,
+    /** An entry as another process has it. */
+    open: (of = records) => new TrustEntry(of, acme, now),
+    /** The records as the next process has them. */
+    reopen: () => new FailingRecords(layout, new Writes()),
+    openStore: () => new TrustStore(records, now),
+    pass: (milliseconds: number) => (time += milliseconds),
+    lose: (key: RecordKey) => {
+      for (const path of pathsOf(key)) rmSync(path);
+    },
+    damage: (key: RecordKey) => {
+      for (const path of pathsOf(key)) writeFileSync(path, "no record");
+    },
+    /** A release on record, of which only that matters. */
+    record: (type?: string) => records.create(place.release(type), {}, asItIs),
+  };
+}

@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import {
+  addCandidate,
+  dropCandidates,
+  needsDecision,
+  noCandidates,
+  type Candidate,
+} from "../../src/trust/candidates.ts";
+import { E, K, keyDecision, start } from "./releases.ts";
+
+function candidate(with_: Partial<Candidate> = {}): Candidate {
+  return {
+    version: "2.0.0",
+    sha256sums: "e".repeat(64),
+    fingerprint: E,
+    reason: "unknown",
+    since: start.toISOString(),
+    ...with_,
+  };
+}
+
+const digest = (index: number) => `${index}`.padStart(64, "0");
+const add = (all: readonly Candidate[]) =>
+  all.reduce(addCandidate, noCandidates);
+
+describe("candidates", () => {
+  it("has each content of a release once", () => {
+    const { list, dropped } = add([
+      candidate(),
+      candidate({ reason: "revoked" }),
+    ]);
+    expect(list).toEqual([candidate({ reason: "revoked" })]);
+    expect(dropped).toBe(0);
+  });
+
+  it("keeps the newest eight of a release, and counts the rest", () => {
+    const all = Array.from({ length: 20 }, (_, index) =>
+      candidate({ sha256sums: digest(index) }),
+    );
+    const other = candidate({ version: "3.0.0" });
+    const { list, dropped } = add([other, ...all]);
+    expect(list).toEqual([other, ...all.slice(-8)]);
+    expect(dropped).toBe(12);
+  });
+
+  it("keeps the newest 256 of a provider, and counts the rest", () => {
+    const all = Array.from({ length: 300 }, (_, index) =>
+      candidate({ version: `2.0.${index}` }),
+    );
+    const { list, dropped } = add(all);
+    expect(list).toEqual(all.slice(-256));
+    expect(dropped).toBe(44);
+  });
+
+  it("forgets those of a release that is offered as it is served", () => {
+    const other = candidate({ version: "3.0.0" });
+    const all = add([candidate(), other]);
+    expect(dropCandidates(all, "2.0.0").list).toEqual([other]);
+    expect(dropCandidates(all, "4.0.0")).toBe(all);
+  });
+
+  it("forgets the one that is admitted, and keeps another content of its release", () => {
+    const admitted = candidate();
+    const other = candidate({ sha256sums: digest(7) });
+    const all = add([admitted, other]);
+    const { version, sha256sums } = admitted;
+    expect(dropCandidates(all, version, sha256sums).list).toEqual([other]);
+    expect(dropCandidates(all, "3.0.0", sha256sums)).toBe(all);
+  });
+});
+
+describe("a candidate needs a decision", () => {
+  const contents = (sha256sums: string) => ({
+    keys: [],
+    contents: [
+      { ...{ type: "aws", version: "2.0.0", sha256sums }, at: "2026-01-01" },
+    ],
+  });
+  const keys = (...decided: ReturnType<typeof keyDecision>[]) => ({
+    ...{ keys: decided, contents: [] },
+  });
+
+  it.each([
+    ["until anything is decided", true, keys(), {}],
+    [
+      "no longer once its content is approved",
+      false,
+      contents("e".repeat(64)),
+      {},
+    ],
+    [
+      "although another content is approved",
+      true,
+      contents("f".repeat(64)),
+      {},
+    ],
+    [
+      "no longer once its key is approved",
+      false,
+      keys(keyDecision(E, "approved")),
+      {},
+    ],
+    [
+      "no longer once its key is approved for the release",
+      false,
+      keys(keyDecision(E, "approved", { version: "2.0.0" })),
+      {},
+    ],
+    [
+      "no longer once its revoked key is approved",
+      false,
+      keys(keyDecision(E, "approved")),
+      { reason: "revoked" },
+    ],
+    [
+      "although another key is approved",
+      true,
+      keys(keyDecision(K, "approved")),
+      {},
+    ],
+    [
+      "no longer once its key is revoked",
+      false,
+      keys(keyDecision(E, "revoked")),
+      {},
+    ],
+    [
+      "although its key is approved, when its content is other than the pinned one",
+      true,
+      keys(keyDecision(E, "approved")),
+      { reason: "other-content" },
+    ],
+  ] as const)("%s", (_, expected, decisions, with_) => {
+    const one = candidate(with_);
+    expect(needsDecision(decisions, "aws", one)).toBe(expected);
+  });
+});

@@ -1,0 +1,255 @@
+import { describe, expect, it } from "vitest";
+import { addEvidence, settle } from "../../src/trust/settle.ts";
+import { byE, ask, tell, kindsOf } from "./asking.ts";
+import {
+  content,
+  day,
+  E,
+  evidence,
+  K,
+  K2,
+  keyDecision,
+  later,
+  namespace,
+  pinned,
+  question,
+  start,
+  unsigned,
+} from "./releases.ts";
+
+describe("a release that nothing is known of", () => {
+  it("is pinned when its evidence is acceptable, with one line in the audit log", () => {
+    const settled = ask([evidence()]);
+    expect(tell(settled)).toBe("served linux=a by K");
+    expect(settled.admitted.pinned).toMatchObject({
+      content: content("linux=a"),
+      signedBy: K,
+      isAudited: false,
+    });
+    expect(settled.noted.pinned?.isAudited).toBe(true);
+    expect(kindsOf(settled)).toEqual(["pinned", "accepted: known"]);
+  });
+
+  it("has nothing more to write once that is noted", () => {
+    const { noted } = ask([evidence()]);
+    const again = settle(question({ release: noted }));
+    expect(again.noted).toBe(noted);
+    expect(again.events).toEqual([]);
+  });
+
+  it("writes its line in the audit log later, after a crash between the two", () => {
+    const { admitted } = ask([evidence()]);
+    const again = settle(question({ release: admitted }));
+    expect(kindsOf(again)).toContain("pinned");
+  });
+
+  it("is not pinned by an offer that is not admitted", () => {
+    const settled = ask([byE("linux=e")]);
+    expect(tell(settled)).toBe("refused: unknown");
+    expect(settled.noted.pinned).toBeUndefined();
+    expect(kindsOf(settled)).toEqual(["candidate: unknown"]);
+  });
+
+  it("is the publisher's own, whatever was refused before", () => {
+    const { noted } = ask([byE("linux=e")]);
+    const offered = addEvidence(noted, evidence(), () => false);
+    const settled = settle(question({ release: offered }));
+    expect(tell(settled)).toBe("served linux=a by K");
+    expect(kindsOf(settled)).toEqual(["pinned", "accepted: known", "healed"]);
+    expect(settled.noted.evidence.map(({ signedBy }) => signedBy)).toEqual([K]);
+  });
+
+  it("is pinned by the newest offer of several", () => {
+    const newer = evidence({ content: content("linux=b") });
+    expect(tell(ask([evidence(), newer]))).toBe("served linux=b by K");
+  });
+
+  it("is not pinned while it is too young, and becomes no candidate", () => {
+    const age = {
+      minimumAge: 3 * day,
+      isUnlisted: false,
+      seenAt: start,
+      now: later(day),
+    };
+    const young = ask([evidence()], { age });
+    expect(tell(young)).toBe("refused: age");
+    expect(young.noted.pinned).toBeUndefined();
+    expect(young.events).toEqual([]);
+    const old = ask([evidence()], { age: { ...age, now: later(4 * day) } });
+    expect(tell(old)).toBe("served linux=a by K");
+  });
+
+  it("is pinned although it is too young where the policy only reports", () => {
+    const age = {
+      ...{ minimumAge: 3 * day, isUnlisted: false },
+      ...{ seenAt: start, now: later(day) },
+    };
+    const settled = ask([evidence()], { age, enforcesAge: false });
+    expect(tell(settled)).toBe("served linux=a by K");
+    expect(settled.standing).toMatchObject({ age: { old: false } });
+  });
+
+  it("says that its signature does not hold", () => {
+    expect(tell(ask([evidence({ isGood: false })]))).toBe("refused: signature");
+  });
+
+  it("is empty without evidence", () => {
+    expect(tell(ask([]))).toBe("empty");
+  });
+});
+
+describe("pinned checksums", () => {
+  const first = { pinned: pinned("linux=a") };
+
+  it("stay, whatever is offered by whatever key", () => {
+    const settled = ask(
+      [evidence(), evidence({ content: content("linux=b") })],
+      first,
+    );
+    expect(tell(settled)).toBe("served linux=a by K");
+    expect(kindsOf(settled)).toContain("candidate: other-content");
+    expect(settled.noted.pinned).toBe(settled.admitted.pinned);
+  });
+
+  it("gain platforms by an acceptable key that agrees", () => {
+    const wider = evidence({ content: content("linux=a darwin=b") });
+    expect(tell(ask([evidence(), wider], first))).toBe(
+      "served darwin=b by K, linux=a by K",
+    );
+  });
+
+  it("gain none by a key that is acceptable for the pinned digests alone", () => {
+    const settled = ask([evidence(), byE("linux=a darwin=e")], {
+      ...first,
+      published: [K, E],
+    });
+    expect(tell(settled)).toBe("served linux=a by K");
+    expect(settled.noted.pinned?.content).toEqual(content("linux=a"));
+  });
+
+  it("keep the digest that a platform had first when it is added", () => {
+    const wider = evidence({ content: content("linux=a darwin=b") });
+    const { noted } = ask([evidence(), wider], first);
+    const other = evidence({ content: content("darwin=c") });
+    const again = settle(
+      question({ release: addEvidence(noted, other, () => true) }),
+    );
+    expect(tell(again)).toBe("served darwin=b by K, linux=a by K");
+  });
+
+  it("are served by the union of what good evidence names", () => {
+    const wide = { pinned: pinned("linux=a darwin=b windows=c") };
+    const one = evidence({ content: content("linux=a") });
+    const two = evidence({ content: content("darwin=b") });
+    const bad = evidence({ content: content("windows=c"), isGood: false });
+    expect(tell(ask([one, two, bad], wide))).toBe(
+      "served darwin=b by K, linux=a by K",
+    );
+  });
+
+  it("are refused while their only signature is taken away, and come back with it", () => {
+    const noted = evidence({ noted: "known" });
+    const lost = ask([{ ...noted, isGood: false }], first);
+    expect(tell(lost)).toBe("refused: signature");
+    expect(kindsOf(lost)).toEqual(["lost"]);
+    expect(kindsOf(ask([...lost.noted.evidence], first))).toEqual([]);
+    const back = ask([{ ...noted, noted: "signature" }], first);
+    expect(tell(back)).toBe("served linux=a by K");
+  });
+
+  it("are served by another signer of the same digests", () => {
+    const again = evidence({ signedBy: K2 });
+    const settled = ask([evidence({ isGood: false }), again], {
+      ...first,
+      published: [K2],
+    });
+    expect(tell(settled)).toBe("served linux=a by 2");
+    expect(settled.events).toContainEqual(
+      expect.objectContaining({ because: "same-digests", alarms: true }),
+    );
+  });
+
+  it("are refused under a key that an operator revoked, and served again once that is undone", () => {
+    const revoked = namespace({
+      decisions: { keys: [keyDecision(K, "revoked")], contents: [] },
+    });
+    expect(tell(ask([evidence()], { ...first, namespace: revoked }))).toBe(
+      "refused: revoked",
+    );
+    expect(tell(ask([evidence()], first))).toBe("served linux=a by K");
+  });
+
+  it("count as known since they were pinned, however late they are signed again", () => {
+    const age = {
+      ...{ minimumAge: 3 * day, isUnlisted: false, seenAt: undefined },
+      now: later(4 * day),
+    };
+    const again = evidence({ signedAt: later(4 * day) });
+    expect(tell(ask([again], { ...first, age }))).toBe("served linux=a by K");
+  });
+
+  it("drop other contents once the origin offers them again", () => {
+    const other = { ...byE("linux=e"), noted: "other-content" as const };
+    const settled = ask([other, { ...evidence(), noted: "known" }], first);
+    expect(kindsOf(settled)).toEqual(["healed"]);
+    expect(settled.noted.evidence).toHaveLength(1);
+  });
+
+  it("name nothing where a network mirror names no digest", () => {
+    const bare = unsigned({
+      content: content(""),
+      exemption: "signatures-off",
+    });
+    expect(tell(ask([bare]))).toBe("served ");
+  });
+});
+
+describe("the first key after an unsigned first contact", () => {
+  it("becomes the provider's own when its release is admitted", () => {
+    const { contact: unsignedContact } = question();
+    const settled = ask([byE("linux=e")], {
+      contact: { ...unsignedContact, key: undefined },
+      namespace: namespace({ firstKey: undefined }),
+    });
+    expect(kindsOf(settled)).toEqual([
+      ...["pinned", "provider-key", "accepted: first-key"],
+    ]);
+  });
+});
+
+describe("the evidence of a release", () => {
+  const many = Array.from({ length: 8 }, (_, index) =>
+    evidence({ id: `${index}`, signedBy: E }),
+  );
+  const release = {
+    pinned: undefined,
+    evidence: many,
+    published: new Set<string>(),
+  };
+
+  it("is at most eight; the oldest that does not count goes first", () => {
+    const added = addEvidence(
+      release,
+      evidence({ id: "new" }),
+      ({ id }) => id === "0",
+    );
+    expect(added.evidence.map(({ id }) => id)).toEqual([
+      ...["0", "2", "3", "4", "5", "6", "7", "new"],
+    ]);
+  });
+
+  it("drops the oldest where all count", () => {
+    const added = addEvidence(release, evidence({ id: "new" }), () => true);
+    expect(added.evidence.map(({ id }) => id)).not.toContain("0");
+    expect(added.evidence).toHaveLength(8);
+  });
+
+  it("has each once, the last offered last, with what was noted of it", () => {
+    const noted = { ...evidence(), noted: "known" as const };
+    const known = { ...release, evidence: [noted, byE("linux=e")] };
+    const added = addEvidence(known, evidence(), () => true);
+    expect(added.evidence.map(({ noted: one }) => one)).toEqual([
+      ...[undefined, "known"],
+    ]);
+  });
+});
