@@ -12,7 +12,7 @@ import {
 } from "../running-mirror.ts";
 import { outcomeOf } from "../scenes/provider-requests.ts";
 import { canBeOthers, user } from "../scenes/other-user.ts";
-import { TrustScene, signer, unsignedHost } from "../scenes/trust-scene.ts";
+import { TrustScene, signer } from "../scenes/trust-scene.ts";
 import { requestsFor } from "../scenes/provider-requests.ts";
 
 /** Milliseconds from the end of a command until the daemon has to answer otherwise. */
@@ -134,31 +134,6 @@ describe.runIf(canBeOthers)(
         () => ask.archive("1.0.0"),
         [nothing, "200"],
         () => command({}, "import", bundle),
-      );
-    });
-
-    it("verify --repair dropped", async () => {
-      const type = "unsigned";
-      await scene.registry.publish({
-        namespace: "acme",
-        type,
-        version: "1.0.0",
-        signingKeys: [],
-        signature: "unlisted",
-      });
-      const spec = `${unsignedHost}/acme/${type}@1.0.0`;
-      await command({}, "prefetch", ...platform, spec);
-      const ask = requestsFor(daemon, type, "acme", unsignedHost);
-      const { origins } = scene.config as {
-        origins: Record<string, Record<string, unknown>>;
-      };
-      const strict = { ...origins[unsignedHost], signatures: "required" };
-      const settings = { origins: { ...origins, [unsignedHost]: strict } };
-      await expectSoon(
-        "verify",
-        () => ask.version("1.0.0"),
-        ["200", nothing],
-        () => command(settings, "verify", "--repair"),
       );
     });
 

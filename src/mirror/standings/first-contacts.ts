@@ -105,7 +105,7 @@ export class FirstContacts {
       const newest = await this.#findNewest(request, list, wanted);
       return await this.#write(request, list, newest);
     } catch (error) {
-      if (error instanceof ProvenderError) {
+      if (wanted === undefined && error instanceof ProvenderError) {
         const until = performance.now() + pause;
         this.#failed.set(name, { error, rules, until });
       }

@@ -16,7 +16,11 @@ import type { AgeDecision } from "../../trust/age.ts";
 import { agrees } from "../../trust/content.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
-import type { FirstContact, ReleaseTrust } from "../../trust/state.ts";
+import type {
+  FirstContact,
+  NamespaceTrust,
+  ReleaseTrust,
+} from "../../trust/state.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import {
   viewOf,
@@ -57,7 +61,8 @@ export interface SettledRelease {
 /** A release as it was decided on; good while none of its causes changes. */
 interface Remembered {
   readonly rules: AdmissionRules;
-  readonly trust: unknown;
+  /** Weak, since each change makes another, of all providers of the namespace. */
+  readonly trust: WeakRef<NamespaceTrust>;
   readonly contact: FirstContact;
   readonly list: VersionList | undefined;
   readonly settled: SettledRelease;
@@ -194,7 +199,7 @@ export class Settlements {
     const settled = { release, age };
     if (age.old)
       this.#remembered.set(known, {
-        ...{ rules, settled, trust: entry.trust, ...by },
+        ...{ rules, settled, trust: new WeakRef(entry.trust), ...by },
       });
     return settled;
   }
@@ -207,7 +212,7 @@ export class Settlements {
     const remembered = this.#remembered.get(known);
     const isGood =
       remembered?.rules === rules &&
-      remembered.trust === entry.trust &&
+      remembered.trust.deref() === entry.trust &&
       remembered.contact === contact &&
       remembered.list === list;
     return isGood ? remembered.settled : undefined;
