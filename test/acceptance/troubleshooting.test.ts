@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { startProxy, type Proxy } from "../fakes/proxy.ts";
 import { scratch, type RunningMirror } from "../running-mirror.ts";
 import { rounds, tokens, WhyScene } from "../scenes/why-scene.ts";
 import {
@@ -39,15 +40,29 @@ interface Run {
   readonly way: (typeof ways)[number];
 }
 
+const name = "mirror.example.com";
+
 let scene: WhyScene;
+/** Clients reach each mirror by its public name through one of these. */
+let proxies: ReadonlyMap<RunningMirror, Proxy>;
 
 beforeAll(async () => {
   if (!complete) return;
-  scene = await WhyScene.start({ publicUrl: "https://mirror.example.com/" });
+  scene = await WhyScene.start({
+    publicUrl: `https://${name}/`,
+    listen: { port: 0, names: [name] },
+  });
+  const routed = [scene.mirror, scene.guarded].map(async (mirror) => {
+    const routes = { [`${name}:443`]: new URL(mirror.url).host };
+    return [mirror, await startProxy({ routes })] as const;
+  });
+  proxies = new Map(await Promise.all(routed));
 }, 60_000);
 
 afterAll(async () => {
-  if (complete) await scene.stop();
+  if (!complete) return;
+  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
+  await scene.stop();
 });
 
 it.runIf(complete)(
@@ -90,6 +105,7 @@ async function init({ section, client, way }: Run): Promise<string> {
     directory,
     cliConfig,
     caFile,
+    env: { HTTPS_PROXY: proxies.get(mirror)?.url ?? "" },
   });
   return normalize(`${ran.stdout}${ran.stderr}`, new URL(mirror.url).host);
 }
@@ -137,7 +153,7 @@ function secretOf(token: NonNullable<Section["token"]>): string {
 /** Ports, times, keys and digests are others each time. */
 function normalize(output: string, place: string): string {
   return output
-    .replaceAll(place, "mirror.example.com")
+    .replaceAll(place, name)
     .replaceAll(/127\.0\.0\.1:\d+/g, "registry.internal")
     .replaceAll(/(slow|down)\d\.example/g, "$1.example")
     .replaceAll(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, "2026-11-28T10:00:00.000Z")

@@ -2,13 +2,15 @@ import { globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { barrier } from "../../fakes/barrier.ts";
-import { openOnce } from "../../fakes/fetching.ts";
+import { collect, openOnce } from "../../fakes/fetching.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
+import type { Release } from "../../fakes/release.ts";
 import {
   digest,
   expectCut,
   expectRefusal,
+  sha256Of,
   startFailingOrigin,
   type FailingOrigin,
 } from "../../scenes/failing-origin.ts";
@@ -29,6 +31,16 @@ const untagged: Fault = (reply) => {
   const headers = Object.fromEntries(named.filter(([name]) => name !== "ETag"));
   return { ...reply, headers };
 };
+
+/** The head of the answer, with the body still to be read. */
+function openArchive(release: Release) {
+  const { filename } = release.archive("linux_amd64");
+  const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
+  const { url, caFile } = origin.mirror;
+  return openOnce(new URL(path, url).href, {
+    ca: readFileSync(caFile, "utf8"),
+  });
+}
 
 describe("an archive that is cut on its way", () => {
   it.each<[string, Fault]>([
@@ -86,8 +98,16 @@ describe("an archive that goes wrong after its first bytes", () => {
     ],
   ])("is a cut transfer %s, and healed at once", async (_, fault) => {
     const release = await origin.publish();
-    origin.registry.script("archive", fault);
-    expectCut(await origin.ask(release, "archive"), release);
+    const held = barrier();
+    // The answer has begun before the transfer goes wrong.
+    origin.registry.script(
+      "archive",
+      faults.all(fault, held.afterBytes(69_000)),
+    );
+    const answer = await openArchive(release);
+    held.release();
+    const { body, whole: complete } = await collect(answer);
+    expectCut({ status: answer.statusCode, complete, body }, release);
     expect(origin.isStored(release)).toBe(false);
     await origin.expectHealed(release, "archive");
   });
@@ -165,21 +185,17 @@ describe("many clients of an archive in flight", () => {
   });
 
   it("go on when the first one leaves", async () => {
-    const { registry, mirror } = origin;
+    const { registry } = origin;
     const release = await origin.publish();
-    const { filename, sha256 } = release.archive("linux_amd64");
-    const path = `/providers/registry.terraform.io/acme/${release.type}/${filename}`;
     const held = barrier();
     registry.script("archive", held.afterBytes(200_000));
     registry.requests.clear();
-    const first = await openOnce(new URL(path, mirror.url).href, {
-      ca: readFileSync(mirror.caFile, "utf8"),
-    });
+    const first = await openArchive(release);
     await held.reached;
-    const second = mirror.get(path);
+    const second = origin.ask(release, "archive");
     first.destroy();
     held.release();
-    expect(digest((await second).body)).toBe(sha256);
+    expect(digest((await second).body)).toBe(sha256Of(release));
     expect(registry.requests.count("archive")).toBe(1);
   });
 });

@@ -59,7 +59,7 @@ const places: readonly (readonly [string, Place])[] = [
   ],
 ];
 
-/** Of file systems, of people, and of whoever may write there. */
+/** File systems, people and other programs write these. */
 const strangers = [
   "trust/namespaces/@eaDir/acme.json",
   "trust/namespaces/a folder/acme.json",
@@ -84,6 +84,7 @@ it.each(places)(
     expect((await store.read(other)).decisions.keys).toEqual([]);
     const keys = await Array.fromAsync(records.listAll());
     expect(keys.map((key) => key.join("/"))).toEqual([
+      "trust/marks/a.example/acme",
       "trust/namespaces/a.example/acme",
     ]);
     for (const key of keys)
