@@ -2,11 +2,10 @@ import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { NotFound, NotStored } from "../../errors/index.ts";
-import type { NamespaceTrust } from "../../trust/state.ts";
 import type { ArchiveCache } from "../cache/archive-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { limitVersions, type VersionList } from "../versions/version-list.ts";
-import { limitsKeys, type AdmissionRules } from "../trust/admission-rules.ts";
+import { limitsKeys } from "../trust/admission-rules.ts";
 import {
   divide,
   leaveOutRefused,
@@ -23,6 +22,12 @@ import { BackgroundLooks } from "./background-looks.ts";
 import { LookUps } from "./release-look-ups.ts";
 import type { Standings } from "../standings/standings.ts";
 import { isStored } from "../standings/stored-releases.ts";
+import {
+  isSame,
+  readState,
+  SharedJudging,
+  type ListingState,
+} from "./shared-judging.ts";
 import { keepOld, type JudgedVersions } from "./version-ages.ts";
 import {
   findSuspicion,
@@ -51,20 +56,10 @@ interface Trusted extends JudgedVersions {
   readonly any: boolean;
 }
 
-/** Changes as soon as a release of the provider is answered otherwise than before. */
-interface Answers {
-  /** The same object while nothing changes. */
-  readonly refused: ReadonlySet<string>;
-  readonly revision: number;
-}
-
 interface Remembered {
-  readonly rules: AdmissionRules;
-  /** Weak, since each change makes another, of all providers of the namespace. */
-  readonly trust: WeakRef<NamespaceTrust>;
+  /** State in which the judging began. */
+  readonly state: ListingState;
   readonly trusted: Trusted;
-  /** State of the answers when the judging began. */
-  readonly answers: Answers;
   /** Undefined as long as what is listed depends on the time. */
   listing?: Listing;
 }
@@ -84,6 +79,7 @@ export class VersionListing {
   readonly #parts: VersionListingParts;
   readonly #background: BackgroundLooks;
   readonly #remembered = new WeakMap<VersionList, Remembered>();
+  readonly #judging = new SharedJudging<Listing>();
 
   constructor(parts: VersionListingParts) {
     this.#parts = parts;
@@ -96,12 +92,23 @@ export class VersionListing {
    * when all are gone, and the origin's failure when that could not be decided.
    */
   async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
-    const answers = await this.#readAnswers(request);
-    const known = this.#recall(request, list, answers)?.listing;
+    const { standings } = this.#parts;
+    const state = await readState(standings, request);
+    const known = this.#recall(list, state)?.listing;
     if (known !== undefined) return known;
-    const deadline = performance.now() + listingTime;
-    const looks = new LookUps(this.#parts.standings, deadline);
-    const trusted = await this.#trusted(request, list, looks, answers);
+    const looks = new LookUps(standings, performance.now() + listingTime);
+    return this.#judging.run(list, state, () =>
+      this.#judge(request, list, looks, state),
+    );
+  }
+
+  async #judge(
+    request: ProviderRequest,
+    list: VersionList,
+    looks: LookUps,
+    state: ListingState,
+  ): Promise<Listing> {
+    const trusted = await this.#trusted(request, list, looks, state);
     const judged = await keepOld(request, { list, looks }, trusted);
     const { versions, refused } = judged;
     const isReporting = request.rules.report !== undefined;
@@ -132,8 +139,8 @@ export class VersionListing {
     );
     const refused = [...denied, ...verdicts.flatMap(asLeftOut)];
     const good = allowed.filter((_, index) => verdicts[index] === "good");
-    const stored = await Promise.all(
-      good.map((one) => isStored(this.#parts, one)),
+    const stored = await pLimit(atOnce).map(good, (one) =>
+      isStored(this.#parts, one),
     );
     const versions = good
       .filter((_, index) => stored[index])
@@ -160,11 +167,9 @@ export class VersionListing {
     request: ProviderRequest,
     list: VersionList,
     looks: LookUps,
-    answers: Answers,
+    state: ListingState,
   ): Promise<Trusted> {
-    const { rules, entry } = request;
-    const { trust } = entry;
-    const remembered = this.#recall(request, list, answers);
+    const remembered = this.#recall(list, state);
     if (remembered !== undefined) return remembered.trusted;
     const present = await this.#present(request, list);
     const { allowed, denied } = requestVersions(request, present);
@@ -187,27 +192,13 @@ export class VersionListing {
     const isComplete =
       looks.failure === undefined &&
       ![...verdicts.values()].includes("unknown");
-    const under = { rules, trust: new WeakRef(trust), answers };
-    if (isComplete) this.#remembered.set(list, { ...under, trusted });
+    if (isComplete) this.#remembered.set(list, { state, trusted });
     return trusted;
   }
 
-  async #readAnswers(request: ProviderRequest): Promise<Answers> {
-    const { standings } = this.#parts;
-    const refused = await standings.listRefused(request);
-    return { refused, revision: standings.revisionOf(request) };
-  }
-
-  #recall(
-    { rules, entry }: ProviderRequest,
-    list: VersionList,
-    { refused, revision }: Answers,
-  ): Remembered | undefined {
+  #recall(list: VersionList, state: ListingState): Remembered | undefined {
     const remembered = this.#remembered.get(list);
-    return remembered?.rules === rules &&
-      remembered.answers.refused === refused &&
-      remembered.answers.revision === revision &&
-      remembered.trust.deref() === entry.trust
+    return remembered !== undefined && isSame(remembered.state, state)
       ? remembered
       : undefined;
   }
@@ -220,12 +211,10 @@ export class VersionListing {
     const isListed = (version: Version) => list.versions.get(version)?.listed;
     const recorded = await this.#parts.releases.list(request.provider);
     const gone = recorded.filter((version) => !isListed(version));
-    const kept = await Promise.all(
-      gone.map(async (version) => {
-        const one = requestVersion(request, version);
-        return one !== undefined && (await isStored(this.#parts, one));
-      }),
-    );
+    const kept = await pLimit(atOnce).map(gone, async (version) => {
+      const one = requestVersion(request, version);
+      return one !== undefined && (await isStored(this.#parts, one));
+    });
     const listed = [...list.versions.keys()].filter(isListed);
     return newestFirst([...listed, ...gone.filter((_, index) => kept[index])]);
   }
