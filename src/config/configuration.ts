@@ -90,7 +90,7 @@ export interface OriginConfiguration {
   readonly token: OriginToken | undefined;
   readonly signatures: "required" | "when-published" | "off";
   readonly verification: "terraform" | "opentofu" | "enforce" | "strict";
-  /** Whether clients are told an h1 that the origin reports and nobody signs. */
+  /** Whether clients are told an h1 that the origin reports unsigned. */
   readonly reportedHashes: "publish" | "withhold";
   readonly allowPrivateAddresses: boolean;
 }

@@ -34,10 +34,10 @@ const whySignaturesAreMissed = {
   unknown: "keys are known for this provider",
 } as const;
 
-/** A release whose key the trust policy does not take, or that nobody signed though its provider's releases are signed. */
+/** A release whose key the trust policy does not take, or that is unsigned though its provider's releases are signed. */
 export class KeyRefused extends ProvenderError {
   readonly code = "key-refused";
-  /** "none" when nobody signed. */
+  /** "none" for an unsigned release. */
   readonly fingerprint: string;
   readonly reason: keyof typeof whyKeysAreRefused;
   /** What decided, as the audit log names it. */
@@ -51,7 +51,7 @@ export class KeyRefused extends ProvenderError {
     const provider = nameProvider(release);
     const cause =
       fingerprint === "none"
-        ? `nobody signed it (${whySignaturesAreMissed[reason]})`
+        ? `it is not signed (${whySignaturesAreMissed[reason]})`
         : `of its signing key ${fingerprint} (${whyKeysAreRefused[reason]})`;
     const remedy = writeRemedy(release, fingerprint, reason, sha256sums);
     super(
@@ -85,7 +85,7 @@ function writeRemedy(
 export interface NamedContent {
   /** SHA-256 of its SHA256SUMS. */
   readonly sha256sums: string;
-  /** Undefined when nobody signed, or when that is not known. */
+  /** Undefined for an unsigned release, or when that is not known. */
   readonly fingerprint: string | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface Candidate {
   readonly version: string;
   /** SHA-256 of its SHA256SUMS. */
   readonly sha256sums: string;
-  /** Undefined when nobody signed. */
+  /** Undefined for an unsigned release. */
   readonly fingerprint: string | undefined;
   readonly reason: CandidateReason;
   /** RFC 3339. */

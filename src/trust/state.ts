@@ -13,7 +13,7 @@ export interface FirstContact {
   readonly versions: ReadonlySet<string>;
   /** Fingerprints of the primary keys that the registry published then. */
   readonly published: ReadonlySet<string>;
-  /** Signer of the newest release; undefined when nobody signed it. */
+  /** Signer of the newest release; undefined for an unsigned one. */
   readonly key: string | undefined;
   /** Version of the newest release. */
   readonly newest: string;
@@ -27,7 +27,7 @@ interface ProviderKey {
 
 /** The key of a namespace's very first contact. */
 interface NamespaceKey {
-  /** Undefined when nobody signed, or when an operator had approved keys before. */
+  /** Undefined for an unsigned release, or when an operator had approved keys before. */
   readonly fingerprint: string | undefined;
   /** Provider of that contact. */
   readonly type: string;
@@ -87,7 +87,7 @@ export interface PinnedChecksums {
   readonly content: Content;
   /** SHA-256 of the SHA256SUMS that pinned it. */
   readonly sha256sums: string;
-  /** Fingerprint of the key that it was admitted under; undefined when nobody signed. */
+  /** Fingerprint of the key that it was admitted under; undefined for an unsigned release. */
   readonly signedBy: string | undefined;
   readonly at: Date;
   /** True once the audit log has its line. */

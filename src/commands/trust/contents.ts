@@ -194,7 +194,7 @@ function expectEffect(
   if (setting !== undefined)
     throw new NotApprovable(
       subject,
-      `"${setting}" excludes ${fingerprint === undefined ? "what nobody signed" : `its key ${fingerprint}`}`,
+      `"${setting}" excludes ${fingerprint === undefined ? "unsigned releases" : `its key ${fingerprint}`}`,
       `change "${setting}" in the configuration first`,
     );
 }

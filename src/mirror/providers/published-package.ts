@@ -39,7 +39,7 @@ export interface PublishedPackage {
 /** What was signed and the signature, byte for byte as the origin sent them. */
 interface PublishedProof {
   readonly document: Uint8Array;
-  /** Empty when nobody signed. */
+  /** Empty for an unsigned release. */
   readonly signature: Uint8Array;
 }
 

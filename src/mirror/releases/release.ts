@@ -59,7 +59,7 @@ export interface Release {
   readonly firstSeen: Date;
   /** By OS_ARCH: what was signed and the registry offers. */
   readonly packages: ReadonlyMap<string, ReleasePackage>;
-  /** By OS_ARCH: what the registry said first and nobody signs. */
+  /** By OS_ARCH: what the registry said first, unsigned. */
   readonly reported: Reports;
   /** By OS_ARCH: where the origin said that archives are when it was asked last; not recorded. */
   readonly places: ReadonlyMap<string, string>;

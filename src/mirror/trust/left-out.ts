@@ -48,7 +48,7 @@ function nameCause(error: ProvenderError | undefined): string {
   if (error === undefined) return "it was not looked at yet";
   if (error instanceof KeyRefused)
     return error.fingerprint === "none"
-      ? "nobody signed it"
+      ? "it is not signed"
       : `${error.reason} signing key ${error.fingerprint}`;
   return error instanceof SignatureRefused
     ? "its signature is refused"

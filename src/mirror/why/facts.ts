@@ -24,7 +24,7 @@ export function tellAge({ outcome, age }: Answer<unknown>): readonly string[] {
 export function tellSigner({ checksums }: Release): string {
   const { signedBy } = checksums;
   return signedBy === undefined
-    ? "Nobody signed it, which the configuration allows."
+    ? "It is not signed, which the configuration allows."
     : `It is signed with the key ${signedBy}.`;
 }
 

@@ -37,13 +37,13 @@ export function bareVersions(versions: readonly Version[]): OriginVersions {
   return { versions: listed, warnings: [] };
 }
 
-/** Hashes and size of one platform's package as the registry reports them; nobody signs these. */
+/** Hashes and size of one platform's package as the registry reports them, unsigned. */
 export interface ReportedPackage {
   readonly packageHashes: readonly PackageHash[];
   readonly size: number | undefined;
 }
 
-/** What a registry says of a signing key beside the key itself; nobody signs it, and clients show it. */
+/** What a registry says of a signing key beside the key itself, unsigned; clients show it. */
 export interface KeyLabel {
   readonly id: string | undefined;
   /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */

@@ -49,7 +49,7 @@ const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
     "Nothing here that a client could verify, use network_mirror instead",
   "key-refused": ({ reason, fingerprint }: KeyRefused) =>
     fingerprint === "none"
-      ? "Held back by this mirror, nobody signed it"
+      ? "Held back by this mirror, it is not signed"
       : `Held back by this mirror, its signing key ${fingerprint} ${whyKeysAreRefused[reason]}`,
   "release-conflict":
     "Refused, its registry offers other content than was seen first",

@@ -43,10 +43,10 @@ it.each<[string, () => LeftOut, string]>([
     "unknown signing key K",
   ],
   [
-    "refused because nobody signed it",
+    "refused because it is not signed",
     () =>
       leaveOutRefused(version, new KeyRefused(address, "none", "unknown", "d")),
-    "nobody signed it",
+    "it is not signed",
   ],
   [
     "refused for its signature",

@@ -117,7 +117,7 @@ describe("the reason phrase of a refusal", () => {
     ],
     [
       new errors.KeyRefused(releaseOf("a"), "none", "unknown", "d"),
-      `Held back by this mirror, nobody signed it, see ${page}`,
+      `Held back by this mirror, it is not signed, see ${page}`,
     ],
     [
       new errors.TokenRefused("it has expired"),

@@ -127,10 +127,13 @@ it.each([
   const threads = new SignatureThreads({ threads: 1, deadlineMs: 30_000 });
   if (tasks > 0) await threads.decide(good);
   const slow = slowQuestion();
+  const before = process.cpuUsage();
   const begun = Array.from({ length: tasks }, () =>
     threads.decide(slow).catch((error: unknown) => error),
   );
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  // One is under way once the thread has worked for 50 ms.
+  if (tasks > 0)
+    await expect.poll(() => process.cpuUsage(before).user).toBeGreaterThan(5e4);
   await threads.close();
   for (const ended of await Promise.all(begun))
     expect(ended).toBeInstanceOf(SignatureThreadCrashed);

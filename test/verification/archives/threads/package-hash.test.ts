@@ -111,10 +111,11 @@ test("rejects what waits and what is under way when it closes, which it tells fr
     deadlineMs: 20_000,
   });
   await using sparse = await openSparse();
+  const before = process.cpuUsage();
   const waiting = Array.from({ length: 50 }, () => threads.hash(sparse));
   const outcomes = Promise.allSettled(waiting);
-  // So that one is under way.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  // One is under way once the thread has worked for 100 ms.
+  await expect.poll(() => process.cpuUsage(before).user).toBeGreaterThan(1e5);
   expect(threads.isClosed).toBe(false);
   const closed = threads.close();
   expect(threads.isClosed).toBe(true);
