@@ -166,7 +166,7 @@ export async function readModulePackage(
     format,
     archive,
     moduleLimits,
-    (member) => isConfigurationFile(member.name),
+    isConfigurationFile,
   ).catch((error: unknown) => {
     if (!(error instanceof ArchiveRefused)) throw error;
     throw new ModuleArchiveRefused(name, error.message, { cause: error });

@@ -7,19 +7,16 @@ export interface ArchiveMember {
   readonly target?: string | undefined;
 }
 
-/** A member with its content's place. */
-export interface ListedMember extends ArchiveMember {
-  /** Bytes, expanded. */
-  readonly size: number;
-  /** In the tar, expanded, or in the zip. */
-  readonly contentStart: number;
-}
+/** Gets each member before its content, and returns a function that gets the content piece by piece. */
+export type Visit = (
+  member: ArchiveMember,
+) => ((piece: Buffer) => void) | undefined;
 
 /** Of a name or of a link's target; the longest path of Linux, and deeper than any module. */
 const longestPath = 4096;
 const mostParts = 256;
 
-/** The names of symbolic links, part by part. */
+/** The names of symbolic links, part by part, as disks compare them that know no case. */
 interface LinkTree {
   readonly below: Map<string, LinkTree>;
   isLink: boolean;
@@ -71,7 +68,7 @@ export function splitPath(path: string): readonly string[] | undefined {
   return parts.includes("..") || parts.length > mostParts ? undefined : parts;
 }
 
-export function quote(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
@@ -91,8 +88,9 @@ function findBadHardLink(
 function addLink(links: LinkTree, parts: readonly string[]): void {
   let place = links;
   for (const part of parts) {
-    const next = place.below.get(part) ?? { below: new Map(), isLink: false };
-    place.below.set(part, next);
+    const key = fold(part);
+    const next = place.below.get(key) ?? { below: new Map(), isLink: false };
+    place.below.set(key, next);
     place = next;
   }
   place.isLink = true;
@@ -102,11 +100,21 @@ function addLink(links: LinkTree, parts: readonly string[]): void {
 function leadsThrough(links: LinkTree, parts: readonly string[]): boolean {
   let place: LinkTree | undefined = links;
   for (const part of parts) {
-    place = place.below.get(part);
+    place = place.below.get(fold(part));
     if (place === undefined) return false;
     if (place.isLink) return true;
   }
   return false;
+}
+
+/** Case, the form of accents, and the ends that Windows cuts off make no difference. */
+function fold(part: string): string {
+  const name = part.replace(/:+\$data$/i, "");
+  let end = name.length;
+  while (end > 0 && (name[end - 1] === "." || name[end - 1] === " ")) end--;
+  const kept = name.slice(0, end) || part;
+  // Letters without a form in the other case, such as ΐ, fall into pieces that only NFC puts together again.
+  return kept.normalize("NFC").toLowerCase().toUpperCase().normalize("NFC");
 }
 
 /** Too long, absolute on some system, or with what ends a name somewhere. */

@@ -1,23 +1,22 @@
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import { ModuleArchiveRefused } from "../../errors/index.ts";
-import { findCollision } from "./collisions.ts";
-import { gunzip } from "./gzip.ts";
-import {
-  ArchiveRefused,
-  HeaderBudget,
-  refuseBomb,
-  type ArchiveLimits,
-} from "./limits.ts";
-import { findEscape, type ListedMember } from "./members.ts";
+import { ArchiveRefused, type ArchiveLimits } from "./limits.ts";
+import { findEscape, type ArchiveMember, type Visit } from "./members.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
-import { listTarMembers } from "./tar-members.ts";
-import { listZipMembers } from "./zip-members.ts";
+import { readTarMembers } from "./tar-members.ts";
+import { readZipMembers } from "./zip-members.ts";
 
 const harmlessBytes = 1 << 20;
 
+const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
+  "tar.gz": "\x1f\x8b\x08",
+  "tar.xz": "\xfd7zXZ\0",
+  "tar.bz2": "BZh",
+};
+
 /**
- * Throws ModuleArchiveRefused for what could reach out of the folder that it is unpacked in, fill the disk, or be something else to another
- * reader. Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor.
+ * Throws ModuleArchiveRefused for what could reach out of the folder that it is unpacked in, or fill the disk.
+ * Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor.
  */
 export async function verifyModuleArchive(
   module: string,
@@ -26,7 +25,7 @@ export async function verifyModuleArchive(
   limits: ArchiveLimits,
 ): Promise<void> {
   try {
-    await listMembers(format, archive, limits);
+    await readMembers(format, archive, limits);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EIO") throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -34,53 +33,70 @@ export async function verifyModuleArchive(
   }
 }
 
-/** What clients would unpack; nothing of a format that is not looked into. Throws ArchiveRefused, and what zlib and yauzl say. */
-export async function listMembers(
+/**
+ * Reads an archive to its end and returns its members; none of a format that is not looked into.
+ * Throws ArchiveRefused, and what zlib, tar-stream and yauzl say.
+ */
+export async function readMembers(
   format: ArchiveFormat,
   archive: OpenArchive,
   limits: ArchiveLimits,
-): Promise<readonly ListedMember[]> {
-  if (format === "tar.xz")
-    return expectBeginning(archive, Buffer.from("\xfd7zXZ\0", "latin1"));
-  if (format === "tar.bz2") return expectBeginning(archive, Buffer.from("BZh"));
-  const list = format === "zip" ? listZipMembers : listTar;
-  const members = await list(archive, { ...limits, harmlessBytes });
-  const fault = findEscape(members) ?? findCollision(members, limits.entries);
-  if (fault !== undefined) throw new ArchiveRefused(fault);
+  visit: Visit = () => undefined,
+): Promise<readonly ArchiveMember[]> {
+  if (format !== "zip") await expectBeginning(archive, beginnings[format]);
+  if (format === "tar.xz" || format === "tar.bz2") return [];
+  const members: ArchiveMember[] = [];
+  const bounds = new NameBounds(limits);
+  const read = format === "zip" ? readZipMembers : readTarMembers;
+  await read(archive, { ...limits, harmlessBytes }, (member) => {
+    bounds.take(member);
+    members.push(member);
+    return visit(member);
+  });
+  const escape = findEscape(members);
+  if (escape !== undefined) throw new ArchiveRefused(escape);
   if (members.length === 0) throw new ArchiveRefused("it is empty");
   return members;
 }
 
 async function expectBeginning(
   archive: OpenArchive,
-  beginning: Buffer,
-): Promise<readonly ListedMember[]> {
+  beginning: string,
+): Promise<void> {
   const length = Math.min(archive.size, beginning.length);
-  if (!(await readBytes(archive, 0, length)).equals(beginning))
+  const found = await readBytes(archive, 0, length);
+  if (found.toString("latin1") !== beginning)
     throw new ArchiveRefused("it is not of the kind that its name says");
-  return [];
 }
 
-async function listTar(
-  archive: OpenArchive,
-  limits: ArchiveLimits,
-): Promise<readonly ListedMember[]> {
-  const tar = expandTar(archive, limits);
-  const members: ListedMember[] = [];
-  for await (const member of listTarMembers(tar, new HeaderBudget(limits)))
-    members.push(member);
-  return members;
-}
+/** For each member that an archive may have. */
+const mostNameBytes = 512;
+const mostLinkParts = 32;
 
-/** The content of a tar, as much of it as the limits allow. */
-export async function* expandTar(
-  archive: OpenArchive,
-  limits: ArchiveLimits,
-): AsyncGenerator<Uint8Array> {
-  let expanded = 0;
-  for await (const piece of gunzip(archive)) {
-    expanded += piece.length;
-    refuseBomb(expanded, archive.size, { ...limits, harmlessBytes });
-    yield piece;
+/** Bounds what is kept of all members together. */
+class NameBounds {
+  readonly #entries: number;
+  #members = 0;
+  #bytes = 0;
+  #parts = 0;
+
+  constructor({ entries }: ArchiveLimits) {
+    this.#entries = entries;
+  }
+
+  /** Throws ArchiveRefused. */
+  take({ name, kind, target = "" }: ArchiveMember): void {
+    const most = this.#entries;
+    this.#members++;
+    this.#bytes += name.length + target.length;
+    // Only links are kept part by part.
+    if (kind === "symbolic link") this.#parts += name.split("/").length;
+    if (this.#members > most)
+      throw new ArchiveRefused(`it has more than ${most} members`);
+    if (
+      this.#bytes > most * mostNameBytes ||
+      this.#parts > most * mostLinkParts
+    )
+      throw new ArchiveRefused("its names are too long or too deep together");
   }
 }

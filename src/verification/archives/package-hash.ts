@@ -15,7 +15,7 @@ export async function hashPackage(
   limits: ArchiveLimits,
 ): Promise<PackageHash> {
   try {
-    const { entries } = await readZipDirectory(archive, limits);
+    const entries = await readZipDirectory(archive, limits);
     entries.forEach(refuseUnhashable);
     return combine(entries, await hashContents(archive, entries));
   } catch (error) {

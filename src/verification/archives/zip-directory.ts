@@ -2,8 +2,6 @@ import {
   fromRandomAccessReaderPromise,
   RandomAccessReader,
   type Entry,
-  type ExtraField,
-  type LocalFileHeader,
   type ZipFile,
 } from "yauzl";
 import { ArchiveRefused, refuseBomb, type ArchiveLimits } from "./limits.ts";
@@ -16,16 +14,9 @@ const windowBytes = 1 << 16;
 export interface ZipEntry {
   /** As in the archive: no decoding, no cleaning. */
   readonly name: Buffer;
-  readonly method: number;
   readonly deflated: boolean;
-  readonly flags: number;
-  /** The system that it was made on (APPNOTE 4.4.2.2). */
-  readonly host: number;
   /** External ones, of DOS and of Unix. */
   readonly attributes: number;
-  readonly extraFields: readonly ExtraField[];
-  /** The header before the content. */
-  readonly local: LocalFileHeader;
   readonly crc32: number;
   readonly size: number;
   readonly headerStart: number;
@@ -34,20 +25,14 @@ export interface ZipEntry {
   readonly hasDescriptor: boolean;
 }
 
-interface ZipDirectory {
-  /** In the directory's order. */
-  readonly entries: readonly ZipEntry[];
-  readonly directoryStart: number;
-}
-
 /**
- * What the central directory lists. Throws ArchiveRefused where Go's archive/zip would not read the archive or readers could
+ * What the central directory lists, in its order. Throws ArchiveRefused where Go's archive/zip would not read the archive or readers could
  * disagree about what the directory is; yauzl's own complaints come as plain errors.
  */
 export async function readZipDirectory(
   archive: OpenArchive,
   limits: ArchiveLimits,
-): Promise<ZipDirectory> {
+): Promise<readonly ZipEntry[]> {
   const zip = await fromRandomAccessReaderPromise(
     new ArchiveReader(archive),
     archive.size,
@@ -63,7 +48,7 @@ export async function readZipDirectory(
   const entries: ZipEntry[] = [];
   for (const entry of found) entries.push(await locateContent(zip, entry));
   refuseOverlap(entries, place);
-  return { entries, directoryStart: place.start };
+  return entries;
 }
 
 async function readDirectory(
@@ -105,12 +90,7 @@ async function locateContent(zip: ZipFile, entry: Entry): Promise<ZipEntry> {
   const local = await zip.readLocalFileHeaderPromise(entry);
   return {
     name: entry.fileNameRaw,
-    method: entry.compressionMethod,
-    flags: entry.generalPurposeBitFlag,
-    host: entry.versionMadeBy >>> 8,
     attributes: entry.externalFileAttributes,
-    extraFields: entry.extraFields,
-    local,
     deflated: entry.compressionMethod === 8,
     crc32: entry.crc32,
     size: entry.uncompressedSize,

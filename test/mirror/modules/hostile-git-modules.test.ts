@@ -203,23 +203,6 @@ describe("hostile repositories", () => {
     expect(await ask(`git::${scene.origin.url}git/bomb/.git`)).toBe(451);
   });
 
-  it.each([
-    ["case", "README.md", "readme.md"],
-    ["accents", "\u00e9.tf", "e\u0301.tf"],
-    ["ends", "main.tf", "main.tf."],
-  ])("with names that differ in %s alone are named", async (...names) => {
-    const [kind, one, other] = names;
-    const id = await blobIn(kind, "x");
-    const entries = [one, other].map((name) => ["100644", name, id] as const);
-    const location = await commitTree(kind, entries);
-    scene.origin.publish(`acme/${kind}/aws`, "1.0.0", location);
-    const answer = await locate(mirror, kind);
-    expect(answer.status).toBe(451);
-    const text = (answer.json() as { errors: string[] }).errors.join();
-    for (const part of [`"${one}"`, `"${other}"`, "needs another name"])
-      expect(text).toContain(part);
-  });
-
   it("run no filter, hook or attribute of theirs", async () => {
     const repository = await GitRepository.create(join(root, "attributes"));
     const filter = `[filter "x"]\n  smudge = touch ${mark}\n`;

@@ -20,25 +20,8 @@ describe("an archive is refused", () => {
     ],
     [
       "for too many global headers",
-      tarGzBytes([...many(4 * entries, () => [pax({ a: "b" }, "g")]), file]),
-      /more than 4000 headers/,
-    ],
-    [
-      "for too many headers of members",
-      tarGzBytes([
-        ...many(entries / 2, () => many(8, () => [pax({ a: "b" }, "g")])),
-        file,
-      ]),
-      /more than 4000 headers/,
-    ],
-    [
-      "for too much text in attributes",
-      tarGzBytes([
-        pax({ a: "x".repeat(60_000) }, "g"),
-        ...many(9, () => [pax({ a: "x".repeat(60_000) }, "g")]),
-        file,
-      ]),
-      /names and attributes have more than 512000 bytes/,
+      tarGzBytes([...many(70, () => [pax({ a: "b" }, "g")]), file]),
+      /too many attributes/,
     ],
     [
       "for too much text in long names",
@@ -48,7 +31,7 @@ describe("an archive is refused", () => {
           file,
         ]),
       ),
-      /names and attributes have more than 512000 bytes/,
+      /names are too long or too deep together/,
     ],
     [
       "for an attribute that is too long",
@@ -72,14 +55,14 @@ describe("an archive is refused", () => {
       /is a link to/,
     ],
     [
-      "for names of too many parts together",
+      "for links of too many parts together",
       tarGzBytes(
         many(200, (index) => [
           long(`${String(index)}/${"a/".repeat(200)}b`),
-          file,
+          { ...file, type: "2", link: "x" },
         ]),
       ),
-      /too many parts/,
+      /names are too long or too deep together/,
     ],
   ])("%s", async (_, bytes, reason) => {
     await expect(readOurselves("tar.gz", bytes)).rejects.toThrow(reason);
@@ -93,7 +76,7 @@ describe("an archive is refused", () => {
       { name: `${String(index)}${"x".repeat(4000)}`, content: "" },
     ]);
     await expect(readOurselves("zip", zipBytes(texts))).rejects.toThrow(
-      /names and attributes have more than 512000 bytes/,
+      /names are too long or too deep together/,
     );
   });
 });

@@ -102,6 +102,11 @@ it.each<[string, readonly ArchiveMember[], string | undefined]>([
   ],
   ["a file beside a link", [link("d/a", "c"), file("d/b/x")], undefined],
   ["a file above a link", [link("d/a/b", "c"), file("d/a/x")], undefined],
+  [
+    "a file below a link in another case",
+    [link("d/a", "c"), file("D/A. /x")],
+    '"D/A. /x" lies below a link',
+  ],
   ["a hard link", [file("a"), hard("b", "a")], undefined],
   ["a hard link above", [hard("b", "../a")], '"b" is a link to "../a"'],
   ["a hard link to nothing", [hard("b")], '"b" is a link to ""'],

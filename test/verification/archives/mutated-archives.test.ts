@@ -1,16 +1,12 @@
-import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ArchiveUnhashable } from "../../../src/errors/index.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
 import { effort } from "../../effort.ts";
-import { differingTars } from "./differing-tars.ts";
 import { differingZips } from "./differing-zips.ts";
 import { GoReader, hasGo } from "./go-reader.ts";
-import { limits, readOurselves, withArchive } from "./own-reading.ts";
-import { soundTars } from "./sound-tars.ts";
+import { limits, withArchive } from "./own-reading.ts";
 import { soundZips } from "./sound-zips.ts";
-import { checksumOf } from "./tar-bytes.ts";
 import { zip64Bytes, zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 const numRuns = 1_000 * effort;
@@ -24,7 +20,7 @@ beforeAll(() => {
 afterAll(() => go?.stop());
 
 if (!hasGo)
-  it.skip("mutated archives are read as Go reads them: go is not on PATH", () =>
+  it.skip("mutated archives have the h1 that Go computes: go is not on PATH", () =>
     undefined);
 
 /** What is done to bytes at a place: set, cut out, put in again, or exchanged with what stands elsewhere. */
@@ -73,36 +69,6 @@ function mutate(
   return copy;
 }
 
-/** Without this nearly every mutation would be found by its header's checksum. */
-function withChecksums(tar: Buffer): Buffer {
-  const copy = Buffer.from(tar);
-  for (let at = 0; at + 512 <= copy.length; at += 512) {
-    const block = copy.subarray(at, at + 512);
-    if (block.toString("latin1", 257, 262) !== "ustar") continue;
-    const sum = checksumOf(block).toString(8).padStart(6, "0");
-    block.write(`${sum}\0 `, 148, 8, "latin1");
-  }
-  return copy;
-}
-
-/** Mutations of the headers mostly, where a tar differs from another. */
-const tars = fc
-  .tuple(
-    fc.constantFrom(
-      ...Object.values(soundTars),
-      ...Object.values(differingTars),
-    ),
-    mutations,
-    fc.boolean(),
-  )
-  .map(([gzipped, changes, isSummed]) => {
-    const tar = changes.reduce(
-      (bytes, change) => mutate(bytes, change, 512),
-      expand(gzipped),
-    );
-    return gzipSync(isSummed ? withChecksums(tar) : tar);
-  });
-
 /** Entries whose two headers tell the same, mostly. */
 const part: fc.Arbitrary<ZipPart> = fc.record(
   {
@@ -143,38 +109,7 @@ const zips = fc
     changes.reduce((bytes, change) => mutate(bytes, change, 2), zip),
   );
 
-function expand(gzipped: Buffer): Buffer {
-  try {
-    return gunzipSync(gzipped);
-  } catch {
-    return Buffer.alloc(1024);
-  }
-}
-
 describe.runIf(hasGo)("a mutated archive", () => {
-  it.each([
-    ["tar.gz", tars],
-    ["zip", zips],
-  ] as const)(
-    "that is accepted is read as Go reads it: %s",
-    { timeout: 60_000 * effort },
-    async (format, archives) => {
-      let accepted = 0;
-      const check = async (bytes: Buffer) => {
-        const ours = await readOurselves(format, bytes).catch(() => undefined);
-        if (ours === undefined) return;
-        accepted++;
-        const theirs = await go?.read(format, bytes);
-        expect({ members: theirs?.members, error: theirs?.error }).toEqual({
-          members: ours.members,
-          error: "",
-        });
-      };
-      await fc.assert(fc.asyncProperty(archives, check), { numRuns });
-      expect(accepted).toBeGreaterThan(numRuns / 50);
-    },
-  );
-
   it(
     "that has an h1 has the one that Go computes",
     { timeout: 60_000 * effort },

@@ -1,5 +1,12 @@
-import { directory, gnu, main } from "./differing-tars.ts";
-import { long, pax, tarGzBytes } from "./tar-bytes.ts";
+import { long, pax, tarGzBytes, type TarPart } from "./tar-bytes.ts";
+
+export const main: TarPart = { name: "main.tf", content: "# main\n" };
+export const directory = (more: Partial<TarPart>): TarPart => ({
+  name: "modules/",
+  type: "5",
+  ...more,
+});
+const gnu = "ustar  \0";
 
 /** What the writers of the field make: each must be accepted, and read as Go reads it. */
 export const soundTars: Readonly<Record<string, Buffer>> = {
@@ -63,6 +70,11 @@ export const soundTars: Readonly<Record<string, Buffer>> = {
     main,
     { name: "a/link", type: "2", link: "../main.tf" },
     { name: "hard", type: "1", link: "main.tf" },
+  ]),
+  "a name in two cases": tarGzBytes([main, { ...main, name: "MAIN.tf" }]),
+  "zeros after gzip's end": Buffer.concat([
+    tarGzBytes([main]),
+    Buffer.alloc(600),
   ]),
   "an empty file": tarGzBytes([{ name: "empty" }]),
 };

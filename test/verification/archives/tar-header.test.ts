@@ -5,7 +5,6 @@ import {
   readTarSize,
   tarPadding,
 } from "../../../src/verification/archives/tar-header.ts";
-import { parseTarBlock } from "../../../src/verification/archives/tar-block.ts";
 
 const member = { name: "a/b", size: 520 };
 
@@ -25,18 +24,8 @@ it.each([
   expect(header.toString("latin1", at, at + text.length)).toBe(text);
 });
 
-it.each([
-  [member, "0", 0o644],
-  [{ ...member, type: "5", mode: "0000755" }, "5", 0o755],
-  [{ ...member, size: largestMember }, "0", 0o644],
-])("the header of %j is read back", (what, type, mode) => {
-  const header = formatTarHeader(what);
-  const { name, size } = what;
-  const { name: read, ...block } = parseTarBlock(header);
-  expect({ ...block, name: String(read) }).toEqual({
-    ...{ type, name, size, mode, target: Buffer.of() },
-  });
-  expect(readTarSize(header)).toBe(size);
+it.each([0, 520, largestMember])("a size of %i is read back", (size) => {
+  expect(readTarSize(formatTarHeader({ ...member, size }))).toBe(size);
 });
 
 it("a size is none that is not octal", () => {
