@@ -7,7 +7,7 @@ import { formatKeyDecision, NotApprovable } from "../../errors/index.ts";
 import { listSigned } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
-import type { Candidate } from "../../trust/candidates.ts";
+import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
   decideKey as decide,
   listApproved,
@@ -62,8 +62,7 @@ export async function decideKey(
     provider: formatTrustScope({ ...scope, version: null }),
     ...{ version: version ?? undefined, fingerprint },
   });
-  const offered = await listOffered(parts, asked);
-  const served = await listServed(parts, before, offered, asked);
+  const { offered, served } = await findTouched(parts, before, asked);
   const effect = decision === "revoked" ? describeRefused(served) : "";
   parts.stdout(`${fingerprint} is ${decision} for ${subject}${effect}.\n`);
   const isFelt =
@@ -109,33 +108,44 @@ function expectEffect(
     );
 }
 
-/** Lists the releases of the scope that are served, or were, under the key. */
-async function listServed(
-  { records }: TrustParts,
-  { decisions }: NamespaceBody,
-  candidates: readonly Offered[],
-  { scope, fingerprint }: Asked,
-): Promise<readonly string[]> {
-  const { type } = scope;
-  const signed = await listSigned(
-    ...([records, scope, type ?? undefined, fingerprint] as const),
-  );
-  const approved = candidates.filter((one) =>
-    listApproved(decisions, one).includes(one.sha256sums),
-  );
-  const within = [...signed, ...approved].filter((one) => covers(scope, one));
-  return [...new Set(within.map(nameRelease))];
+/** Candidates of the scope under the key, and releases that are served, or were. */
+interface Touched {
+  readonly offered: readonly Offered[];
+  readonly served: readonly string[];
 }
 
-/** Lists the candidates of the scope under the key. */
-async function listOffered(
-  { trust }: TrustParts,
+async function findTouched(
+  { trust, records }: TrustParts,
+  { decisions }: NamespaceBody,
   { scope, fingerprint }: Asked,
-): Promise<readonly Offered[]> {
-  const all = await trust.listCandidates(scope);
-  return all
-    .flatMap(({ type, list }) => list.map((one) => ({ ...one, type })))
-    .filter((one) => one.fingerprint === fingerprint && covers(scope, one));
+): Promise<Touched> {
+  const all = (await trust.listCandidates(scope)).flatMap(({ type, list }) =>
+    list.map((one) => ({ ...one, type })),
+  );
+  const offered = all.filter(
+    (one) => one.fingerprint === fingerprint && covers(scope, one),
+  );
+  const approved = offered.filter((one) =>
+    listApproved(decisions, one).includes(one.sha256sums),
+  );
+  // Thousands may wait for a decision and were never admitted.
+  const waiting = new Set(
+    all
+      .filter((one) => one.reason === "unknown")
+      .filter((one) => needsDecision(decisions, one.type, one))
+      .map(nameRelease),
+  );
+  const isWaiting = (one: ReleaseName) => waiting.has(nameRelease(one));
+  const find = (isMeant: (one: ReleaseName) => boolean) =>
+    listSigned(
+      ...([records, scope, scope.type ?? undefined, fingerprint] as const),
+      (one) => covers(scope, one) && isMeant(one),
+    );
+  const signed = await find((one) => !isWaiting(one));
+  const isFound = signed.length + offered.length > 0;
+  const others = isFound ? [] : await find(isWaiting);
+  const served = [...signed, ...others, ...approved].map(nameRelease);
+  return { offered, served: [...new Set(served)] };
 }
 
 type Offered = Candidate & ReleaseName;

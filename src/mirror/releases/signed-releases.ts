@@ -12,15 +12,17 @@ interface Signed {
   readonly version: string;
 }
 
-/** Lists the releases of a namespace, or of one provider of it, that were admitted under a key; by their records alone, nothing is judged. */
+/** Lists the releases of a namespace, or of one provider of it, that are meant and were admitted under a key; by their records alone, nothing is judged. */
 export async function listSigned(
   records: RecordStore,
   namespace: NamespaceFolder,
   type: string | undefined,
   fingerprint: string,
+  isMeant: (release: Signed) => boolean = () => true,
 ): Promise<readonly Signed[]> {
   const found: Signed[] = [];
   for await (const one of listKeys(records, namespace, type)) {
+    if (!isMeant(one)) continue;
     // A record that cannot be read names no signer; it refuses where it is asked for.
     const signer = await records
       .read(one.key, readSigner)
