@@ -50,7 +50,7 @@ export function addCandidate(
   return { list: next, dropped: dropped + lost };
 }
 
-/** Removes the candidates of a release, or the one with that document. Returns `candidates` itself where there are none. */
+/** Removes the candidates of a release, or the one with that document. Returns `candidates` itself where there are none; with the last one the count goes. */
 export function dropCandidates(
   candidates: Candidates,
   version: string,
@@ -61,9 +61,8 @@ export function dropCandidates(
       one.version !== version ||
       (sha256sums !== undefined && one.sha256sums !== sha256sums),
   );
-  return list.length === candidates.list.length
-    ? candidates
-    : { ...candidates, list };
+  if (list.length === candidates.list.length) return candidates;
+  return list.length === 0 ? noCandidates : { ...candidates, list };
 }
 
 /** True until an operator decided on its content or its key. */

@@ -84,7 +84,9 @@ const reasons: ReadonlySet<string> = new Set<CandidateReason>([
 ]);
 
 /** True for evidence that was a candidate when it was judged last. */
-export function isCandidate(noted: Evidence["noted"]): boolean {
+export function isCandidate(
+  noted: Evidence["noted"],
+): noted is CandidateReason {
   return noted !== undefined && reasons.has(noted);
 }
 

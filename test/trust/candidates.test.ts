@@ -59,6 +59,11 @@ describe("candidates", () => {
     expect(dropCandidates(all, "4.0.0")).toBe(all);
   });
 
+  it("counts none that found no place once the last one is gone", () => {
+    const all = { list: [candidate()], dropped: 12 };
+    expect(dropCandidates(all, "2.0.0")).toEqual(noCandidates);
+  });
+
   it("forgets the one that is admitted, and keeps another content of its release", () => {
     const admitted = candidate();
     const other = candidate({ sha256sums: digest(7) });

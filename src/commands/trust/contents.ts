@@ -11,6 +11,7 @@ import {
   formatRelease,
   type ReleaseAddress,
 } from "../../mirror/releases/release.ts";
+import { listRecorded } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import {
@@ -94,7 +95,11 @@ async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
   const name = { type: provider.type, version };
   const { decisions } = await parts.trust.read(provider);
   const { list } = await parts.trust.readCandidates(provider);
-  const candidates = list.filter((one) => one.version === version);
+  const listed = list.filter((one) => one.version === version);
+  const recorded = await listRecorded(parts.records, release);
+  const isListed = ({ sha256sums }: Candidate) =>
+    listed.some((one) => one.sha256sums === sha256sums);
+  const candidates = [...listed, ...recorded.filter((one) => !isListed(one))];
   const approved = listApproved(decisions, name).map((sha256sums) => ({
     sha256sums,
     fingerprint: candidates.find((one) => one.sha256sums === sha256sums)

@@ -243,6 +243,6 @@ function recordFolderKey(provider: ProviderAddress): RecordKey {
   return ["providers", hostname, namespace, type, "releases"];
 }
 
-function recordKey({ provider, version }: ReleaseAddress): RecordKey {
+export function recordKey({ provider, version }: ReleaseAddress): RecordKey {
   return [...recordFolderKey(provider), version];
 }

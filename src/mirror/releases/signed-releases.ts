@@ -1,6 +1,12 @@
 import type { Hostname } from "../../address/hostname.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Candidate } from "../../trust/candidates.ts";
+import { isCandidate } from "../../trust/standing.ts";
+import { digestOf } from "./known-release.ts";
+import { recordKey } from "./records.ts";
+import { readReleaseBody } from "./release-body.ts";
+import type { ReleaseAddress } from "./release.ts";
 
 interface NamespaceFolder {
   readonly hostname: Hostname;
@@ -31,6 +37,23 @@ export async function listSigned(
       found.push({ type: one.type, version: one.version });
   }
   return found;
+}
+
+/** Lists the candidates that the record of a release has, also those that the bounds of `trust list` left out. */
+export async function listRecorded(
+  records: RecordStore,
+  address: ReleaseAddress,
+): Promise<readonly Candidate[]> {
+  const { version } = address;
+  const body = await records.read(recordKey(address), readReleaseBody);
+  return (body?.evidence ?? []).flatMap(
+    ({ document, signedBy: fingerprint, noted: reason, verifiedAt }) => {
+      if (!isCandidate(reason)) return [];
+      const sha256sums = digestOf(Buffer.from(document, "utf8"));
+      const since = verifiedAt.toISOString();
+      return [{ version, sha256sums, fingerprint, reason, since }];
+    },
+  );
 }
 
 async function* listKeys(
