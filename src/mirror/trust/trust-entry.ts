@@ -146,16 +146,16 @@ export class TrustEntry {
     change: (namespace: NamespaceBody) => NamespaceBody,
   ): Promise<void> {
     await this.renew();
+    const key = namespaceKey(this.#namespace);
+    // A lost record takes decisions with it: it is not begun again.
+    const exists = this.trust !== begun || (await this.#hasBegun());
     let after = begun;
     await this.#write(() =>
-      this.#records.change(
-        namespaceKey(this.#namespace),
-        readNamespace,
-        (before) => {
-          after = change(before ?? begun);
-          return after === before ? before : writeNamespace(after);
-        },
-      ),
+      this.#records.change(key, readNamespace, (before) => {
+        if (before === undefined && exists) this.#refuse();
+        after = change(before ?? begun);
+        return after === before ? before : writeNamespace(after);
+      }),
     );
     await this.#mark();
     this.#changes++;
@@ -191,7 +191,14 @@ export class TrustEntry {
     const found = await read(false);
     if (found !== undefined || !(await this.#hasBegun())) return found ?? begun;
     // Another process may have written it meanwhile.
-    return (await read(true)) ?? this.#records.refuse(key, lost);
+    return (await read(true)) ?? this.#refuse();
+  }
+
+  /** Throws RecordUnreadable, and has the next request look again. */
+  #refuse(): never {
+    const { trust } = this.#known ?? {};
+    if (trust !== undefined) this.#known = { trust, until: -Infinity };
+    return this.#records.refuse(namespaceKey(this.#namespace), lost);
   }
 
   /** Callers see by identity that nothing changed. */

@@ -224,6 +224,7 @@ export class TrustStore {
     const contacts = types.map((type) => contactKey({ ...namespace, type }));
     for (const one of [key, markKey(namespace), ...contacts])
       await this.#records.remove(one);
+    this.#entries.delete(nameOf(namespace));
   }
 
   async #listContacted(): Promise<readonly Namespace[]> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RecordUnreadable, StoreFull } from "../../../src/errors/index.ts";
 import { emptyNamespace } from "../../../src/trust/state.ts";
+import type { TrustEntry } from "../../../src/mirror/trust/trust-entry.ts";
 import {
   readContact,
   writeContact,
@@ -149,6 +150,23 @@ describe("a decision", () => {
     lose(place.namespace);
     await expect(open().renew()).rejects.toThrow(RecordUnreadable);
     await expect(open().decide(revokeK)).rejects.toThrow("it is missing");
+  });
+});
+
+describe("a namespace whose record is lost while a process knows it", () => {
+  it.each([
+    ["itself", (entry: TrustEntry) => entry.change(learn("thing"))],
+    ["by another process", () => Promise.resolve()],
+  ])("is not begun again after a change %s", async (_, begin) => {
+    const { open, lose, records } = await prepareTrust();
+    const entry = open();
+    await entry.renew();
+    await begin(entry);
+    await open().decide(revokeK);
+    lose(place.namespace);
+    await expect(entry.change(learn("other"))).rejects.toThrow("it is missing");
+    expect(await records.read(place.namespace, asItIs)).toBeUndefined();
+    await expect(entry.renew()).rejects.toThrow(RecordUnreadable);
   });
 });
 
