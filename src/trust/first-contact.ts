@@ -1,4 +1,4 @@
-import { isKeyApproved } from "./decisions.ts";
+import { isKeyApproved, type ReleaseName } from "./decisions.ts";
 import type { FirstContact, NamespaceTrust } from "./state.ts";
 
 /** A first contact that is about to be written, and its effect on the namespace. */
@@ -42,13 +42,16 @@ export function noteContact<N extends NamespaceTrust>(
 /** Makes the key the provider's own, once (12-trust-model, rule 4). */
 export function learnProviderKey<N extends NamespaceTrust>(
   namespace: N,
-  type: string,
+  { type, version }: ReleaseName,
   fingerprint: string,
 ): N {
   return namespace.providerKeys.some((key) => key.type === type)
     ? namespace
     : {
         ...namespace,
-        providerKeys: [...namespace.providerKeys, { type, fingerprint }],
+        providerKeys: [
+          ...namespace.providerKeys,
+          { type, version, fingerprint },
+        ],
       };
 }

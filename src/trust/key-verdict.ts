@@ -87,12 +87,14 @@ function judgeSigner(
   const { name, namespace, contact, rules } = question;
   if (isKeyApproved(namespace.decisions, name, signedBy))
     return accept("approved");
+  if (isFirstSigner(question, signedBy))
+    return accept("first-key", { alarms: true });
   if (isKnownKey(question, signedBy)) return accept("known");
   if (signsPinnedDigests(question, evidence, signedBy))
     return accept("same-digests", { alarms: true });
   if (isFromFirstContact(question, evidence))
     return accept("existed", { alarms: !contact.published.has(signedBy) });
-  if (isFirstSigner(question)) return accept("first-key", { alarms: true });
+  if (isFree(question)) return accept("first-key", { alarms: true });
   return rules.newKeys === "accept"
     ? accept("new", { alarms: true })
     : refuse("unknown");
@@ -148,7 +150,21 @@ function isFromFirstContact(
   );
 }
 
-function isFirstSigner({ name, namespace, contact }: KeyQuestion): boolean {
+/** True for the release by which the key became the provider's own: people may not have heard of it yet. */
+function isFirstSigner(
+  { name: { type, version }, namespace }: KeyQuestion,
+  signedBy: string,
+): boolean {
+  return namespace.providerKeys.some(
+    (key) =>
+      key.type === type &&
+      key.version === version &&
+      key.fingerprint === signedBy,
+  );
+}
+
+/** True while nobody signed for the provider. */
+function isFree({ name, namespace, contact }: KeyQuestion): boolean {
   return (
     contact.key === undefined &&
     !namespace.providerKeys.some(({ type }) => type === name.type)

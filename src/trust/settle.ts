@@ -34,12 +34,12 @@ export type TrustEvent<E extends Evidence = Evidence> =
   /** The origin offers the pinned content again: other contents are no longer in question. */
   | { readonly kind: "healed"; readonly evidence: E }
   /** The registry's newest keys take an accepted signature away. */
-  | { readonly kind: "lost"; readonly evidence: E }
-  /** The key counts for the whole provider from now on. */
-  | { readonly kind: "provider-key"; readonly fingerprint: string };
+  | { readonly kind: "lost"; readonly evidence: E };
 
 /** A release after an event; both are the same object as before when there is nothing to write. */
 export interface Settled<E extends Evidence = Evidence> {
+  /** Key that counts for the whole provider from now on. It is written first, and then the release is settled again. */
+  readonly firstSigner: string | undefined;
   /** Written before people hear of `events`. */
   readonly admitted: ReleaseTrust<E>;
   /** Written after they did. */
@@ -65,11 +65,22 @@ export function settle<E extends Evidence>(
   // By what was pinned before: evidence is no witness of platforms that it added.
   const { release: noted, events } = noteVerdicts(pinned, audited.release);
   return {
+    firstSigner: findFirstSigner(pinned),
     admitted,
     noted,
     events: [...audited.events, ...events],
     standing: standingOf(settled),
   };
+}
+
+/** Finds the key that becomes the provider's own by this release; undefined where one is known. */
+function findFirstSigner(question: ReleaseQuestion): string | undefined {
+  const { name, namespace, release } = question;
+  if (namespace.providerKeys.some(({ type }) => type === name.type))
+    return undefined;
+  return release.evidence.findLast(
+    (one) => verdictOn(question, one)?.noted === "first-key",
+  )?.signedBy;
 }
 
 /** A crash may have come between a pin and its line in the audit log. */
@@ -245,8 +256,5 @@ function eventsOf<E extends Evidence>(
   if (verdict.kind === "candidate")
     return [{ kind: "candidate", evidence, reason: verdict.noted }];
   const { noted: because, alarms } = verdict;
-  const accepted = { kind: "accepted", evidence, because, alarms } as const;
-  return because === "first-key" && evidence.signedBy !== undefined
-    ? [{ kind: "provider-key", fingerprint: evidence.signedBy }, accepted]
-    : [accepted];
+  return [{ kind: "accepted", evidence, because, alarms }];
 }

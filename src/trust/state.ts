@@ -22,6 +22,8 @@ export interface FirstContact {
 /** A key that counts for one provider because it was the first to sign after an unsigned first contact. */
 interface ProviderKey {
   readonly type: string;
+  /** Version that it was the first to sign; that one is reported as such. */
+  readonly version: string;
   readonly fingerprint: string;
 }
 

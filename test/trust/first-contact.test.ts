@@ -70,9 +70,13 @@ describe("first contact", () => {
 
 describe("a provider's own key", () => {
   it("is learnt once", () => {
-    const after = learnProviderKey(emptyNamespace, "aws", K);
-    expect(after.providerKeys).toEqual([{ type: "aws", fingerprint: K }]);
-    expect(learnProviderKey(after, "aws", E)).toBe(after);
-    expect(learnProviderKey(after, "gcp", E).providerKeys).toHaveLength(2);
+    const aws = { type: "aws", version: "1.0.0" };
+    const after = learnProviderKey(emptyNamespace, aws, K);
+    expect(after.providerKeys).toEqual([{ ...aws, fingerprint: K }]);
+    expect(learnProviderKey(after, { ...aws, version: "2.0.0" }, E)).toBe(
+      after,
+    );
+    const gcp = { ...aws, type: "gcp" };
+    expect(learnProviderKey(after, gcp, E).providerKeys).toHaveLength(2);
   });
 });

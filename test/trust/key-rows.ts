@@ -82,7 +82,19 @@ export const rows: readonly Row[] = [
       ...unsignedContact,
       namespace: namespace({
         firstKey: undefined,
-        providerKeys: [{ type: "aws", fingerprint: E }],
+        providerKeys: [{ type: "aws", version: "1.0.0", fingerprint: E }],
+      }),
+    },
+  ],
+  [
+    "a key that became the provider's own by this release",
+    "first-key!",
+    evidence(byE),
+    {
+      ...unsignedContact,
+      namespace: namespace({
+        firstKey: undefined,
+        providerKeys: [{ type: "aws", version: "2.0.0", fingerprint: E }],
       }),
     },
   ],
@@ -91,7 +103,7 @@ export const rows: readonly Row[] = [
     "no: unknown",
     evidence(byE),
     {
-      namespace: namespace({ providerKeys: [{ type: "gcp", fingerprint: E }] }),
+      namespace: namespace({ providerKeys: [{ type: "gcp", version: "1.0.0", fingerprint: E }] }),
     },
   ],
   ["another key over the pinned digests, while the registry publishes it", "same-digests!", evidence(byE), releaseOf("linux=a", { published: [K, E] })],
@@ -126,7 +138,7 @@ export const rows: readonly Row[] = [
       ...unsignedContact,
       namespace: namespace({
         firstKey: undefined,
-        providerKeys: [{ type: "aws", fingerprint: K2 }],
+        providerKeys: [{ type: "aws", version: "1.0.0", fingerprint: K2 }],
       }),
     },
   ],
@@ -144,7 +156,7 @@ export const rows: readonly Row[] = [
     unsigned(),
     {
       ...unsignedContact,
-      namespace: namespace({ providerKeys: [{ type: "aws", fingerprint: K }] }),
+      namespace: namespace({ providerKeys: [{ type: "aws", version: "1.0.0", fingerprint: K }] }),
     },
   ],
   [
@@ -153,7 +165,7 @@ export const rows: readonly Row[] = [
     unsigned(),
     {
       ...unsignedContact,
-      namespace: namespace({ providerKeys: [{ type: "gcp", fingerprint: K }] }),
+      namespace: namespace({ providerKeys: [{ type: "gcp", version: "1.0.0", fingerprint: K }] }),
     },
   ],
   ["no signature over a version that is pinned as signed", "no: unknown", unsigned(), { ...existing, ...releaseOf("linux=a") }],

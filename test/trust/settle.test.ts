@@ -205,15 +205,32 @@ describe("pinned checksums", () => {
 });
 
 describe("the first key after an unsigned first contact", () => {
-  it("becomes the provider's own when its release is admitted", () => {
-    const { contact: unsignedContact } = question();
-    const settled = ask([byE("linux=e")], {
-      contact: { ...unsignedContact, key: undefined },
-      namespace: namespace({ firstKey: undefined }),
-    });
-    expect(kindsOf(settled)).toEqual([
-      ...["pinned", "provider-key", "accepted: first-key"],
-    ]);
+  const { contact, name } = question();
+  const askFirst = (by: readonly string[], known: readonly string[] = []) =>
+    ask(
+      by.map((one) => evidence({ id: one, signedBy: one })),
+      {
+        contact: { ...contact, key: undefined },
+        namespace: namespace({
+          firstKey: undefined,
+          providerKeys: known.map((fingerprint) => ({ ...name, fingerprint })),
+        }),
+      },
+    );
+
+  it("becomes the provider's own before its release is pinned", () => {
+    expect(askFirst([E]).firstSigner).toBe(E);
+    expect(askFirst([E], [E]).firstSigner).toBeUndefined();
+  });
+
+  it("is reported once it is the provider's own", () => {
+    const kinds = kindsOf(askFirst([E], [E]));
+    expect(kinds).toEqual(["pinned", "accepted: first-key"]);
+  });
+
+  it("is the one of two signers of a release that was offered last", () => {
+    expect(askFirst([K, E]).firstSigner).toBe(E);
+    expect(askFirst([E, K]).firstSigner).toBe(K);
   });
 });
 

@@ -14,6 +14,7 @@ import {
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { AgeDecision } from "../../trust/age.ts";
 import { agrees } from "../../trust/content.ts";
+import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
 import type {
@@ -98,6 +99,10 @@ export class Settlements {
       const remembered = this.#recall(request, now, by);
       if (remembered !== undefined) return remembered;
       const settled = settle(this.#ask(request, now, by));
+      if (settled.firstSigner !== undefined) {
+        await learnFirstSigner(request, settled.firstSigner);
+        continue;
+      }
       if (settled.noted === now.trust)
         return this.#answer(request, now, by, settled);
       const before = now;
@@ -152,7 +157,7 @@ export class Settlements {
     const written = await amend(admitted, known);
     // Another process pinned first: decide again.
     if (!isPinnedAs(written.trust, admitted)) return written;
-    for (const event of events) await this.#parts.events.note(request, event);
+    for (const event of events) await this.#parts.events.note(address, event);
     return noted === admitted
       ? written
       : amend(carryNotes(written.trust, admitted, noted), written);
@@ -217,6 +222,17 @@ export class Settlements {
       remembered.list === list;
     return isGood ? remembered.settled : undefined;
   }
+}
+
+/** No other key is first from now on, before anything of this one is pinned. */
+async function learnFirstSigner(
+  { address: { provider, version }, entry }: ReleaseRequest,
+  fingerprint: string,
+): Promise<void> {
+  const name = { type: provider.type, version };
+  await entry.change((namespace) =>
+    learnProviderKey(namespace, name, fingerprint),
+  );
 }
 
 function refusalOf(

@@ -2,14 +2,13 @@ import { formatProviderAddress } from "../../address/provider-address.ts";
 import { formatApproval, type ProvenderError } from "../../errors/index.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
-import { learnProviderKey } from "../../trust/first-contact.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
 import type { Acceptance, FirstContact } from "../../trust/state.ts";
 import type { StoredEvidence } from "../releases/known-release.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { Notebook } from "./notebook.ts";
-import type { ProviderRequest, ReleaseRequest } from "./request.ts";
+import type { ProviderRequest } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
 
 type Event = TrustEvent<StoredEvidence>;
@@ -33,9 +32,7 @@ export class TrustEvents {
   }
 
   /** Resolves when it is durable; rejects when it could not be written. */
-  async note(request: ReleaseRequest, event: Event): Promise<void> {
-    const { address, entry } = request;
-    const { type } = address.provider;
+  async note(address: ReleaseAddress, event: Event): Promise<void> {
     switch (event.kind) {
       case "pinned":
         return this.#audit(address, "first-seen", event.evidence);
@@ -49,10 +46,6 @@ export class TrustEvents {
         );
       case "lost":
         return this.#noteLost(address, event.evidence);
-      case "provider-key":
-        return entry.change((namespace) =>
-          learnProviderKey(namespace, type, event.fingerprint),
-        );
     }
   }
 

@@ -64,7 +64,9 @@ const namespaceShape = z.object({
     .object({ fingerprint: optionalText, type: text })
     .nullable()
     .transform((value) => value ?? undefined),
-  providerKeys: z.array(z.object({ type: text, fingerprint: text })),
+  providerKeys: z.array(
+    z.object({ type: text, version: text, fingerprint: text }),
+  ),
   decisions: z.object({
     keys: z.array(
       z.object({

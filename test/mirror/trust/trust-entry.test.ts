@@ -19,7 +19,7 @@ import { contact, E, K } from "../../trust/releases.ts";
 
 const nothing = { ...emptyNamespace, contacts: [], resets: [] };
 const learn = (type: string) => (namespace: NamespaceBody) =>
-  learnProviderKey(namespace, type, K);
+  learnProviderKey(namespace, { type, version: "1.0.0" }, K);
 
 describe("the trust of a namespace", () => {
   it("is empty at first, and asking writes nothing", async () => {
@@ -36,7 +36,9 @@ describe("the trust of a namespace", () => {
     const entry = open();
     await entry.change(learn("thing"));
     const [key] = entry.trust.providerKeys;
-    expect(key).toEqual({ type: "thing", fingerprint: K });
+    expect(key).toEqual({
+      ...{ type: "thing", version: "1.0.0", fingerprint: K },
+    });
     expect(await open().renew()).toEqual(entry.trust);
   });
 

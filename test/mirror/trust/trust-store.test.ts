@@ -31,7 +31,7 @@ async function prepareMet(...types: readonly string[]) {
   const entry = await store.open(acme);
   for (const type of ["thing", ...types]) {
     await entry.change((namespace) => ({
-      ...learnProviderKey(namespace, type, K),
+      ...learnProviderKey(namespace, { type, version: "1.0.0" }, K),
       firstKey: { type: "thing", fingerprint: K },
     }));
     await entry.noteContact(
@@ -258,7 +258,9 @@ describe("what is read of all namespaces", () => {
     const { openStore, lose, damage } = await prepareTrust();
     for (const namespace of ["gone", "damaged", "last"]) {
       const entry = await openStore().open({ ...acme, namespace });
-      await entry.change((before) => learnProviderKey(before, "thing", K));
+      await entry.change((before) =>
+        learnProviderKey(before, { type: "thing", version: "1.0.0" }, K),
+      );
       await entry.createContact("thing", contact());
     }
     const keyOf = (namespace: string) => [
