@@ -32,7 +32,11 @@ export class MetadataMemory<V extends object> {
   readonly #values = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
-  readonly #absent = new LRUCache<string, Absence>({ max: absentEntries });
+  // Unlike `max`, this takes memory for what is remembered alone.
+  readonly #absent = new LRUCache<string, Absence>({
+    maxSize: absentEntries,
+    sizeCalculation: () => 1,
+  });
 
   constructor(weigh: (value: V) => number) {
     this.#weigh = weigh;

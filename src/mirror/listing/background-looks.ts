@@ -14,7 +14,11 @@ export class BackgroundLooks {
   readonly #standings: Standings;
   readonly #turn = pLimit(atOnce);
   /** Milliseconds of the monotonic clock, by release. */
-  readonly #looked = new LRUCache<string, number>({ max: mostRemembered });
+  // Unlike `max`, this takes memory for what is remembered alone.
+  readonly #looked = new LRUCache<string, number>({
+    maxSize: mostRemembered,
+    sizeCalculation: () => 1,
+  });
 
   constructor(standings: Standings) {
     this.#standings = standings;
