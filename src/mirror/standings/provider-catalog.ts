@@ -160,12 +160,13 @@ export class ProviderCatalog {
   }
 
   async #takeOffer(
-    { address, origin }: ReleaseRequest,
+    request: ReleaseRequest,
     known: KnownRelease | undefined,
     found: OriginPackage,
     platforms: readonly Platform[] | undefined,
     signal: AbortSignal,
   ): Promise<KnownRelease> {
+    const { address, origin } = request;
     const { registry } = origin;
     const fetching = registry.fetchChecksums(found, signal, address.provider);
     const offer = await asOffer(
@@ -185,7 +186,7 @@ export class ProviderCatalog {
             "another",
             "the origin",
           );
-    if (judged?.trust.pinned === undefined) throw refused;
+    if (judged === undefined || !isAdmitted(request, judged)) throw refused;
     const document = await fetching.then(
       (fetched) => fetched.document,
       () => undefined,

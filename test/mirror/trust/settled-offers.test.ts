@@ -211,6 +211,24 @@ describe("decisions of operators", () => {
     expect(await mirror.version("4.0.0")).toBe("key-refused: unknown");
   });
 
+  it("on a content outlast an offer that is refused by itself, in the list and by name", async () => {
+    const signatures = "when-published";
+    const { mirror, registry, clock } = await prepareMet(K, { signatures });
+    registry.offer("3.0.0", { content: "linux=l" });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("key-refused: unknown");
+    const { list } = await mirror.trust.readCandidates(acme);
+    const shown = list[0]?.sha256sums ?? "";
+    await mirror.trust.decide(acme, (decisions) =>
+      approveContent(decisions, approve(shown)),
+    );
+    const keys = [K.armoredPublicKey];
+    registry.offer("3.0.0", { content: "linux=l", keys });
+    clock.pass(freshness);
+    expect(await mirror.version("3.0.0")).toBe("linux=l");
+    expect(await mirror.index()).toBe("3.0.0 2.0.0 1.0.0");
+  });
+
   it("that revoke a key end its releases at once, in each process within half a second", async () => {
     const { scene, mirror, clock } = await prepareMet(K);
     const other = scene.start();
