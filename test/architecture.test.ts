@@ -5,8 +5,10 @@ import { describe, expect, it } from "vitest";
 const tests = import.meta.dirname;
 const source = join(tests, "..", "src");
 
-/** Tests of no one room: what a user has, the fakes, the packages, properties of many rooms. */
-const apart = new Set([".", "acceptance", "fakes", "packaging", "property"]);
+/** Tests of no one room: what a user has, the fakes, the model, the packages, properties of many rooms. */
+const apart = new Set([
+  ...[".", "acceptance", "fakes", "model", "packaging", "property"],
+]);
 
 /** Lower imports nothing above it; rooms of one layer are siblings and never import one another. */
 const layers: Readonly<Record<string, number>> = {

@@ -1,0 +1,145 @@
+import type { ReleaseName, SignedText } from "../world/documents.ts";
+import type { Settings } from "../world/settings.ts";
+import type { KeyName } from "../world/toy-keys.ts";
+import type { Contacts, Contact } from "./contacts.ts";
+import type { Decided } from "./decided.ts";
+import type { Shown, ShownText } from "./shown.ts";
+
+/** Why a signer may count for a release. */
+export type Reason =
+  | "configured"
+  | "approved"
+  | "known"
+  | "same-digests"
+  | "existed"
+  | "first-key"
+  | "new"
+  | "signatures-off"
+  | "unsigned";
+
+/** What decides, as far as the oracle knows it. */
+export interface Known {
+  readonly settings: Settings;
+  readonly decided: Decided;
+  readonly contacts: Contacts;
+  readonly shown: Shown;
+  /** Key that counts for a provider as its first signer, by type. */
+  readonly firstSigners: ReadonlyMap<string, KeyName>;
+  /** Providers with a first signer before clients asked: answers of one burst come in any order. */
+  readonly signedBefore: ReadonlySet<string>;
+}
+
+const dayOfGrace = 86_400_000;
+
+/** Finds why the signer of a document may be acceptable (rule 4); undefined where nothing makes it so. */
+export function findReason(
+  known: Known,
+  { signed, isVerified }: ShownText,
+): Reason | undefined {
+  const { settings, decided } = known;
+  const { signer } = signed;
+  if (!isVerified) return undefined;
+  if (signer && decided.isCertain("revoked", signer, signed)) return undefined;
+  if (settings.pins !== undefined)
+    return signer && settings.pins.includes(signer) ? "configured" : undefined;
+  if (settings.newKeys === "refuse") return undefined;
+  return signer === undefined
+    ? findUnsigned(known, signed)
+    : findSigned(known, signed, signer);
+}
+
+/** True where the signer is acceptable in any case. */
+export function isSurelyAcceptable(
+  known: Known,
+  { signed, isVerified }: ShownText,
+): boolean {
+  const { settings, decided, contacts, firstSigners } = known;
+  const { signer, type, version } = signed;
+  if (!isVerified || signer === undefined) return false;
+  if (decided.isPossible("revoked", signer, signed)) return false;
+  if (settings.pins !== undefined) return settings.pins.includes(signer);
+  if (settings.newKeys === "refuse") return false;
+  if (decided.isCertain("approved", signer, signed)) return true;
+  if (settings.newKeys === "accept") return true;
+  if (firstSigners.get(type) === signer) return true;
+  const possible = contacts.of(type);
+  const hasExisted = (contact: Contact) =>
+    isOnlySigner(known, signed) && existed(contact, version, signed.signedAt);
+  return (
+    possible.length > 0 &&
+    possible.every(({ isGuess }) => isGuess !== true) &&
+    possible.every((contact) => contact.key === signer || hasExisted(contact))
+  );
+}
+
+/** An old date excuses only the signer under whom a release was admitted first. */
+function isOnlySigner({ shown }: Known, signed: SignedText): boolean {
+  const accepted = shown
+    .of(signed)
+    .filter(({ wasAcceptable }) => wasAcceptable);
+  return accepted.every((other) => other.signed.signer === signed.signer);
+}
+
+/** True where a key may count for everything that a provider publishes. */
+function isKnownKey(known: Known, type: string, key: KeyName): boolean {
+  const { contacts, firstSigners } = known;
+  return (
+    contacts.mayBeFirst(key) ||
+    contacts.of(type).some((contact) => contact.key === key) ||
+    firstSigners.get(type) === key
+  );
+}
+
+function findSigned(
+  known: Known,
+  signed: SignedText,
+  signer: KeyName,
+): Reason | undefined {
+  const { settings, decided, contacts, firstSigners } = known;
+  const { type, version, signedAt } = signed;
+  if (decided.isPossible("approved", signer, signed)) return "approved";
+  if (isKnownKey(known, type, signer)) return "known";
+  const possible = contacts.of(type);
+  if (possible.some((contact) => existed(contact, version, signedAt)))
+    return "existed";
+  if (isOfAcceptedDigests(known, signed)) return "same-digests";
+  const isFirst = possible.some(({ key }) => key === undefined);
+  if (isFirst && firstSigners.get(type) === undefined) return "first-key";
+  return settings.newKeys === "accept" ? "new" : undefined;
+}
+
+function findUnsigned(
+  { settings, contacts, signedBefore }: Known,
+  { type, version }: ReleaseName,
+): Reason | undefined {
+  if (settings.signatures === "off") return "signatures-off";
+  if (settings.signatures === "required") return undefined;
+  const possible = contacts.of(type);
+  const wasThere = possible.some(({ versions }) => versions.has(version));
+  const isUnsigned =
+    possible.some(({ key }) => key === undefined) && !signedBefore.has(type);
+  return wasThere || isUnsigned ? "unsigned" : undefined;
+}
+
+/** Every archive was admitted on the word of another signer, whom no operator revoked. */
+function isOfAcceptedDigests(
+  { shown, decided }: Known,
+  signed: SignedText,
+): boolean {
+  const others = shown
+    .of(signed)
+    .filter(({ wasAcceptable }) => wasAcceptable)
+    .map((other) => other.signed)
+    .filter(
+      ({ signer }) =>
+        signer !== signed.signer &&
+        (signer === undefined || !decided.isCertain("revoked", signer, signed)),
+    );
+  return Object.entries(signed.digests).every(([platform, sha256]) =>
+    others.some(({ digests }) => digests[platform] === sha256),
+  );
+}
+
+function existed(contact: Contact, version: string, signedAt: number): boolean {
+  return contact.versions.has(version) && signedAt <= contact.at + dayOfGrace;
+}

@@ -1,0 +1,43 @@
+import { platforms, type ReleaseName } from "../world/documents.ts";
+import { nameOfRelease } from "../world/publisher.ts";
+
+/** Digests that clients got first, by release and platform. */
+export class FirstServed {
+  readonly #digests = new Map<string, string>();
+  readonly #lost = new Set<string>();
+
+  /** Notes what was served, unless something was served before. */
+  note(name: ReleaseName, platform: string, sha256: string): void {
+    const isKnown = this.find(name, platform) !== undefined;
+    if (isKnown || this.isLost(name)) return;
+    this.#digests.set(idOf(name, platform), sha256);
+  }
+
+  /** Notes that the record of a release was lost, and its pinned checksums with it. */
+  forget(name: ReleaseName): void {
+    for (const platform of platforms)
+      this.#digests.delete(idOf(name, platform));
+    this.#lost.add(nameOfRelease(name));
+  }
+
+  /** A process that runs may still know of a record that was lost. */
+  isLost(name: ReleaseName): boolean {
+    return this.#lost.has(nameOfRelease(name));
+  }
+
+  find(name: ReleaseName, platform: string): string | undefined {
+    return this.#digests.get(idOf(name, platform));
+  }
+
+  /** Lists the digests of a release, by platform. */
+  list(name: ReleaseName): readonly (readonly [string, string])[] {
+    return platforms.flatMap((platform) => {
+      const sha256 = this.find(name, platform);
+      return sha256 === undefined ? [] : [[platform, sha256] as const];
+    });
+  }
+}
+
+function idOf(name: ReleaseName, platform: string): string {
+  return `${nameOfRelease(name)} ${platform}`;
+}

@@ -1,0 +1,286 @@
+import { Contacts, type Contact } from "./contacts.ts";
+import { Decided } from "./decided.ts";
+import { findReason, type Known, type Reason } from "./acceptance.ts";
+import { FirstServed } from "./first-served.ts";
+import { Shown, type ShownText } from "./shown.ts";
+import { showBundle, showContact, showOffer } from "./snapshot.ts";
+import { TakenBack } from "./taken-back.ts";
+import { Violation } from "./violation.ts";
+import type { Face } from "../world/answers.ts";
+import { versions, type ReleaseName } from "../world/documents.ts";
+import type { Machine } from "../world/machine.ts";
+import { nameOfRelease } from "../world/publisher.ts";
+import type { Offer } from "../world/registry.ts";
+import { freshness, type Settings } from "../world/settings.ts";
+import { fingerprintOf, keyNames, type KeyName } from "../world/toy-keys.ts";
+
+/** Something that a client was given. */
+export interface ServedArchive extends ReleaseName {
+  readonly face: Face;
+  readonly platform: string;
+  readonly sha256: string;
+}
+
+/** Acceptances that operators hear of, unless the key was published at first contact. */
+const alarming: ReadonlySet<Reason> = new Set([
+  "same-digests",
+  "existed",
+  "first-key",
+  "new",
+]);
+
+/** Milliseconds after which a mirror asks an origin again that failed. */
+const settledAfter = 10_000;
+
+/** Compares what was served with what was published, decided and served before. Knows nothing of the mirror's own records. */
+export class Oracle implements Known {
+  settings: Settings;
+  readonly decided = new Decided();
+  readonly contacts = new Contacts();
+  readonly shown = new Shown();
+  readonly first = new FirstServed();
+  /** Providers of which it is not known whether an operator had the mirror forget them. */
+  readonly uncertain = new Set<string>();
+  /** Providers that an operator had the mirror forget at some time, or may have. */
+  readonly wasReset = new Set<string>();
+  readonly firstSigners = new Map<string, KeyName>();
+  readonly signedBefore = new Set<string>();
+  readonly #machine: Machine;
+  readonly #takenBack = new TakenBack();
+  /** What the registry showed of a provider last. */
+  readonly #shows = new Map<string, string>();
+  /** All that the last look at a provider depended on. */
+  readonly #noted = new Map<
+    string,
+    { readonly noted: string; readonly settings: Settings }
+  >();
+  #failedAt = -Infinity;
+  /** True once a process died, which may have cost an alarm. */
+  hasCrashed = false;
+
+  constructor(machine: Machine, settings: Settings) {
+    this.#machine = machine;
+    this.settings = settings;
+  }
+
+  /** Notes what the registry shows of a provider to a client that asks now. */
+  noteAsked(type: string, versions: readonly string[]): void {
+    const { registry, clock } = this.#machine;
+    for (const signed of this.firstSigners.keys())
+      this.signedBefore.add(signed);
+    if (this.settings.offline || this.#isNoted(type)) return;
+    if (!registry.answers(type)) this.#failedAt = clock.monotonic();
+    for (const version of versions) this.noteRelease({ type, version });
+    const contact = showContact(registry, type, this.settings, clock.now());
+    this.contacts.note(type, contact, this.decided.hasApproved);
+    const shows = JSON.stringify([
+      contact?.key,
+      [...(contact?.versions ?? [])],
+    ]);
+    if ((this.#shows.get(type) ?? shows) !== shows)
+      this.contacts.guess(type, this.#guessContacts(type));
+    this.#shows.set(type, shows);
+    for (const version of versions) this.noteAcceptable({ type, version });
+  }
+
+  /** Notes that an operator had the mirror forget first contact with a provider, or may have. */
+  noteReset(type: string, isCertain: boolean): void {
+    this.contacts.forget(type, this.#guessContacts(type));
+    this.wasReset.add(type);
+    if (isCertain) this.firstSigners.delete(type);
+    else this.uncertain.add(type);
+    this.signedBefore.delete(type);
+  }
+
+  /** Notes what a bundle carries of providers. */
+  noteBundle(offers: readonly Offer[]): void {
+    const shown = offers.map((offer) => showOffer(offer, this.settings));
+    for (const { signed, isVerified } of shown) {
+      this.shown.note(signed, isVerified);
+      // An import confirms a release as a look-up does.
+      this.#takenBack.confirm(signed, this.#machine.clock.monotonic());
+    }
+    const now = this.#machine.clock.now();
+    for (const type of new Set(shown.map(({ signed }) => signed.type))) {
+      const contact = showBundle(offers, type, this.settings, now);
+      this.contacts.note(type, contact, this.decided.hasApproved);
+    }
+    for (const { signed } of shown) this.noteAcceptable(signed);
+    this.#noted.clear();
+  }
+
+  /** Notes what the registry shows of a release. */
+  noteRelease(name: ReleaseName): void {
+    const { registry, clock } = this.#machine;
+    const offer = registry.findOffer(name);
+    const shown = offer && showOffer(offer, this.settings);
+    if (shown !== undefined) this.shown.note(shown.signed, shown.isVerified);
+    for (const { signed } of this.shown.of(name)) {
+      const isTakenBack = shown?.takenBack.includes(signed.signer) ?? false;
+      const now = clock.monotonic();
+      this.#takenBack.note(name, signed.signer, isTakenBack, now);
+    }
+  }
+
+  noteAcceptable(name: ReleaseName): void {
+    for (const text of this.shown.of(name))
+      text.wasAcceptable ||= findReason(this, text) !== undefined;
+  }
+
+  /** True where the registry publishes the signer as good now, or never took it back. */
+  isSurelyGood({ signed }: ShownText): boolean {
+    const { signer } = signed;
+    const { publisher } = this.#machine.registry;
+    return (
+      (signer !== undefined && publisher.keys.includes(signer)) ||
+      !this.#takenBack.wasEver(signed, signer)
+    );
+  }
+
+  /** True while the registry takes back what this signer signed of a release, for long enough that a mirror that asks knows. */
+  isTakenBack({ signed }: ShownText): boolean {
+    const now = this.#machine.clock.monotonic();
+    const since = this.#takenBack.findSince(signed, signed.signer);
+    return (
+      since !== undefined &&
+      now - since > freshness.versions &&
+      this.isAnswering(signed.type)
+    );
+  }
+
+  /** True while a mirror that asks gets all answers about a provider, and has no failure to spare the registry for. */
+  isAnswering(type: string): boolean {
+    const { registry, clock } = this.#machine;
+    const isSettled = clock.monotonic() - this.#failedAt > settledAfter;
+    return isSettled && registry.answers(type);
+  }
+
+  /** Throws where an archive may not be served. */
+  expectServable(served: ServedArchive): void {
+    const { platform, sha256 } = served;
+    const texts = this.shown
+      .of(served)
+      .filter(({ signed }) => signed.digests[platform] === sha256);
+    const isApproved = texts.some((text) => this.#isApproved(text));
+    const first = this.first.find(served, platform);
+    const what = `${nameOfRelease(served)} ${platform} ${sha256.slice(0, 6)}`;
+    if (first !== undefined && first !== sha256 && !isApproved)
+      throw new Violation(1, `${what} was first ${first.slice(0, 6)}`);
+    if (isApproved) return;
+    const reasons = this.#findReasons(texts, served.face);
+    if (reasons.length === 0) throw this.#explain(texts, what);
+    this.first.note(served, platform, sha256);
+    this.#noteFirstSigner(served.type, reasons);
+    this.#expectAlarm(served, reasons, what);
+  }
+
+  /** Lists contacts by any signer that was ever shown of a provider. */
+  #guessContacts(type: string): readonly Contact[] {
+    const texts = versions.flatMap((version) =>
+      this.shown.of({ type, version }),
+    );
+    const signers = texts
+      .filter(({ isVerified }) => isVerified)
+      .map(({ signed }) => signed.signer);
+    return [...new Set(signers)].map((key) => ({
+      versions: new Set<string>(versions),
+      ...{ published: new Set(keyNames), key, isGuess: true },
+      at: this.#machine.clock.now().getTime(),
+    }));
+  }
+
+  /** True while nothing changed since the registry was looked at last. */
+  #isNoted(type: string): boolean {
+    const { registry, clock } = this.#machine;
+    const clocks = `${clock.monotonic()} ${clock.now().getTime()}`;
+    const known = `${this.decided.revision} ${this.contacts.revision} ${this.firstSigners.size}`;
+    const noted = `${registry.revision} ${clocks} ${known}`;
+    const before = this.#noted.get(type);
+    const isSame = before?.noted === noted && before.settings === this.settings;
+    this.#noted.set(type, { noted, settings: this.settings });
+    return isSame;
+  }
+
+  #findReasons(texts: readonly ShownText[], face: Face) {
+    const asksNow = face === "version" || face === "archive";
+    return texts.flatMap((text) => {
+      const reason = findReason(this, text);
+      const holds = !(asksNow && this.isTakenBack(text));
+      return reason && holds ? [{ reason, text }] : [];
+    });
+  }
+
+  /** True where a decision may name the content, and no decision and no pin excludes its signer. */
+  #isApproved({ signed, isVerified }: ShownText): boolean {
+    const { signer, sha256sums } = signed;
+    const { pins, newKeys } = this.settings;
+    if (!isVerified) return false;
+    if (signer && this.decided.isCertain("revoked", signer, signed))
+      return false;
+    if (pins !== undefined && !(signer && pins.includes(signer))) return false;
+    if (pins === undefined && newKeys === "refuse") return false;
+    return this.decided.listApproved(signed).includes(sha256sums);
+  }
+
+  #explain(texts: readonly ShownText[], what: string): Violation {
+    const signers = texts.map(({ signed }) => signed.signer ?? "nobody");
+    const isRevoked = texts.some(
+      (text) =>
+        this.isTakenBack(text) ||
+        (text.signed.signer &&
+          this.decided.isCertain("revoked", text.signed.signer, text.signed)),
+    );
+    const by = signers.length === 0 ? "nothing names it" : signers.join(", ");
+    return isRevoked
+      ? new Violation(3, `${what} is served under a revoked key (${by})`)
+      : new Violation(2, `${what} is served without a reason (${by})`);
+  }
+
+  #noteFirstSigner(
+    type: string,
+    reasons: readonly { reason: Reason; text: ShownText }[],
+  ): void {
+    const [only] = reasons;
+    const signer = only?.text.signed.signer;
+    if (reasons.length === 1 && only?.reason === "first-key" && signer)
+      this.firstSigners.set(type, signer);
+  }
+
+  #expectAlarm(
+    { type, version }: ServedArchive,
+    reasons: readonly { reason: Reason; text: ShownText }[],
+    what: string,
+  ): void {
+    if (this.hasCrashed || !reasons.every((one) => this.#isAlarming(one)))
+      return;
+    const signers = new Set(
+      reasons.flatMap(({ text }) =>
+        text.signed.signer ? [fingerprintOf(text.signed.signer)] : ["none"],
+      ),
+    );
+    // A first signer counts for the whole provider, and is reported once.
+    const isOnce = this.contacts.of(type).some(({ key }) => key === undefined);
+    const isRaised = this.#machine.alarms.some(
+      ({ facts }) =>
+        String(facts.provider).endsWith(`/${type}`) &&
+        (isOnce || facts.version === version) &&
+        signers.has(String(facts.fingerprint)),
+    );
+    if (!isRaised)
+      throw new Violation(
+        2,
+        `${what} is served (${reasons.map(({ reason }) => reason).join(", ")}) without an alarm`,
+      );
+  }
+
+  #isAlarming({ reason, text }: { reason: Reason; text: ShownText }): boolean {
+    if (!alarming.has(reason)) return false;
+    const { type, signer } = text.signed;
+    return (
+      reason !== "existed" ||
+      !this.contacts
+        .of(type)
+        .some(({ published }) => signer && published.has(signer))
+    );
+  }
+}

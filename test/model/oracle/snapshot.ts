@@ -1,0 +1,125 @@
+import { newestFirst, parseVersion } from "../../../src/address/version.ts";
+import { isPrerelease } from "../../../src/address/version-constraint.ts";
+import type { SignedText } from "../world/documents.ts";
+import type { Offer, Registry } from "../world/registry.ts";
+import type { Settings } from "../world/settings.ts";
+import {
+  decideToySignature,
+  isStrict,
+  readKeyBlock,
+  type KeyName,
+  type PublishedKey,
+} from "../world/toy-keys.ts";
+import type { Contact } from "./contacts.ts";
+
+/** What an offer shows. */
+export interface ShownOffer {
+  readonly signed: SignedText;
+  readonly isVerified: boolean;
+  /** Signers that the blocks take back. */
+  readonly takenBack: readonly (KeyName | undefined)[];
+}
+
+export function showOffer(
+  { signed, blocks }: Offer,
+  { signatures, profile }: Settings,
+): ShownOffer {
+  const { signature, sha256sums } = signed;
+  const isExcused =
+    signatures === "off" ||
+    (signatures === "when-published" && blocks.length === 0);
+  const isSigned =
+    signature !== undefined &&
+    decideToySignature(
+      Buffer.from(signature).toString(),
+      sha256sums,
+      blocks,
+      profile,
+    ).accepted;
+  const keys = blocks.map(readKeyBlock);
+  const takenBack = keys.includes(undefined)
+    ? []
+    : keys.flatMap((key) => (key && isTakenBack(key, profile) ? key.name : []));
+  return {
+    signed: isExcused ? asUnsigned(signed) : signed,
+    isVerified: isExcused || isSigned,
+    takenBack,
+  };
+}
+
+/** Shows what first contact would find in a registry now; undefined while there is none to be had. */
+export function showContact(
+  registry: Registry,
+  type: string,
+  settings: Settings,
+  now: Date,
+): Contact | undefined {
+  if (registry.findFault("list", { type, version: "" }) !== undefined)
+    return undefined;
+  const listed = registry.listVersions(type);
+  for (const version of orderReleases(listed)) {
+    const name = { type, version };
+    const offer = registry.findOffer(name);
+    const fault =
+      registry.findFault("release", name) ?? registry.findFault("sums", name);
+    const shown = offer && showOffer(offer, settings);
+    if (fault !== undefined || !offer || !shown?.isVerified) continue;
+    return {
+      versions: new Set(listed),
+      published: new Set(listKeys(offer)),
+      key: shown.signed.signer,
+      at: now.getTime(),
+    };
+  }
+  return undefined;
+}
+
+/** Shows what first contact by a bundle finds of a provider in it; undefined where nothing verifies. */
+export function showBundle(
+  offers: readonly Offer[],
+  type: string,
+  settings: Settings,
+  now: Date,
+): Contact | undefined {
+  const verified = offers.filter(
+    (offer) =>
+      offer.signed.type === type && showOffer(offer, settings).isVerified,
+  );
+  const versions = verified.map(({ signed }) => signed.version);
+  const [version] = orderReleases(versions);
+  const newest = verified.find(({ signed }) => signed.version === version);
+  return (
+    newest && {
+      versions: new Set(versions),
+      published: new Set(verified.flatMap(listKeys)),
+      key: showOffer(newest, settings).signed.signer,
+      at: now.getTime(),
+    }
+  );
+}
+
+function listKeys({ blocks }: Offer): readonly KeyName[] {
+  return blocks.flatMap((block) => readKeyBlock(block)?.name ?? []);
+}
+
+/** Releases before prereleases, newest first. */
+function orderReleases(versions: readonly string[]): readonly string[] {
+  const ordered = newestFirst(versions.map(parseVersion));
+  return [
+    ...ordered.filter((version) => !isPrerelease(version)),
+    ...ordered.filter(isPrerelease),
+  ];
+}
+
+/** True for a key whose block says that its signatures no longer hold. */
+function isTakenBack(
+  { state }: PublishedKey,
+  profile: Settings["profile"],
+): boolean {
+  return state === "revoked" || (state === "expired" && isStrict(profile));
+}
+
+/** An exemption takes the document alone. */
+function asUnsigned(signed: SignedText): SignedText {
+  return { ...signed, signer: undefined, signature: undefined };
+}

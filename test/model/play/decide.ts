@@ -1,0 +1,117 @@
+import { Violation } from "../oracle/violation.ts";
+import type { Action } from "../world/actions.ts";
+import { formatAnswer } from "../world/answers.ts";
+import type { ReleaseName } from "../world/documents.ts";
+import {
+  approveOnly,
+  decideOnKey,
+  listPendingOf,
+  resetProvider,
+  revokeContentOf,
+  runPrinted,
+  type Ran,
+} from "../world/operator.ts";
+import { nameOfRelease } from "../world/publisher.ts";
+import { hostname, namespace } from "../world/settings.ts";
+import type { World } from "../world/world.ts";
+
+/** Decides on a key, and notes the decision as the command confirmed it. */
+export async function decideKey(
+  world: World,
+  { decision, key, scope, name }: Action & { readonly kind: "key" },
+): Promise<string> {
+  const type = scope === "namespace" ? undefined : name.type;
+  const version = scope === "release" ? name.version : undefined;
+  const provider = [hostname, namespace, ...(type ? [type] : [])].join("/");
+  const spec = version ? `${provider}@${version}` : provider;
+  const { answer } = await decideOnKey(world, key, spec, decision);
+  const isCertain = answer.kind === "done";
+  const { decided } = world.oracle;
+  if (isCertain || isOpen({ answer, stdout: "" }))
+    decided.decideKey(key, { type, version }, decision, isCertain);
+  return formatAnswer(answer);
+}
+
+/**
+ * Approves one of the candidates of a release with the command that is printed beside
+ * it, or without a digest. Throws Violation where it takes anything else.
+ */
+export async function approve(
+  world: World,
+  action: Action & { readonly kind: "approve" },
+): Promise<string> {
+  const pending = await listPendingOf(world, action);
+  const row = pending[action.which % Math.max(1, pending.length)];
+  if (action.isPrinted && row?.command === undefined)
+    return "nothing to approve";
+  const ran =
+    action.isPrinted && row?.command !== undefined
+      ? await runPrinted(world, row.command)
+      : await approveOnly(world, action);
+  const expected = action.isPrinted ? row?.sha256sums : findOnly(pending);
+  const taken = /SHA256SUMS ([0-9a-f]{64})/.exec(ran.stdout)?.[1];
+  if (taken !== undefined && expected !== undefined && taken !== expected)
+    throw new Violation(2, "a command took another content than it was for");
+  if (!action.isPrinted && pending.length > 1 && ran.answer.kind === "done")
+    throw new Violation(2, "a command without a digest took one of several");
+  const sha256sums = taken ?? expected;
+  if (sha256sums === undefined) return formatAnswer(ran.answer);
+  note(world, action, sha256sums, true, ran);
+  if (ran.answer.kind === "done")
+    await expectDecided(world, action, sha256sums);
+  return `${formatAnswer(ran.answer)} ${sha256sums.slice(0, 6)}`;
+}
+
+/** Undoes an approval that may have been made. */
+export async function withdraw(
+  world: World,
+  action: Action & { readonly kind: "withdraw" },
+): Promise<string> {
+  const approved = world.oracle.decided.listApproved(action);
+  const sha256sums = approved[action.which % Math.max(1, approved.length)];
+  if (sha256sums === undefined) return "nothing to withdraw";
+  const ran = await revokeContentOf(world, action, sha256sums);
+  note(world, action, sha256sums, false, ran);
+  return formatAnswer(ran.answer);
+}
+
+/** Has the mirror forget its first contact with a provider. */
+export async function reset(world: World, type: string): Promise<string> {
+  const { answer } = await resetProvider(world, type);
+  world.oracle.noteReset(type, answer.kind === "done");
+  return formatAnswer(answer);
+}
+
+function note(
+  { oracle }: World,
+  name: ReleaseName,
+  sha256sums: string,
+  isApproved: boolean,
+  ran: Ran,
+): void {
+  const isCertain = ran.answer.kind === "done";
+  if (isCertain || isOpen(ran))
+    oracle.decided.decideContent(name, sha256sums, isApproved, isCertain);
+}
+
+/** True for a command that ended without saying whether it decided: it died, or could not write its line in the audit log. */
+function isOpen({ answer }: Ran): boolean {
+  return answer.kind === "dead" || answer.kind === "failed";
+}
+
+function findOnly(
+  pending: readonly { readonly sha256sums: string }[],
+): string | undefined {
+  return pending.length === 1 ? pending[0]?.sha256sums : undefined;
+}
+
+/** Throws Violation where a decided matter is still listed. */
+async function expectDecided(
+  world: World,
+  name: ReleaseName,
+  sha256sums: string,
+): Promise<void> {
+  const pending = await listPendingOf(world, name);
+  if (pending.some((one) => one.sha256sums === sha256sums))
+    throw new Violation(6, `${nameOfRelease(name)} still needs a decision`);
+}

@@ -1,0 +1,137 @@
+import { versions } from "../world/documents.ts";
+import { formatAnswer } from "../world/answers.ts";
+import type { Action } from "../world/actions.ts";
+import { freshness } from "../world/settings.ts";
+import { nameOfRelease } from "../world/publisher.ts";
+import { settle, type World } from "../world/world.ts";
+import { readUnforeseen } from "../world/answers.ts";
+import { approve, decideKey, reset, withdraw } from "./decide.ts";
+import { importBundleOf } from "./import.ts";
+import { recover } from "./recover.ts";
+import { surveyFaces } from "./survey.ts";
+import { tempt } from "./tempt.ts";
+
+/** Carries out one step, and says what came of it. Throws Violation. */
+export async function perform(world: World, action: Action): Promise<string> {
+  const { publisher, machine } = world;
+  switch (action.kind) {
+    case "ask":
+      return formatAnswer(await world.ask(action.process, action));
+    case "burst":
+      return burst(world, action);
+    case "survey":
+      return formatAnswer(
+        (await surveyFaces(world, action.process, action.type)).listed,
+      );
+    case "tempt":
+      await tempt(world, action.process, action.lie);
+      return "left no trace";
+    case "recover":
+      await recover(world, 0);
+      return "everything good is served";
+    case "publish":
+      publisher.publish(action, world.now);
+      return nameOfRelease(action);
+    case "recreate":
+      publisher.recreate(action, world.now);
+      return nameOfRelease(action);
+    case "widen":
+      publisher.widen(action, world.now);
+      return nameOfRelease(action);
+    case "sign-again":
+      publisher.signAgain(
+        action,
+        world.now,
+        action.variant % 2 === 0 ? "" : `${"0".repeat(64)}  manifest.json\n`,
+      );
+      return nameOfRelease(action);
+    case "rotate":
+      publisher.rotate("K2");
+      return "K2 signs";
+    case "retire":
+      publisher.retireOldKeys();
+      return publisher.keys.join(" ");
+    case "offer":
+    case "replay":
+    case "keys":
+    case "hide":
+    case "fail":
+    case "down":
+    case "heal":
+      world.lie(action);
+      return "";
+    case "key":
+      return decideKey(world, action);
+    case "approve":
+      return approve(world, action);
+    case "withdraw":
+      return withdraw(world, action);
+    case "reset":
+      return reset(world, action.type);
+    case "import":
+      return importBundleOf(world, action);
+    case "flood":
+      return flood(world, action);
+    case "pass":
+      machine.clock.pass(action.milliseconds);
+      return "";
+    case "step":
+      machine.clock.step(action.milliseconds);
+      return "";
+    case "restart":
+      world.restart(action.process);
+      return "";
+    case "crash":
+      if (action.process < world.size)
+        world.process(action.process).life.crashAt(action);
+      else world.crashCommand(action);
+      return "";
+    case "disk":
+      machine.disk.isFull = action.isFull;
+      return "";
+    case "lose":
+    case "damage":
+      return world.spoil(action.which, action.kind);
+    case "configure":
+      world.configure(action.change);
+      return "";
+  }
+}
+
+/** Offers one document after the other, each with a date of its own. */
+async function flood(
+  world: World,
+  { lie, count, process }: Action & { readonly kind: "flood" },
+): Promise<string> {
+  for (let variant = 0; variant < count; variant++) {
+    world.lie({ ...lie, variant, dated: "now" });
+    world.machine.clock.pass(freshness.versions + 1_000);
+    await world.askFor(process, "version", lie);
+  }
+  world.registry.withdraw(lie);
+  return `${count} offers`;
+}
+
+/** Has clients ask at once, while storage and origins take their time and the registry may change its mind. */
+async function burst(
+  world: World,
+  { asks, pace, midway }: Action & { readonly kind: "burst" },
+): Promise<string> {
+  const { oracle } = world;
+  for (const [at, { process }] of asks.entries())
+    world.process(process).life.paceBy(pace + at);
+  const answers = asks.map((asked) => {
+    oracle.noteAsked(asked.type, versions);
+    return world.process(asked.process).ask(asked).catch(readUnforeseen);
+  });
+  for (let turn = 0; turn < pace % 60; turn++) await Promise.resolve();
+  if (midway !== undefined) world.lie(midway);
+  for (const { type } of asks) oracle.noteAsked(type, versions);
+  const all = await settle(Promise.all(answers));
+  for (const { process } of asks) world.process(process).life.paceBy(undefined);
+  for (const [at, asked] of asks.entries()) {
+    const answer = all[at];
+    if (answer !== undefined) world.judge(asked, answer);
+  }
+  return all.map(formatAnswer).join(" | ");
+}

@@ -1,0 +1,23 @@
+import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
+import { MemoryDisk } from "./memory-disk.ts";
+import { ModelClock } from "./model-clock.ts";
+import type { Registry } from "./registry.ts";
+
+/** An alarm as it was raised. */
+export interface RaisedAlarm {
+  readonly kind: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** What outlives the processes of a sequence. */
+export class Machine {
+  readonly clock = new ModelClock();
+  readonly disk = new MemoryDisk();
+  readonly alarms: RaisedAlarm[] = [];
+  readonly audit: AuditEntry[] = [];
+  readonly registry: Registry;
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+  }
+}

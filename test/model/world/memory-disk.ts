@@ -1,0 +1,43 @@
+import type { RecordKey } from "../../../src/store/layout.ts";
+
+/** One record as it is stored. */
+export interface StoredRecord {
+  readonly key: RecordKey;
+  readonly text: string;
+  /** Differs after each write. */
+  readonly revision: number;
+  readonly isDamaged: boolean;
+}
+
+/** Records that outlive the processes of a sequence. */
+export class MemoryDisk {
+  readonly #records = new Map<string, StoredRecord>();
+  #revision = 0;
+  /** True while nothing can be written. */
+  isFull = false;
+
+  find(key: RecordKey): StoredRecord | undefined {
+    return this.#records.get(key.join("/"));
+  }
+
+  put(key: RecordKey, text: string): void {
+    const record = { key, text, revision: ++this.#revision, isDamaged: false };
+    this.#records.set(key.join("/"), record);
+  }
+
+  remove(key: RecordKey): void {
+    this.#records.delete(key.join("/"));
+  }
+
+  damage(key: RecordKey): void {
+    const found = this.find(key);
+    if (found === undefined) return;
+    const damaged = { isDamaged: true, revision: ++this.#revision };
+    this.#records.set(key.join("/"), { ...found, ...damaged });
+  }
+
+  /** Lists the keys of all records, sorted. */
+  list(): readonly RecordKey[] {
+    return [...this.#records.keys()].toSorted().map((name) => name.split("/"));
+  }
+}

@@ -1,0 +1,155 @@
+import { RecordUnreadable } from "../../../src/errors/index.ts";
+import { isRebuildable, type RecordKey } from "../../../src/store/layout.ts";
+import type {
+  ReadBody,
+  RecordInspection,
+  RecordStore,
+} from "../../../src/store/records/record-store.ts";
+import type { Life } from "./life.ts";
+import type { MemoryDisk, StoredRecord } from "./memory-disk.ts";
+
+/** Turns that a look at the disk takes at most in a burst. */
+const slowest = 4;
+
+/** The failure of a write, as the system reports it. */
+export class DiskFull extends Error {
+  readonly code = "ENOSPC";
+  readonly syscall = "write";
+  constructor() {
+    super("ENOSPC: no space left on device, write");
+  }
+}
+
+/** The records of a disk as one process sees them. */
+export class MemoryRecords implements RecordStore {
+  readonly #disk: MemoryDisk;
+  readonly #life: Life;
+
+  constructor(disk: MemoryDisk, life: Life) {
+    this.#disk = disk;
+    this.#life = life;
+  }
+
+  async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
+    await this.#life.wait(slowest);
+    return this.#open(key, this.#disk.find(key), readBody);
+  }
+
+  async create<T>(
+    key: RecordKey,
+    body: unknown,
+    readBody: ReadBody<T>,
+  ): Promise<T> {
+    await this.#life.wait(slowest);
+    const first = this.#open(key, this.#disk.find(key), readBody);
+    if (first !== undefined) return first;
+    const text = JSON.stringify(body);
+    await this.#write(() => this.#disk.put(key, text));
+    return readBody(JSON.parse(text));
+  }
+
+  /** Reads, changes and writes again from the start where another process wrote meanwhile. */
+  async change<T>(
+    key: RecordKey,
+    readBody: ReadBody<T>,
+    change: (before: T | undefined) => unknown,
+  ): Promise<void> {
+    for (;;) {
+      await this.#life.wait(slowest);
+      const stored = this.#disk.find(key);
+      const before = this.#open(key, stored, readBody);
+      const after = change(before);
+      if (after === before) return;
+      await this.#life.wait(slowest);
+      if (this.#disk.find(key)?.revision !== stored?.revision) continue;
+      const text = JSON.stringify(after);
+      await this.#write(() => this.#disk.put(key, text));
+      return;
+    }
+  }
+
+  async write(key: RecordKey, body: unknown): Promise<void> {
+    if (!isRebuildable(key))
+      throw new RangeError(`not to be written over: ${key.join("/")}`);
+    await this.#life.wait(slowest);
+    const text = JSON.stringify(body);
+    await this.#write(() => this.#disk.put(key, text));
+  }
+
+  refuse(key: RecordKey, problem: string): never {
+    throw new RecordUnreadable(`records/${key.join("/")}.json`, problem);
+  }
+
+  async remove(key: RecordKey): Promise<void> {
+    await this.#life.wait(slowest);
+    if (this.#disk.find(key) !== undefined)
+      await this.#write(() => this.#disk.remove(key));
+  }
+
+  async stamp(key: RecordKey): Promise<string | undefined> {
+    await this.#life.wait(slowest);
+    return this.#disk.find(key)?.revision.toString();
+  }
+
+  async inspect(key: RecordKey): Promise<RecordInspection> {
+    await this.#life.wait(slowest);
+    const isDamaged = this.#disk.find(key)?.isDamaged === true;
+    return { problems: isDamaged ? ["damaged"] : [], readable: !isDamaged };
+  }
+
+  async *listAll(): AsyncGenerator<RecordKey> {
+    await this.#life.wait(slowest);
+    yield* this.#disk.list();
+  }
+
+  async measure(): Promise<number> {
+    await this.#life.wait(slowest);
+    return this.#disk.list().length;
+  }
+
+  async sizeOf(key: RecordKey): Promise<number> {
+    await this.#life.wait(slowest);
+    return this.#disk.find(key)?.text.length ?? 0;
+  }
+
+  list(prefix: RecordKey): Promise<readonly string[]> {
+    return this.#listBelow(prefix, (rest) => rest.length === 1);
+  }
+
+  folders(prefix: RecordKey): Promise<readonly string[]> {
+    return this.#listBelow(prefix, (rest) => rest.length > 1);
+  }
+
+  async #listBelow(
+    prefix: RecordKey,
+    isWanted: (rest: RecordKey) => boolean,
+  ): Promise<readonly string[]> {
+    await this.#life.wait(slowest);
+    const names = this.#disk
+      .list()
+      .filter((key) => prefix.every((part, index) => key[index] === part))
+      .map((key) => key.slice(prefix.length))
+      .flatMap((rest) => (isWanted(rest) ? (rest[0] ?? []) : []));
+    return [...new Set(names)];
+  }
+
+  async #write(apply: () => void): Promise<void> {
+    if (this.#disk.isFull) throw new DiskFull();
+    await this.#life.write(apply);
+  }
+
+  #open<T>(
+    key: RecordKey,
+    stored: StoredRecord | undefined,
+    readBody: ReadBody<T>,
+  ): T | undefined {
+    if (stored === undefined) return undefined;
+    try {
+      if (!stored.isDamaged) return readBody(JSON.parse(stored.text));
+    } catch {
+      // Such a body is refused below like a damaged one.
+    }
+    if (isRebuildable(key)) return undefined;
+    return this.refuse(key, "it is not what was written");
+  }
+}

@@ -1,0 +1,73 @@
+import { parsePlatform } from "../../../src/address/platform.ts";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import type { ProviderMirror } from "../../../src/mirror/providers/provider-mirror.ts";
+import type { AdmittedRelease } from "../../../src/mirror/providers/admitted.ts";
+import { readFailure, type Answer, type Face } from "./answers.ts";
+import { composeMirror, type Composed } from "./compose.ts";
+import type { ReleaseName } from "./documents.ts";
+import { Life } from "./life.ts";
+import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
+import type { Machine } from "./machine.ts";
+
+/** What a client asks. */
+export interface Ask extends ReleaseName {
+  readonly face: Face;
+  readonly platform: string;
+}
+
+/** One process of the mirror, from its start to its end. */
+export class MirrorProcess {
+  readonly life = new Life();
+  readonly composed: Composed;
+
+  constructor(machine: Machine, settings: Settings) {
+    this.composed = composeMirror(machine, settings, this.life);
+  }
+
+  /** Follows a changed configuration, as a reload does. */
+  configure(settings: Settings): void {
+    this.composed.admission.replaceRules(rulesOf(settings));
+  }
+
+  async ask(asked: Ask): Promise<Answer> {
+    const answer = this.#ask(asked).catch(readFailure);
+    const first = await Promise.race([answer, this.life.died]);
+    return first === "dead" ? { kind: "dead" } : first;
+  }
+
+  async #ask({ face, type, version, platform }: Ask): Promise<Answer> {
+    const { providers } = this.composed;
+    const provider = providerAddress(hostname, namespace, type);
+    if (face === "index") {
+      const { value } = await providers.listVersions(provider);
+      return { kind: "versions", versions: value.versions };
+    }
+    const address = { provider, version: parseVersion(version) };
+    if (face === "recall")
+      return packagesOf(await providers.recallRelease(address));
+    if (face === "version")
+      return packagesOf((await providers.findRelease(address)).value);
+    return findArchive(providers, address, platform);
+  }
+}
+
+function packagesOf({ release }: AdmittedRelease): Answer {
+  const packages = [...release.packages].map(
+    ([platform, { sha256 }]) => [platform, sha256] as const,
+  );
+  return { kind: "packages", packages: new Map(packages) };
+}
+
+async function findArchive(
+  providers: ProviderMirror,
+  address: Parameters<ProviderMirror["findPackage"]>[0],
+  platform: string,
+): Promise<Answer> {
+  const { value } = await providers.findPackage(
+    address,
+    parsePlatform(platform),
+  );
+  const { sha256 } = value.found;
+  return { kind: "packages", packages: new Map([[platform, sha256]]) };
+}

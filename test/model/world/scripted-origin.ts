@@ -1,0 +1,139 @@
+import { formatArchiveName } from "../../../src/address/archive-name.ts";
+import type { Sha256 } from "../../../src/address/hash.ts";
+import {
+  formatPlatform,
+  parsePlatform,
+  type Platform,
+} from "../../../src/address/platform.ts";
+import type { ProviderAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion, type Version } from "../../../src/address/version.ts";
+import {
+  NotFound,
+  OriginStatus,
+  OriginUnreachable,
+} from "../../../src/errors/index.ts";
+import type {
+  OriginChecksums,
+  ProviderOrigin,
+} from "../../../src/origin/registries/provider-origin.ts";
+import {
+  unlabelled,
+  type OriginPackage,
+  type OriginVersions,
+} from "../../../src/origin/registries/registry-answers.ts";
+import type { SignedText } from "./documents.ts";
+import type { Life } from "./life.ts";
+import type { FaultPlace, Offer, Registry } from "./registry.ts";
+
+/** Turns that an answer takes at most in a burst. */
+const slowest = 24;
+
+const base = "https://registry.example/";
+
+/** A registry as one process asks it. */
+export class ScriptedOrigin implements ProviderOrigin {
+  readonly source = "registry";
+  readonly #registry: Registry;
+  readonly #life: Life;
+  readonly #named = new Map<string, SignedText>();
+
+  constructor(registry: Registry, life: Life) {
+    this.#registry = registry;
+    this.#life = life;
+  }
+
+  async listVersions({ type }: ProviderAddress): Promise<OriginVersions> {
+    await this.#life.wait(slowest);
+    this.#expect("list", type, "");
+    const versions = this.#registry.listVersions(type).map((version) => ({
+      version: parseVersion(version),
+      protocols: ["5.0"],
+      platforms: this.#platformsOf(type, version),
+    }));
+    return { versions, warnings: [] };
+  }
+
+  async findPackage(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+  ): Promise<OriginPackage> {
+    await this.#life.wait(slowest);
+    const { type } = address;
+    this.#expect("release", type, version);
+    const offer = this.#registry.findOffer({ type, version });
+    const sha256 = offer?.signed.digests[formatPlatform(platform)];
+    if (offer === undefined || sha256 === undefined)
+      throw new NotFound(`${type} ${version}`);
+    return this.#describe(address, version, platform, offer, sha256 as Sha256);
+  }
+
+  async findAnyPackage(
+    address: ProviderAddress,
+    version: Version,
+  ): Promise<OriginPackage> {
+    const { type } = address;
+    const offer = this.#registry.findOffer({ type, version });
+    const [platform = "linux_amd64"] = Object.keys(offer?.signed.digests ?? {});
+    return this.findPackage(address, version, parsePlatform(platform));
+  }
+
+  /** Answers with the document that the look-up named, whatever is offered by now. */
+  async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
+    await this.#life.wait(slowest);
+    if (checksums.kind === "reported") throw new Error("this is a registry");
+    const signed = this.#named.get(checksums.url.href);
+    if (signed === undefined) throw new OriginStatus(base, 404);
+    this.#expect("sums", signed.type, signed.version);
+    const { text, signature } = signed;
+    return { source: "registry", document: Buffer.from(text), signature };
+  }
+
+  openArchive(): Promise<never> {
+    return Promise.reject(new OriginUnreachable(base, "no bytes are modelled"));
+  }
+
+  #describe(
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+    { signed, blocks }: Offer,
+    shasum: Sha256,
+  ): OriginPackage {
+    const url = new URL(
+      `${signed.sha256sums}-${signed.signer}-${signed.signedAt}`,
+      base,
+    );
+    this.#named.set(url.href, signed);
+    const downloadUrl = new URL(shasum, base);
+    const isSigned = signed.signature !== undefined;
+    return {
+      filename: formatArchiveName(address, version, platform),
+      downloadUrl,
+      shasum,
+      places: new Map([[shasum, downloadUrl]]),
+      checksums: {
+        kind: "published",
+        url,
+        signatureUrl: isSigned ? new URL(`${url.href}.sig`) : undefined,
+      },
+      signingKeys: blocks,
+      keyLabels: blocks.map(() => unlabelled),
+      protocols: ["5.0"],
+      reported: new Map(),
+    };
+  }
+
+  #platformsOf(type: string, version: string): readonly Platform[] | undefined {
+    const digests = this.#registry.findOffer({ type, version })?.signed.digests;
+    return digests && Object.keys(digests).map(parsePlatform);
+  }
+
+  /** Throws as a client of a real registry does where this one fails. */
+  #expect(place: FaultPlace, type: string, version: string): void {
+    const fault = this.#registry.findFault(place, { type, version });
+    if (fault === "down") throw new OriginUnreachable(base, "ECONNREFUSED");
+    if (fault === "gone" && place === "sums") throw new OriginStatus(base, 404);
+    if (fault === "gone") throw new NotFound(`${type} ${version}`);
+  }
+}

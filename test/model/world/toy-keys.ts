@@ -1,0 +1,155 @@
+import { hash } from "node:crypto";
+import type { SignatureJudge } from "../../../src/mirror/releases/verdict.ts";
+import type {
+  Fingerprint,
+  SignatureDecision,
+  SignatureProfile,
+  SignatureQuestion,
+} from "../../../src/verification/openpgp/signature.ts";
+
+/** Publisher's keys (K) and keys of an attacker (E). */
+export const keyNames = ["K1", "K2", "E1", "E2", "E3"] as const;
+
+export type KeyName = (typeof keyNames)[number];
+
+/** States of a published key block. */
+const keyStates = ["valid", "revoked", "expired", "garbage"] as const;
+
+export type KeyState = (typeof keyStates)[number];
+
+export interface PublishedKey {
+  readonly name: KeyName;
+  readonly state: KeyState;
+}
+
+/** Packets of a key whose secret no one has: a primary key (Ed25519) and its name. */
+function packetsOf(name: KeyName): {
+  readonly key: Buffer;
+  readonly all: Buffer;
+} {
+  const point = Buffer.concat([Buffer.of(1, 7, 0x40), Buffer.alloc(32, name)]);
+  const curve = Buffer.from("092b06010401da470f01", "hex");
+  const key = Buffer.concat([Buffer.of(4, 0x65, 0, 0, 0, 22), curve, point]);
+  const id = Buffer.from(`toy ${name}`);
+  const heads = [Buffer.of(0xc6, key.length), Buffer.of(0xcd, id.length)];
+  return {
+    key,
+    all: Buffer.concat([heads[0] ?? key, key, heads[1] ?? id, id]),
+  };
+}
+
+const fingerprints = new Map(
+  keyNames.map((name) => {
+    const { key } = packetsOf(name);
+    const framed = Buffer.concat([Buffer.of(0x99, 0, key.length), key]);
+    return [name, hash("sha1", framed).toUpperCase()] as const;
+  }),
+);
+
+const blocks = new Map(
+  keyNames.flatMap((name) =>
+    keyStates.map((state) => {
+      const body = packetsOf(name).all.toString("base64");
+      const [head, tail] = ["BEGIN", "END"].map(
+        (word) => `-----${word} PGP PUBLIC KEY BLOCK-----`,
+      );
+      const text =
+        state === "garbage"
+          ? `garbage in place of ${name}`
+          : [head, `Comment: ${name} ${state}`, "", body, tail, ""].join("\n");
+      return [text, { name, state }] as const;
+    }),
+  ),
+);
+
+const texts = new Map(
+  [...blocks].map(([text, { name, state }]) => [`${name} ${state}`, text]),
+);
+
+export function fingerprintOf(name: KeyName): string {
+  return fingerprints.get(name) ?? "";
+}
+
+export function formatKeyBlock({ name, state }: PublishedKey): string {
+  return texts.get(`${name} ${state}`) ?? "";
+}
+
+/** Reads a block; undefined for garbage. */
+export function readKeyBlock(block: string): PublishedKey | undefined {
+  const key = blocks.get(block);
+  return key?.state === "garbage" ? undefined : key;
+}
+
+export function formatSignature(
+  signer: KeyName,
+  signedAt: number,
+  sha256sums: string,
+): Uint8Array {
+  return Buffer.from(`${signer} ${signedAt} ${sha256sums}`);
+}
+
+/** Decides on toy signatures as the real decision does on real ones: block by block, the first that made it decides. */
+export function decideToySignature(
+  signature: string,
+  sha256sums: string,
+  armored: readonly string[],
+  profile: SignatureProfile,
+): SignatureDecision {
+  const [signer = "", signedAt = "", signed = ""] = signature.split(" ");
+  for (const block of armored) {
+    const key = readKeyBlock(block);
+    if (key === undefined) return refuse("unreadable-key", "it is garbage");
+    if (key.name !== signer || signed !== sha256sums) continue;
+    const { name, state } = key;
+    if (state === "revoked") return refuse("revoked", "its key is revoked");
+    if (state === "expired" && isStrict(profile))
+      return refuse("key-expired", "its key has expired");
+    return accept(name, Number(signedAt), state === "expired");
+  }
+  return refuse("unknown-issuer", "no signing key of the registry made it");
+}
+
+/** True where an expired key signs nothing. */
+export function isStrict(profile: SignatureProfile): boolean {
+  return profile === "enforce" || profile === "strict";
+}
+
+/** Judge of toy signatures, at once and without arithmetic; `digestOf` names a document. */
+export function toyJudge(
+  digestOf: (document: Uint8Array) => string,
+): SignatureJudge {
+  return {
+    library: "toy 1",
+    decide: (_, { document, signature, keys, profile }: SignatureQuestion) =>
+      Promise.resolve(
+        decideToySignature(
+          Buffer.from(signature).toString(),
+          digestOf(document),
+          keys,
+          profile,
+        ),
+      ),
+  };
+}
+
+type Refusal = SignatureDecision & { readonly accepted: false };
+
+function refuse(reason: Refusal["reason"], detail: string): Refusal {
+  return { accepted: false, reason, detail };
+}
+
+function accept(
+  signer: KeyName,
+  signedAt: number,
+  isExpired: boolean,
+): SignatureDecision {
+  const fingerprint = fingerprintOf(signer) as Fingerprint;
+  return {
+    accepted: true,
+    signedBy: fingerprint,
+    signingKey: fingerprint,
+    createdAt: new Date(signedAt),
+    validity: isExpired ? "keyExpired" : "ok",
+    warning: isExpired ? "its key has expired" : undefined,
+  };
+}
