@@ -1,6 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { dirname } from "node:path";
-import { StoreUnusable, TooBusy } from "../errors/index.ts";
+import { StoreFull, TooBusy } from "../errors/index.ts";
 import { currentAsker } from "./asker.ts";
 import { formatAuditEntry, type AuditEntry } from "./audit-entry.ts";
 import { AuditFile, type AuditFileSettings } from "./audit-file.ts";
@@ -59,7 +58,7 @@ export class AuditLines {
 
   /**
    * Adds who asked. Resolves for a durable entry when it is on the disk, for another one at once. Only a
-   * durable entry rejects, with StoreUnusable: then what it speaks of must not be answered.
+   * durable entry rejects, with StoreFull: then what it speaks of must not be answered.
    */
   async record(
     entry: AuditEntry,
@@ -71,25 +70,25 @@ export class AuditLines {
       this.#enqueue(json);
       return;
     }
-    if (this.#closed) throw this.#unusable(closed);
+    if (this.#closed) throw this.#unwritten(closed);
     const settle = Promise.withResolvers<void>();
     this.#queue.push({ json, settle });
     this.#wake();
     return settle.promise;
   }
 
-  /** Writes and syncs what waits. Rejects with StoreUnusable when that fails. */
+  /** Writes and syncs what waits. Rejects with StoreFull when that fails. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
     await this.#file.close().catch((error: unknown) => {
-      throw this.#unusable(error);
+      throw this.#unwritten(error);
     });
   }
 
   #enqueue(json: string): void {
     const { onLost } = this.#settings;
-    if (this.#closed) onLost(1, this.#unusable(closed));
+    if (this.#closed) onLost(1, this.#unwritten(closed));
     else if (this.#waiting + json.length > this.#maxWaiting)
       onLost(1, new TooBusy("entries for the audit log"));
     else {
@@ -107,7 +106,7 @@ export class AuditLines {
     try {
       while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch());
     } finally {
-      // In the same turn as the last look at the queue, or a line that comes between is written by nobody.
+      // In the same turn as the last look at the queue, or a line that comes between is never written.
       this.#writing = undefined;
     }
   }
@@ -120,11 +119,11 @@ export class AuditLines {
       for (const { resolve } of durable) resolve();
     } catch (error) {
       await this.#file.abandon();
-      const unusable = this.#unusable(error);
-      for (const { reject } of durable) reject(unusable);
+      const unwritten = this.#unwritten(error);
+      for (const { reject } of durable) reject(unwritten);
       if (durable.length > 0) this.#settings.onRefused?.(durable.length);
       const lost = batch.length - durable.length;
-      if (lost > 0) this.#settings.onLost(lost, unusable);
+      if (lost > 0) this.#settings.onLost(lost, unwritten);
     } finally {
       for (const { json, settle } of batch)
         if (settle === undefined) this.#waiting -= json.length;
@@ -140,9 +139,11 @@ export class AuditLines {
     return this.#queue.splice(0, count);
   }
 
-  #unusable(cause: unknown): StoreUnusable {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const folder = dirname(this.#settings.path);
-    return new StoreUnusable(folder, `audit log: ${reason}`, { cause });
+  #unwritten(cause: unknown): StoreFull {
+    const { message } = cause as Error;
+    // The path is not for clients.
+    const reason = message.replace(/, \w+(?: '.*)?$/, "");
+    const remedy = "look at the mirror's disk and at how it is mounted";
+    return new StoreFull("a line of the audit log", reason, remedy, { cause });
   }
 }

@@ -88,7 +88,7 @@ export class Settlements {
     this.#parts = parts;
   }
 
-  /** Throws SignatureRefused, SignatureMissing, KeyRefused, TooYoung; StoreFull and StoreUnusable when a decision could not be written. */
+  /** Throws SignatureRefused, SignatureMissing, KeyRefused, TooYoung; StoreFull when a decision could not be written. */
   async settle(
     request: ReleaseRequest,
     known: KnownRelease,

@@ -39,7 +39,7 @@ export class RefusalAudit {
 
   /**
    * A refusal that has a line of its own is on the disk when this resolves, so
-   * that none is answered and forgotten; rejects with StoreUnusable.
+   * that none is answered and forgotten; rejects with StoreFull.
    */
   async record(
     names: PathNames,
