@@ -33,20 +33,17 @@ export async function runVerify(
     });
     progress.end(item, "hashed");
     progress.close();
-    stdout(json ? formatDocument(found) : formatText(found));
+    stdout(json ? formatDocument(found) : formatText(found, repair));
     return found.findings.every(({ dropped }) => dropped) ? 0 : 1;
   } finally {
     progress.close();
   }
 }
 
-function formatText({
-  archives,
-  bytes,
-  records,
-  findings,
-  orphans,
-}: Inspection): string {
+function formatText(
+  { archives, bytes, records, findings, orphans }: Inspection,
+  repair: boolean,
+): string {
   const bad = findings.map(({ kind, name, problem, dropped }) => [
     kind,
     name,
@@ -64,8 +61,8 @@ function formatText({
   const table = formatTable([head, ...rows]);
   const left = findings.filter(({ dropped }) => !dropped).length;
   const advice =
-    left > 0
-      ? ' Run "provender verify --repair" to drop what is bad: it is fetched again when it is asked for.'
+    left > 0 && !repair
+      ? ' Run "provender verify --repair" to drop what can be fetched again.'
       : "";
   return `${table}${archives} archives (${formatAmount(bytes)}) and ${records} records: ${findings.length} bad, ${findings.length - left} of them dropped, ${orphans.length} orphans.${advice}\n`;
 }

@@ -89,17 +89,19 @@ export async function readNames(
   return address === undefined ? new Map() : releases.readDigests(address);
 }
 
-/** Evidence that does not hold now is kept, because it may hold again. */
+/** Finds a pinned release of which no evidence holds now; evidence is kept, because it may hold again. */
 async function judgeRelease(
   releases: ReleaseRecords,
   address: ReleaseAddress,
 ): Promise<RecordJudgement> {
   const digests = [...(await releases.readDigests(address)).keys()];
-  const known = await releases.read(address);
-  const faults = (known?.value.trust.evidence ?? []).flatMap(({ fault }) =>
-    fault === undefined ? [] : [{ text: fault.message, dropped: false }],
-  );
-  return { digests, problems: faults };
+  const { pinned, evidence = [] } =
+    (await releases.read(address))?.value.trust ?? {};
+  const isServable = evidence.some(({ fault }) => fault === undefined);
+  const fault = evidence.at(-1)?.fault;
+  if (pinned === undefined || isServable || fault === undefined)
+    return { digests, problems: [] };
+  return { digests, problems: [{ text: fault.message, dropped: false }] };
 }
 
 /** Of `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also for names that no release has, which nobody asks for. */

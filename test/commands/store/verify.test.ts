@@ -181,6 +181,19 @@ describe("provender verify", () => {
     expect(found.findings[0]?.problem).toContain("signature");
   });
 
+  it("finds nothing where other evidence of the same release holds, as after a key was taken away", async () => {
+    const site = await fill();
+    const [{ type } = { type: "none" }] = releases;
+    const key = ["providers", "registry.terraform.io", "acme", type];
+    const records = new DiskRecords(layOutStore(site.directory));
+    const signature = Buffer.from("none").toString("base64");
+    await records.change([...key, "releases", "1.0.0"], asRelease, (record) => {
+      const [first] = record?.evidence ?? [];
+      return { ...record, evidence: [first, { ...first, signature }] };
+    });
+    expect(await verify(site)).toMatchObject({ status: 0, findings: [] });
+  });
+
   it("keeps the pinned checksums of a release whose evidence is damaged: created again it is refused", async () => {
     const name = { type: "first", version: "1.0.0" };
     await registry.publish({ ...name, seed: "first" });
