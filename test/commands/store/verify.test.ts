@@ -1,55 +1,26 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
-import { createAuthority, type Authority } from "../../fakes/authority.ts";
-import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { connectedSite, type Site } from "../../mirror/bundles/bundles.ts";
 import { startMirror } from "../../running-mirror.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 import { sha256Of } from "../../scenes/failing-origin.ts";
+import { blobOf, FilledSites, plantOrphan } from "../../scenes/filled-sites.ts";
 import { damages } from "../../store/damage.ts";
 
-let authority: Authority;
-let registry: Registry;
-const releases: Release[] = [];
+let scene: FilledSites;
+let releases: readonly Release[];
 
 beforeAll(async () => {
-  authority = await createAuthority();
-  registry = await startRegistry({ authority });
-  for (let n = 0; n <= damages.length; n++)
-    releases.push(
-      await registry.publish({
-        type: `demo${n}`,
-        version: "1.0.0",
-        size: 100_000,
-      }),
-    );
+  scene = await FilledSites.start(damages.length + 1);
+  releases = scene.releases;
 });
-afterAll(() => registry.stop());
+afterAll(() => scene.stop());
 
-const specs = () => releases.map(({ type }) => `acme/${type}`);
-
-/** A store with everything in it. */
-async function fill(config: Readonly<Record<string, unknown>> = {}) {
-  const site = connectedSite(authority, registry, { config });
-  const run = await site.run(
-    "prefetch",
-    "--platform",
-    "linux_amd64",
-    ...specs(),
-  );
-  expect([run.status, run.stderr]).toEqual([0, expect.anything()]);
-  return site;
-}
-
-function blobOf({ directory }: Site, sha256: string): string {
-  const blobs = join(directory, "blobs", "v1", "sha256");
-  return join(blobs, sha256.slice(0, 2), sha256);
-}
+const fill = () => scene.fill();
 
 function recordOf({ directory }: Site, { type }: Release): string {
   const provider = join("registry.terraform.io", "acme", type);
@@ -79,16 +50,6 @@ async function verify(site: Site, ...flags: readonly string[]) {
 
 const asRelease = (body: unknown) =>
   body as { readonly evidence: readonly Readonly<Record<string, string>>[] };
-
-/** An archive that nothing names. */
-function plantOrphan(site: Site, content: string): string {
-  const bytes = Buffer.from(content);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const path = blobOf(site, sha256);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, bytes);
-  return sha256;
-}
 
 describe("provender verify", () => {
   it("finds nothing in a store that is good, says so in a table too, and shows what it hashes", async () => {
@@ -149,7 +110,7 @@ describe("provender verify", () => {
       "prefetch",
       "--platform",
       "linux_amd64",
-      ...specs(),
+      ...releases.map(({ type }) => `acme/${type}`),
     );
     expect(refilled.status).toBe(0);
     const last = await verify(site);
@@ -196,8 +157,8 @@ describe("provender verify", () => {
 
   it("keeps the pinned checksums of a release whose evidence is damaged: created again it is refused", async () => {
     const name = { type: "first", version: "1.0.0" };
-    await registry.publish({ ...name, seed: "first" });
-    const site = connectedSite(authority, registry);
+    await scene.registry.publish({ ...name, seed: "first" });
+    const site = connectedSite(scene.authority, scene.registry);
     expect((await site.run("prefetch", "acme/first")).status).toBe(0);
     const key = ["providers", "registry.terraform.io", "acme", "first"];
     const records = new DiskRecords(layOutStore(site.directory));
@@ -214,7 +175,7 @@ describe("provender verify", () => {
     expect(repaired.findings).toMatchObject([
       { kind: "record", dropped: false },
     ]);
-    await registry.publish({ ...name, seed: "created again" });
+    await scene.registry.publish({ ...name, seed: "created again" });
     const mirror = await startMirror({
       directory: site.directory,
       config: {
@@ -250,62 +211,5 @@ describe("provender verify", () => {
     expect([answer.status, answer.complete]).toEqual([200, true]);
     await mirror.stop();
     expect((await verify(site)).status).toBe(0);
-  });
-});
-
-describe("provender prune", () => {
-  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
-
-  /** Used in the order of the releases, an hour apart. */
-  async function filled(maxSize: string) {
-    const site = await fill({});
-    const config = {
-      ...site.config,
-      storage: { directory: site.directory, maxSize },
-    };
-    for (const [n, release] of releases.entries()) {
-      const at = hoursAgo(100 - n);
-      utimesSync(blobOf(site, sha256Of(release)), at, at);
-    }
-    writeFileSync(join(site.directory, "last-use.v1.log"), "");
-    writeFileSync(site.configFile, JSON.stringify(config));
-    return site;
-  }
-
-  const storedOf = (site: Site) =>
-    releases.map((release) => existsSync(blobOf(site, sha256Of(release))));
-
-  it("removes the least recently used above storage.maxSize, and with --dry-run only names them", async () => {
-    const site = await filled("1150KiB");
-    const dry = await site.run("prune", "--dry-run");
-    expect(dry.status).toBe(0);
-    expect(dry.stdout).toContain("terraform-provider-demo0_1.0.0");
-    expect(dry.stdout).toMatch(/ archives would leave, /);
-    expect(storedOf(site)).not.toContain(false);
-    const json = await site.run("prune", "--json");
-    const { removed, dryRun } = JSON.parse(json.stdout) as {
-      removed: { sha256: string; because: string }[];
-      dryRun: boolean;
-    };
-    expect(dryRun).toBe(false);
-    const gone = storedOf(site).filter((stored) => !stored).length;
-    expect(gone).toBeGreaterThan(0);
-    expect(removed.map(({ sha256 }) => sha256)).toEqual(
-      releases.slice(0, gone).map(sha256Of),
-    );
-    expect(storedOf(site).slice(gone)).not.toContain(false);
-    const again = await site.run("prune");
-    expect(again.stdout).toContain("0 of ");
-  });
-
-  it("removes orphans, but not what an import may just have brought", async () => {
-    const site = await filled("1GiB");
-    const old = plantOrphan(site, "old");
-    utimesSync(blobOf(site, old), hoursAgo(2), hoursAgo(2));
-    const young = plantOrphan(site, "young");
-    expect((await site.run("prune")).status).toBe(0);
-    expect(existsSync(blobOf(site, old))).toBe(false);
-    expect(existsSync(blobOf(site, young))).toBe(true);
-    expect(storedOf(site)).not.toContain(false);
   });
 });
