@@ -71,6 +71,22 @@ describe("a publisher whose key was stolen", () => {
       .toBe("3.0.0 2.0.0 1.0.0");
   });
 
+  it("comes back though the registry had published both keys all along", async () => {
+    const scene = await MirrorScene.prepare();
+    const { registry, clock } = scene;
+    const keys = [K.armoredPublicKey, L.armoredPublicKey];
+    registry.offer("1.0.0", { content: "linux=a", by: K, keys });
+    const mirror = scene.start();
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+    await decide(mirror, L, "approved");
+    await decide(mirror, K, "revoked");
+    registry.offer("1.0.0", { content: "linux=a", by: L, keys });
+    clock.pass(freshness);
+    expect(await mirror.version("1.0.0")).toBe("key-refused: revoked");
+    clock.pass(freshness);
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
+  });
+
   it("is not served by other digests under the new key, for a release that is pinned", async () => {
     const { mirror, registry, clock } = await rotate();
     registry.offer("1.0.0", { content: "linux=e", by: L });
