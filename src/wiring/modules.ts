@@ -6,7 +6,7 @@ import { openWorkRoom } from "../mirror/cache/download-steps.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
-import { PackThreads } from "../mirror/modules/packing/threads.ts";
+import { Packer } from "../mirror/modules/packing/packer.ts";
 import {
   ModuleMirror,
   type ModuleMirrorParts,
@@ -61,7 +61,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
   });
-  const packing = new PackThreads(moduleLimits);
+  const packing = new Packer(moduleLimits);
   const replacements = new ModuleReplacements({ ...parts, records });
   const archives = wireModuleArchives(
     configuration,
@@ -92,7 +92,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
     ...wireModuleNews(parts),
   });
   const close = async () => {
-    await Promise.all([archives.close(), threads.close(), packing.close()]);
+    await Promise.all([archives.close(), threads.close()]);
   };
   return { mirror, archives, close };
 }
@@ -157,7 +157,7 @@ function wireModuleArchives(
 }
 
 interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
-  readonly packing: PackThreads;
+  readonly packing: Packer;
 }
 
 function wireModuleOrigins(

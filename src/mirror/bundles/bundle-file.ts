@@ -17,7 +17,7 @@ import {
   tarEnd,
   tarPadding,
   type TarMember,
-} from "../../verification/archives/tar-header.ts";
+} from "./tar-header.ts";
 
 /** Bytes of each. */
 export interface BundleLimits {

@@ -11,7 +11,7 @@ import {
   tarEnd,
   tarPadding,
   type TarMember,
-} from "../../verification/archives/tar-header.ts";
+} from "./tar-header.ts";
 import { asFailure } from "./export-folder.ts";
 import type { BundlePlan } from "./export-plan.ts";
 

@@ -18,7 +18,7 @@ import {
   parseVersion,
   type Version,
 } from "../../address/version.ts";
-import type { TarMember } from "../../verification/archives/tar-header.ts";
+import type { TarMember } from "./tar-header.ts";
 import {
   formatModuleRelease,
   type ModuleArchive,

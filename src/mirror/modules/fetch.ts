@@ -9,7 +9,7 @@ import type { ModuleRegistry } from "../../origin/registries/module-registry.ts"
 import type { ModuleSources } from "../../origin/registries/module-sources.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleStart } from "./archives.ts";
-import type { PackThreads } from "./packing/threads.ts";
+import type { Packer } from "./packing/packer.ts";
 import {
   formatModuleRelease,
   type ModuleRelease,
@@ -23,7 +23,7 @@ export interface ModuleOrigin {
   readonly sources: ModuleSources;
   /** Milliseconds for which a list is good, if not as long as others are. */
   readonly freshFor?: number | undefined;
-  readonly packing: PackThreads;
+  readonly packing: Packer;
   readonly clock: Clock;
 }
 

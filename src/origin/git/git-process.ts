@@ -106,9 +106,10 @@ const mostOutput = 1 << 20;
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,
+  input = "",
 ): Promise<Buffer> {
   const { child, ended } = startGit(args, surroundings);
-  child.stdin.end();
+  child.stdin.end(input);
   const chunks: Buffer[] = [];
   let size = 0;
   child.stdout.on("data", (chunk: Buffer) => {

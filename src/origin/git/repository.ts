@@ -60,6 +60,8 @@ interface GitParts {
 export interface GitCheckout {
   readonly repository: GitRepository;
   readonly commit: string;
+  /** Holds room on the disk for so many bytes beside the repository; throws StoreFull. */
+  readonly hold: (bytes: number) => Promise<void>;
   /** Aborts when `gitDeadline` passes, or nobody wants it any more. */
   readonly signal: AbortSignal;
   close(): Promise<void>;
@@ -119,25 +121,30 @@ export class GitRepositories {
     const deadline = AbortSignal.timeout(gitDeadline);
     const signal = AbortSignal.any([asker, deadline]);
     const folder = await this.#parts.createFolder();
-    const close = async () => folder[Symbol.asyncDispose]();
     let room: WorkRoom | undefined;
+    let fetched = 0;
+    const close = async () => {
+      await folder[Symbol.asyncDispose]();
+      room?.release();
+    };
     try {
-      room = await this.#parts.openRoom();
-      const { hold } = room;
+      const { hold } = (room = await this.#parts.openRoom());
       return await translateGitFailure(url, signal, async () => {
         const approached = await this.#approach(url, folder.path, signal);
-        const remote = { ...approached, hold };
-        const fetched = await fetchCommit(remote, commit, ref);
+        const holdFetched = (bytes: number) => hold((fetched = bytes));
+        const remote = { ...approached, hold: holdFetched };
         const { path, bounds } = remote;
-        const repository = { folder: folder.path, path, bounds };
-        return { repository, commit: fetched, signal, close };
+        return {
+          repository: { folder: folder.path, path, bounds },
+          commit: await fetchCommit(remote, commit, ref),
+          hold: (bytes: number) => hold(fetched + bytes),
+          signal,
+          close,
+        };
       });
     } catch (error) {
       await close();
       throw error;
-    } finally {
-      // From now on it no longer grows, and what is made of it has room of its own.
-      room?.release();
     }
   }
 

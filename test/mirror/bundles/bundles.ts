@@ -8,7 +8,7 @@ import {
   formatTarHeader,
   tarEnd,
   tarPadding,
-} from "../../../src/verification/archives/tar-header.ts";
+} from "../../../src/mirror/bundles/tar-header.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandRun } from "../../running-command.ts";
 import { scratch } from "../../running-mirror.ts";

@@ -7,7 +7,7 @@ import {
   ModuleArchives,
   type ModuleStart,
 } from "../../../src/mirror/modules/archives.ts";
-import { NotPackable } from "../../../src/mirror/modules/packing/threads.ts";
+import { NotPackable } from "../../../src/mirror/modules/packing/archive.ts";
 import { ModuleArchiveRecords } from "../../../src/mirror/modules/records.ts";
 import type { ModuleArchive } from "../../../src/mirror/modules/release.ts";
 import { ModuleReplacements } from "../../../src/mirror/modules/replacements.ts";

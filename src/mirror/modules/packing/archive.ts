@@ -1,53 +1,72 @@
-import { createWriteStream } from "node:fs";
-import { Readable } from "node:stream";
+import { createReadStream } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { GitSurroundings } from "../../../origin/git/git-process.ts";
-import { findEscape } from "../../../verification/archives/members.ts";
+import { pack, type Pack } from "tar-stream";
 import {
-  formatTarHeader,
-  tarEnd,
-  tarPadding,
-} from "../../../verification/archives/tar-header.ts";
+  runGit,
+  type GitSurroundings,
+} from "../../../origin/git/git-process.ts";
+import { findEscape } from "../../../verification/archives/members.ts";
 import { PackBudget, type PackLimits } from "./budget.ts";
-import { GitObjects, type ObjectHead } from "./objects.ts";
 import { planArchive, type PlannedFile } from "./plan.ts";
 import { listTree, type GitEntry } from "./tree.ts";
 
-/** The module has submodules: only a checkout has all of its files. */
-export class HasSubmodules extends Error {}
+/** A commit of which the mirror cannot make an archive that is equal to what clients would fetch. */
+export class NotPackable extends Error {}
 
-const longestTarget = 4096;
-const longestTarName = 100;
+/** The files of a commit, with their contents below `folder`. */
+interface CheckedOut {
+  readonly folder: string;
+  readonly files: readonly PlannedFile[];
+}
 
 /**
- * The files of a commit as a tar.gz that is the same whenever it is made of the same commit: names in order, of nobody, of 1970.
- * Throws RangeError for what is refused, HasSubmodules, and GitFailed.
+ * Checks out the contents of a commit, once git's own list of it is within the limits. Throws RangeError for what is refused,
+ * NotPackable for submodules, GitFailed, and what `hold` throws, which gets the bytes of all contents.
  */
-export async function packCommit(
+export async function checkOut(
   repository: GitSurroundings,
   commit: string,
   limits: PackLimits,
-  file: string,
-): Promise<void> {
+  hold: (bytes: number) => Promise<void>,
+): Promise<CheckedOut> {
   const budget = new PackBudget(limits);
-  const objects = new GitObjects(repository, true);
-  try {
-    const entries = await listTree(objects, commit, budget);
-    expectPackable(entries);
-    const sizes = await readSizes(repository, entries);
-    const targets = await readTargets(objects, entries, sizes, budget);
-    const plan = planArchive({ entries, sizes, targets }, budget);
-    const tar = Readable.from(writeTar(plan, objects));
-    await pipeline(tar, createGzip(), createWriteStream(file, { mode: 0o600 }));
-  } finally {
-    objects.close();
-  }
+  const entries = await listTree(repository, commit, budget);
+  expectPackable(entries, limits);
+  const sizes = new Map(entries.map(({ id, size }) => [id, size]));
+  await hold([...sizes.values()].reduce((sum, size) => sum + size, 0));
+  const folder = join(repository.folder, "contents");
+  await mkdir(folder);
+  await checkOutContents(repository, [...sizes.keys()], folder);
+  const targets = await readTargets(folder, entries);
+  return { folder, files: planArchive({ entries, targets }, budget) };
 }
 
-function expectPackable(entries: readonly GitEntry[]): void {
-  if (entries.some(({ kind }) => kind === "submodule"))
-    throw new HasSubmodules();
+/** Writes each content once, as a file named by its id, so that a commit's names and attributes decide nothing on this disk. */
+async function checkOutContents(
+  repository: GitSurroundings,
+  ids: readonly string[],
+  folder: string,
+): Promise<void> {
+  const index = ids.map((id) => `100644 ${id}\t${id}\n`).join("");
+  await runGit(["update-index", "--index-info"], repository, index);
+  const workTree = `--work-tree=${folder}`;
+  await runGit([workTree, "checkout-index", "--all"], repository);
+}
+
+/** Throws RangeError, and NotPackable for submodules. */
+function expectPackable(
+  entries: readonly GitEntry[],
+  limits: PackLimits,
+): void {
+  const budget = new PackBudget(limits);
+  for (const { kind, size } of entries) {
+    if (kind === "submodule") throw new NotPackable("git with submodules");
+    if (kind === "link") budget.readLink(size);
+    else budget.keepFile(size);
+  }
   const names = entries.map(({ path }) => path);
   const hidden = names.find((path) => /(?:^|\/)\.git(?:\/|$)/i.test(path));
   if (hidden !== undefined)
@@ -56,76 +75,45 @@ function expectPackable(entries: readonly GitEntry[]): void {
   if (escape !== undefined) throw new RangeError(escape);
 }
 
-/** Of all contents, by id. */
-async function readSizes(
-  repository: GitSurroundings,
-  entries: readonly GitEntry[],
-): Promise<ReadonlyMap<string, number>> {
-  const ids = new Set(entries.map(({ id }) => id));
-  const sizes = new Map<string, number>();
-  const heads = new GitObjects(repository, false);
-  try {
-    heads.ask(...ids);
-    for (const id of ids) sizes.set(id, expectBlob(await heads.readHead(), id));
-  } finally {
-    heads.close();
-  }
-  return sizes;
-}
-
+/** Reads what links lead to, by path. */
 async function readTargets(
-  objects: GitObjects,
+  folder: string,
   entries: readonly GitEntry[],
-  sizes: ReadonlyMap<string, number>,
-  budget: PackBudget,
 ): Promise<ReadonlyMap<string, string>> {
-  const targets = new Map<string, string>();
-  for (const { kind, path, id } of entries) {
-    if (kind !== "link") continue;
-    budget.readLink();
-    if ((sizes.get(id) ?? 0) > longestTarget)
-      throw new RangeError("a link has a target that is too long");
-    objects.ask(id);
-    const target = await objects.readWhole(await objects.readHead());
-    targets.set(path, target.toString("utf8"));
-  }
-  return targets;
+  const links = entries.filter(({ kind }) => kind === "link");
+  const targets = links.map(
+    async ({ path, id }) =>
+      [path, await readFile(join(folder, id), "utf8")] as const,
+  );
+  return new Map(await Promise.all(targets));
 }
 
-async function* writeTar(
-  plan: readonly PlannedFile[],
-  objects: GitObjects,
+/** Writes a tar.gz that is the same whenever it is made of the same commit: names in order, of 1970. */
+export async function* writeArchive(
+  { folder, files }: CheckedOut,
+  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  objects.ask(...plan.map(({ id }) => id));
-  for (const { path, id, size, isExecutable } of plan) {
-    yield* formatName(path);
-    const name = Buffer.from(path).subarray(0, longestTarName);
-    const mode = isExecutable ? "0000755" : "0000644";
-    yield formatTarHeader({ name: name.toString("latin1"), size, mode });
-    const head = await objects.readHead();
-    if (expectBlob(head, id) !== size)
-      throw new RangeError("git gave two sizes of an object");
-    yield* objects.readPieces(head);
-    yield Buffer.alloc(tarPadding(size));
+  const tar = pack();
+  const gzip = createGzip();
+  const written = Promise.all([
+    addFiles(tar, folder, files),
+    pipeline(tar, gzip, { signal }),
+  ]);
+  written.catch((error: unknown) => tar.destroy(error as Error));
+  yield* gzip as AsyncIterable<Uint8Array>;
+  await written;
+}
+
+async function addFiles(
+  tar: Pack,
+  folder: string,
+  files: readonly PlannedFile[],
+): Promise<void> {
+  const mtime = new Date(0);
+  for (const { path, id, size, isExecutable } of files) {
+    const mode = isExecutable ? 0o755 : 0o644;
+    const entry = tar.entry({ name: path, size, mode, mtime });
+    await pipeline(createReadStream(join(folder, id)), entry);
   }
-  yield tarEnd;
-}
-
-function expectBlob({ id, type, size }: ObjectHead, expected: string): number {
-  if (id !== expected || type !== "blob")
-    throw new RangeError(`it has a ${type} for a file`);
-  return size;
-}
-
-/** A pax header for a name that the tar's own field cannot hold (POSIX pax, "pax Extended Header"). */
-function* formatName(path: string): Generator<Uint8Array> {
-  const bytes = Buffer.byteLength(path);
-  if (bytes <= longestTarName && /^[\x20-\x7e]+$/.test(path)) return;
-  const rest = bytes + " path=\n".length;
-  let length = rest + 1;
-  while (rest + String(length).length !== length) length++;
-  const record = Buffer.from(`${length} path=${path}\n`);
-  yield formatTarHeader({ name: "pax", size: record.length, type: "x" });
-  yield record;
-  yield Buffer.alloc(tarPadding(record.length));
+  tar.finalize();
 }

@@ -7,10 +7,9 @@ export interface PackLimits {
 
 const mostParts = 256;
 const longestPath = 4096;
-/** For each file that a module may have: places that are looked at, and bytes of names and of folders. */
+/** For each file that a module may have: places that are looked at, and bytes of names. */
 const nodesPerEntry = 4;
 const namesPerEntry = 512;
-const treeBytesPerEntry = 1024;
 const mostLinks = 1_000;
 const mostFollowed = 10_000;
 
@@ -19,7 +18,6 @@ export class PackBudget {
   readonly #limits: PackLimits;
   #nodes: number;
   #names: number;
-  #treeBytes: number;
   #links = mostLinks;
   #followed = mostFollowed;
   #files: number;
@@ -30,7 +28,6 @@ export class PackBudget {
     this.#limits = limits;
     this.#nodes = entries * nodesPerEntry;
     this.#names = entries * namesPerEntry;
-    this.#treeBytes = entries * treeBytesPerEntry;
     this.#files = entries;
     this.#bytes = expandedBytes;
   }
@@ -49,19 +46,11 @@ export class PackBudget {
       throw tooMany(this.#limits.entries * namesPerEntry, "bytes of names");
   }
 
-  /** A folder as git has it, once. */
-  readTree(bytes: number): void {
-    this.#treeBytes -= bytes;
-    if (this.#treeBytes < 0)
-      throw tooMany(
-        this.#limits.entries * treeBytesPerEntry,
-        "bytes of folders",
-      );
-  }
-
-  /** A link, once. */
-  readLink(): void {
+  /** A link, once, with the bytes of its target. */
+  readLink(bytes: number): void {
     if (--this.#links < 0) throw tooMany(mostLinks, "links");
+    if (bytes > longestPath)
+      throw new RangeError("a link has a target that is too long");
   }
 
   /** Each step from a link to what it leads to. */

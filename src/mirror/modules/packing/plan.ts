@@ -13,8 +13,6 @@ export interface PlannedFile {
 /** What the repository has, beside its files' contents. */
 interface ReadTree {
   readonly entries: readonly GitEntry[];
-  /** Bytes, by id. */
-  readonly sizes: ReadonlyMap<string, number>;
   /** What links lead to, by path. */
   readonly targets: ReadonlyMap<string, string>;
 }
@@ -74,8 +72,7 @@ class LinkedTree {
     this.#budget.visit(as);
     const file = this.#files.get(path);
     if (file !== undefined) {
-      const { id, kind } = file;
-      const size = this.#read.sizes.get(id) ?? 0;
+      const { id, kind, size } = file;
       yield { path: as, id, size, isExecutable: kind === "executable" };
     } else if (this.#read.targets.has(path)) {
       const end = this.#follow(path.split("/"), 0)?.join("/");

@@ -1,5 +1,8 @@
+import {
+  startGit,
+  type GitSurroundings,
+} from "../../../origin/git/git-process.ts";
 import type { PackBudget } from "./budget.ts";
-import type { GitObjects } from "./objects.ts";
 
 /** One file, link or submodule of a commit. */
 export interface GitEntry {
@@ -7,95 +10,89 @@ export interface GitEntry {
   readonly path: string;
   /** The name of its content in the repository. */
   readonly id: string;
+  /** Bytes of its content. */
+  readonly size: number;
 }
 
-/** One line of a folder as git has it. */
-interface TreeLine {
-  readonly kind: GitEntry["kind"] | "folder";
-  readonly name: string;
-  readonly id: string;
-}
-
-/** All entries of a commit, in the order of the tree; throws RangeError for a tree that is none, or beyond the budget. */
+/**
+ * Lists a commit in the order of its tree. Throws RangeError for a tree that git could not have written or that is beyond the
+ * budget, and GitFailed.
+ */
 export async function listTree(
-  objects: GitObjects,
+  repository: GitSurroundings,
   commit: string,
   budget: PackBudget,
 ): Promise<readonly GitEntry[]> {
-  const trees = new TreeReader(objects, budget, commit.length / 2);
+  const args = ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit];
+  const { child, ended } = startGit(args, repository);
+  ended.catch(() => undefined);
+  const known = new Map<string, string>([["", "folder"]]);
   const entries: GitEntry[] = [];
-  const folders = [{ path: "", name: `${commit}^{tree}` }];
-  for (
-    let folder = folders.pop();
-    folder !== undefined;
-    folder = folders.pop()
-  ) {
-    for (const { kind, name, id } of await trees.read(folder.name)) {
-      const path = folder.path === "" ? name : `${folder.path}/${name}`;
-      budget.visit(path);
-      if (kind === "folder") folders.push({ path, name: id });
-      else entries.push({ kind, path, id });
+  try {
+    for await (const line of readLines(child.stdout)) {
+      const entry = parseLine(line);
+      budget.visit(entry.path);
+      expectPlace(entry.path, known);
+      known.set(entry.path, entry.kind);
+      if (entry.kind !== "folder") entries.push({ ...entry, kind: entry.kind });
     }
+  } catch (error) {
+    child.kill();
+    throw error;
   }
+  await ended;
   return entries;
 }
 
-/** Reads each tree once, however often it occurs. */
-class TreeReader {
-  readonly #objects: GitObjects;
-  readonly #budget: PackBudget;
-  readonly #idBytes: number;
-  readonly #known = new Map<string, readonly TreeLine[]>();
+/** Throws RangeError unless the path is new and lies in a folder that was listed before it. */
+function expectPlace(path: string, known: ReadonlyMap<string, string>): void {
+  const shown = JSON.stringify(path);
+  if (known.has(path)) throw new RangeError(`it has ${shown} twice`);
+  const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  if (known.get(folder) !== "folder" || path.startsWith("/"))
+    throw new RangeError(`a member is named ${shown}`);
+}
 
-  constructor(objects: GitObjects, budget: PackBudget, idBytes: number) {
-    this.#objects = objects;
-    this.#budget = budget;
-    this.#idBytes = idBytes;
-  }
+const longestLine = 1 << 16;
 
-  async read(name: string): Promise<readonly TreeLine[]> {
-    const known = this.#known.get(name);
-    if (known !== undefined) return known;
-    this.#objects.ask(name);
-    const head = await this.#objects.readHead();
-    if (head.type !== "tree")
-      throw new RangeError(`it has a ${head.type} for a folder`);
-    this.#budget.readTree(head.size);
-    const body = await this.#objects.readWhole(head);
-    const lines = parseTree(body, this.#idBytes);
-    this.#known.set(name, lines);
-    return lines;
+/** Yields what ends in zero bytes. */
+async function* readLines(
+  pieces: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    rest = Buffer.concat([rest, piece]);
+    let start = 0;
+    for (let end; (end = rest.indexOf(0, start)) >= 0; start = end + 1)
+      yield rest.subarray(start, end);
+    rest = rest.subarray(start);
+    if (rest.length > longestLine)
+      throw new RangeError("it has a name of more than 64 KiB");
   }
 }
 
-/** `MODE NAME`, a zero byte and the id, for each entry. */
-function parseTree(body: Buffer, idBytes: number): readonly TreeLine[] {
-  const lines: TreeLine[] = [];
-  const names = new Set<string>();
-  for (let at = 0; at < body.length;) {
-    const space = body.indexOf(" ", at);
-    const end = body.indexOf(0, space);
-    const next = end + 1 + idBytes;
-    if (space < 0 || end < 0 || next > body.length)
-      throw new RangeError("it has a folder that git could not have made");
-    const mode = body.toString("latin1", at, space);
-    const name = parseName(body.subarray(space + 1, end));
-    if (names.has(name))
-      throw new RangeError(`it has ${JSON.stringify(name)} twice`);
-    names.add(name);
-    const id = body.toString("hex", end + 1, next);
-    lines.push({ kind: parseMode(mode), name, id });
-    at = next;
-  }
-  return lines;
+const line =
+  /^([0-7]{6}) (blob|tree|commit) ([0-9a-f]{40,64}) +(-|[0-9]+)\t(.+)$/s;
+
+/** `MODE TYPE ID SIZE`, a tab and the path (git-ls-tree, "OUTPUT FORMAT"). */
+function parseLine(bytes: Buffer) {
+  const text = decode(bytes);
+  const [, mode, type, id = "", size = "", path] = line.exec(text) ?? [];
+  if (mode === undefined || path === undefined)
+    throw new RangeError(`git listed ${JSON.stringify(text.slice(0, 100))}`);
+  const kind =
+    type === "commit"
+      ? "submodule"
+      : type === "tree"
+        ? "folder"
+        : (kinds[mode] ?? "file");
+  return { kind, path, id, size: Number(size === "-" ? 0 : size) } as const;
 }
 
-function parseName(bytes: Buffer): string {
-  const name = decode(bytes);
-  if (name === "" || name === "." || name === ".." || name.includes("/"))
-    throw new RangeError(`a member is named ${JSON.stringify(name)}`);
-  return name;
-}
+const kinds: Readonly<Record<string, "executable" | "link">> = {
+  "100755": "executable",
+  "120000": "link",
+};
 
 function decode(bytes: Buffer): string {
   try {
@@ -103,15 +100,4 @@ function decode(bytes: Buffer): string {
   } catch (error) {
     throw new RangeError("a member's name is not UTF-8", { cause: error });
   }
-}
-
-/** As git reads it: what is no file, folder or link is a submodule. */
-function parseMode(text: string): TreeLine["kind"] {
-  if (!/^[0-7]{1,7}$/.test(text))
-    throw new RangeError("it has a member of an unknown type");
-  const mode = parseInt(text, 8);
-  const types = { 0o4: "folder", 0o12: "link" } as const;
-  const type = mode >> 12;
-  if (type === 0o10) return (mode & 0o100) === 0 ? "file" : "executable";
-  return type === 0o4 || type === 0o12 ? types[type] : "submodule";
 }

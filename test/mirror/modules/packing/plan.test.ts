@@ -14,8 +14,8 @@ function plan(files: Files, entries = 100): Files {
       kind: isLink(text) ? ("link" as const) : ("file" as const),
       path,
       id: text,
+      size: text.length,
     })),
-    sizes: new Map(all.map(([, text]) => [text, text.length])),
     targets: new Map(
       all
         .filter(([, text]) => isLink(text))

@@ -1,17 +1,11 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PackBudget } from "../../../../src/mirror/modules/packing/budget.ts";
-import { GitObjects } from "../../../../src/mirror/modules/packing/objects.ts";
 import { listTree } from "../../../../src/mirror/modules/packing/tree.ts";
 import { withoutRemote } from "../../../../src/origin/git/git-process.ts";
 import { GitRepository } from "../../../fakes/git-http.ts";
 import { scratch } from "../../../running-mirror.ts";
-
-const ending = new AbortController();
-let objects: GitObjects | undefined;
-
-afterEach(() => objects?.close());
 
 type Line = readonly [mode: string, name: string | Buffer];
 
@@ -49,9 +43,9 @@ async function list(lines: readonly Line[]) {
   renameSync(join(repository.folder, ".git"), join(folder, "repository.git"));
   const bounds = { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 1_000 };
   const place = { folder, path: process.env.PATH ?? "", bounds };
-  objects = new GitObjects(withoutRemote(place, ending.signal), true);
   const budget = new PackBudget({ entries: 20, expandedBytes: 1_000 });
-  return listTree(objects, commit, budget);
+  const { signal } = new AbortController();
+  return listTree(withoutRemote(place, signal), commit, budget);
 }
 
 describe("a commit's tree", () => {
@@ -87,22 +81,25 @@ describe("a commit's tree", () => {
       ],
       '"a" twice',
     ],
-    ["a name of dots", [["100644", ".."]], 'named ".."'],
-    ["a dot", [["100644", "."]], 'named "."'],
     ["a path", [["100644", "a/b"]], 'named "a/b"'],
-    ["no name", [["100644", ""]], 'named ""'],
+    ["an absolute path", [["100644", "/a"]], 'named "/a"'],
+    [
+      "a path below a file",
+      [
+        ["100644", "a"],
+        ["100644", "a/b"],
+      ],
+      'named "a/b"',
+    ],
+    ["no name", [["100644", ""]], "empty filename"],
     [
       "a name that is not UTF-8",
       [["100644", Buffer.from([0xff])]],
       "not UTF-8",
     ],
-    ["a type of letters", [["file", "a"]], "unknown type"],
-    ["a file for a folder", [["40000", "a"]], "a blob for a folder"],
-    [
-      "too many bytes of folders",
-      [["100644", "a".repeat(20_480)]],
-      "bytes of folders",
-    ],
+    ["a type of letters", [["file", "a"]], "malformed mode"],
+    ["a file for a folder", [["40000", "a"]], "not a tree"],
+    ["a name without end", [["100644", "a".repeat(70_000)]], "64 KiB"],
   ])("may not have %s", async (_, lines, fault) => {
     await expect(list(lines)).rejects.toThrow(fault);
   });

@@ -4,7 +4,7 @@ import {
   largestMember,
   readTarSize,
   tarPadding,
-} from "../../../src/verification/archives/tar-header.ts";
+} from "../../../src/mirror/bundles/tar-header.ts";
 
 const member = { name: "a/b", size: 520 };
 
