@@ -3,10 +3,6 @@ export interface TarMember {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** Seven octal digits; readable by all without it. */
-  readonly mode?: string;
-  /** A regular file without it. */
-  readonly type?: string;
 }
 
 export const tarBlock = 512;
@@ -22,22 +18,17 @@ export const tarEnd = Buffer.alloc(2 * tarBlock);
  * of nobody, readable by all, of 1970. A reader compares it byte for byte, so
  * that links, devices, long names and other things of tar cannot occur.
  */
-export function formatTarHeader({
-  name,
-  size,
-  mode = "0000644",
-  type = "0",
-}: TarMember): Buffer {
+export function formatTarHeader({ name, size }: TarMember): Buffer {
   const header = Buffer.alloc(tarBlock);
   const put = (offset: number, text: string) => header.write(text, offset);
   put(0, name);
-  put(100, `${mode}\0`);
+  put(100, "0000644\0");
   put(108, "0000000\0");
   put(116, "0000000\0");
   put(124, `${octal(size, 11)}\0`);
   put(136, `${octal(0, 11)}\0`);
   put(148, " ".repeat(8));
-  put(156, type);
+  put(156, "0");
   put(257, "ustar\x0000");
   put(329, "0000000\0");
   put(337, "0000000\0");

@@ -14,7 +14,6 @@ export interface TarPart {
   readonly prefix?: string;
   /** Written last, before the checksum. */
   readonly at?: readonly (readonly [offset: number, bytes: string])[];
-  readonly checksum?: (block: Buffer) => string;
 }
 
 export const end = Buffer.alloc(1024);
@@ -44,17 +43,13 @@ export function pax(
   records: Readonly<Record<string, string | Buffer>>,
   type: "x" | "g" = "x",
 ): TarPart {
-  return paxOf(
-    Object.entries(records).map(([key, value]) => paxRecord(key, value)),
-    type,
+  const lines = Object.entries(records).map(([key, value]) =>
+    paxRecord(key, value),
   );
+  return { name: "pax", type, content: Buffer.concat(lines) };
 }
 
-export function paxOf(records: readonly Buffer[], type = "x"): TarPart {
-  return { name: "pax", type, content: Buffer.concat(records) };
-}
-
-export function paxRecord(key: string, value: string | Buffer): Buffer {
+function paxRecord(key: string, value: string | Buffer): Buffer {
   const rest = Buffer.concat([
     Buffer.from(` ${key}=`),
     Buffer.from(value),
@@ -75,7 +70,7 @@ export function long(text: string, type: "L" | "K" = "L"): TarPart {
   };
 }
 
-export function checksumOf(block: Buffer): number {
+function checksumOf(block: Buffer): number {
   const blank = Buffer.from(block).fill(" ", 148, 156);
   return blank.reduce((sum, byte) => sum + byte, 0);
 }
@@ -95,9 +90,7 @@ function headerOf(part: TarPart): Buffer {
   block.write(part.prefix ?? "", 345, 155);
   for (const [offset, bytes] of part.at ?? [])
     block.write(bytes, offset, "latin1");
-  const checksum =
-    part.checksum?.(block) ??
-    `${checksumOf(block).toString(8).padStart(6, "0")}\0 `;
+  const checksum = `${checksumOf(block).toString(8).padStart(6, "0")}\0 `;
   block.write(checksum, 148, 8, "latin1");
   return block;
 }
