@@ -1,4 +1,6 @@
 import { ProvenderError } from "./provender-error.ts";
+import { nameProvider, type ProviderRelease } from "./provider-release.ts";
+import { formatApproval, nameContent } from "./trust.ts";
 
 /** A registry names a place for a module that no client should be sent to. */
 export class ModuleSourceRefused extends ProvenderError {
@@ -24,12 +26,13 @@ export class ModuleArchiveRefused extends ProvenderError {
   }
 }
 
-/** What the origin has now for a version is not what was seen first, and the first content is gone. */
+/** A module is offered with other content than clients get of it, which is not stored. */
 export class ModuleReplaced extends ProvenderError {
   readonly code = "module-replaced";
-  constructor(module: string, expected: string, got: string) {
+  constructor(release: ProviderRelease, expected: string, offered: string) {
+    const name = `${nameProvider(release)} ${release.version}`;
     super(
-      `${module} has other content now than was seen first and is refused: expected ${expected}, got ${got}; ask its publisher for a new version.`,
+      `${name} is offered with other content than clients get of it: expected ${nameContent(release, expected)}, got ${nameContent(release, offered)}; after checking with the publisher, the mirror's operator can run "${formatApproval(release, offered)}".`,
     );
   }
 }

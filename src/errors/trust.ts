@@ -13,6 +13,23 @@ export function formatApproval(
   return `provender trust approve ${name} --sha256sums ${sha256sums.slice(0, prefixLength)}`;
 }
 
+/** Digits of a git commit by SHA-1. */
+const commitLength = 40;
+
+/** True for a TYPE that is the NAME/SYSTEM of a module. */
+export function isModuleType(type: string): boolean {
+  return type.includes("/");
+}
+
+/** Names a content in words: that of a module is an archive or a commit. */
+export function nameContent(
+  { provider }: Pick<ProviderRelease, "provider">,
+  digest: string,
+): string {
+  if (!isModuleType(provider.type)) return `SHA256SUMS ${digest}`;
+  return `${digest.length === commitLength ? "commit" : "SHA-256"} ${digest}`;
+}
+
 /** Writes the command that decides on a key for a scope. */
 export function formatKeyDecision(
   decision: "approve" | "revoke",
@@ -83,7 +100,7 @@ function writeRemedy(
 
 /** Content of a release that can be approved or whose approval can be taken back. */
 export interface NamedContent {
-  /** SHA-256 of its SHA256SUMS. */
+  /** SHA-256 of its SHA256SUMS; a module's archive or commit. */
   readonly sha256sums: string;
   /** Undefined for an unsigned release, or when that is not known. */
   readonly fingerprint: string | undefined;
@@ -93,20 +110,23 @@ export interface NamedContent {
 export class ContentNotChosen extends ProvenderError {
   readonly code = "trust-decision";
   constructor(
-    release: string,
+    release: ProviderRelease,
     problem: string,
     choices: readonly NamedContent[],
     command: (content: NamedContent) => string,
   ) {
-    const listed = choices.map(
-      (one) =>
-        `\n  SHA256SUMS ${one.sha256sums}, key ${one.fingerprint ?? "none"}: ${command(one)}`,
-    );
+    const isModule = isModuleType(release.provider.type);
+    const listed = choices.map((one) => {
+      const key = isModule ? "" : `, key ${one.fingerprint ?? "none"}`;
+      const content = nameContent(release, one.sha256sums);
+      return `\n  ${content}${key}: ${command(one)}`;
+    });
+    const name = `${nameProvider(release)} ${release.version}`;
     const remedy =
       choices.length === 0
         ? `run "provender trust list", which names what needs a decision`
         : `run one of these:${listed.join("")}`;
-    super(`${release} ${problem}: ${remedy}${choices.length === 0 ? "." : ""}`);
+    super(`${name} ${problem}: ${remedy}${choices.length === 0 ? "." : ""}`);
   }
 }
 

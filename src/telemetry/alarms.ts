@@ -27,7 +27,7 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the bucket, or this replica's way to it, is not as it has to be; what was seen of it is served",
   "audit-lost": "a line of the audit log could not be written",
   "module-replaced":
-    "the origin offers other content for a module than it did at first; clients keep getting the first",
+    "the origin offers other content for a module than is pinned; clients keep getting the pinned one",
 };
 
 /** What was raised, and when. */

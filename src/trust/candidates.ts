@@ -69,7 +69,7 @@ export function dropCandidates(
 export function needsDecision(
   decisions: Decisions,
   type: string,
-  { version, sha256sums, fingerprint, reason }: Candidate,
+  { version, sha256sums, fingerprint, reason }: Omit<Candidate, "since">,
 ): boolean {
   const name = { type, version };
   if (listApproved(decisions, name).includes(sha256sums)) return false;

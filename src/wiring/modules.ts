@@ -12,12 +12,12 @@ import {
   type ModuleMirrorParts,
 } from "../mirror/modules/module-mirror.ts";
 import {
-  ModuleArchiveRecords,
   ModuleReleaseRecords,
+  ModuleTrustRecords,
   moduleVersionNaming,
 } from "../mirror/modules/records.ts";
 import { formatModuleRelease } from "../mirror/modules/release.ts";
-import { ModuleReplacements } from "../mirror/modules/replacements.ts";
+import { ModuleSettlements } from "../mirror/modules/settlements.ts";
 import { VersionRecords } from "../mirror/versions/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
 import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
@@ -45,29 +45,30 @@ type ModuleParts = Telemetry &
     | "blobs"
     | "clients"
     | "clock"
+    | "events"
     | "nearest"
     | "records"
     | "replica"
     | "reserve"
+    | "trust"
   >;
 
 export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const { limits, offline, policy } = configuration;
   const { clock, clients } = parts;
   const make = wireCaches(configuration, parts, parts);
-  const records = new ModuleArchiveRecords(parts.records);
+  const records = new ModuleTrustRecords(parts.records);
   const threads = new ModuleArchiveThreads({
     threads: 2,
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
   });
   const packing = new Packer(moduleLimits);
-  const replacements = new ModuleReplacements({ ...parts, records });
+  const settlements = new ModuleSettlements({ ...parts, records });
   const archives = wireModuleArchives(
     configuration,
-    records,
     threads,
-    replacements,
+    settlements,
     parts,
   );
   const mirror = new ModuleMirror({
@@ -83,7 +84,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
     releases: make.cache(new ModuleReleaseRecords(parts.records)),
     archives,
     records,
-    replacements,
+    settlements,
     stored: parts.archives,
     admission: new ModuleAdmission(parts.admission, clock),
     offline,
@@ -123,31 +124,18 @@ function wireModuleNews({
 
 function wireModuleArchives(
   { limits }: Configuration,
-  records: ModuleArchiveRecords,
   threads: ModuleArchiveThreads,
-  replacements: ModuleReplacements,
-  { blobs, reserve, nearest, audit, logger }: ModuleParts,
+  settlements: ModuleSettlements,
+  { blobs, reserve, nearest, logger }: ModuleParts,
 ): ModuleArchives {
   return new ModuleArchives({
     blobs,
     nearest: nearest?.archives,
-    records,
+    settlements,
     limits: { ...shareLimits, ...limits },
     reserve,
     verify: (module, format, archive) =>
       threads.verify(module, format, archive),
-    onFirstSeen: ({ module, version }, { sha256 }) =>
-      audit.record(
-        {
-          event: "first-seen",
-          verdict: "accepted",
-          module: formatModuleAddress(module),
-          version,
-          sha256,
-        },
-        { durable: true },
-      ),
-    replacements,
     onFailed: (module, error) =>
       logger.warn(
         { module, error: (error as Error).message },

@@ -12,7 +12,7 @@ import { NetworkMirrorProtocol } from "../server/protocols/network-mirror.ts";
 import { ProviderRegistryProtocol } from "../server/protocols/provider-registry.ts";
 import { ModuleOverview } from "../mirror/modules/overview.ts";
 import {
-  ModuleArchiveRecords,
+  ModuleTrustRecords,
   ModuleReleaseRecords,
 } from "../mirror/modules/records.ts";
 import { ProviderOverview } from "../mirror/providers/overview.ts";
@@ -113,14 +113,14 @@ function wirePlatforms(
 }
 
 function wireBrowse(core: Core): BrowsePage {
-  const { records, blobs } = core;
+  const { records, trust, blobs } = core;
   return new BrowsePage({
     providers: new ProviderOverview(core),
-    modules: new ModuleOverview(
-      new ModuleArchiveRecords(records),
-      new ModuleReleaseRecords(records),
-      blobs,
-    ),
+    modules: new ModuleOverview({
+      records: new ModuleTrustRecords(records),
+      releases: new ModuleReleaseRecords(records),
+      ...{ trust, blobs },
+    }),
   });
 }
 

@@ -1,7 +1,12 @@
 import { MalformedAddress } from "../../errors/index.ts";
 import type { Hostname } from "../hostname.ts";
-import { isNamespace, providerAddress } from "../provider-address.ts";
-import { readProviderSpec, readSpec, type SpecHosts } from "./spec.ts";
+import type { ModuleAddress } from "../module-address.ts";
+import {
+  isNamespace,
+  providerAddress,
+  type ProviderAddress,
+} from "../provider-address.ts";
+import { readEitherSpec, readSpec, type SpecHosts } from "./spec.ts";
 import { parseVersion, type Version } from "../version.ts";
 
 /** Scope of a decision on a key: a namespace, a provider of it, or one release. */
@@ -35,16 +40,24 @@ export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
   return { hostname, namespace, type: null, version: null };
 }
 
-/** Reads `[HOSTNAME/]NAMESPACE/TYPE@VERSION`. Throws MalformedAddress. */
+/** Reads a release of a provider, or of a module with NAME/SYSTEM as its type. Throws MalformedAddress. */
 export function parseReleaseSpec(text: string, hosts: SpecHosts) {
-  const { provider, chosen } = readProviderSpec(text, hosts);
+  const { chosen, ...named } = readEitherSpec(text, hosts);
   if (chosen === undefined)
     throw new MalformedAddress(
       "release",
       text,
-      "[HOSTNAME/]NAMESPACE/TYPE@VERSION",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION or [HOSTNAME/]NAMESPACE/NAME/SYSTEM@VERSION",
     );
+  const provider =
+    "module" in named ? typeOfModule(named.module) : named.provider;
   return { provider, version: parseVersion(chosen) };
+}
+
+/** Names a module as records and decisions do, among the providers of its namespace. */
+export function typeOfModule(module: ModuleAddress): ProviderAddress {
+  const { hostname, namespace, name, system } = module;
+  return { hostname, namespace, type: `${name}/${system}` };
 }
 
 /** Writes a scope in the grammar that it is read by, with its hostname. */

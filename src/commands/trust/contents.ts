@@ -1,9 +1,12 @@
+import { formatProviderAddress } from "../../address/provider-address.ts";
 import { parseReleaseSpec } from "../../address/specs/trust-scope.ts";
 import {
   ContentNotChosen,
   formatApproval,
   formatKeyDecision,
+  isModuleType,
   MalformedAddress,
+  nameContent,
   type NamedContent,
   NotApprovable,
 } from "../../errors/index.ts";
@@ -11,6 +14,7 @@ import {
   formatRelease,
   type ReleaseAddress,
 } from "../../mirror/releases/release.ts";
+import { listOffered } from "../../mirror/modules/records.ts";
 import { listRecorded } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
@@ -34,7 +38,7 @@ interface Subject {
   readonly release: ReleaseAddress;
   readonly name: ReleaseName;
   readonly decisions: Decisions;
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly Omit<Candidate, "since">[];
   readonly approved: readonly NamedContent[];
 }
 
@@ -54,7 +58,7 @@ export async function approveContent(
   const { sha256sums } = chosen;
   if (approved.some((one) => one.sha256sums === sha256sums)) {
     parts.stdout(
-      `${formatRelease(release)} is approved already with ${nameContent(chosen)}.\n`,
+      `${formatRelease(release)} is approved already with ${describe(release, chosen)}.\n`,
     );
     return touchedNothing;
   }
@@ -65,7 +69,7 @@ export async function approveContent(
   );
   await recordContent(parts, "approved", release, chosen);
   parts.stdout(
-    `${formatRelease(release)} is approved with ${nameContent(chosen)}: clients get exactly this content, and no key becomes known.\n`,
+    `${formatRelease(release)} is approved with ${describe(release, chosen)}: clients get exactly this content, and no key becomes known.\n`,
   );
   return 0;
 }
@@ -84,7 +88,7 @@ export async function revokeContent(
   );
   await recordContent(parts, "revoked", release, chosen);
   parts.stdout(
-    `${formatRelease(release)} is no longer approved with ${nameContent(chosen)}: clients get its pinned checksums again, or none.\n`,
+    `${formatRelease(release)} is no longer approved with ${describe(release, chosen)}: clients get its pinned checksums again, or none.\n`,
   );
   return 0;
 }
@@ -96,8 +100,11 @@ async function readSubject(parts: TrustParts, spec: string): Promise<Subject> {
   const { decisions } = await parts.trust.read(provider);
   const { list } = await parts.trust.readCandidates(provider);
   const listed = list.filter((one) => one.version === version);
-  const recorded = await listRecorded(parts.records, release);
-  const isListed = ({ sha256sums }: Candidate) =>
+  const readCandidates = isModuleType(provider.type)
+    ? listOffered
+    : listRecorded;
+  const recorded = await readCandidates(parts.records, release);
+  const isListed = ({ sha256sums }: NamedContent) =>
     listed.some((one) => one.sha256sums === sha256sums);
   const candidates = [...listed, ...recorded.filter((one) => !isListed(one))];
   const approved = listApproved(decisions, name).map((sha256sums) => ({
@@ -121,17 +128,15 @@ function chooseCandidate(
   );
   const matching =
     prefix === undefined ? pending : match([...named.values()], prefix);
-  const [only = approved[0], ...more] = matching;
   const isDecided = prefix === undefined && matching.length === 0;
-  if (only !== undefined && more.length === 0)
-    if (!isDecided || approved.length === 1) return only;
-  const problem = describeProblem(prefix, matching.length, "need a decision");
+  const [only, ...more] = isDecided ? approved : matching;
+  if (only !== undefined && more.length === 0) return only;
+  const problem = describeProblem(
+    ...([release, prefix, matching.length, "need a decision"] as const),
+  );
   const choices = matching.length > 0 ? matching : candidates;
-  throw new ContentNotChosen(
-    formatRelease(release),
-    problem,
-    choices,
-    ({ sha256sums }) => formatApproval(release, sha256sums),
+  throw new ContentNotChosen(release, problem, choices, ({ sha256sums }) =>
+    formatApproval(release, sha256sums),
   );
 }
 
@@ -144,8 +149,8 @@ function chooseApproved(
   const [only, ...more] = matching;
   if (only !== undefined && more.length === 0) return only;
   throw new ContentNotChosen(
-    formatRelease(release),
-    describeProblem(prefix, matching.length, "are approved"),
+    release,
+    describeProblem(release, prefix, matching.length, "are approved"),
     matching.length > 0 ? matching : approved,
     ({ sha256sums }) =>
       formatApproval(release, sha256sums).replace(" approve ", " revoke "),
@@ -153,12 +158,13 @@ function chooseApproved(
 }
 
 function describeProblem(
+  release: ReleaseAddress,
   prefix: string | undefined,
   count: number,
   which: string,
 ): string {
   if (prefix !== undefined)
-    return `has ${count === 0 ? "no content" : `${count} contents`} whose SHA256SUMS begins with ${prefix}`;
+    return `has ${count === 0 ? "no content" : `${count} contents`} whose ${nameDigest(release)} begins with ${prefix}`;
   return count === 0
     ? `has no contents that ${which}`
     : `has ${count} contents that ${which}`;
@@ -171,7 +177,7 @@ function match<C extends NamedContent>(
   const digits = prefix.toLowerCase();
   if (!/^[0-9a-f]{8,64}$/.test(digits))
     throw new MalformedAddress(
-      "SHA-256 of a SHA256SUMS",
+      "digest of a content",
       prefix,
       "8 to 64 hexadecimal digits",
     );
@@ -204,20 +210,28 @@ function expectEffect(
     );
 }
 
-function nameContent({ sha256sums, fingerprint }: NamedContent): string {
-  return `SHA256SUMS ${sha256sums}${fingerprint === undefined ? "" : ` under the key ${fingerprint}`}`;
+function describe(
+  release: ReleaseAddress,
+  { sha256sums, fingerprint }: NamedContent,
+): string {
+  return `${nameContent(release, sha256sums)}${fingerprint === undefined ? "" : ` under the key ${fingerprint}`}`;
+}
+
+function nameDigest({ provider }: ReleaseAddress): string {
+  return isModuleType(provider.type) ? "archive or commit" : "SHA256SUMS";
 }
 
 async function recordContent(
   parts: TrustParts,
   event: "approved" | "revoked",
-  { provider, version }: ReleaseAddress,
+  release: ReleaseAddress,
   { sha256sums, fingerprint }: NamedContent,
 ): Promise<void> {
-  const { hostname, namespace, type } = provider;
+  const { provider, version } = release;
+  const name = formatProviderAddress(provider);
   await recordDecision(parts, event, {
-    provider: `${hostname}/${namespace}/${type}`,
+    ...(isModuleType(provider.type) ? { module: name } : { provider: name }),
     ...{ version, fingerprint },
-    detail: `SHA256SUMS ${sha256sums}`,
+    detail: nameContent(release, sha256sums),
   });
 }

@@ -25,7 +25,8 @@ export async function recordDecision(
   { audit, operator: { by, why } }: TrustParts,
   event: "approved" | "revoked" | "reset",
   facts: {
-    readonly provider: string;
+    readonly provider?: string;
+    readonly module?: string;
     readonly version?: string | undefined;
     readonly fingerprint?: string | undefined;
     readonly detail?: string;

@@ -84,7 +84,7 @@ function listContacts({ contacts }: ListedNamespace): readonly Row[] {
 
 function listContents({ trust }: ListedNamespace): readonly Row[] {
   return [
-    ["APPROVED", "SHA256SUMS", "SINCE", "BY", "BECAUSE"],
+    ["APPROVED", "CONTENT", "SINCE", "BY", "BECAUSE"],
     ...trust.decisions.contents.map((one) => [
       ...[`${one.type}@${one.version}`, one.sha256sums, dayOf(one.at)],
       ...[one.by ?? "-", one.why ?? "-"],
@@ -96,7 +96,7 @@ function listContents({ trust }: ListedNamespace): readonly Row[] {
 function formatPending({ pending, dropped }: ListedNamespace): string {
   const rows = pending.map(
     (one) =>
-      `  ${one.provider.type} ${one.version}: ${explainPending(one)}, SHA256SUMS ${one.sha256sums}, since ${dayOf(one.since)}\n    ${nameRemedy(one)}\n`,
+      `  ${one.provider.type} ${one.version}: ${explainPending(one)}, ${one.content}, since ${dayOf(one.since)}\n    ${nameRemedy(one)}\n`,
   );
   const more =
     dropped === 0 ? "" : `  ${dropped} more candidates are not kept\n`;

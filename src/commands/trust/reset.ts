@@ -25,7 +25,11 @@ export async function resetTrust(
   const subject = formatTrustScope(scope);
   const types = await trust.listTypes(scope);
   const known = scope.type === null ? types : [scope.type];
-  if (known.every((type) => !types.includes(type)))
+  const isLost = await trust.read(scope).then(
+    () => false,
+    () => scope.type === null,
+  );
+  if (!isLost && known.every((type) => !types.includes(type)))
     throw new NothingToReset(subject);
   await trust.reset(scope, scope.type ?? undefined, decidedNow(parts));
   await recordDecision(parts, "reset", {

@@ -47,6 +47,10 @@ const guides: Readonly<Record<string, Guide>> = {
         "its only content that needs a decision",
       ],
       [
+        "provender trust approve acme/network/aws@1.2.0 --sha256sums 0123456789abcdef",
+        "exactly this archive or commit of a module",
+      ],
+      [
         "provender trust approve --key FINGERPRINT --for acme/net",
         "what this key signs for one provider",
       ],

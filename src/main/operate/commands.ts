@@ -77,11 +77,11 @@ function addDecision(group: Command, name: string): Command {
   return withConfig(group.command(name))
     .argument(
       "[what]",
-      "[HOSTNAME/]NAMESPACE/TYPE@VERSION, or with --key as --for",
+      "[HOSTNAME/]NAMESPACE/TYPE@VERSION or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM@VERSION, or with --key as --for",
     )
     .option(
       "--sha256sums <digest>",
-      "content: SHA-256 of its SHA256SUMS, 8 digits or more",
+      "content: SHA-256 of its SHA256SUMS, a module's archive or commit, 8 digits or more",
     )
     .option("--key <fingerprint>", "full fingerprint of a primary key")
     .option(

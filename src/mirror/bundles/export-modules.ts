@@ -11,7 +11,7 @@ import {
 import { placeArchive } from "./export-tree.ts";
 
 /**
- * Writes modules below `modules/` of a tree, each as VERSION.FORMAT with what was seen first of it in VERSION.json. A tree that has
+ * Writes modules below `modules/` of a tree, each as VERSION.FORMAT with its digest in VERSION.json. A tree that has
  * another content of a version keeps it.
  */
 export function writeModules(

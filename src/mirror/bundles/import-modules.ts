@@ -23,7 +23,7 @@ export interface Imported {
 }
 
 /**
- * Decides on one module as if an origin had offered it now: rules, and what was seen of it first. Throws PolicyDenied, TooYoung,
+ * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Throws PolicyDenied, TooYoung,
  * OriginNotServed, ModuleReplaced and BundleIncomplete.
  */
 export async function judgeModule(
@@ -33,15 +33,18 @@ export async function judgeModule(
 ): Promise<BundledModule> {
   const { address, archive } = one;
   await modules.admit(address);
-  await moduleArchives.expectSame(address, archive);
   const { sha256 } = archive;
+  const isKnown = await moduleArchives.expectSame(address, archive);
   if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
     throw new BundleIncomplete(formatModuleRelease(address));
-  return one;
+  // What a bundle says of a commit makes no other bytes those of a known one.
+  return isKnown
+    ? { address, archive: { ...archive, commit: undefined } }
+    : one;
 }
 
 /**
- * Takes a module into the store as if it came from its registry: looked through, and the first that is seen of it from now on. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
+ * Takes a module into the store as if it came from its registry: looked through, and pinned where it is the first content. Throws what `judgeModule` and `ModuleArchives.fetch` throw.
  */
 export async function importModule(
   parts: ModuleImportParts,
@@ -49,9 +52,8 @@ export async function importModule(
   one: BundledModule,
   signal: AbortSignal,
 ): Promise<Imported> {
-  const { address, archive } = one;
+  const { address, archive } = await judgeModule(parts, bundle, one);
   const { sha256, commit, format, subdirectory } = archive;
-  await judgeModule(parts, bundle, one);
   const name = formatModuleRelease(address);
   if (isArchive(await parts.moduleArchives.find(address)))
     return { name, added: [], present: 1 };
@@ -62,7 +64,7 @@ export async function importModule(
   const opened = { body, size: bundle.sizeOf(sha256), commit, close };
   const start = {
     ...{ hostname: address.module.hostname, host: "the bundle" },
-    ...{ format, subdirectory },
+    ...{ format, subdirectory, place: undefined },
     checksum: { algorithm: "sha256", digest: sha256 } as const,
     open: () => Promise.resolve(opened),
   };

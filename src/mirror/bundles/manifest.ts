@@ -44,7 +44,7 @@ export interface BundledRelease {
   readonly archives: ReadonlyMap<string, Sha256>;
 }
 
-/** A version of a module, as it was seen first. */
+/** A version of a module, as clients get it. */
 export interface BundledModule {
   readonly address: ModuleReleaseAddress;
   readonly archive: ModuleArchive;

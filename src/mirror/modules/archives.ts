@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
-import { ModuleReplaced, NotReady, TooBusy } from "../../errors/index.ts";
+import { NotReady, TooBusy } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
@@ -11,20 +10,24 @@ import {
   NearestArchives,
   type NearestArchivesParts,
 } from "./nearest-archives.ts";
-import type { ModuleReplacements } from "./replacements.ts";
 import {
+  evidenceOf,
   formatModuleRelease,
-  isArchive,
   type ForeignRelease,
   type ModuleArchive,
+  type ModuleEvidence,
+  type ModulePlace,
   type ModuleReleaseAddress,
 } from "./release.ts";
+import { expectServed, type ModuleSettlements } from "./settlements.ts";
 
 /** How a missing archive is fetched; it takes of the share of its origin, of its namespace and of its host. */
 export interface ModuleStart {
   readonly hostname: string;
   /** Where the archive or the repository is. */
   readonly host: string;
+  /** Undefined for what no commit names. */
+  readonly place: ModulePlace | undefined;
   readonly format: ArchiveFormat;
   readonly subdirectory: string;
   readonly checksum: Checksum | undefined;
@@ -37,16 +40,12 @@ interface ModuleArchivesParts extends NearestArchivesParts {
     readonly fillsPerOrigin: number;
     readonly waiters: number;
   };
-  readonly onFirstSeen: (
-    address: ModuleReleaseAddress,
-    archive: ModuleArchive,
-  ) => Promise<void>;
-  readonly replacements: ModuleReplacements;
+  readonly settlements: ModuleSettlements;
 }
 
 /**
- * Archives of modules: nobody signs them, so the first content that was seen of a release is the one that counts. They are fetched whole and
- * looked through before anybody gets a byte; at most one fetch a release.
+ * Archives of modules. They are fetched whole and looked through before anybody
+ * gets a byte; at most one fetch a release.
  */
 export class ModuleArchives {
   readonly #parts: ModuleArchivesParts;
@@ -61,14 +60,14 @@ export class ModuleArchives {
     this.#nearest = new NearestArchives(parts);
   }
 
-  /** What is recorded of a release and, if that is an archive, stored. */
+  /** Finds what clients get of a release: its archive where that is stored, or why only they can fetch it. */
   async find(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | ForeignRelease | undefined> {
-    const { blobs, records } = this.#parts;
-    const archive = await records.read(address);
-    if (!isArchive(archive)) return archive;
-    const size = await blobs.size(archive.sha256);
+    const { blobs, settlements } = this.#parts;
+    const { archive, foreign } = (await settlements.settle(address)) ?? {};
+    if (foreign !== undefined) return { foreign };
+    const size = archive && (await blobs.size(archive.sha256));
     return size === undefined ? undefined : archive;
   }
 
@@ -88,28 +87,15 @@ export class ModuleArchives {
     return fill.result;
   }
 
-  /** Throws ModuleReplaced, with the alarm, where an archive was seen of what only clients can fetch now. */
-  async expectForeign(
-    address: ModuleReleaseAddress,
-    getter: string,
-  ): Promise<void> {
-    const first = await this.#parts.records.read(address);
-    if (!isArchive(first)) return;
-    const expected = `SHA-256 ${first.sha256}`;
-    const got = `a place of which only clients can fetch it (${getter})`;
-    await this.#refuse(address, expected, got);
-  }
-
-  /** Of an archive that nobody fetches from the registry. Throws ModuleReplaced, with the alarm, where another was seen first. */
+  /** Compares an archive that comes from no origin with what clients get; false where nothing is known. Throws ModuleReplaced. */
   async expectSame(
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
-  ): Promise<void> {
-    const first = await this.#parts.records.read(address);
-    if (!isArchive(first)) return;
-    if (isDeepStrictEqual(first, archive)) return;
-    const [expected = "", got = ""] = [first, archive].map(describe);
-    await this.#refuse(address, expected, got);
+  ): Promise<boolean> {
+    const offered = evidenceOf(archive.sha256, { archive });
+    const served = await this.#parts.settlements.compare(address, offered);
+    expectServed(address, served, offered);
+    return served !== undefined;
   }
 
   /** Ends the fetches; resolves when their files are gone. */
@@ -173,8 +159,9 @@ export class ModuleArchives {
         return this.#keep(address, start, spool, module.commit);
       });
     } catch (error) {
-      if (error instanceof NotPackable)
-        return await this.#keepForeign(address, error.message);
+      const commit = opened?.commit;
+      if (error instanceof NotPackable && commit !== undefined)
+        return await this.#keepForeign(address, start, commit, error.message);
       throw error;
     } finally {
       await opened?.close();
@@ -183,56 +170,40 @@ export class ModuleArchives {
 
   async #keepForeign(
     address: ModuleReleaseAddress,
+    { place }: ModuleStart,
+    commit: string,
     foreign: string,
-  ): Promise<ModuleArchive | ForeignRelease> {
-    await this.expectForeign(address, foreign);
-    // An archive that another process saw first meanwhile stays.
-    return this.#parts.records.keep(address, { foreign }, undefined);
+  ): Promise<ForeignRelease> {
+    const offered = evidenceOf(commit, { commit, place, foreign });
+    await this.#admit(address, offered);
+    return { foreign };
   }
 
   async #keep(
     address: ModuleReleaseAddress,
-    { format, subdirectory }: ModuleStart,
+    { format, subdirectory, place }: ModuleStart,
     spool: Spool,
     commit: string | undefined,
   ): Promise<ModuleArchive> {
-    const { blobs, records, verify, onFirstSeen } = this.#parts;
+    const { blobs, verify } = this.#parts;
     const sha256 = spool.digest();
     const archive = { sha256, format, subdirectory, commit };
-    const place = { fd: spool.handle.fd, size: spool.written };
-    await verify(formatModuleRelease(address), format, place);
-    const first = await records.read(address);
-    const kept = await this.#expectFirst(address, first, archive);
+    const opened = { fd: spool.handle.fd, size: spool.written };
+    await verify(formatModuleRelease(address), format, opened);
+    const offered = evidenceOf(commit ?? sha256, { commit, place, archive });
+    const kept = (await this.#admit(address, offered))?.archive ?? archive;
     await blobs.commit(spool, sha256);
-    const now = await records.keep(address, kept, first);
-    if (now !== kept) return this.#expectFirst(address, now, kept);
-    if (first === undefined) await onFirstSeen(address, kept);
     return kept;
   }
 
-  /** The same commit may be packed into other bytes by another version of the mirror. Throws ModuleReplaced. */
-  async #expectFirst(
+  /** Pins what is the first content, before it is stored. Throws ModuleReplaced where clients get another one. */
+  async #admit(
     address: ModuleReleaseAddress,
-    first: ModuleArchive | ForeignRelease | undefined,
-    archive: ModuleArchive,
-  ): Promise<ModuleArchive> {
-    if (!isArchive(first)) return archive;
-    const [expected = "", got = ""] =
-      first.commit === undefined || archive.commit === undefined
-        ? [`SHA-256 ${first.sha256}`, `SHA-256 ${archive.sha256}`]
-        : [`commit ${first.commit}`, `commit ${archive.commit}`];
-    if (expected === got)
-      return { ...archive, subdirectory: first.subdirectory };
-    return this.#refuse(address, expected, got);
-  }
-
-  async #refuse(
-    address: ModuleReleaseAddress,
-    expected: string,
-    got: string,
-  ): Promise<never> {
-    await this.#parts.replacements.note(address, expected, got);
-    throw new ModuleReplaced(formatModuleRelease(address), expected, got);
+    offered: ModuleEvidence,
+  ): Promise<ModuleEvidence | undefined> {
+    const served = await this.#parts.settlements.settle(address, offered);
+    expectServed(address, served, offered);
+    return served;
   }
 }
 
@@ -240,10 +211,4 @@ export class ModuleArchives {
 interface Fill {
   readonly askers: Set<AbortSignal>;
   readonly result: Promise<ModuleArchive | ForeignRelease>;
-}
-
-function describe(archive: ModuleArchive): string {
-  const { sha256, format, subdirectory, commit } = archive;
-  const from = commit === undefined ? "" : ` of commit ${commit}`;
-  return `SHA-256 ${sha256} (${format}, folder "${subdirectory}")${from}`;
 }

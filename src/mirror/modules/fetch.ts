@@ -1,5 +1,7 @@
+import { hash } from "node:crypto";
 import {
   parseModuleSource,
+  withoutQuery,
   type ArchiveSource,
   type GitSource,
   type ModuleSource,
@@ -11,7 +13,10 @@ import type { Clock } from "../cache/clock.ts";
 import type { ModuleStart } from "./archives.ts";
 import type { Packer } from "./packing/packer.ts";
 import {
+  evidenceOf,
   formatModuleRelease,
+  type ModuleEvidence,
+  type ModulePlace,
   type ModuleRelease,
   type ModuleReleaseAddress,
 } from "./release.ts";
@@ -27,32 +32,23 @@ export interface ModuleOrigin {
   readonly clock: Clock;
 }
 
-/** Waited for before the release is answered with. */
-type OnMoved = (expected: string, got: string) => Promise<void>;
-
-/**
- * Where the registry says that a release is now. What was seen first outlives its removal, a new place that is refused, and a ref that
- * moved. Throws ModuleSourceRefused and the origin's failures.
- */
+/** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. Throws ModuleSourceRefused and the origin's failures. */
 export async function fetchModuleRelease(
   { registry, sources }: ModuleOrigin,
-  { module, version }: ModuleReleaseAddress,
+  address: ModuleReleaseAddress,
   known: ModuleRelease | undefined,
   signal: AbortSignal,
-  onMoved: OnMoved,
 ): Promise<ModuleRelease> {
+  const { module, version } = address;
   try {
     const found = await registry.findLocation(module, version, signal);
     const place = { location: found.location, base: found.base.href };
-    const source = sourceOf({ module, version }, place);
+    const source = sourceOf(address, place);
     const commit =
       source.kind === "git"
         ? await sources.findCommit(source, signal)
         : undefined;
-    const release = { ...place, commit, moved: undefined };
-    return known === undefined
-      ? release
-      : await keepFirst(known, release, onMoved);
+    return { ...place, commit };
   } catch (error) {
     const isGone =
       error instanceof NotFound || error instanceof ModuleSourceRefused;
@@ -61,24 +57,23 @@ export async function fetchModuleRelease(
   }
 }
 
-async function keepFirst(
-  known: ModuleRelease,
-  now: ModuleRelease,
-  onMoved: OnMoved,
-): Promise<ModuleRelease> {
-  const { commit } = now;
-  if (known.commit === undefined || commit === undefined)
-    return { ...now, commit: known.commit ?? commit };
-  if (known.commit === commit) return now;
-  if (known.moved !== commit)
-    await onMoved(`commit ${known.commit}`, `commit ${commit}`);
-  return { ...known, moved: commit };
+/** Offers what is known of a release without fetching it; undefined for an archive. */
+export function offerOf(
+  address: ModuleReleaseAddress,
+  { location, base, commit }: ModuleRelease,
+): ModuleEvidence | undefined {
+  const place = { location, base };
+  if (commit !== undefined) return evidenceOf(commit, { commit, place });
+  const source = sourceOf(address, place);
+  if (source.kind !== "foreign") return undefined;
+  const digest = hash("sha256", withoutQuery(location));
+  return evidenceOf(digest, { place, foreign: source.getter });
 }
 
 /** Throws ModuleSourceRefused. */
 export function sourceOf(
   address: ModuleReleaseAddress,
-  { location, base }: Pick<ModuleRelease, "location" | "base">,
+  { location, base }: ModulePlace,
 ): ModuleSource {
   return parseModuleSource(formatModuleRelease(address), location, base);
 }
@@ -88,7 +83,7 @@ export function startOf(
   { sources, packing }: ModuleOrigin,
   address: ModuleReleaseAddress,
   source: ArchiveSource | GitSource,
-  commit: string | undefined,
+  { location, base, commit }: ModuleRelease,
 ): ModuleStart {
   const { hostname } = address.module;
   const name = formatModuleRelease(address);
@@ -98,6 +93,7 @@ export function startOf(
       ...source,
       hostname,
       host: source.url.host,
+      place: undefined,
       open: async (signal) => {
         const ending = new AbortController();
         const either = AbortSignal.any([signal, ending.signal]);
@@ -112,6 +108,7 @@ export function startOf(
   return {
     hostname,
     host: source.url.host,
+    place: { location, base },
     format: "tar.gz",
     subdirectory,
     checksum: undefined,

@@ -22,8 +22,7 @@ import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ListedModule, ModuleAdmission } from "./admission.ts";
 import type { ModuleArchives } from "./archives.ts";
-import type { ModuleArchiveRecords } from "./records.ts";
-import type { ModuleReplacements } from "./replacements.ts";
+import type { ModuleTrustRecords } from "./records.ts";
 import {
   formatModuleRelease,
   isArchive,
@@ -34,10 +33,12 @@ import {
 } from "./release.ts";
 import {
   fetchModuleRelease,
+  offerOf,
   sourceOf,
   startOf,
   type ModuleOrigin,
 } from "./fetch.ts";
+import { expectServed, type ModuleSettlements } from "./settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
 import { bareVersions } from "../../origin/registries/registry-answers.ts";
@@ -47,7 +48,7 @@ export interface ModuleMirrorParts {
   readonly versions: MetadataCache<ModuleAddress, VersionList>;
   readonly releases: MetadataCache<ModuleReleaseAddress, ModuleRelease>;
   readonly archives: ModuleArchives;
-  readonly records: ModuleArchiveRecords;
+  readonly records: Pick<ModuleTrustRecords, "listVersions">;
   readonly stored: ArchiveCache;
   readonly admission: ModuleAdmission;
   readonly offline: boolean;
@@ -59,7 +60,7 @@ export interface ModuleMirrorParts {
     module: ModuleAddress,
     versions: readonly Version[],
   ) => void;
-  readonly replacements: ModuleReplacements;
+  readonly settlements: ModuleSettlements;
   readonly onPassedThrough: (
     address: ModuleReleaseAddress,
     getter: string,
@@ -145,7 +146,7 @@ export class ModuleMirror {
     const source = sourceOf(address, release);
     if (source.kind !== "foreign")
       return this.#fetch(address, release, source, asker);
-    await this.#parts.archives.expectForeign(address, source.getter);
+    await this.#expectForeign(address, release);
     return { foreign: source.getter };
   }
 
@@ -156,7 +157,7 @@ export class ModuleMirror {
   ): Promise<ModuleLocation> {
     const source = sourceOf(address, release);
     if (source.kind === "foreign") {
-      await this.#parts.archives.expectForeign(address, source.getter);
+      await this.#expectForeign(address, release);
       return this.#passThrough(address, release, source.getter);
     }
     if (found !== undefined)
@@ -168,6 +169,17 @@ export class ModuleMirror {
       return this.#passThrough(address, release, kept.foreign);
     const format = source.kind === "git" ? "tar.gz" : source.format;
     return { kind: "archive", format, subdirectory: source.subdirectory };
+  }
+
+  /** Throws ModuleReplaced where clients get other content than what only they can fetch. */
+  async #expectForeign(
+    address: ModuleReleaseAddress,
+    release: ModuleRelease,
+  ): Promise<void> {
+    const offered = offerOf(address, release);
+    if (offered === undefined) return;
+    const served = await this.#parts.settlements.compare(address, offered);
+    expectServed(address, served, offered);
   }
 
   #passThrough(
@@ -194,25 +206,30 @@ export class ModuleMirror {
 
   #fetch(
     address: ModuleReleaseAddress,
-    { commit }: ModuleRelease,
+    release: ModuleRelease,
     source: ArchiveSource | GitSource,
     asker: AbortSignal,
   ): Promise<ModuleArchive | ForeignRelease> {
     const origin = this.#originOf(address.module);
-    const start = startOf(origin, address, source, commit);
+    const start = startOf(origin, address, source, release);
     return this.#parts.archives.fetch(address, start, asker);
   }
 
+  /** Finds the place of what clients get; without one, what the registry names now. */
   async #findRelease(
     address: ModuleReleaseAddress,
   ): Promise<Answer<ModuleRelease>> {
     const origin = this.#originOf(address.module);
-    const { releases, replacements } = this.#parts;
-    return releases.get(address, (known, signal) =>
-      fetchModuleRelease(origin, address, known, signal, (expected, got) =>
-        replacements.note(address, expected, got),
-      ),
-    );
+    const { releases, settlements } = this.#parts;
+    const answer = await releases.get(address, async (known, signal) => {
+      const now = await fetchModuleRelease(origin, address, known, signal);
+      const offered = offerOf(address, now);
+      if (offered !== undefined) await settlements.compare(address, offered);
+      return now;
+    });
+    const served = await settlements.settle(address);
+    const { place = answer.value, commit = answer.value.commit } = served ?? {};
+    return { ...answer, value: { ...place, commit } };
   }
 
   async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {

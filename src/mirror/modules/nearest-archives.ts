@@ -6,17 +6,16 @@ import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { NearestOrigin } from "../cache/nearest-origin.ts";
 import type { Reserve } from "../cache/download-steps.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
-import type { ModuleArchiveRecords } from "./records.ts";
 import {
   formatModuleRelease,
-  isArchive,
   type ModuleArchive,
   type ModuleReleaseAddress,
 } from "./release.ts";
+import type { ModuleSettlements } from "./settlements.ts";
 
 export interface NearestArchivesParts {
   readonly blobs: BlobStore;
-  readonly records: ModuleArchiveRecords;
+  readonly settlements: Pick<ModuleSettlements, "settle">;
   readonly reserve: Reserve;
   readonly nearest: NearestOrigin | undefined;
   /** Throws ModuleArchiveRefused. */
@@ -28,7 +27,7 @@ export interface NearestArchivesParts {
   readonly onFailed: (module: string, error: unknown) => void;
 }
 
-/** Archives of modules that were seen first elsewhere: they come from there whole, and are looked through as an origin's are. */
+/** Archives of modules that another replica fetched: they come from there whole, and are looked through as an origin's are. */
 export class NearestArchives {
   readonly #parts: NearestArchivesParts;
 
@@ -40,10 +39,10 @@ export class NearestArchives {
   async bring(
     address: ModuleReleaseAddress,
   ): Promise<ModuleArchive | undefined> {
-    const { nearest, records } = this.#parts;
+    const { nearest, settlements } = this.#parts;
     if (nearest === undefined) return undefined;
-    const archive = await records.read(address);
-    if (!isArchive(archive)) return undefined;
+    const archive = (await settlements.settle(address))?.archive;
+    if (archive === undefined) return undefined;
     const isHere = await this.#fetch(formatModuleRelease(address), archive);
     return isHere ? archive : undefined;
   }

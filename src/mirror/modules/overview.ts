@@ -7,8 +7,9 @@ import { withoutQuery } from "../../address/module-source.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { rememberedEach } from "../../concurrency/remembered.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { ModuleArchiveRecords, ModuleReleaseRecords } from "./records.ts";
-import { isArchive } from "./release.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
+import type { ModuleReleaseRecords, ModuleTrustRecords } from "./records.ts";
+import { findServed } from "./settlements.ts";
 
 /** What is known of a module's version, without asking its registry. */
 interface ModuleVersionOverview {
@@ -22,37 +23,36 @@ interface ModuleVersionOverview {
   readonly size: number | undefined;
 }
 
+interface ModuleOverviewParts {
+  readonly records: ModuleTrustRecords;
+  readonly trust: TrustStore;
+  readonly releases: ModuleReleaseRecords;
+  readonly blobs: Pick<BlobStore, "size">;
+}
+
 /** About 500 bytes each. */
 const mostDescribed = 2_000;
 
 /** What is held of modules, for people; nobody is asked for it. */
 export class ModuleOverview {
-  readonly #archives: ModuleArchiveRecords;
-  readonly #releases: ModuleReleaseRecords;
-  readonly #blobs: Pick<BlobStore, "size">;
+  readonly #parts: ModuleOverviewParts;
   readonly #described = rememberedEach<ModuleVersionOverview>(
     5_000,
     mostDescribed,
   );
 
-  constructor(
-    archives: ModuleArchiveRecords,
-    releases: ModuleReleaseRecords,
-    blobs: Pick<BlobStore, "size">,
-  ) {
-    this.#archives = archives;
-    this.#releases = releases;
-    this.#blobs = blobs;
+  constructor(parts: ModuleOverviewParts) {
+    this.#parts = parts;
   }
 
   /** By name. */
   listModules(): Promise<readonly ModuleAddress[]> {
-    return this.#archives.listModules();
+    return this.#parts.records.listModules();
   }
 
   /** Newest first. */
   async listVersions(module: ModuleAddress): Promise<readonly Version[]> {
-    return newestFirst(await this.#archives.listVersions(module));
+    return newestFirst(await this.#parts.records.listVersions(module));
   }
 
   /** Reads records for each version, unless it did so in the last seconds; one after the other, since clients' are read meanwhile. */
@@ -72,16 +72,18 @@ export class ModuleOverview {
     module: ModuleAddress,
     version: Version,
   ): Promise<ModuleVersionOverview> {
-    const archive = await this.#archives.read({ module, version });
-    const release = await this.#releases.read({ module, version });
-    const own = isArchive(archive) ? archive : undefined;
-    const { location, commit } = release?.value ?? {};
+    const { releases, blobs } = this.#parts;
+    const address = { module, version };
+    const served = await findServed(this.#parts, address);
+    const archive = served?.archive;
+    const release = (await releases.read(address))?.value;
+    const location = served?.place?.location ?? release?.location;
     return {
       version,
       source: location && withoutQuery(location),
-      commit: own?.commit ?? commit,
-      sha256: own?.sha256,
-      size: own && (await this.#blobs.size(own.sha256)),
+      commit: archive?.commit ?? served?.commit ?? release?.commit,
+      sha256: archive?.sha256,
+      size: archive && (await blobs.size(archive.sha256)),
     };
   }
 }

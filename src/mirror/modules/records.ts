@@ -10,41 +10,65 @@ import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Candidate } from "../../trust/candidates.ts";
+import { isCandidate } from "../../trust/standing.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
 import {
+  contentOf,
+  evidenceOf,
   formatModuleRelease,
-  isArchive,
-  type ForeignRelease,
-  type ModuleArchive,
+  unknownModule,
   type ModuleRelease,
   type ModuleReleaseAddress,
+  type ModuleTrust,
 } from "./release.ts";
 
 const text = z.string();
 const optionalText = text.nullable().transform((value) => value ?? undefined);
 
+const placeShape = { location: text, base: text };
+
 const releaseShape = z.object({
   confirmedAt: z.iso.datetime().transform((written) => new Date(written)),
-  location: text,
-  base: text,
+  ...placeShape,
   commit: optionalText,
-  moved: optionalText,
 });
 
-const archiveShape = z.union([
-  z.object({
-    sha256: text.transform(parseSha256),
-    format: z.enum(archiveFormats),
-    subdirectory: text,
-    commit: optionalText,
-  }),
-  z.object({ foreign: text }),
-]);
+const archiveShape = z.object({
+  sha256: text.transform(parseSha256),
+  format: z.enum(archiveFormats),
+  subdirectory: text,
+  commit: optionalText,
+});
 
-const offeredShape = z.object({ offered: z.array(text) });
+const digest = text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/** Contents that a release is remembered to have been offered with beside its own; an origin may have any number. */
-const mostOffered = 16;
+const evidenceShape = z
+  .object({
+    digest,
+    commit: digest.optional(),
+    place: z.object(placeShape).optional(),
+    archive: archiveShape.optional(),
+    foreign: text.optional(),
+    noted: z.enum(["unsigned", "approved", "other-content"]).optional(),
+  })
+  .transform(({ digest, ...offered }) => evidenceOf(digest, offered));
+
+const trustShape = z.object({
+  pinned: z
+    .object({
+      digest,
+      at: z.iso.datetime().transform((written) => new Date(written)),
+      isAudited: z.boolean(),
+    })
+    .transform(({ digest, ...pinned }) => ({
+      ...{ ...pinned, sha256sums: digest, content: contentOf(digest) },
+      signedBy: undefined,
+    }))
+    .optional(),
+  evidence: z.array(evidenceShape),
+});
 
 /** How the lists of modules' versions are named on disk. */
 export const moduleVersionNaming = {
@@ -81,28 +105,33 @@ export class ModuleReleaseRecords implements MetadataRecords<
     return this.#records.stamp(releaseKey(address));
   }
 
-  /** What another process saw first meanwhile stays, and is returned. */
   async write(
     address: ModuleReleaseAddress,
     kept: Kept<ModuleRelease>,
-    known: ModuleRelease | undefined,
   ): Promise<Kept<ModuleRelease>> {
     const { value, confirmedAt } = kept;
-    let now = kept;
-    await this.#records.change(releaseKey(address), readRelease, (before) => {
-      const commit = before?.value.commit;
-      const isOurs = commit === undefined || commit === value.commit;
-      now = isOurs || known?.commit === commit ? kept : (before ?? kept);
-      if (now !== kept) return before;
-      const optional = {
-        commit: value.commit ?? null,
-        moved: value.moved ?? null,
-      };
-      const at = confirmedAt.toISOString();
-      return { ...value, ...optional, confirmedAt: at };
-    });
-    return now;
+    const { commit = null } = value;
+    const at = confirmedAt.toISOString();
+    await this.#records.change(releaseKey(address), readRelease, () => ({
+      ...{ ...value, commit, confirmedAt: at },
+    }));
+    return kept;
   }
+}
+
+/** Lists the candidates that the record of a release has, also those that the bounds of `trust list` left out. */
+export async function listOffered(
+  records: RecordStore,
+  { provider, version }: ReleaseAddress,
+): Promise<readonly Omit<Candidate, "since">[]> {
+  const { hostname, namespace, type } = provider;
+  const key = ["modules", hostname, namespace, ...type.split("/")];
+  const release = await records.read([...key, "archives", version], readTrust);
+  return (release?.evidence ?? []).flatMap(({ sha256sums, noted: reason }) =>
+    isCandidate(reason)
+      ? [{ version, sha256sums, reason, fingerprint: undefined }]
+      : [],
+  );
 }
 
 function readRelease(body: unknown): Kept<ModuleRelease> {
@@ -110,56 +139,38 @@ function readRelease(body: unknown): Kept<ModuleRelease> {
   return { confirmedAt, value };
 }
 
-/** What was seen first of releases' archives, one record a release. */
-export class ModuleArchiveRecords {
+/** Contents of releases: the pinned one and what was offered beside it, one record a release. */
+export class ModuleTrustRecords {
   readonly #records: RecordStore;
 
   constructor(records: RecordStore) {
     this.#records = records;
   }
 
-  /** An archive that was seen, under any spelling, goes before a note that clients have to fetch the module themselves. */
-  async read(
-    address: ModuleReleaseAddress,
-  ): Promise<ModuleArchive | ForeignRelease | undefined> {
-    const own = await this.#records.read(archiveKey(address), readArchive);
-    if (isArchive(own)) return own;
-    const others = await this.#readOtherSpellings(address);
-    return others.find(isArchive) ?? own ?? others[0];
+  /** Undefined while nothing was offered. Throws RecordUnreadable, also for one that was lost. */
+  async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
+    const key = trustKey(address);
+    const read = (anew: boolean) =>
+      this.#records.read(key, readTrust, { anew });
+    const found = await read(false);
+    if (found !== undefined) return found;
+    const mark = await this.#records.read(markKey(address), asItIs);
+    if (mark === undefined) return undefined;
+    // Another process may have written it meanwhile.
+    return (await read(true)) ?? this.#records.refuse(key, lost);
   }
 
-  /**
-   * Puts what was fetched in the place of `first`, which was there before. What
-   * another process saw first meanwhile stays, and is returned.
-   */
-  async keep<T extends ModuleArchive | ForeignRelease>(
+  /** Changes a release; no change of any process is lost. Durable on return. Throws RecordUnreadable. */
+  async change(
     address: ModuleReleaseAddress,
-    archive: T,
-    first: ModuleArchive | ForeignRelease | undefined,
-  ): Promise<T | ModuleArchive> {
-    let now: T | ModuleArchive = archive;
-    await this.#records.change(archiveKey(address), readArchive, (before) => {
-      now = !isArchive(before) || isSame(before, first) ? archive : before;
-      return now === archive ? writeArchive(archive) : before;
+    change: (before: ModuleTrust) => ModuleTrust,
+  ): Promise<void> {
+    const isFirst = (await this.read(address)) === undefined;
+    await this.#records.change(trustKey(address), readTrust, (before) => {
+      const after = change(before ?? unknownModule);
+      return after === before ? before : writeTrust(after);
     });
-    return now;
-  }
-
-  /** Notes other content that a release is offered with; false when that was known. */
-  async noteOffered(
-    { module, version }: ModuleReleaseAddress,
-    offered: string,
-  ): Promise<boolean> {
-    const key = [...moduleKey(module), "offered", version];
-    let isNew = true;
-    await this.#records.change(key, readOffered, (before) => {
-      isNew = before?.offered.includes(offered) !== true;
-      const known = before?.offered ?? [];
-      return isNew
-        ? { offered: [...known, offered].slice(-mostOffered) }
-        : before;
-    });
-    return isNew;
+    if (isFirst) await this.#records.create(markKey(address), {}, asItIs);
   }
 
   /** Every module of which something is recorded, by name. */
@@ -176,36 +187,8 @@ export class ModuleArchiveRecords {
 
   /** The versions of which something is recorded, in no order. */
   async listVersions(module: ModuleAddress): Promise<readonly Version[]> {
-    const keys = [moduleKey(module), ...(await this.#findSpellings(module))];
-    const names = await Promise.all(
-      keys.map((key) => this.#records.list([...key, "archives"])),
-    );
-    return [...new Set(names.flat())].filter(isVersion);
-  }
-
-  /** What was seen first in another case of letters counts, too: earlier versions of the mirror kept names as they were asked for. */
-  async #readOtherSpellings({
-    module,
-    version,
-  }: ModuleReleaseAddress): Promise<
-    readonly (ModuleArchive | ForeignRelease)[]
-  > {
-    const keys = await this.#findSpellings(module);
-    const read = keys.map((key) =>
-      this.#records.read([...key, "archives", version], readArchive),
-    );
-    return (await Promise.all(read)).filter((one) => one !== undefined);
-  }
-
-  /** The other keys of a module, the same ones in the same order each time. */
-  async #findSpellings(module: ModuleAddress): Promise<readonly RecordKey[]> {
-    const own = moduleKey(module);
-    let found: readonly RecordKey[] = [own.slice(0, 2)];
-    for (const part of own.slice(2)) {
-      const below = await this.#below(found);
-      found = below.filter((key) => key.at(-1)?.toLowerCase() === part);
-    }
-    return found.filter((key) => key.join("/") !== own.join("/"));
+    const names = await this.#records.list([...moduleKey(module), "archives"]);
+    return names.filter(isVersion);
   }
 
   /** What is directly below each of `keys`, by name. */
@@ -218,37 +201,43 @@ export class ModuleArchiveRecords {
   }
 }
 
-function readArchive(body: unknown): ModuleArchive | ForeignRelease {
-  return archiveShape.parse(body);
+function readTrust(body: unknown): ModuleTrust {
+  const { pinned, evidence } = trustShape.parse(body);
+  return { ...unknownModule, pinned, evidence };
 }
 
-function readOffered(body: unknown): z.infer<typeof offeredShape> {
-  return offeredShape.parse(body);
+function writeTrust({ pinned, evidence }: ModuleTrust) {
+  return {
+    pinned: pinned && {
+      digest: pinned.sha256sums,
+      at: pinned.at.toISOString(),
+      isAudited: pinned.isAudited,
+    },
+    evidence: evidence.map(
+      ({ sha256sums, commit, place, archive, foreign, noted }) => ({
+        ...{ digest: sha256sums, commit, place, foreign, noted },
+        archive: archive && { ...archive, commit: archive.commit ?? null },
+      }),
+    ),
+  };
 }
 
-function writeArchive(archive: ModuleArchive | ForeignRelease) {
-  return isArchive(archive)
-    ? { ...archive, commit: archive.commit ?? null }
-    : archive;
-}
+const asItIs = (body: unknown) => body;
 
-function isSame(
-  archive: ModuleArchive,
-  first: ModuleArchive | ForeignRelease | undefined,
-): boolean {
-  return (
-    isArchive(first) &&
-    first.sha256 === archive.sha256 &&
-    first.commit === archive.commit
-  );
-}
+const lost =
+  "it is missing, and a record that was written after it exists: restore it from a backup";
 
 function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {
   return [...moduleKey(module), "releases", version];
 }
 
-function archiveKey({ module, version }: ModuleReleaseAddress): RecordKey {
+function trustKey({ module, version }: ModuleReleaseAddress): RecordKey {
   return [...moduleKey(module), "archives", version];
+}
+
+/** Written after the first record of a release, so that the loss of that is noticed. */
+function markKey({ module, version }: ModuleReleaseAddress): RecordKey {
+  return [...moduleKey(module), "marks", version];
 }
 
 function moduleKey(module: ModuleAddress): RecordKey {

@@ -55,7 +55,7 @@ export const unknownRelease: KnownRelease = {
 /** Evidence that bounds do not drop: it counts for the release, or an operator approved it. */
 export function isKept({
   pinned,
-}: KnownRelease["trust"]): (evidence: StoredEvidence) => boolean {
+}: Pick<ReleaseTrust, "pinned">): (evidence: Evidence) => boolean {
   return (one) =>
     one.noted === "approved" ||
     (pinned !== undefined && isInAgreement(pinned, one));

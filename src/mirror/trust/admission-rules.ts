@@ -2,7 +2,11 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import { PolicyDenied, type TooYoung } from "../../errors/index.ts";
+import {
+  isModuleType,
+  PolicyDenied,
+  type TooYoung,
+} from "../../errors/index.ts";
 import type { KeyRules, NewKeys } from "../../trust/key-verdict.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -101,12 +105,13 @@ export function limitsKeys(
   return newKeys === "refuse" || pins !== undefined || isRevoking;
 }
 
-/** Finds the key of the configuration that excludes a signing key, so that no approval helps. */
+/** Finds the key of the configuration that excludes a signing key, so that no approval helps; none excludes a module, which nobody signs. */
 export function findExclusion(
   rules: AdmissionRules,
   provider: ProviderAddress,
   fingerprint: string | undefined,
 ): "trust.keys" | "trust.newKeys" | undefined {
+  if (isModuleType(provider.type)) return undefined;
   const { newKeys, pins } = keyRulesOf(rules, provider);
   if (pins !== undefined)
     return fingerprint !== undefined && pins.has(fingerprint)

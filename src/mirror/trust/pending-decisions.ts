@@ -1,12 +1,16 @@
+import { moduleAddress } from "../../address/module-address.ts";
 import {
   providerAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import { typeOfModule } from "../../address/specs/trust-scope.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
 import {
   formatApproval,
+  isModuleType,
   MalformedAddress,
+  nameContent,
   type RecordUnreadable,
 } from "../../errors/index.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
@@ -19,9 +23,11 @@ import type {
   TrustStore,
 } from "./trust-store.ts";
 
-/** A candidate that waits for an operator. */
+/** A candidate that waits for an operator; the type of a module is NAME/SYSTEM. */
 export interface PendingDecision extends ReleaseAddress, Candidate {
   readonly version: Version;
+  /** Its content in words. */
+  readonly content: string;
   /** Command that approves exactly this content; undefined while the configuration excludes its key. */
   readonly command: string | undefined;
   /** Key of the configuration that comes first; undefined where `command` works. */
@@ -106,7 +112,12 @@ export function countDropped(
 }
 
 /** Says in a few words why a candidate is not admitted. */
-export function explainPending({ reason, fingerprint }: Candidate): string {
+export function explainPending({
+  provider,
+  reason,
+  fingerprint,
+}: Pick<PendingDecision, "provider" | "reason" | "fingerprint">): string {
+  if (isModuleType(provider.type)) return "other content than the pinned one";
   const key = fingerprint === undefined ? "unsigned" : `key ${fingerprint}`;
   const words = {
     "other-content": "other content than the pinned checksums",
@@ -123,7 +134,7 @@ function describe(
   candidate: Candidate,
   rules: AdmissionRules,
 ): PendingDecision {
-  const provider = providerAddress(hostname, namespace, type);
+  const provider = parseType(hostname, namespace, type);
   const version = parseVersion(candidate.version);
   const release = { provider, version };
   const setting = findExclusion(rules, provider, candidate.fingerprint);
@@ -131,5 +142,18 @@ function describe(
     setting === undefined
       ? formatApproval(release, candidate.sha256sums)
       : undefined;
-  return { ...candidate, ...release, command, setting };
+  const content = nameContent(release, candidate.sha256sums);
+  return { ...candidate, ...release, content, command, setting };
+}
+
+/** Throws MalformedAddress. */
+function parseType(
+  hostname: string,
+  namespace: string,
+  type: string,
+): ProviderAddress {
+  const [name = "", system] = type.split("/");
+  return system === undefined
+    ? providerAddress(hostname, namespace, type)
+    : typeOfModule(moduleAddress(hostname, namespace, name, system));
 }

@@ -18,6 +18,7 @@ import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
 import type {
+  Evidence,
   FirstContact,
   NamespaceTrust,
   ReleaseTrust,
@@ -268,11 +269,11 @@ function isPinnedAs(
 }
 
 /** Notes that people heard of the events; evidence of others keeps its own notes. */
-function carryNotes(
-  written: ReleaseTrust<StoredEvidence>,
-  admitted: ReleaseTrust<StoredEvidence>,
-  { pinned, evidence }: ReleaseTrust<StoredEvidence>,
-): ReleaseTrust<StoredEvidence> {
+export function carryNotes<E extends Evidence>(
+  written: ReleaseTrust<E>,
+  admitted: ReleaseTrust<E>,
+  { pinned, evidence }: ReleaseTrust<E>,
+): ReleaseTrust<E> {
   const ours = new Set(admitted.evidence.map(({ id }) => id));
   const notes = new Map(evidence.map(({ id, noted }) => [id, noted]));
   return {

@@ -1,17 +1,26 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { formatApproval, type ProvenderError } from "../../errors/index.ts";
+import {
+  formatApproval,
+  nameContent,
+  type ProvenderError,
+} from "../../errors/index.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { addCandidate, dropCandidates } from "../../trust/candidates.ts";
 import type { TrustEvent } from "../../trust/settle.ts";
 import { isCandidate } from "../../trust/standing.ts";
-import type { Acceptance, FirstContact } from "../../trust/state.ts";
-import type { StoredEvidence } from "../releases/known-release.ts";
+import type { Acceptance, Evidence, FirstContact } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { Notebook } from "./notebook.ts";
 import type { ProviderRequest } from "./request.ts";
+import { factsOf, nameSubject, type Subject } from "./subject.ts";
 import type { TrustStore } from "./trust-store.ts";
 
-type Event = TrustEvent<StoredEvidence>;
+/** Evidence, and why it does not hold. */
+interface Judged extends Evidence {
+  readonly fault?: ProvenderError | undefined;
+}
+
+type Event = TrustEvent<Judged>;
 
 /** Acceptances that need no line of their own beside that of the pin. */
 const silent: ReadonlySet<Acceptance> = new Set([
@@ -32,7 +41,8 @@ export class TrustEvents {
   }
 
   /** Resolves when it is durable; rejects when it could not be written. */
-  async note(address: ReleaseAddress, event: Event): Promise<void> {
+  async note(address: Subject, event: Event): Promise<void> {
+    const { provider, version } = nameSubject(address);
     switch (event.kind) {
       case "pinned":
         return this.#audit(address, "first-seen", event.evidence);
@@ -41,8 +51,8 @@ export class TrustEvents {
       case "candidate":
         return this.#noteCandidate(address, event);
       case "healed":
-        return this.#store.changeCandidates(address.provider, (candidates) =>
-          dropCandidates(candidates, address.version),
+        return this.#store.changeCandidates(provider, (candidates) =>
+          dropCandidates(candidates, version),
         );
       case "lost":
         return this.#noteLost(address, event.evidence);
@@ -96,14 +106,15 @@ export class TrustEvents {
   }
 
   async #noteAccepted(
-    address: ReleaseAddress,
+    address: Subject,
     { evidence, because, alarms }: Event & { readonly kind: "accepted" },
   ): Promise<void> {
     const { signedBy: fingerprint, sha256sums, noted } = evidence;
     // An approved content is a candidate again when its approval is revoked.
+    const { provider, version } = nameSubject(address);
     if (isCandidate(noted) && because !== "approved")
-      await this.#store.changeCandidates(address.provider, (candidates) =>
-        dropCandidates(candidates, address.version, sha256sums),
+      await this.#store.changeCandidates(provider, (candidates) =>
+        dropCandidates(candidates, version, sha256sums),
       );
     const rule = `trust: ${because}`;
     if (!silent.has(because) || alarms)
@@ -118,10 +129,11 @@ export class TrustEvents {
   }
 
   async #noteCandidate(
-    address: ReleaseAddress,
+    address: Subject,
     { evidence, reason }: Event & { readonly kind: "candidate" },
   ): Promise<void> {
-    const { provider, version } = address;
+    const named = nameSubject(address);
+    const { provider, version } = named;
     const { sha256sums, signedBy: fingerprint } = evidence;
     const since = this.#notebook.clock.now().toISOString();
     await this.#store.changeCandidates(provider, (candidates) =>
@@ -135,13 +147,18 @@ export class TrustEvents {
         event: isOther ? "replaced" : "quarantined",
         verdict: "refused",
         rule: isOther ? "pinned checksums" : `trust: ${reason}`,
-        detail: `SHA256SUMS ${sha256sums}`,
+        detail: nameContent(named, sha256sums),
         fingerprint: fingerprint ?? (isOther ? undefined : "none"),
         ...factsOf(address),
       },
       { durable: true },
     );
-    const approve = formatApproval(address, sha256sums);
+    const approve = formatApproval(named, sha256sums);
+    if ("module" in address) {
+      const facts = { ...factsOf(address), offered: sha256sums, approve };
+      this.#raise("module-replaced", facts);
+      return;
+    }
     const facts = { ...factsOf(address), fingerprint: fingerprint ?? "none" };
     if (isOther)
       this.#raise("release-replaced", {
@@ -151,8 +168,8 @@ export class TrustEvents {
   }
 
   async #noteLost(
-    address: ReleaseAddress,
-    { fault, signedBy: fingerprint }: StoredEvidence,
+    address: Subject,
+    { fault, signedBy: fingerprint }: Judged,
   ): Promise<void> {
     await this.#notebook.audit.record(
       {
@@ -168,9 +185,9 @@ export class TrustEvents {
   }
 
   async #audit(
-    address: ReleaseAddress,
+    address: Subject,
     event: AuditEntry["event"],
-    { sha256sums, signedBy: fingerprint, exemption }: StoredEvidence,
+    { sha256sums, signedBy: fingerprint, exemption }: Evidence,
     more: Pick<AuditEntry, "rule"> = {
       rule: exemption && `signatures: ${exemption}`,
     },
@@ -179,7 +196,7 @@ export class TrustEvents {
       {
         event,
         verdict: "accepted",
-        detail: `SHA256SUMS ${sha256sums}`,
+        detail: nameContent(nameSubject(address), sha256sums),
         fingerprint,
         ...more,
         ...factsOf(address),
@@ -191,8 +208,4 @@ export class TrustEvents {
   #raise(...alarm: Parameters<Notebook["alarms"]["raise"]>): void {
     this.#notebook.alarms.raise(...alarm);
   }
-}
-
-function factsOf({ provider, version }: ReleaseAddress) {
-  return { provider: formatProviderAddress(provider), version };
 }

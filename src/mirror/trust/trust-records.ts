@@ -11,14 +11,14 @@ export interface Namespace {
   readonly namespace: string;
 }
 
-/** A provider as records name it. */
+/** A provider, or a module with NAME/SYSTEM as its type, as records name it. */
 export interface ProviderName extends Namespace {
   readonly type: string;
 }
 
 export const namespacesPrefix: RecordKey = ["trust", "namespaces"];
-const contactsPrefix: RecordKey = ["trust", "contacts"];
-const candidatesPrefix: RecordKey = ["trust", "candidates"];
+export const contactsPrefix: RecordKey = ["trust", "contacts"];
+export const candidatesPrefix: RecordKey = ["trust", "candidates"];
 
 export function namespaceKey({ hostname, namespace }: Namespace): RecordKey {
   return [...namespacesPrefix, hostname, namespace];
@@ -38,7 +38,7 @@ export function contactKey(provider: ProviderName): RecordKey {
   return [...contactsFolder(provider), provider.type];
 }
 
-/** Folder of the candidates of a namespace, a record for each provider. */
+/** Folder of the candidates of a namespace, a record for each provider and module. */
 export function candidatesFolder({
   hostname,
   namespace,
@@ -47,7 +47,7 @@ export function candidatesFolder({
 }
 
 export function candidatesKey(provider: ProviderName): RecordKey {
-  return [...candidatesFolder(provider), provider.type];
+  return [...candidatesFolder(provider), ...provider.type.split("/")];
 }
 
 const moment = z.iso.datetime();

@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Hostname } from "../../address/hostname.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
-import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
 import type { Decided, Decisions } from "../../trust/decisions.ts";
@@ -10,8 +9,10 @@ import { TrustEntry } from "./trust-entry.ts";
 import {
   candidatesFolder,
   candidatesKey,
+  candidatesPrefix,
   contactKey,
   contactsFolder,
+  contactsPrefix,
   markKey,
   namespaceKey,
   namespacesPrefix,
@@ -26,7 +27,7 @@ import {
 /** Clients may ask for any namespace, so memory is bounded: 16 MiB. */
 const memoryBytes = 16 * 1024 * 1024;
 
-/** Candidates of one provider. */
+/** Candidates of one provider or module. */
 export interface ProviderCandidates extends Candidates {
   readonly type: string;
 }
@@ -90,7 +91,7 @@ export class TrustStore {
     return (await this.#records.read(key, readCandidates)) ?? noCandidates;
   }
 
-  /** Changes the candidates of a provider. Durable on return. */
+  /** Changes the candidates of a provider or module. Durable on return. */
   async changeCandidates(
     provider: ProviderName,
     change: (candidates: Candidates) => Candidates,
@@ -134,7 +135,7 @@ export class TrustStore {
       await this.#records.remove(contactKey({ ...namespace, type: one }));
   }
 
-  /** Every namespace with a record of its own or of a candidate, sorted. */
+  /** Every namespace with a record of its own, sorted. */
   async list(): Promise<readonly Namespace[]> {
     const found = new Map<string, Namespace>();
     for (const hostname of await this.#records.folders(namespacesPrefix))
@@ -151,14 +152,14 @@ export class TrustStore {
       .map(([, namespace]) => namespace);
   }
 
-  /** Reads each namespace, also those whose record was lost. */
+  /** Reads each namespace, also those whose record was lost, and those with nothing but candidates. */
   async *readAll(): AsyncGenerator<ReadNamespace> {
     const own = await this.list();
     const names = new Set(own.map(nameOf));
-    const lost = (await this.#listContacted()).filter(
+    const others = (await this.#listMet()).filter(
       (one) => !names.has(nameOf(one)),
     );
-    for (const namespace of [...own, ...lost]) yield this.#readOne(namespace);
+    for (const namespace of [...own, ...others]) yield this.#readOne(namespace);
   }
 
   /** Reads the first contact with each provider of a namespace, or why it is unknown. */
@@ -179,7 +180,11 @@ export class TrustStore {
   async listCandidates(
     namespace: Namespace,
   ): Promise<readonly ProviderCandidates[]> {
-    const types = await this.#records.list(candidatesFolder(namespace));
+    const folder = candidatesFolder(namespace);
+    const types = [...(await this.#records.list(folder))];
+    for (const name of await this.#records.folders(folder))
+      for (const system of await this.#records.list([...folder, name]))
+        types.push(`${name}/${system}`);
     return Promise.all(
       types.toSorted().map(async (type) => ({
         type,
@@ -227,16 +232,19 @@ export class TrustStore {
     this.#entries.delete(nameOf(namespace));
   }
 
-  async #listContacted(): Promise<readonly Namespace[]> {
-    const found: Namespace[] = [];
-    const prefix: RecordKey = ["trust", "contacts"];
-    for (const hostname of await this.#records.folders(prefix))
-      for (const namespace of await this.#records.folders([
-        ...prefix,
-        hostname,
-      ]))
-        found.push({ hostname: hostname as Hostname, namespace });
-    return found;
+  /** Lists the namespaces with a first contact or a candidate. */
+  async #listMet(): Promise<readonly Namespace[]> {
+    const found = new Map<string, Namespace>();
+    for (const prefix of [contactsPrefix, candidatesPrefix])
+      for (const hostname of await this.#records.folders(prefix))
+        for (const namespace of await this.#records.folders([
+          ...prefix,
+          hostname,
+        ])) {
+          const one = { hostname: hostname as Hostname, namespace };
+          found.set(nameOf(one), one);
+        }
+    return [...found.values()];
   }
 
   /** One for all requests at once, so that each sees what the others write. */

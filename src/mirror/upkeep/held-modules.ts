@@ -3,19 +3,19 @@ import type { ModuleAddress } from "../../address/module-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { RecordUnreadable } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import type { ModuleArchiveRecords } from "../modules/records.ts";
-import { isArchive, type ModuleReleaseAddress } from "../modules/release.ts";
+import type { ModuleTrustRecords } from "../modules/records.ts";
+import type { ModuleReleaseAddress } from "../modules/release.ts";
+import { findServed } from "../modules/settlements.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
 import { findStored, type StoredArchive } from "./stored-archives.ts";
 
 export interface ModuleHoldingParts {
   readonly blobs: BlobStore;
-  readonly modules: Pick<
-    ModuleArchiveRecords,
-    "listModules" | "listVersions" | "read"
-  >;
+  readonly modules: ModuleTrustRecords;
+  readonly trust: Pick<TrustStore, "read">;
 }
 
-/** What is recorded of a module's version, as it was seen first; its archive may be stored. */
+/** What clients get of a module's version; its archive may be stored. */
 export interface HeldModule extends ModuleReleaseAddress {
   /** Undefined for one that only clients can fetch. */
   readonly sha256: Sha256 | undefined;
@@ -32,24 +32,25 @@ export interface HeldModuleQuestion {
 
 /** By module, the newest version first; in place of a record that cannot be believed, why. */
 export async function* listHeldModules(
-  { blobs, modules }: ModuleHoldingParts,
+  parts: ModuleHoldingParts,
   { module, choose }: HeldModuleQuestion,
 ): AsyncGenerator<HeldModule | RecordUnreadable> {
+  const { blobs, modules } = parts;
   const stored = await findStored(blobs);
   const asked = module === undefined ? await modules.listModules() : [module];
   for (const one of asked)
     for (const version of choose(newestFirst(await modules.listVersions(one))))
-      yield await describe(modules, { module: one, version }, stored);
+      yield await describe(parts, { module: one, version }, stored);
 }
 
 async function describe(
-  modules: ModuleHoldingParts["modules"],
+  { modules: records, trust }: ModuleHoldingParts,
   address: ModuleReleaseAddress,
   stored: ReadonlyMap<Sha256, StoredArchive>,
 ): Promise<HeldModule | RecordUnreadable> {
   try {
-    const found = await modules.read(address);
-    const { sha256, commit } = isArchive(found) ? found : {};
+    const served = await findServed({ records, trust }, address);
+    const { sha256, commit } = served?.archive ?? {};
     const archive = sha256 === undefined ? undefined : stored.get(sha256);
     return { ...address, sha256, commit, stored: archive };
   } catch (error) {

@@ -66,8 +66,8 @@ async function judgeBody(
   { records, releases }: JudgingParts,
   key: RecordKey,
 ): Promise<RecordJudgement> {
-  if (namesOneArchive(key)) {
-    const digests = readDigest(await records.read(key, asItIs));
+  if (namesArchives(key)) {
+    const digests = readDigests(await records.read(key, asItIs));
     return { digests, problems: [] };
   }
   const address = readReleaseKey(key);
@@ -81,8 +81,8 @@ export async function readNames(
   { records, releases }: JudgingParts,
   key: RecordKey,
 ): Promise<ReadonlyMap<Sha256, string>> {
-  if (namesOneArchive(key)) {
-    const digests = readDigest(await records.read(key, asItIs));
+  if (namesArchives(key)) {
+    const digests = readDigests(await records.read(key, asItIs));
     return new Map(digests.map((digest) => [digest, key.join("/")]));
   }
   const address = readReleaseKey(key);
@@ -116,13 +116,20 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
 }
 
 /** Of a module's release, or learnt of an archive that a network mirror tells no digest of. */
-function namesOneArchive([room, , , , part]: RecordKey): boolean {
+function namesArchives([room, , , , part]: RecordKey): boolean {
   return room === "modules" || part === "learnt-digests";
 }
 
 const asItIs = (body: unknown): unknown => body;
 
-function readDigest(body: unknown): readonly Sha256[] {
-  const { sha256 } = (body ?? {}) as { sha256?: unknown };
-  return typeof sha256 === "string" ? [parseSha256(sha256)] : [];
+interface NamingBody {
+  readonly sha256?: unknown;
+  /** Contents of a module's release. */
+  readonly evidence?: readonly { readonly archive?: NamingBody }[];
+}
+
+function readDigests(body: unknown): readonly Sha256[] {
+  const { sha256, evidence = [] } = (body ?? {}) as NamingBody;
+  const own = typeof sha256 === "string" ? [parseSha256(sha256)] : [];
+  return [...own, ...evidence.flatMap(({ archive }) => readDigests(archive))];
 }

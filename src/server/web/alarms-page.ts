@@ -81,6 +81,7 @@ const cures: Readonly<Record<AlarmKind, Html | string>> = {
     "What is on its own disk is served. Look at the bucket and the network between.",
   "audit-lost":
     "Make room on the disk, and look at the folder of the audit log.",
-  "module-replaced": "Clients get the first content. Ask its publisher.",
+  "module-replaced":
+    "See above, until its origin offers the pinned content again.",
   "unexpected-error": log,
 };

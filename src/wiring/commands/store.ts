@@ -2,7 +2,7 @@ import type { Configuration } from "../../config/load.ts";
 import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { largestProof } from "../../mirror/bundles/proof.ts";
-import { ModuleArchiveRecords } from "../../mirror/modules/records.ts";
+import { ModuleTrustRecords } from "../../mirror/modules/records.ts";
 import { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import { wireCore, type Core } from "../core.ts";
@@ -27,7 +27,7 @@ export async function wireMirror(
 export async function wireStored(configuration: Configuration) {
   const { layout, telemetry, replica, close } = await openStore(configuration);
   const kept = wireKept(configuration, layout, telemetry, { replica });
-  const modules = new ModuleArchiveRecords(kept.records);
+  const modules = new ModuleTrustRecords(kept.records);
   return closing({ ...kept, modules, close: () => close(kept) });
 }
 

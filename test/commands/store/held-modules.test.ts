@@ -32,7 +32,11 @@ async function fill(module: string): Promise<Buffer> {
   scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
   const place = ["registry.terraform.io", "acme", module, "aws"];
   const key = ["modules", ...place, "archives", "1.1.0"];
-  plantRecord(mirror.directory, key, { foreign: "hg" });
+  const digest = "a".repeat(40);
+  plantRecord(mirror.directory, key, {
+    pinned: { digest, at: "2026-01-01T00:00:00.000Z", isAudited: true },
+    evidence: [{ digest, commit: digest, foreign: "it has submodules" }],
+  });
   expect((await getArchive(mirror, module)).body.equals(bytes)).toBe(true);
   return bytes;
 }
@@ -72,7 +76,7 @@ describe("what is held of modules", () => {
     expect(stdout).toContain("2 versions of modules, 1 of them stored (");
   });
 
-  it("is forgotten, fetched again, and has to be what was seen first", async () => {
+  it("is forgotten, fetched again, and has to be what is pinned", async () => {
     const bytes = await fill("purged");
     const purge = () => runCommand(mirror, "purge", "--json", spec("purged"));
     const purged = await purge();

@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
@@ -35,49 +34,44 @@ beforeAll(async () => {
 
 afterAll(() => scene.origin.stop());
 
-/** Where the registry says that releases are; a restored store may not have it. */
-async function forgetPlaces(directory: string): Promise<void> {
-  for (const copy of ["records", "record-copies"]) {
-    const path = "v1/modules/registry.terraform.io/acme/kept/aws/releases";
-    await rm(join(directory, copy, path), { recursive: true });
-  }
-}
-
 const url = (path: string) => `${scene.origin.url}${path}`;
+
+const publish = (place: string) =>
+  scene.origin.publish("acme/kept/aws", "1.0.0", place);
 
 describe("a repository with submodules", () => {
   it.each<[string, () => string]>([
     ["an archive", () => url("kept.tar.gz")],
     ["a folder of an archive", () => `${url("kept.tar.gz")}//modules/vpc`],
-    ["a repository without", () => without],
-  ])("is refused where %s was seen first", async (_, first) => {
+  ])("is refused where %s is pinned", async (_, first) => {
     const bytes = await tarGz([["main.tf", "# archive"]]);
     scene.origin.serve("/kept.tar.gz", bytes);
     const config = scene.configOf({ freshness: { versions: "0s" } });
-    const publish = (place: string) =>
-      scene.origin.publish("acme/kept/aws", "1.0.0", place);
     publish(first());
-    const directory = scratch("store");
-    const options = { config, directory };
-    let before: Buffer | undefined;
-    await withMirror(options, async (mirror) => {
-      before = (await getArchive(mirror, "kept")).body;
+    await withMirror({ config }, async (mirror) => {
+      expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
       publish(withSubmodules);
-      expect((await getArchive(mirror, "kept")).body).toEqual(before);
+      expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
       await removeBlobs(mirror);
-    });
-    await forgetPlaces(directory);
-    await withMirror(options, async (mirror) => {
       for (const ask of [locate, getArchive]) {
         const answer = await ask(mirror, "kept");
         expect(answer.status).toBe(451);
         expect(codeOf(answer)).toBe("module-replaced");
       }
+      publish(first());
+      expect((await getArchive(mirror, "kept")).body).toEqual(bytes);
     });
-    publish(first());
-    await forgetPlaces(directory);
-    await withMirror(options, async (mirror) => {
-      expect((await getArchive(mirror, "kept")).body).toEqual(before);
+  });
+
+  it("changes nothing where a commit is pinned, which its own repository still has", async () => {
+    const config = scene.configOf({ freshness: { versions: "0s" } });
+    publish(without);
+    await withMirror({ config }, async (mirror) => {
+      const { body } = await getArchive(mirror, "kept");
+      publish(withSubmodules);
+      await removeBlobs(mirror);
+      expect((await locate(mirror, "kept")).status).toBe(204);
+      expect((await getArchive(mirror, "kept")).body).toEqual(body);
     });
   });
 });

@@ -90,7 +90,8 @@ it.each([
   ],
   [{ reason: "not-pinned" }, "key S, not pinned"],
 ] as const)("a candidate is explained: %j", (changes, words) => {
-  expect(explainPending(candidate(changes))).toBe(words);
+  const provider = { hostname, namespace: "acme", type: "net" };
+  expect(explainPending({ ...candidate(changes), provider })).toBe(words);
 });
 
 it("of every namespace are listed beside those that cannot be read", async () => {

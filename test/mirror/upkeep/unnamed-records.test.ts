@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ModuleArchiveRecords } from "../../../src/mirror/modules/records.ts";
+import { ModuleTrustRecords } from "../../../src/mirror/modules/records.ts";
 import { ReleaseRecords } from "../../../src/mirror/releases/records.ts";
 import { readNamedArchives } from "../../../src/mirror/upkeep/unnamed-records.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
@@ -48,6 +48,6 @@ it("what is set aside of a module hides no other", async () => {
   const folder = (name: string) =>
     ["modules", hostname, "acme", name, "aws", "archives", "1.0.0"] as const;
   const { records } = await prepare([folder("net"), folder("net.old")]);
-  const modules = await new ModuleArchiveRecords(records).listModules();
+  const modules = await new ModuleTrustRecords(records).listModules();
   expect(modules.map(({ name }) => name)).toEqual(["net"]);
 });

@@ -17,7 +17,7 @@ const special: Readonly<Record<string, (text: string) => Thrown>> = {
     new errors.BucketRefuses(t, t, { status: 403, reason: t }),
   ContentNotChosen: (t) =>
     new errors.ContentNotChosen(
-      t,
+      releaseOf(t),
       t,
       [{ sha256sums: t, fingerprint: t }],
       () => t,
@@ -27,6 +27,7 @@ const special: Readonly<Record<string, (text: string) => Thrown>> = {
   MirrorWantsToken: () =>
     new errors.MirrorWantsToken(new URL("https://a.test/")),
   PackageHashWrong: (t) => new errors.PackageHashWrong(t, [t], t),
+  ModuleReplaced: (t) => new errors.ModuleReplaced(releaseOf(t), t, t),
   ReleaseConflict: (t) => new errors.ReleaseConflict(releaseOf(t), t),
   TooYoung: (t) => new errors.TooYoung(t, t, t, until),
 };

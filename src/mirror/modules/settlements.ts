@@ -1,0 +1,182 @@
+import { isDeepStrictEqual } from "node:util";
+import { SingleFlight } from "../../concurrency/single-flight.ts";
+import { ModuleReplaced, TooBusy } from "../../errors/index.ts";
+import { asStoreFull } from "../../store/file-failure.ts";
+import { addEvidence, settle, type Settled } from "../../trust/settle.ts";
+import type { NamespaceTrust } from "../../trust/state.ts";
+import { askUnsigned } from "../../trust/unsigned.ts";
+import type { Clock } from "../cache/clock.ts";
+import { isKept } from "../releases/known-release.ts";
+import { carryNotes } from "../trust/settlements.ts";
+import { nameSubject } from "../trust/subject.ts";
+import type { TrustEntry } from "../trust/trust-entry.ts";
+import type { TrustEvents } from "../trust/trust-events.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
+import type { ModuleTrustRecords } from "./records.ts";
+import {
+  formatModuleRelease,
+  unknownModule,
+  type ModuleEvidence,
+  type ModuleReleaseAddress,
+  type ModuleTrust,
+} from "./release.ts";
+
+interface ModuleSettlementsParts {
+  readonly records: Pick<ModuleTrustRecords, "read" | "change">;
+  readonly trust: TrustStore;
+  readonly events: TrustEvents;
+  readonly clock: Clock;
+}
+
+/** Decisions that are made again because another process wrote meanwhile. */
+const mostTries = 8;
+
+/** The one place where modules are admitted: it runs the core on what is known, writes, and answers with what clients get. */
+export class ModuleSettlements {
+  readonly #parts: ModuleSettlementsParts;
+  readonly #writing = new SingleFlight<string, void>();
+
+  constructor(parts: ModuleSettlementsParts) {
+    this.#parts = parts;
+  }
+
+  /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. Throws RecordUnreadable and StoreFull. */
+  async settle(
+    address: ModuleReleaseAddress,
+    offered?: ModuleEvidence,
+  ): Promise<ModuleEvidence | undefined> {
+    const { trust, records } = this.#parts;
+    const entry = await trust.open(address.module);
+    const name = formatModuleRelease(address);
+    for (let tries = 0; tries < mostTries; tries++) {
+      const before = await records.read(address);
+      const known = addOffered(before ?? unknownModule, offered);
+      const settled = this.#decide(address, entry.trust, known);
+      if (settled.noted === (before ?? unknownModule)) return servedBy(settled);
+      await this.#writing.run(name, () =>
+        this.#write(address, entry, offered).catch((error: unknown) => {
+          throw asStoreFull(name, error);
+        }),
+      );
+    }
+    throw new TooBusy(`writers of ${name}`);
+  }
+
+  /** The same, but an offer pins nothing. */
+  async compare(
+    address: ModuleReleaseAddress,
+    offered: ModuleEvidence,
+  ): Promise<ModuleEvidence | undefined> {
+    const served = await this.settle(address);
+    return served && this.settle(address, offered);
+  }
+
+  /** Pins first, then people hear of it, then that is noted: a crash in between repeats the rest. */
+  async #write(
+    address: ModuleReleaseAddress,
+    entry: TrustEntry,
+    offered: ModuleEvidence | undefined,
+  ): Promise<void> {
+    const { records, events } = this.#parts;
+    let settled: Settled<ModuleEvidence> | undefined;
+    await records.change(address, (before) => {
+      const known = addOffered(before, offered);
+      settled = this.#decide(address, entry.trust, known);
+      return settled.admitted;
+    });
+    if (settled === undefined) return;
+    const { admitted, noted } = settled;
+    for (const event of settled.events) await events.note(address, event);
+    if (noted !== admitted)
+      await records.change(address, (now) => carryNotes(now, admitted, noted));
+  }
+
+  #decide(
+    address: ModuleReleaseAddress,
+    namespace: NamespaceTrust,
+    release: ModuleTrust,
+  ): Settled<ModuleEvidence> {
+    const { provider, version } = nameSubject(address);
+    const name = { type: provider.type, version };
+    const now = this.#parts.clock.now();
+    return settle(askUnsigned(name, namespace, release, now));
+  }
+}
+
+/** Throws ModuleReplaced where clients get other content than what is offered. */
+export function expectServed(
+  address: ModuleReleaseAddress,
+  served: ModuleEvidence | undefined,
+  offered: ModuleEvidence,
+): void {
+  if (served === undefined || isSame(served, offered)) return;
+  const named = nameSubject(address);
+  throw new ModuleReplaced(named, served.sha256sums, offered.sha256sums);
+}
+
+/** Finds what clients get by what is recorded, and changes nothing. Throws RecordUnreadable. */
+export async function findServed(
+  {
+    records,
+    trust,
+  }: {
+    readonly records: Pick<ModuleTrustRecords, "read">;
+    readonly trust: Pick<TrustStore, "read">;
+  },
+  address: ModuleReleaseAddress,
+): Promise<ModuleEvidence | undefined> {
+  const release = await records.read(address);
+  if (release === undefined) return undefined;
+  const { provider, version } = nameSubject(address);
+  const name = { type: provider.type, version };
+  const namespace = await trust.read(provider);
+  return servedBy(settle(askUnsigned(name, namespace, release, new Date(0))));
+}
+
+function servedBy({
+  standing,
+}: Settled<ModuleEvidence>): ModuleEvidence | undefined {
+  return standing.kind === "served" ? standing.evidence : undefined;
+}
+
+/** Adds an offer; what was learnt of the same content before is kept. Returns `known` itself where nothing is new. */
+function addOffered(
+  known: ModuleTrust,
+  offered: ModuleEvidence | undefined,
+): ModuleTrust {
+  if (offered === undefined) return known;
+  const same = known.evidence.find((one) => isSame(one, offered));
+  const joined = same === undefined ? offered : join(same, offered);
+  return isDeepStrictEqual(joined, known.evidence.at(-1))
+    ? known
+    : addEvidence(known, joined, isKept(known));
+}
+
+/** Joins what is known of one content; the same commit may be packed into other bytes by another version of the mirror, in the same folder. */
+function join(same: ModuleEvidence, offered: ModuleEvidence): ModuleEvidence {
+  const isOther =
+    offered.archive !== undefined &&
+    offered.archive.sha256 !== same.archive?.sha256;
+  const { subdirectory } = same.archive ?? offered.archive ?? {};
+  const archive =
+    isOther && subdirectory !== undefined
+      ? { ...offered.archive, subdirectory }
+      : same.archive;
+  const foreign = offered.foreign ?? same.foreign;
+  return {
+    ...same,
+    place: offered.place ?? same.place,
+    archive,
+    foreign: archive === undefined ? foreign : undefined,
+  };
+}
+
+/** True for one content, also where the archive of a known commit comes without it. */
+function isSame(known: ModuleEvidence, offered: ModuleEvidence): boolean {
+  return (
+    known.id === offered.id ||
+    (offered.commit === undefined &&
+      offered.archive !== undefined &&
+      known.archive?.sha256 === offered.archive.sha256)
+  );
+}

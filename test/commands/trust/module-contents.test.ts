@@ -1,0 +1,235 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import {
+  codeOf,
+  getArchive,
+  locate,
+  makeModuleScene,
+  removeBlobs,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import type { ListedTrust } from "../../scenes/trust-scene.ts";
+
+const host = "registry.terraform.io";
+let scene: ModuleScene;
+let root: string;
+let mirror: RunningMirror;
+
+async function revive(lose: () => void = () => undefined): Promise<void> {
+  await mirror.kill();
+  lose();
+  const config = scene.configOf({ freshness: { versions: "0s" } });
+  mirror = await startMirror({ config, directory: mirror.directory });
+}
+
+beforeAll(async () => {
+  root = scratch("git");
+  scene = await makeModuleScene(gitBackend(root));
+  const config = scene.configOf({ freshness: { versions: "0s" } });
+  mirror = await startMirror({ config });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await scene.origin.stop();
+});
+
+const run = (...args: readonly string[]) =>
+  runCommand(mirror, "trust", ...args);
+
+/** Runs a command as it is printed. */
+async function decide(command: string | null = ""): Promise<string> {
+  expect(command).toMatch(/^provender trust /);
+  const { status, stdout } = await run(...(command ?? "").split(" ").slice(2));
+  expect(status).toBe(0);
+  return stdout;
+}
+
+async function listed(): Promise<ListedTrust | undefined> {
+  const { stdout } = await run("list", "--json");
+  const { namespaces } = JSON.parse(stdout) as {
+    readonly namespaces: readonly ListedTrust[];
+  };
+  return namespaces.find(({ namespace }) => namespace === `${host}/acme`);
+}
+
+const candidatesOf = async (module: string) =>
+  ((await listed())?.candidates ?? []).filter(
+    ({ type }) => type === `${module}/aws`,
+  );
+
+const bodyOf = async (module: string) =>
+  (await getArchive(mirror, module)).body.toString("base64");
+
+/** A module from a repository whose tag is moved. */
+async function withTag(module: string) {
+  const repository = await GitRepository.create(join(root, module));
+  const place = `git::${scene.origin.url}git/${module}/.git?ref=v1`;
+  scene.origin.publish(`acme/${module}/aws`, "1.0.0", place);
+  const move = async (text: string) => {
+    const commit = await repository.commit({ "main.tf": text }, "v1");
+    expect((await locate(mirror, module)).status).toBe(204);
+    return commit;
+  };
+  await move("# first");
+  return { repository, move, first: await bodyOf(module) };
+}
+
+/** A module from an archive, of which nothing is stored after each offer. */
+async function withArchive(module: string) {
+  const archives = new Map<string, Buffer>();
+  const offer = async (text: string) => {
+    const bytes = archives.get(text) ?? (await tarGz([["main.tf", text]]));
+    archives.set(text, bytes);
+    const url = scene.origin.serve(`/${module}.tar.gz`, bytes);
+    scene.origin.publish(`acme/${module}/aws`, "1.0.0", url);
+    const answer = await getArchive(mirror, module);
+    await removeBlobs(mirror);
+    return answer;
+  };
+  const { body } = await offer("# first");
+  return { offer, first: body.toString("base64") };
+}
+
+describe("a module whose tag moved", () => {
+  it("is a candidate with its command in the table, the document, the page and the alarm; its pinned commit is served", async () => {
+    const { move, first } = await withTag("shown");
+    const second = await move("# second");
+    const command = `provender trust approve ${host}/acme/shown/aws@1.0.0 --sha256sums ${second.slice(0, 16)}`;
+    expect(await candidatesOf("shown")).toEqual([
+      {
+        ...{ type: "shown/aws", version: "1.0.0", sha256sums: second },
+        ...{ fingerprint: null, reason: "other-content", setting: null },
+        ...{ command, since: expect.any(String) as unknown },
+      },
+    ]);
+    const { stdout } = await run("list");
+    expect(stdout).toContain(
+      `shown/aws 1.0.0: other content than the pinned one, commit ${second}, since`,
+    );
+    expect(stdout).toContain(`\n    ${command}\n`);
+    const page = (await mirror.get("/alarms")).body.toString();
+    expect(page).toContain(command);
+    expect(
+      mirror.log.filter(({ approve }) => approve === command),
+    ).toMatchObject([{ alarm: "module-replaced", offered: second }]);
+    expect(await bodyOf("shown")).toBe(first);
+  });
+
+  it("is served where it is approved, after restarts too, and the first is when that is revoked", async () => {
+    const { move, first } = await withTag("taken");
+    const second = await move("# second");
+    const named = `${host}/acme/taken/aws 1.0.0`;
+    const { stdout } = await run("approve", "acme/taken/aws@1.0.0");
+    expect(stdout).toContain(`${named} is approved with commit ${second}: `);
+    await expect.poll(() => bodyOf("taken")).not.toBe(first);
+    const approved = await bodyOf("taken");
+    expect(await candidatesOf("taken")).toEqual([]);
+    expect(await listed()).toMatchObject({
+      contents: [{ type: "taken/aws", version: "1.0.0", sha256sums: second }],
+    });
+    const again = await run("approve", "acme/taken/aws@1.0.0");
+    expect([again.status, again.stderr]).toEqual([1, ""]);
+    expect(again.stdout).toContain("is approved already with commit");
+    await revive();
+    expect(await bodyOf("taken")).toBe(approved);
+    const revoked = await run("revoke", "acme/taken/aws@1.0.0");
+    expect(revoked.stdout).toContain(
+      `${named} is no longer approved with commit ${second}`,
+    );
+    await expect.poll(() => bodyOf("taken")).toBe(first);
+    expect(await candidatesOf("taken")).toMatchObject([{ sha256sums: second }]);
+    const audit = await runCommand(mirror, "audit", "--json");
+    expect(audit.stdout).toMatch(
+      /"event":"approved".*"module":"[^"]*acme\/taken\/aws"/,
+    );
+  });
+
+  it("needs a digest where it moved twice, and each command takes its own row", async () => {
+    const { move, first } = await withTag("twice");
+    for (const text of ["# second", "# third"]) await move(text);
+    const candidates = await candidatesOf("twice");
+    expect(candidates).toHaveLength(2);
+    const unclear = await run("approve", "acme/twice/aws@1.0.0");
+    expect(unclear.status).toBe(1);
+    for (const { command } of candidates)
+      expect(unclear.stderr).toContain(command);
+    const [second, third] = candidates;
+    expect(await decide(second?.command)).toContain(second?.sha256sums);
+    await expect.poll(() => bodyOf("twice")).not.toBe(first);
+    expect(await candidatesOf("twice")).toEqual([third]);
+    const wrong = ["acme/twice/aws@1.0.0", "--sha256sums", "0".repeat(8)];
+    const failed = await run("approve", ...wrong);
+    expect([failed.status, failed.stdout]).toEqual([1, ""]);
+    expect(failed.stderr).toContain(
+      "has no content whose archive or commit begins with 00000000",
+    );
+  });
+});
+
+describe("an archive that was replaced", () => {
+  it("is served once it is approved and offered again; without it there is a clear error", async () => {
+    const { offer, first } = await withArchive("replaced");
+    const refused = await offer("# second");
+    expect([refused.status, codeOf(refused)]).toEqual([451, "module-replaced"]);
+    const [second] = await candidatesOf("replaced");
+    expect(refused.body.toString()).toContain(second?.command);
+    expect((await offer("# third")).status).toBe(451);
+    await decide(second?.command);
+    await expect
+      .poll(async () => (await getArchive(mirror, "replaced")).body.toString())
+      .toContain(`expected SHA-256 ${second?.sha256sums}, got SHA-256 `);
+    expect((await offer("# second")).status).toBe(200);
+    expect((await offer("# first")).status).toBe(451);
+    const duplicate = ["--sha256sums", second?.sha256sums ?? ""];
+    const again = await run(
+      "approve",
+      ...["acme/replaced/aws@1.0.0", ...duplicate],
+    );
+    expect([again.status, again.stderr]).toEqual([1, ""]);
+    await decide(second?.command?.replace(" approve ", " revoke "));
+    await expect.poll(() => bodyOf("replaced")).toBe(first);
+  });
+});
+
+describe("a record that was lost", () => {
+  const copies = ["records", "record-copies"];
+  const lose = (path: string) => {
+    for (const copy of copies)
+      rmSync(join(mirror.directory, copy, "v1", `${path}.json`));
+  };
+
+  it("of what is pinned is unknown, and nothing else is served", async () => {
+    const { move } = await withTag("lost");
+    await revive(() => lose(`modules/${host}/acme/lost/aws/archives/1.0.0`));
+    await move("# other").catch(() => undefined);
+    for (const ask of [locate, getArchive])
+      expect(outcomeOf(await ask(mirror, "lost"))).toBe(
+        "503 record-unreadable",
+      );
+  });
+
+  it("of what is approved refuses the modules of its namespace until a reset, and what is pinned comes back", async () => {
+    const { move, first } = await withTag("undecided");
+    await move("# second");
+    await run("approve", "acme/undecided/aws@1.0.0");
+    await revive(() => lose(`trust/namespaces/${host}/acme`));
+    expect(outcomeOf(await locate(mirror, "undecided"))).toBe(
+      "503 record-unreadable",
+    );
+    const { status, stderr } = await run("list");
+    expect(status).toBe(1);
+    expect(stderr).toContain(`trust/namespaces/${host}/acme.json`);
+    expect((await run("reset", "acme")).status).toBe(0);
+    await expect.poll(() => bodyOf("undecided")).toBe(first);
+  });
+});

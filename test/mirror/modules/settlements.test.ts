@@ -1,0 +1,112 @@
+import { pino } from "pino";
+import { expect, it, onTestFinished } from "vitest";
+import { moduleAddress } from "../../../src/address/module-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
+import { ModuleTrustRecords } from "../../../src/mirror/modules/records.ts";
+import { evidenceOf } from "../../../src/mirror/modules/release.ts";
+import { ModuleSettlements } from "../../../src/mirror/modules/settlements.ts";
+import { nameSubject } from "../../../src/mirror/trust/subject.ts";
+import { TrustEvents } from "../../../src/mirror/trust/trust-events.ts";
+import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
+import { Alarms } from "../../../src/telemetry/alarms.ts";
+import {
+  FailingAudit,
+  FailingRecords,
+  Writes,
+} from "../../scenes/failing-writes.ts";
+import { makeLayout } from "../../store/stores.ts";
+
+const address = {
+  module: moduleAddress("registry.terraform.io", "acme", "network", "aws"),
+  version: parseVersion("1.0.0"),
+};
+const { provider } = nameSubject(address);
+const offer = (digit: string) => evidenceOf(digit.repeat(64), {});
+const clock = { now: () => new Date(), monotonic: () => 0 };
+
+type Layout = Awaited<ReturnType<typeof makeLayout>>;
+
+/** One process on a store. */
+function open(layout: Layout) {
+  const writes = new Writes();
+  const stored = new FailingRecords(layout, writes);
+  const records = new ModuleTrustRecords(stored);
+  const trust = new TrustStore(stored);
+  const alarms = new Alarms(pino({ enabled: false }), undefined);
+  const audit = new FailingAudit(
+    { ...layout.audit, now: clock.now, onLost: () => undefined },
+    writes,
+  );
+  onTestFinished(() => audit.close());
+  const events = new TrustEvents(trust, { audit, alarms, clock });
+  const settlements = new ModuleSettlements({ records, trust, events, clock });
+  return { writes, records, trust, alarms, settlements };
+}
+
+const servedBy = async ({ settlements }: ReturnType<typeof open>) =>
+  (await settlements.settle(address))?.id;
+
+it("the first content that another process pinned stays", async () => {
+  const layout = await makeLayout();
+  const [one, other] = [open(layout), open(layout)];
+  const held = one.writes.hold((name) => name.startsWith("modules/"));
+  const settling = one.settlements.settle(address, offer("a"));
+  await held.reached;
+  await other.settlements.settle(address, offer("b"));
+  held.free();
+  expect((await settling)?.id).toBe(offer("b").id);
+  expect((await one.trust.readCandidates(provider)).list).toMatchObject([
+    { version: "1.0.0", sha256sums: offer("a").id, reason: "other-content" },
+  ]);
+});
+
+it("candidates are bounded, and the pinned content stays in their midst", async () => {
+  const layout = await makeLayout();
+  const mirror = open(layout);
+  for (const digit of "0123456789ab")
+    await mirror.settlements.settle(address, offer(digit));
+  expect(await servedBy(mirror)).toBe(offer("0").id);
+  const { list, dropped } = await mirror.trust.readCandidates(provider);
+  expect(list.map(({ sha256sums }) => sha256sums[0]).join("")).toBe("456789ab");
+  expect(dropped).toBe(3);
+  const known = await mirror.records.read(address);
+  expect(known?.evidence).toHaveLength(8);
+  expect(mirror.alarms.recent).toHaveLength(11);
+});
+
+it("candidates go once the origin offers the pinned content again", async () => {
+  const mirror = open(await makeLayout());
+  for (const digit of "aba")
+    await mirror.settlements.settle(address, offer(digit));
+  expect(await servedBy(mirror)).toBe(offer("a").id);
+  expect((await mirror.trust.readCandidates(provider)).list).toEqual([]);
+});
+
+it("an offer that is compared pins nothing", async () => {
+  const mirror = open(await makeLayout());
+  expect(await mirror.settlements.compare(address, offer("a"))).toBeUndefined();
+  expect(await mirror.records.read(address)).toBeUndefined();
+});
+
+it.each([
+  "modules/registry.terraform.io/acme/network/aws/archives/1.0.0",
+  "modules/registry.terraform.io/acme/network/aws/marks/1.0.0",
+  "trust/candidates/registry.terraform.io/acme/network/aws",
+  "audit first-seen",
+  "audit replaced",
+])("what could not be written to %s is written later", async (name) => {
+  const layout = await makeLayout();
+  const failing = open(layout);
+  failing.writes.let((one) => (one === name ? "fails" : undefined));
+  for (const digit of "ab")
+    await failing.settlements
+      .settle(address, offer(digit))
+      .catch(() => undefined);
+  const mirror = open(layout);
+  for (const digit of "ab")
+    await mirror.settlements.settle(address, offer(digit));
+  const pinned = (await mirror.records.read(address))?.pinned;
+  expect(pinned).toMatchObject({ isAudited: true });
+  expect((await mirror.trust.readCandidates(provider)).list).toHaveLength(1);
+  expect(await servedBy(mirror)).toBe(pinned?.sha256sums);
+});
