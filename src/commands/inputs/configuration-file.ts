@@ -50,7 +50,10 @@ function lineOfJsonError(text: string, message: string): number {
 }
 
 /** HCL's own parser, compiled to WebAssembly; it takes 0.2 s to start, so only those wait for it who need it. */
-async function parseNativeSyntax(path: string, text: string): Promise<unknown> {
+export async function parseNativeSyntax(
+  path: string,
+  text: string,
+): Promise<unknown> {
   if (deepestNesting(text) > mostNesting)
     throw new InputInvalid(
       path,
@@ -66,7 +69,7 @@ async function parseNativeSyntax(path: string, text: string): Promise<unknown> {
   }
 }
 
-/** Deeper nesting exhausts the parser's stack, after which it answers nobody any more. */
+/** Deeper nesting exhausts the parser's stack, after which it answers nothing. */
 const mostNesting = 500;
 
 /** Brackets in texts and comments count too; there they are balanced or few. */

@@ -5,13 +5,7 @@ import {
 } from "../../address/provider-address.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
 import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
-import {
-  parseLockFileSyntax,
-  type Attribute,
-  type Block,
-  type Body,
-} from "./dependency-lock-file-syntax.ts";
-import { isMark, type Token } from "./dependency-lock-file-tokens.ts";
+import { parseNativeSyntax } from "./configuration-file.ts";
 import { readInputFile } from "./input-file.ts";
 
 /** The name that clients give to the file. */
@@ -26,122 +20,119 @@ export interface ProviderLock {
   readonly constraints: string | undefined;
   readonly hashes: readonly string[];
   readonly where: string;
-  readonly block: Block;
-  /** The hashes argument from `[` to `]`, comments included; undefined without one. */
-  readonly list: readonly Token[] | undefined;
 }
 
 /** A dependency lock file as it is written and as it is understood. */
 export interface DependencyLockFile {
-  readonly file: string;
   readonly text: string;
   readonly locks: readonly ProviderLock[];
-  /** Entries that no client could use; they are left alone. */
+  /** Entries that no client could use, or why the whole file is not understood. */
   readonly problems: readonly InputInvalid[];
-  /** Undefined when the file could not be understood as a whole. */
-  readonly body: Body | undefined;
 }
 
-/** Never throws for what is in the file: that is among the problems. */
+/** Never throws for the content of the file: that is among the problems. */
 export async function readDependencyLockFile(
   path: string,
 ): Promise<DependencyLockFile> {
   try {
-    return parseDependencyLockFile(path, await readInputFile(path));
+    return await parseDependencyLockFile(path, await readInputFile(path));
   } catch (error) {
     if (!(error instanceof InputInvalid)) throw error;
-    return emptyLockFile(path, "", [error]);
+    return { text: "", locks: [], problems: [error] };
   }
 }
 
-/** What the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
-export function parseDependencyLockFile(
+/** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
+export async function parseDependencyLockFile(
   file: string,
   text: string,
-): DependencyLockFile {
+): Promise<DependencyLockFile> {
   try {
-    const body = parseLockFileSyntax(file, text);
-    const found = readLocks(file, body);
-    return { file, text, body, ...found };
+    const { provider } = (await parseNativeSyntax(file, text)) as Syntax;
+    return { text, ...readLocks(file, text, provider) };
   } catch (error) {
     if (!(error instanceof InputInvalid)) throw error;
-    return emptyLockFile(file, text, [error]);
+    return { text, locks: [], problems: [error] };
   }
 }
 
-function emptyLockFile(
-  file: string,
-  text: string,
-  problems: readonly InputInvalid[],
-): DependencyLockFile {
-  return { file, text, locks: [], problems, body: undefined };
+interface Syntax {
+  /** By label: a block, or each of several. */
+  readonly provider?: unknown;
 }
 
-function readLocks(file: string, body: Body) {
-  const locks = new Map<string, ProviderLock>();
+function readLocks(file: string, text: string, blocks: unknown) {
+  const locks: ProviderLock[] = [];
   const problems: InputInvalid[] = [];
-  for (const block of body.blocks.filter(
-    ({ type }) => type.text === "provider",
-  ))
+  const labelled: unknown = Array.isArray(blocks) ? { "": blocks } : blocks;
+  const places = findBlocks(text);
+  for (const [label, bodies] of Object.entries(labelled ?? {})) {
+    const lines = places.get(label) ?? [];
+    const place = (index: number) => `${file}:${lines[index] ?? lines[0] ?? 1}`;
     try {
-      const where = `${file}:${block.type.line}`;
-      const lock = readLock(where, block);
-      const earlier = locks.get(lock.name);
-      if (earlier !== undefined)
+      locks.push(readLock(place(0), label, bodies));
+      if ((bodies as unknown[]).length > 1)
         throw new InputInvalid(
-          where,
-          `${lock.name} is locked already at ${earlier.where}: remove one of the two.`,
+          place(1),
+          `${label} is locked already at ${place(0)}: remove one of the two.`,
         );
-      locks.set(lock.name, lock);
     } catch (error) {
       if (!(error instanceof InputInvalid)) throw error;
       problems.push(error);
     }
-  return { locks: [...locks.values()], problems };
+  }
+  return { locks, problems };
 }
 
-function readLock(where: string, block: Block): ProviderLock {
-  const provider = readAddress(where, block);
-  const name = formatProviderAddress(provider);
-  const attributes = new Map(
-    block.body.attributes.map((one) => [one.name.text, one]),
+/** Finds the lines of `provider` blocks by label, for messages alone. */
+function findBlocks(text: string): ReadonlyMap<string, readonly number[]> {
+  const lines = text.split("\n").flatMap((line, index) => {
+    const [, label = ""] = /^\s*provider\s*(?:"([^"]*)")?/.exec(line) ?? [];
+    return line.includes("provider") ? [{ label, line: index + 1 }] : [];
+  });
+  const blocks = Map.groupBy(lines, ({ label }) => label);
+  return new Map(
+    [...blocks].map(([label, all]) => [label, all.map(({ line }) => line)]),
   );
-  const version = readString(where, attributes.get("version"));
+}
+
+function readLock(where: string, label: string, bodies: unknown): ProviderLock {
+  const provider = readAddress(where, label, bodies);
+  const name = formatProviderAddress(provider);
+  const [body = {}] = bodies as readonly Readonly<Record<string, unknown>>[];
+  const version = readText(where, body, "version");
   if (version === undefined)
     throw new InputInvalid(
       where,
-      `${name} has no version: let "init" write it anew.`,
+      `${name} has no version: let "init" write it again.`,
     );
-  const list = readList(where, attributes.get("hashes"));
   return {
     provider,
     name,
     version: parsed(where, () => parseVersion(version)),
-    constraints: readString(where, attributes.get("constraints")),
-    hashes: (list ?? [])
-      .filter(({ kind }) => kind === "string")
-      .map(({ text }) => text),
+    constraints: readText(where, body, "constraints"),
+    hashes: readHashes(where, body.hashes ?? []),
     where,
-    block,
-    list,
   };
 }
 
 /** Clients want the address whole and in normal form. */
-function readAddress(where: string, { labels }: Block): ProviderAddress {
-  const [label, ...others] = labels;
-  const text = label?.text ?? "";
-  if (others.length > 0 || text.split("/").length !== 3)
+function readAddress(
+  where: string,
+  label: string,
+  bodies: unknown,
+): ProviderAddress {
+  if (!Array.isArray(bodies) || label.split("/").length !== 3)
     throw new InputInvalid(
       where,
-      `${JSON.stringify(text)} is not a provider address: expected HOSTNAME/NAMESPACE/TYPE.`,
+      `${JSON.stringify(label)} is not a provider address: expected HOSTNAME/NAMESPACE/TYPE.`,
     );
-  if (text.includes("/-/"))
+  if (label.includes("/-/"))
     throw new InputInvalid(
       where,
-      `${text} is a provider address of Terraform 0.12: name its namespace in required_providers and run "init".`,
+      `${label} is a provider address of Terraform 0.12: name its namespace in required_providers and run "init".`,
     );
-  return parsed(where, () => parseProviderAddress(text));
+  return parsed(where, () => parseProviderAddress(label));
 }
 
 function parsed<T>(where: string, parse: () => T): T {
@@ -153,41 +144,26 @@ function parsed<T>(where: string, parse: () => T): T {
   }
 }
 
-function readString(
+function readText(
   where: string,
-  attribute: Attribute | undefined,
+  body: Readonly<Record<string, unknown>>,
+  name: string,
 ): string | undefined {
-  if (attribute === undefined) return undefined;
-  const [token, ...others] = attribute.value;
-  if (token === undefined || others.length > 0 || !isPlain(token))
-    throw new InputInvalid(
-      where,
-      `"${attribute.name.text}" is not a plain string.`,
-    );
-  return token.text;
+  const value = body[name] ?? undefined;
+  if (value === undefined || isPlain(value)) return value;
+  throw new InputInvalid(where, `"${name}" is not a plain string.`);
 }
 
-function readList(
-  where: string,
-  attribute: Attribute | undefined,
-): readonly Token[] | undefined {
-  if (attribute === undefined) return undefined;
-  const { value, written } = attribute;
-  const [open, close] = [value[0], value.at(-1)];
-  const isList =
-    isMark(open, "[") &&
-    isMark(close, "]") &&
-    value
-      .slice(1, -1)
-      .every((token, index) =>
-        index % 2 === 0 ? isPlain(token) : isMark(token, ","),
-      );
-  if (!isList || open === undefined || close === undefined)
-    throw new InputInvalid(where, '"hashes" is not a list of plain strings.');
-  return written.slice(written.indexOf(open), written.indexOf(close) + 1);
+function readHashes(where: string, value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every(isPlain)) return value;
+  throw new InputInvalid(where, '"hashes" is not a list of plain strings.');
 }
 
-/** Without escapes and templates, which no version and no hash contains. */
-function isPlain({ kind, text }: Token): boolean {
-  return kind === "string" && !/[\\]|[$%]\{/.test(text);
+/** Without templates and anything that would have to be escaped, which no version and no hash has. */
+function isPlain(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    /^[ -~]*$/.test(value) &&
+    !/["\\]|[$%]\{/.test(value)
+  );
 }

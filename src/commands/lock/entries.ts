@@ -14,7 +14,7 @@ import {
 import type { ConfigurationRoot } from "../inputs/configuration-directory.ts";
 import type { Requirement } from "../inputs/configuration-module.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
-import type { LockEntry } from "./dependency-lock-file-edit.ts";
+import type { LockEntry } from "./lock-file-format.ts";
 import type { LockableRelease, LockSource } from "./source.ts";
 import { chooseNewest } from "../packages/version-choice.ts";
 
@@ -50,10 +50,7 @@ export async function findLockEntries(
   };
   const locked = locks?.locks ?? [];
   for (const lock of locked) expectCurrent(lock, requirements).forEach(note);
-  // An entry that could not be understood is there all the same.
-  const names = new Set(
-    locks?.body?.blocks.flatMap(({ labels }) => labels.map(({ text }) => text)),
-  );
+  const names = new Set(locked.map(({ name }) => name));
   const required = requirements.filter(({ name }) => !names.has(name));
   await pLimit(atOnce).map([...locked, ...required], async (one) => {
     try {

@@ -7,14 +7,14 @@ import {
 } from "../inputs/configuration-directory.ts";
 import type { ModuleReading, NotCarried } from "../inputs/module-tree.ts";
 import { lockFileName } from "../inputs/dependency-lock-file.ts";
-import {
-  completeLockFile,
-  formatLockFile,
-  missingHashes,
-  type LockEntry,
-} from "./dependency-lock-file-edit.ts";
 import { findLockEntries } from "./entries.ts";
 import { replaceLockFile } from "./file-write.ts";
+import {
+  formatLockFile,
+  mergeEntries,
+  missingHashes,
+  type LockEntry,
+} from "./lock-file-format.ts";
 import type { LockSource } from "./source.ts";
 
 interface LockParts {
@@ -64,12 +64,14 @@ async function lockRoot(
 ): Promise<boolean> {
   const { directory } = root;
   const path = join(directory, lockFileName);
+  const unusable = root.locks?.problems ?? [];
+  // Clients read none of such a file, and writing it whole would lose entries.
+  if (unusable.length > 0) {
+    for (const { message } of unusable) stderr(`${message}\n`);
+    return false;
+  }
   const found = await findLockEntries(root, platforms, source);
-  const problems = [
-    ...(root.locks?.problems ?? []),
-    ...root.problems,
-    ...found.problems,
-  ];
+  const problems = [...root.problems, ...found.problems];
   if (found.entries.length === 0 && problems.length === 0)
     throw new InputInvalid(
       directory,
@@ -94,13 +96,17 @@ function formatUnread({ where, source, because }: NotCarried): string {
   return `${where}: what "${source}" requires is not seen: ${because}.\n`;
 }
 
+/** Keeps the client that a file names as its own. */
 function complete(
   { locks, client }: ConfigurationRoot,
   entries: readonly LockEntry[],
 ): string {
-  return locks === undefined
-    ? formatLockFile(client, entries)
-    : completeLockFile(locks, entries);
+  const [, named = client] =
+    /^# This file is maintained automatically by "(terraform|tofu) init"/.exec(
+      locks?.text ?? "",
+    ) ?? [];
+  const writer = named === "tofu" ? "tofu" : "terraform";
+  return formatLockFile(writer, mergeEntries(locks?.locks ?? [], entries));
 }
 
 interface Missing {

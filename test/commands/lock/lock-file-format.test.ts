@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseVersion } from "../../../src/address/version.ts";
+import { parseDependencyLockFile } from "../../../src/commands/inputs/dependency-lock-file.ts";
+import {
+  formatLockFile,
+  mergeEntries,
+  type LockEntry,
+} from "../../../src/commands/lock/lock-file-format.ts";
+import { canonical, widget } from "../inputs/lock-files.ts";
+
+const version = parseVersion("1.2.3");
+
+function entry(name: string, ...hashes: readonly string[]): LockEntry {
+  return { name, version, constraints: undefined, hashes };
+}
+
+async function complete(
+  text: string,
+  ...added: readonly LockEntry[]
+): Promise<string> {
+  const { locks, problems } = await parseDependencyLockFile("lock.hcl", text);
+  expect(problems).toEqual([]);
+  return formatLockFile("terraform", mergeEntries(locks, added));
+}
+
+describe("completing a lock file", () => {
+  it("sorts hashes in as the clients do", async () => {
+    const added = entry(widget, "zh:ccc", "zh:ddd", "h1:aaa=", "h1:c=");
+    expect(await complete(canonical, added)).toBe(
+      canonical
+        .replace(
+          '    "h1:bbb=",\n',
+          '    "h1:aaa=",\n    "h1:bbb=",\n    "h1:c=",\n',
+        )
+        .replace('    "zh:ccc",\n', '    "zh:ccc",\n    "zh:ddd",\n'),
+    );
+  });
+
+  it("adds a list to an entry without one", async () => {
+    const text = `provider "${widget}" {\n  version = "1.2.3"\n}\n`;
+    expect(await complete(text, entry(widget, "zh:a"))).toContain(
+      `\nprovider "${widget}" {\n  version = "1.2.3"\n  hashes = [\n    "zh:a",\n  ]\n}\n`,
+    );
+  });
+
+  it("keeps version and constraints of an entry that is there", async () => {
+    const other = parseVersion("9.9.9");
+    const added = { ...entry(widget), version: other, constraints: "9.9.9" };
+    expect(await complete(canonical, added)).toBe(canonical);
+  });
+
+  it("puts new entries where the clients have them", async () => {
+    const names = ["z.z/z/z", "a.example/a/a", "registry.terraform.io/acme/x"];
+    const text = await complete(
+      canonical,
+      ...names.map((name) => entry(name, "zh:a")),
+    );
+    expect(
+      [...text.matchAll(/^provider "(.*)"/gm)].map(([, name]) => name),
+    ).toEqual([
+      "a.example/a/a",
+      "registry.terraform.io/acme/widget",
+      "registry.terraform.io/acme/x",
+      "z.z/z/z",
+    ]);
+  });
+});
+
+const name = fc
+  .tuple(
+    fc.constantFrom("registry.terraform.io", "a.example", "z.example:8443"),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/),
+    fc.stringMatching(/^[a-z][a-z0-9-]{0,5}[a-z]$/),
+  )
+  .map((parts) => parts.join("/"));
+const hash = fc.oneof(
+  fc.stringMatching(/^h1:[A-Za-z0-9+/]{5}=$/),
+  fc.stringMatching(/^zh:[0-9a-f]{6}$/),
+);
+const hashes = fc.uniqueArray(hash, { minLength: 1, maxLength: 8 });
+const entries = fc
+  .uniqueArray(
+    fc.record({
+      name,
+      version: fc.constantFrom("1.0.0", "2.1.0-rc1").map(parseVersion),
+      constraints: fc.constantFrom(undefined, "1.0.0", ">= 1.0.0, < 3.0.0"),
+      hashes,
+    }),
+    { selector: (one) => one.name, maxLength: 6 },
+  )
+  .filter((list) => list.length > 0);
+
+it("parsing what was written and writing it again is the identity", async () => {
+  await fc.assert(
+    fc.asyncProperty(entries, async (list) => {
+      const text = formatLockFile("terraform", list);
+      expect(await complete(text)).toBe(text);
+      expect(await complete(text, ...list)).toBe(text);
+    }),
+  );
+});
