@@ -154,14 +154,11 @@ function addOffered(
 
 /** Joins what is known of one content; the same commit may be packed into other bytes by another version of the mirror, in the same folder. */
 function join(same: ModuleEvidence, offered: ModuleEvidence): ModuleEvidence {
-  const isOther =
-    offered.archive !== undefined &&
-    offered.archive.sha256 !== same.archive?.sha256;
-  const { subdirectory } = same.archive ?? offered.archive ?? {};
+  const known = same.archive ?? offered.archive;
   const archive =
-    isOther && subdirectory !== undefined
-      ? { ...offered.archive, subdirectory }
-      : same.archive;
+    known && offered.archive && known.sha256 !== offered.archive.sha256
+      ? { ...offered.archive, subdirectory: known.subdirectory }
+      : known;
   const foreign = offered.foreign ?? same.foreign;
   return {
     ...same,

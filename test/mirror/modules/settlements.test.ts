@@ -2,7 +2,10 @@ import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { moduleAddress } from "../../../src/address/module-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { ModuleTrustRecords } from "../../../src/mirror/modules/records.ts";
+import {
+  listOffered,
+  ModuleTrustRecords,
+} from "../../../src/mirror/modules/records.ts";
 import { evidenceOf } from "../../../src/mirror/modules/release.ts";
 import { ModuleSettlements } from "../../../src/mirror/modules/settlements.ts";
 import { nameSubject } from "../../../src/mirror/trust/subject.ts";
@@ -40,7 +43,7 @@ function open(layout: Layout) {
   onTestFinished(() => audit.close());
   const events = new TrustEvents(trust, { audit, alarms, clock });
   const settlements = new ModuleSettlements({ records, trust, events, clock });
-  return { writes, records, trust, alarms, settlements };
+  return { writes, stored, records, trust, alarms, settlements };
 }
 
 const servedBy = async ({ settlements }: ReturnType<typeof open>) =>
@@ -80,6 +83,14 @@ it("candidates go once the origin offers the pinned content again", async () => 
     await mirror.settlements.settle(address, offer(digit));
   expect(await servedBy(mirror)).toBe(offer("a").id);
   expect((await mirror.trust.readCandidates(provider)).list).toEqual([]);
+});
+
+it("candidates are read from the record of the release too, for decisions on what the bounds left out", async () => {
+  const mirror = open(await makeLayout());
+  for (const digit of "abc")
+    await mirror.settlements.settle(address, offer(digit));
+  const offered = await listOffered(mirror.stored, nameSubject(address));
+  expect(offered.map(({ sha256sums }) => sha256sums[0])).toEqual(["b", "c"]);
 });
 
 it("an offer that is compared pins nothing", async () => {
