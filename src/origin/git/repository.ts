@@ -60,8 +60,8 @@ interface GitParts {
 export interface GitCheckout {
   readonly repository: GitRepository;
   readonly commit: string;
-  /** Holds room on the disk for so many bytes beside the repository; throws StoreFull. */
-  readonly hold: (bytes: number) => Promise<void>;
+  /** The room that the repository took, for what is made of it. */
+  readonly room: WorkRoom;
   /** Aborts when `gitDeadline` passes, or nobody wants it any more. */
   readonly signal: AbortSignal;
   close(): Promise<void>;
@@ -122,22 +122,20 @@ export class GitRepositories {
     const signal = AbortSignal.any([asker, deadline]);
     const folder = await this.#parts.createFolder();
     let room: WorkRoom | undefined;
-    let fetched = 0;
     const close = async () => {
-      await folder[Symbol.asyncDispose]();
       room?.release();
+      await folder[Symbol.asyncDispose]();
     };
     try {
-      const { hold } = (room = await this.#parts.openRoom());
+      const opened = (room = await this.#parts.openRoom());
       return await translateGitFailure(url, signal, async () => {
         const approached = await this.#approach(url, folder.path, signal);
-        const holdFetched = (bytes: number) => hold((fetched = bytes));
-        const remote = { ...approached, hold: holdFetched };
+        const remote = { ...approached, hold: opened.hold };
         const { path, bounds } = remote;
         return {
           repository: { folder: folder.path, path, bounds },
           commit: await fetchCommit(remote, commit, ref),
-          hold: (bytes: number) => hold(fetched + bytes),
+          room: opened,
           signal,
           close,
         };

@@ -23,13 +23,15 @@ export class Packer {
   /** A tar.gz. Throws ModuleArchiveRefused, OriginTimedOut, StoreFull, and NotPackable for submodules, which only a checkout has. */
   async *pack(
     module: string,
-    { repository, commit, hold, signal }: GitCheckout,
+    { repository, commit, room, signal }: GitCheckout,
   ): AsyncGenerator<Uint8Array> {
     const surroundings = withoutRemote(repository, signal);
     try {
       const checkedOut = await this.#turn(() =>
-        checkOut(surroundings, commit, this.#limits, hold),
+        checkOut(surroundings, commit, this.#limits, room.hold),
       );
+      // From now on it no longer grows, and the archive has room of its own.
+      room.release();
       yield* writeArchive(checkedOut, signal);
     } catch (error) {
       throw translate(module, error, signal);
