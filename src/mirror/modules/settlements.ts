@@ -45,13 +45,13 @@ export class ModuleSettlements {
     address: ModuleReleaseAddress,
     offered?: ModuleEvidence,
   ): Promise<ModuleEvidence | undefined> {
-    const { trust, records } = this.#parts;
+    const { trust, records, clock } = this.#parts;
     const entry = await trust.open(address.module);
     const name = formatModuleRelease(address);
     for (let tries = 0; tries < mostTries; tries++) {
       const before = await records.read(address);
       const known = addOffered(before ?? unknownModule, offered);
-      const settled = this.#decide(address, entry.trust, known);
+      const settled = decide(address, entry.trust, known, clock.now());
       if (settled.noted === (before ?? unknownModule)) return servedBy(settled);
       await this.#writing.run(name, () =>
         this.#write(address, entry, offered).catch((error: unknown) => {
@@ -77,11 +77,11 @@ export class ModuleSettlements {
     entry: TrustEntry,
     offered: ModuleEvidence | undefined,
   ): Promise<void> {
-    const { records, events } = this.#parts;
+    const { records, events, clock } = this.#parts;
     let settled: Settled<ModuleEvidence> | undefined;
     await records.change(address, (before) => {
       const known = addOffered(before, offered);
-      settled = this.#decide(address, entry.trust, known);
+      settled = decide(address, entry.trust, known, clock.now());
       return settled.admitted;
     });
     if (settled === undefined) return;
@@ -89,17 +89,6 @@ export class ModuleSettlements {
     for (const event of settled.events) await events.note(address, event);
     if (noted !== admitted)
       await records.change(address, (now) => carryNotes(now, admitted, noted));
-  }
-
-  #decide(
-    address: ModuleReleaseAddress,
-    namespace: NamespaceTrust,
-    release: ModuleTrust,
-  ): Settled<ModuleEvidence> {
-    const { provider, version } = nameSubject(address);
-    const name = { type: provider.type, version };
-    const now = this.#parts.clock.now();
-    return settle(askUnsigned(name, namespace, release, now));
   }
 }
 
@@ -127,10 +116,19 @@ export async function findServed(
 ): Promise<ModuleEvidence | undefined> {
   const release = await records.read(address);
   if (release === undefined) return undefined;
+  const namespace = await trust.read(address.module);
+  return servedBy(decide(address, namespace, release, new Date(0)));
+}
+
+function decide(
+  address: ModuleReleaseAddress,
+  namespace: NamespaceTrust,
+  release: ModuleTrust,
+  now: Date,
+): Settled<ModuleEvidence> {
   const { provider, version } = nameSubject(address);
   const name = { type: provider.type, version };
-  const namespace = await trust.read(provider);
-  return servedBy(settle(askUnsigned(name, namespace, release, new Date(0))));
+  return settle(askUnsigned(name, namespace, release, now));
 }
 
 function servedBy({
