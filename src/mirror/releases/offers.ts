@@ -129,20 +129,20 @@ export function refreshKnown(
 }
 
 /**
- * Judges evidence again by the keys that the registry publishes now. Keys that
- * decide replace those that decided before; others change nothing, so that a
- * revocation lasts until a registry publishes the key as good again.
+ * Judges evidence again by the keys that the registry publishes now, and by the
+ * profile of today. Keys that decide replace those that decided before; others change
+ * nothing, so that a revocation lasts until a registry publishes the key as good again.
  */
 export async function rejudge(
   known: KnownRelease,
   address: ReleaseAddress,
   { signingKeys: keys, keyLabels }: OriginPackage,
-  { judge, clock }: ReleaseOrigin,
+  { judge, clock, policy: { profile } }: ReleaseOrigin,
 ): Promise<KnownRelease> {
   if (keys.length === 0 || isSameList(keys, known.keys)) return known;
   const judged = known.trust.evidence.map(async (one) => {
     if (one.proof.exemption !== undefined) return one;
-    const proof = { ...one.proof, keys, verifiedAt: clock.now() };
+    const proof = { ...one.proof, keys, profile, verifiedAt: clock.now() };
     try {
       const checksums = await judgeProof(address, proof, judge);
       const { noted } = one;
