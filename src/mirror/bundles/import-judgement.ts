@@ -87,6 +87,8 @@ export function takeBundled(
   return {
     ...before,
     trust: isKnown ? trust : addEvidence(trust, evidence, isKept(trust)),
+    // The registry's keys judge it at the next look-up, be they the same as before.
+    keys: isKnown ? before.keys : [],
     offered: names && new Set([...names, ...platforms]),
   };
 }

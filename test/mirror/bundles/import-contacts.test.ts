@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { makeContacts } from "../../../src/mirror/bundles/import-contacts.ts";
-import type { JudgedRelease } from "../../../src/mirror/bundles/import-judgement.ts";
-import { verifyOffer } from "../../../src/mirror/releases/offers.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   freshness,
@@ -9,7 +7,7 @@ import {
   MirrorScene,
   type MirrorInProcess,
 } from "../../scenes/mirror-in-process.ts";
-import { TestRegistry } from "../../scenes/test-registry.ts";
+import { judge, type Bundled } from "./bundled-releases.ts";
 
 let K: Signer;
 let L: Signer;
@@ -17,30 +15,6 @@ let E: Signer;
 beforeAll(async () => {
   ({ K, L, E } = await makeSigners());
 });
-
-interface Bundled {
-  readonly version: string;
-  readonly by: Signer;
-  readonly type?: string;
-  readonly keys?: readonly string[];
-}
-
-const { signal } = new AbortController();
-
-/** A release as an import judged it. */
-async function judge(
-  mirror: MirrorInProcess,
-  { version, type = "thing", ...offered }: Bundled,
-): Promise<JudgedRelease> {
-  const sender = new TestRegistry();
-  sender.offer(version, { content: "linux=a", ...offered }, type);
-  const request = await mirror.request(version, type);
-  const { address, provider } = request;
-  const found = await sender.findAnyPackage(provider, address.version);
-  const fetched = await sender.fetchChecksums(found, signal, provider);
-  const evidence = await verifyOffer(mirror.origin, address, found, fetched);
-  return { request, evidence, platforms: ["linux_amd64"], packages: [] };
-}
 
 async function importInto(
   mirror: MirrorInProcess,
