@@ -163,7 +163,7 @@ export class FirstContacts {
   }
 }
 
-/** Writes what a first contact teaches, then the contact itself; one that lost the race is read and used. */
+/** Writes a first contact, then what it teaches; one that lost the race is read and used. */
 export async function writeContact(
   events: TrustEvents,
   request: ProviderRequest,
@@ -171,15 +171,14 @@ export async function writeContact(
 ): Promise<FirstContact> {
   const { provider, entry } = request;
   const { type } = provider;
-  await entry.change(
-    (namespace) => noteContact(namespace, type, contact).namespace,
-  );
+  // A contact without its namespace would be taken for a loss.
+  await entry.change((namespace) => namespace);
   const first = await entry.createContact(type, contact);
   // The process that was first tells it.
   return first.id === contact.id ? noteOnce(events, request, first) : first;
 }
 
-/** Tells a first contact, and notes that it was told: a crash in between repeats the rest. */
+/** Learns from a first contact that is written, tells it, and notes that it was told: a crash in between repeats the rest. */
 async function noteOnce(
   events: TrustEvents,
   request: ProviderRequest,
@@ -187,6 +186,9 @@ async function noteOnce(
 ): Promise<FirstContact> {
   const { provider, entry, rules } = request;
   const { type } = provider;
+  await entry.change(
+    (namespace) => noteContact(namespace, type, contact).namespace,
+  );
   const { alarms } = noteContact(entry.trust, type, contact);
   // Where the configuration names keys, no other counts.
   const isPinned = keyRulesOf(rules, provider).pins !== undefined;

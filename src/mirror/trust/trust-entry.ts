@@ -148,7 +148,8 @@ export class TrustEntry {
     await this.renew();
     const key = namespaceKey(this.#namespace);
     // A lost record takes decisions with it: it is not begun again.
-    const exists = this.trust !== begun || (await this.#hasBegun());
+    const isKnown = this.#isMarked || this.trust !== begun;
+    const exists = isKnown || (await this.#hasBegun());
     let after = begun;
     await this.#write(() =>
       this.#records.change(key, readNamespace, (before) => {
