@@ -3,6 +3,7 @@ import type { Settings } from "../world/settings.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 import type { Contacts, Contact } from "./contacts.ts";
 import type { Decided } from "./decided.ts";
+import type { FirstServed } from "./first-served.ts";
 import type { Shown, ShownText } from "./shown.ts";
 
 /** Why a signer may count for a release. */
@@ -23,6 +24,7 @@ export interface Known {
   readonly decided: Decided;
   readonly contacts: Contacts;
   readonly shown: Shown;
+  readonly first: FirstServed;
   /** Key that counts for a provider as its first signer, by type. */
   readonly firstSigners: ReadonlyMap<string, KeyName>;
   /** Providers with a first signer before clients asked: answers of one burst come in any order. */
@@ -55,13 +57,15 @@ export function isSurelyAcceptable(
 ): boolean {
   const { settings, decided, contacts, firstSigners } = known;
   const { signer, type, version } = signed;
-  if (!isVerified || signer === undefined) return false;
+  if (!isVerified) return false;
+  if (signer === undefined) return isSurelyExcused(known, signed);
   if (decided.isPossible("revoked", signer, signed)) return false;
   if (settings.pins !== undefined) return settings.pins.includes(signer);
   if (settings.newKeys === "refuse") return false;
   if (decided.isCertain("approved", signer, signed)) return true;
   if (settings.newKeys === "accept") return true;
   if (firstSigners.get(type) === signer) return true;
+  if (contacts.isSurelyFirst(signer)) return true;
   const possible = contacts.of(type);
   const hasExisted = (contact: Contact) =>
     isOnlySigner(known, signed) && existed(contact, version, signed.signedAt);
@@ -69,6 +73,27 @@ export function isSurelyAcceptable(
     possible.length > 0 &&
     possible.every(({ isGuess }) => isGuess !== true) &&
     possible.every((contact) => contact.key === signer || hasExisted(contact))
+  );
+}
+
+/** True for an unsigned release that was there at first contact in any case, and that nobody signed first. */
+function isSurelyExcused(
+  { settings, contacts, shown, first }: Known,
+  name: ReleaseName,
+): boolean {
+  const { pins, newKeys, signatures } = settings;
+  if (pins !== undefined || newKeys === "refuse") return false;
+  const texts = shown.of(name).filter(({ wasAcceptable }) => wasAcceptable);
+  const isAlone = texts.every(({ signed }) => signed.signer === undefined);
+  const possible = contacts.of(name.type);
+  return (
+    signatures === "when-published" &&
+    isAlone &&
+    !first.isSigned(name) &&
+    possible.length > 0 &&
+    possible.every(
+      ({ versions, isGuess }) => isGuess !== true && versions.has(name.version),
+    )
   );
 }
 
@@ -109,11 +134,13 @@ function findSigned(
 }
 
 function findUnsigned(
-  { settings, contacts, signedBefore }: Known,
-  { type, version }: ReleaseName,
+  { settings, contacts, first, signedBefore }: Known,
+  name: ReleaseName,
 ): Reason | undefined {
+  const { type, version } = name;
   if (settings.signatures === "off") return "signatures-off";
   if (settings.signatures === "required") return undefined;
+  if (first.isSigned(name)) return undefined;
   const possible = contacts.of(type);
   const wasThere = possible.some(({ versions }) => versions.has(version));
   const isUnsigned =

@@ -64,6 +64,13 @@ export class Contacts {
     return this.#possible.get(type) ?? [];
   }
 
+  /** True when the key is that of the namespace's first contact in any case. */
+  isSurelyFirst(key: KeyName): boolean {
+    return (
+      this.#isKnown && this.#firstKeys.size === 1 && this.#firstKeys.has(key)
+    );
+  }
+
   /** True when the key may be that of the namespace's first contact. */
   mayBeFirst(key: KeyName): boolean {
     return this.#firstKeys.has(key);

@@ -4,12 +4,20 @@ import { nameOfRelease } from "../world/publisher.ts";
 /** Digests that clients got first, by release and platform. */
 export class FirstServed {
   readonly #digests = new Map<string, string>();
+  readonly #signed = new Set<string>();
   readonly #lost = new Set<string>();
 
-  /** Notes what was served, unless something was served before. */
-  note(name: ReleaseName, platform: string, sha256: string): void {
+  /** Notes what was served, unless something was served before; `isSigned` where only signers spoke for it. */
+  note(
+    name: ReleaseName,
+    platform: string,
+    sha256: string,
+    isSigned: boolean,
+  ): void {
     const isKnown = this.find(name, platform) !== undefined;
     if (isKnown || this.isLost(name)) return;
+    if (isSigned && this.list(name).length === 0)
+      this.#signed.add(nameOfRelease(name));
     this.#digests.set(idOf(name, platform), sha256);
   }
 
@@ -18,6 +26,12 @@ export class FirstServed {
     for (const platform of platforms)
       this.#digests.delete(idOf(name, platform));
     this.#lost.add(nameOfRelease(name));
+    this.#signed.delete(nameOfRelease(name));
+  }
+
+  /** True for a release that was admitted by its signers alone. */
+  isSigned(name: ReleaseName): boolean {
+    return this.#signed.has(nameOfRelease(name));
   }
 
   /** A process that runs may still know of a record that was lost. */

@@ -47,6 +47,8 @@ export class Oracle implements Known {
   readonly signedBefore = new Set<string>();
   readonly #machine: Machine;
   readonly #takenBack = new TakenBack();
+  /** Versions that the registry listed last, by provider. */
+  readonly #lists = new Map<string, readonly string[]>();
   /** What the registry showed of a provider last. */
   readonly #shows = new Map<string, string>();
   /** All that the last look at a provider depended on. */
@@ -71,7 +73,7 @@ export class Oracle implements Known {
     if (this.settings.offline || this.#isNoted(type)) return;
     if (!registry.answers(type)) this.#failedAt = clock.monotonic();
     for (const version of versions) this.noteRelease({ type, version });
-    const contact = showContact(registry, type, this.settings, clock.now());
+    const contact = this.#showContact(type);
     this.contacts.note(type, contact, this.decided.hasApproved);
     const shows = JSON.stringify([
       contact?.key,
@@ -169,9 +171,20 @@ export class Oracle implements Known {
     if (isApproved) return;
     const reasons = this.#findReasons(texts, served.face);
     if (reasons.length === 0) throw this.#explain(texts, what);
-    this.first.note(served, platform, sha256);
+    const isSigned = reasons.every(({ text }) => text.signed.signer);
+    this.first.note(served, platform, sha256, isSigned);
     this.#noteFirstSigner(served.type, reasons);
     this.#expectAlarm(served, reasons, what);
+  }
+
+  #showContact(type: string): Contact | undefined {
+    const { registry, clock } = this.#machine;
+    const before = this.#lists.get(type) ?? [];
+    const now = clock.now();
+    const shown = showContact(registry, type, this.settings, now, before);
+    if (registry.findFault("list", { type, version: "" }) === undefined)
+      this.#lists.set(type, registry.listVersions(type));
+    return shown;
   }
 
   /** Lists contacts by any signer that was ever shown of a provider. */

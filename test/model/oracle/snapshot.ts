@@ -47,16 +47,16 @@ export function showOffer(
   };
 }
 
-/** Shows what first contact would find in a registry now; undefined while there is none to be had. */
+/** Shows what first contact would find in a registry now, by a list that it answered before where it answers none; undefined while there is none to be had. */
 export function showContact(
   registry: Registry,
   type: string,
   settings: Settings,
   now: Date,
+  remembered: readonly string[],
 ): Contact | undefined {
-  if (registry.findFault("list", { type, version: "" }) !== undefined)
-    return undefined;
-  const listed = registry.listVersions(type);
+  const isGuess = registry.findFault("list", { type, version: "" });
+  const listed = isGuess ? remembered : registry.listVersions(type);
   for (const version of orderReleases(listed)) {
     const name = { type, version };
     const offer = registry.findOffer(name);
@@ -69,6 +69,7 @@ export function showContact(
       published: new Set(listKeys(offer)),
       key: shown.signed.signer,
       at: now.getTime(),
+      isGuess: isGuess !== undefined,
     };
   }
   return undefined;

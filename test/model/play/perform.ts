@@ -3,6 +3,8 @@ import { formatAnswer } from "../world/answers.ts";
 import type { Action } from "../world/actions.ts";
 import { freshness } from "../world/settings.ts";
 import { nameOfRelease } from "../world/publisher.ts";
+import { listPendingOf } from "../world/operator.ts";
+import { Violation } from "../oracle/violation.ts";
 import { settle, type World } from "../world/world.ts";
 import { readUnforeseen } from "../world/answers.ts";
 import { approve, decideKey, reset, withdraw } from "./decide.ts";
@@ -98,6 +100,9 @@ export async function perform(world: World, action: Action): Promise<string> {
   }
 }
 
+/** Candidates that are kept of a release (12-trust-model, rule 2). */
+const mostCandidates = 8;
+
 /** Offers one document after the other, each with a date of its own. */
 async function flood(
   world: World,
@@ -109,6 +114,9 @@ async function flood(
     await world.askFor(process, "version", lie);
   }
   world.registry.withdraw(lie);
+  const pending = await listPendingOf(world, lie);
+  if (pending.length > mostCandidates)
+    throw new Violation(6, `${pending.length} candidates of one release`);
   return `${count} offers`;
 }
 

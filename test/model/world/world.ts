@@ -39,6 +39,8 @@ export class World {
     const keys = disk.list();
     const key = keys[which % Math.max(1, keys.length)];
     if (key === undefined) return "nothing is stored";
+    if (how === "lose" && this.#hidesLoss(key))
+      return "it shows that another one was lost";
     if (how === "lose") disk.remove(key);
     else disk.damage(key);
     this.#spoilt.push(key);
@@ -51,6 +53,17 @@ export class World {
         )
           this.oracle.first.forget({ type, version });
     return key.join("/");
+  }
+
+  /** Nothing shows a loss where the record and its mark are lost both. */
+  #hidesLoss([, folder]: RecordKey): boolean {
+    const pair = ["namespaces", "marks"];
+    return (
+      pair.includes(folder ?? "") &&
+      this.#spoilt.some(
+        ([, lost]) => lost !== folder && pair.includes(lost ?? ""),
+      )
+    );
   }
 
   /** True when something that a provider depends on may be unknown. */
