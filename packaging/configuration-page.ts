@@ -28,7 +28,7 @@ const keys = listKeys(schema);
 /** What a block that is off by itself needs before it is on. */
 const needed = {
   s3: { endpoint: "https://a.example/", bucket: "abc" },
-  oidc: { issuer: "https://a.example/", audience: "a", clientId: "a" },
+  oidc: { issuer: "https://a.example/", audience: "a" },
 };
 const isNeeded = new Set(Object.values(needed).flatMap(Object.keys));
 

@@ -150,7 +150,8 @@ interface AuthConfiguration {
   readonly archiveUrls: number;
   /** Who may read `/metrics` when authentication is on. */
   readonly metrics: "open" | "token";
-  readonly oidc: OidcConfiguration | undefined;
+  /** One for each issuer; none without OpenID. */
+  readonly oidc: readonly OidcConfiguration[];
 }
 
 export interface ClientToken {
@@ -164,7 +165,10 @@ export interface ClientToken {
 export interface OidcConfiguration {
   readonly issuer: URL;
   readonly audience: string;
-  readonly clientId: string;
+  /** Of `terraform login`; undefined for an issuer of CI alone. */
+  readonly clientId: string | undefined;
+  /** Patterns by claim that its tokens have to match. */
+  readonly claims: ReadonlyMap<string, readonly string[]>;
   /** What `terraform login` asks for. */
   readonly scopes: readonly string[];
   /** PEM certificates, each of them parseable, read from `caFile`. */

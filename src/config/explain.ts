@@ -53,7 +53,7 @@ function explainIssue(
   return [{ path, message: `${subject(path)} ${explainValue(issue)}` }];
 }
 
-/** The schema's unions have a word first and a mapping second. */
+/** The schema's unions have a word or a list first and a mapping second. */
 function unionBranch(issue: z.core.$ZodIssueInvalidUnion): readonly Issue[] {
   const isMapping = describeKind(issue.input) === "a mapping";
   return issue.errors[isMapping ? 1 : 0] ?? [];

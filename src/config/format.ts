@@ -162,7 +162,7 @@ function plainAuth(auth: Configuration["auth"]) {
     ...(auth.tokens.length > 0 && { tokens: auth.tokens.map(plainClient) }),
     archiveUrls: plainDuration(auth.archiveUrls),
     metrics: auth.metrics,
-    oidc: auth.oidc ? plainOidc(auth.oidc) : null,
+    oidc: plainIssuers(auth.oidc),
   };
 }
 
@@ -171,10 +171,20 @@ function plainClient({ name, sha256, expires }: ClientToken) {
   return { name, sha256, ...until };
 }
 
+function plainIssuers(issuers: readonly OidcConfiguration[]) {
+  const [first, ...others] = issuers.map(plainOidc);
+  return others.length > 0 ? [first, ...others] : (first ?? null);
+}
+
 function plainOidc(oidc: OidcConfiguration) {
-  const { issuer, audience, clientId, scopes, caFile } = oidc;
-  const ca = caFile === undefined ? {} : { ca: caFile };
-  return { issuer: issuer.href, audience, clientId, scopes, ...ca };
+  const { issuer, audience, clientId, scopes, claims, caFile } = oidc;
+  return {
+    ...{ issuer: issuer.href, audience },
+    ...(clientId !== undefined && { clientId }),
+    scopes,
+    ...(claims.size > 0 && { claims: Object.fromEntries(claims) }),
+    ...(caFile !== undefined && { ca: caFile }),
+  };
 }
 
 function plainLimits(limits: Configuration["limits"]) {

@@ -17,7 +17,8 @@ import {
   parseLimit,
   type Limits,
 } from "./limits.ts";
-import { certificateFile, originsSchema } from "./origins.ts";
+import { expectOneEach, issuerSchema } from "./openid-issuers.ts";
+import { originsSchema } from "./origins.ts";
 import {
   certificateName,
   duration,
@@ -33,7 +34,6 @@ import {
   platform,
   providerPattern,
   rulePattern,
-  scope,
   text,
   tlsMode,
   tokenDigest,
@@ -149,19 +149,11 @@ const clientToken = z.strictObject({
 });
 
 function authSchema(path: z.ZodType<string>) {
-  const oidc = z
-    .strictObject({
-      issuer: httpsUrl,
-      audience: text,
-      clientId: text,
-      scopes: withDefault(z.array(scope), ["openid"]),
-      ca: optional(certificateFile(path)),
-    })
-    .transform(({ ca, ...rest }) => ({
-      ...rest,
-      ca: ca?.text,
-      caFile: ca?.file,
-    }));
+  const issuer = issuerSchema(path);
+  const oidc = z.union([
+    z.array(issuer).min(1).superRefine(expectOneEach),
+    issuer.transform((one) => [one]),
+  ]);
   const written = section({
     tokens: z.array(clientToken).nullish(),
     archiveUrls: withDefault(lifetime, parseDuration("1h")),
@@ -177,7 +169,9 @@ function authSchema(path: z.ZodType<string>) {
   const off = choice("off").transform(() => written.parse(undefined));
   return z
     .union([off, written])
-    .transform(({ tokens, ...rest }) => ({ tokens: tokens ?? [], ...rest }));
+    .transform(({ tokens, oidc: issuers, ...rest }) => ({
+      ...{ ...rest, tokens: tokens ?? [], oidc: issuers ?? [] },
+    }));
 }
 
 function limitsSchema() {

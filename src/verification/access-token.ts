@@ -8,12 +8,14 @@ import {
   type JWTPayload,
 } from "jose";
 import { TokenRefused } from "../errors/index.ts";
+import { findRefusedClaim, type ClaimRules } from "./claim-rules.ts";
 
-/** Whose tokens are taken, and for whom they have to be. */
+/** Issuer, audience and claims that a token has to have. */
 export interface TokenExpectation {
   /** The issuer's identifier; a slash at its end makes no difference. */
   readonly issuer: URL;
   readonly audience: string;
+  readonly claims: ClaimRules;
 }
 
 /** A token that an issuer's key has signed. */
@@ -42,8 +44,8 @@ export function isJsonWebToken(text: string): boolean {
 }
 
 /**
- * Refuses what no key could make good, before anybody is asked for keys:
- * throws TokenRefused. Nothing of the token is believed afterwards.
+ * Refuses what no key could make good, before an issuer is asked for keys:
+ * throws TokenRefused. Nothing of the token counts afterwards.
  */
 export function inspectAccessToken(
   token: string,
@@ -125,14 +127,11 @@ function readClaims(token: string): JWTPayload {
 /** RFC 9068, 4: issuer, audience, expiry; and a name for the log. */
 function checkClaims(
   claims: JWTPayload,
-  { issuer, audience }: TokenExpectation,
+  { issuer, audience, claims: rules }: TokenExpectation,
   now: Date,
 ): AccessToken {
   const { iss, aud, exp, nbf } = claims;
-  if (
-    typeof iss !== "string" ||
-    withoutSlash(iss) !== withoutSlash(issuer.href)
-  )
+  if (nameIssuer(iss) !== nameIssuer(issuer.href))
     throw new TokenRefused("it is from another issuer");
   if (![aud].flat().includes(audience))
     throw new TokenRefused("it is for another audience");
@@ -140,15 +139,26 @@ function checkClaims(
     throw new TokenRefused("it has expired");
   if (nbf !== undefined && !(nbf <= now.getTime() / 1000 + clockTolerance))
     throw new TokenRefused("it is not valid yet");
+  const refused = findRefusedClaim(claims, rules);
+  if (refused !== undefined)
+    throw new TokenRefused(
+      `its claim ${JSON.stringify(refused)} has no value that this mirror takes`,
+    );
   const subject = [claims.sub, claims.client_id, claims.azp].find(isName);
-  if (subject === undefined) throw new TokenRefused("it names nobody");
+  if (subject === undefined) throw new TokenRefused("it has no subject");
   return { subject, expires: exp * 1000 };
+}
+
+/** Reads which issuer a token names; nothing is verified. Throws TokenRefused. */
+export function readIssuer(token: string): string {
+  return nameIssuer(readClaims(token).iss);
+}
+
+/** Without the slash at its end, which makes no difference; empty for what is no name. */
+export function nameIssuer(issuer: unknown): string {
+  return typeof issuer === "string" ? issuer.replace(/\/$/, "") : "";
 }
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-function withoutSlash(text: string): string {
-  return text.replace(/\/$/, "");
 }

@@ -84,7 +84,7 @@ describe.each(clients)("$name $version login", (client) => {
 
     expect((await init()).output).toContain("successfully initialized");
     const names = readAudit(mirror).map((line) => line.token);
-    expect(names).toContain("oidc:jane");
+    expect(names).toContain(`oidc:jane@${new URL(openId.issuer).host}`);
     expect(JSON.stringify(mirror.log)).not.toContain(token.slice(-40));
   });
 });

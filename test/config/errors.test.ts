@@ -157,6 +157,22 @@ describe("a bad value", () => {
       "auth: { oidc: { issuer: 'http://a.example/', audience: b, clientId: c } }",
       '"auth.oidc.issuer" is "http://a.example/": expected an https URL',
     ],
+    [
+      "auth: { oidc: [{ issuer: 'https://token.actions.githubusercontent.com', audience: b }] }",
+      '"auth.oidc[0].claims" takes tokens that anybody can get: token.actions.githubusercontent.com signs for every account. Expected the claim of yours, such as "repository_owner: acme"',
+    ],
+    [
+      "auth: { oidc: { issuer: 'https://gitlab.com/', audience: b, claims: { ref: main } } }",
+      '"auth.oidc.claims" takes tokens that anybody can get: gitlab.com signs',
+    ],
+    [
+      "auth: { oidc: { issuer: 'https://gitlab.com/', audience: b, claims: { sub: '**' } } }",
+      '"auth.oidc.claims.sub" is "**": expected a value, in which * stands for any characters',
+    ],
+    [
+      "auth: { oidc: [{ issuer: 'https://a.example', audience: b }, { issuer: 'https://a.example/', audience: c }] }",
+      '"auth.oidc[1].issuer" is https://a.example/ again: expected one entry for each issuer',
+    ],
   ])("is named with got, expected and an example: %j", (yaml, message) => {
     expect(refusal(yaml)).toContain(message);
   });

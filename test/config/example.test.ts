@@ -81,7 +81,7 @@ describe("config.example.yaml", () => {
     ]);
     expect(parsed.policy.rules).toHaveLength(1);
     expect(parsed.auth.tokens).toHaveLength(1);
-    expect(parsed.auth.oidc?.audience).toBe("provender");
+    expect(parsed.auth.oidc[0]?.audience).toBe("provender");
     expect(parsed.origins.size).toBe(3);
     expect(parsed.storage.s3?.bucket).toBe("provender-eu");
   });

@@ -88,7 +88,14 @@ it("writes rules, pins, tokens and bounds in the form in which they are read", (
           expires: "2027-01-31T00:00:00.000Z",
         },
       ],
-      oidc: { issuer: "https://a.example/", audience: "b", clientId: "c" },
+      oidc: [
+        { issuer: "https://a.example/", audience: "b", clientId: "c" },
+        {
+          issuer: "https://b.example/realm/",
+          audience: "d",
+          claims: { sub: ["acme:*"], hd: ["acme.example", "a.example"] },
+        },
+      ],
     },
     origins: { "a.example": { networkMirror: "https://b.example/" } },
   };

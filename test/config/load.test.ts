@@ -27,7 +27,7 @@ describe("the configuration", () => {
       notify: { socket: undefined, watchdogMs: undefined },
     });
     expect(rest.storage.maxSize).toBeUndefined();
-    expect(rest.auth.oidc).toBeUndefined();
+    expect(rest.auth.oidc).toEqual([]);
     expect(
       Array.from(origins, ([name, { signatures }]) => [name, signatures]),
     ).toEqual([

@@ -82,7 +82,7 @@ it("parses client tokens, whose dates are moments in UTC, and the identity provi
   ]);
   expect(auth.tokens[0]?.sha256).toBe("ab".repeat(32));
   expect(auth.archiveUrls).toBe(1_800_000);
-  expect(auth.oidc?.issuer.href).toBe("https://login.example.com/realm/");
+  expect(auth.oidc[0]?.issuer.href).toBe("https://login.example.com/realm/");
 });
 
 it("parses storage bounds, platforms and a network mirror", () => {

@@ -10,7 +10,7 @@ import {
 import { createIssuerKey, type IssuerKey } from "../fakes/issuer.ts";
 
 const issuer = new URL("https://login.example.com/realm/");
-const expected = { issuer, audience: "provender" };
+const expected = { issuer, audience: "provender", claims: new Map() };
 const now = new Date("2026-05-01T12:00:00Z");
 const seconds = now.getTime() / 1000;
 const claims = {
@@ -99,7 +99,7 @@ describe("an access token", () => {
       "it is from another issuer",
     ],
     ["of no issuer", { iss: undefined }, "it is from another issuer"],
-    ["of nobody", { sub: "" }, "it names nobody"],
+    ["of nobody", { sub: "" }, "it has no subject"],
   ])("%s is refused", async (_, changes, reason) => {
     expect(await verdict(await sign(changes))).toBe(reason);
   });

@@ -6,6 +6,8 @@ import type {
 } from "../../origin/registries/openid-provider.ts";
 import {
   inspectAccessToken,
+  nameIssuer,
+  readIssuer,
   verifyAccessToken,
   type AccessToken,
   type TokenExpectation,
@@ -33,18 +35,24 @@ export class AccessTokens {
     this.#expected = expected;
   }
 
-  /** `oidc:SUBJECT`. Throws TokenRefused, and the issuer's failure when its keys cannot be had. */
+  /** Returns `oidc:SUBJECT@ISSUER`. Throws TokenRefused, and the issuer's failure when its keys cannot be had. */
   async findName(token: string, digest: string, now: Date): Promise<string> {
     const known = this.#verified.get(digest);
     if (known === undefined) inspectAccessToken(token, this.#expected, now);
     const current = await this.#provider.find();
     if (known?.by === current && now.getTime() < known.expires)
-      return nameOf(known);
+      return this.#nameOf(known);
     const verified = await verifyWithKeys(this.#provider, current, (by) =>
       this.#verifyBy(token, by, now),
     );
     this.#verified.set(digest, verified);
-    return nameOf(verified);
+    return this.#nameOf(verified);
+  }
+
+  /** Two issuers may have the same subject. */
+  #nameOf({ subject }: AccessToken): string {
+    const { host, pathname } = this.#expected.issuer;
+    return `oidc:${subject}@${nameIssuer(host + pathname)}`;
   }
 
   async #verifyBy(
@@ -75,7 +83,22 @@ async function verifyWithKeys<T>(
   return again;
 }
 
-/** Who asks, in the log. */
-function nameOf({ subject }: AccessToken): string {
-  return `oidc:${subject}`;
+/** Tokens of several issuers; each token names its own. */
+export class IssuerTokens {
+  readonly #issuers: ReadonlyMap<string, AccessTokens>;
+
+  constructor(issuers: readonly (readonly [URL, AccessTokens])[]) {
+    const named = issuers.map(
+      ([issuer, tokens]) => [nameIssuer(issuer.href), tokens] as const,
+    );
+    this.#issuers = new Map(named);
+  }
+
+  /** Returns `oidc:SUBJECT@ISSUER`. Throws TokenRefused, and the issuer's failure when its keys cannot be had. */
+  async findName(token: string, digest: string, now: Date): Promise<string> {
+    const tokens = this.#issuers.get(readIssuer(token));
+    if (tokens === undefined)
+      throw new TokenRefused("it is from another issuer");
+    return tokens.findName(token, digest, now);
+  }
 }

@@ -5,7 +5,7 @@ import {
   TokenRefused,
 } from "../../errors/index.ts";
 import { isJsonWebToken } from "../../verification/access-token.ts";
-import type { AccessTokens } from "./access-tokens.ts";
+import type { IssuerTokens } from "./access-tokens.ts";
 import {
   formatTicket,
   isSignedBy,
@@ -29,8 +29,8 @@ export interface AuthenticationRules {
   /** Milliseconds for which a signed archive URL lives. */
   readonly archiveUrls: number;
   readonly metrics: "open" | "token";
-  /** Tokens of an OpenID provider, beside the others. */
-  readonly accessTokens: AccessTokens | undefined;
+  /** Tokens of OpenID issuers, beside the others. */
+  readonly accessTokens: IssuerTokens | undefined;
 }
 
 interface AuthenticationParts {

@@ -17,6 +17,10 @@ const hostname = "registry.terraform.io" as Hostname;
 const providers = 40;
 const ofProvider = 256;
 
+interface Recorded {
+  readonly evidence: readonly { readonly document: string }[];
+}
+
 let scene: TrustScene;
 let parts: TrustParts;
 let stranger: string;
@@ -57,17 +61,19 @@ async function plantCandidates(records: DiskRecords): Promise<void> {
   const text = JSON.stringify(held);
   for (let of = 0; of < providers; of++) {
     const type = `p${of}`;
-    const list = Array.from({ length: ofProvider }, (_, n) => ({
-      version: `1.${n}.0`,
-      sha256sums: createHash("sha256").update(`${of} ${n}`).digest("hex"),
-      reason: "unknown",
-      since: "2026-01-01T00:00:00.000Z",
-      fingerprint: stranger,
-    }));
-    for (const { version } of list) {
-      const own = JSON.parse(text.replaceAll("1.1.0", version)) as unknown;
+    const list = Array.from({ length: ofProvider }, (_, n) => {
+      const version = `1.${n}.0`;
+      const own = JSON.parse(text.replaceAll("1.1.0", version)) as Recorded;
       plantRecord(directory, [...releases(type), version], own);
-    }
+      const [{ document } = { document: "" }] = own.evidence;
+      return {
+        version,
+        sha256sums: createHash("sha256").update(document).digest("hex"),
+        reason: "unknown",
+        since: "2026-01-01T00:00:00.000Z",
+        fingerprint: stranger,
+      };
+    });
     const key = ["trust", "candidates", hostname, "crowd", type];
     plantRecord(directory, key, { list, dropped: 0 });
   }

@@ -82,7 +82,9 @@ describe("access tokens of an OpenID provider", () => {
     const token = await issuer.sign();
     const answer = await ask(token);
     expect(answer.status).toBe(200);
-    expect((await awaitLineOf(mirror, answer)).token).toBe("oidc:someone");
+    expect((await awaitLineOf(mirror, answer)).token).toBe(
+      `oidc:someone@${issuer.url.replace("https://", "")}`,
+    );
     expect((await ask(ci.token)).status).toBe(200);
     for (const part of token.split("."))
       expect(JSON.stringify(mirror.log)).not.toContain(part);

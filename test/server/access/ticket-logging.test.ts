@@ -99,7 +99,7 @@ it("never writes one down that is good, in what it says of 404, 451 and 500", as
   const last = await ask(paths[1] ?? "");
   statuses.push(last.status);
   await awaitLine(mirror, ({ requestId }) => requestId === last.id);
-  expect(statuses).toEqual([404, 451, 404, 500]);
+  expect(statuses).toEqual([404, 451, 404, 503]);
   const logs = readLogs();
   for (const path of paths)
     expect(logs).not.toContain(/\.([\w-]{43})\//.exec(path)?.[1] ?? path);
