@@ -18,7 +18,7 @@ export async function readReplicaId(layout: StoreLayout): Promise<string> {
 
 async function read(layout: StoreLayout): Promise<string | undefined> {
   const cure =
-    "restore it from a backup, or remove it, so that it is made anew";
+    "restore it from a backup, or remove it, so that it is made again";
   const said = await readJsonFile(shape, layout, layout.replicaId, cure);
   return said?.replica;
 }

@@ -87,7 +87,7 @@ export class LogFile {
   #tellDropped(): void {
     const dropped = this.#dropped;
     this.#dropped = 0;
-    const line = `{"level":"error"${isoTime()},"dropped":${dropped},"msg":"lines of the log were dropped, since it could not be written or nobody read it"}\n`;
+    const line = `{"level":"error"${isoTime()},"dropped":${dropped},"msg":"lines of the log were dropped, since it could not be written or was not read"}\n`;
     this.#add(Buffer.from(line));
   }
 

@@ -60,7 +60,7 @@ function formatLog({ log, lines, head, breaks, more }: VerifiedLog): string {
   const verdict =
     breaks.length === 0
       ? "nothing is wrong with it"
-      : `${breaks.length + more} breaks: somebody changed it, or its disk did`;
+      : `${breaks.length + more} breaks: it was changed, or its disk is damaged`;
   const sum = `${log}: ${lines} lines, head ${head}: ${verdict}.`;
   return [...places, sum].map((line) => `${line}\n`).join("");
 }

@@ -45,7 +45,7 @@ export async function hashMirroredArchive(
   if (archive.hashes.length === 0)
     throw new OriginAnswerUnusable(
       `${archive.url.origin}${archive.url.pathname}`,
-      "the mirror tells no hash that it could be held against",
+      "the mirror tells no hash that it could be compared with",
     );
   const { body } = await http.openArchive(archive.url, signal);
   await using file = await openNameless();

@@ -38,7 +38,7 @@ export function formatWanted(wanted: WantedPackage): string {
   return `${formatProviderAddress(provider)} ${version} ${formatPlatform(platform)}`;
 }
 
-/** Brings one package into the store and holds it against the lock files. Throws only what nobody foresaw. */
+/** Brings one package into the store and compares it with the lock files. Throws only what is unforeseen. */
 export async function prefetchPackage(
   wanted: WantedPackage,
   parts: PrefetchParts,

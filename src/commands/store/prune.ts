@@ -54,7 +54,7 @@ function formatText(plan: PrunePlan, dryRun: boolean): string {
       : "";
   const stay =
     excess > 0
-      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, their origin lists them no more, or they are records of what was seen and decided (all records take ${formatAmount(plan.recordBytes)}).\n`
+      ? `${formatAmount(excess)} are above "storage.maxSize" and may not leave: they are in use, their origin no longer lists them, or they are records of what was seen and decided (all records take ${formatAmount(plan.recordBytes)}).\n`
       : "";
   return `${table}${removed.length} of ${archives} archives ${verb}, ${formatAmount(freedOf(plan))} of ${formatAmount(bytes)}.\n${unnamed}${stay}`;
 }

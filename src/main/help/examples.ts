@@ -96,7 +96,7 @@ const guides: Readonly<Record<string, Guide>> = {
         "who got or was refused it",
       ],
       ["provender audit --event refused --json", "for programs"],
-      ["provender audit --verify", "whether somebody changed the log"],
+      ["provender audit --verify", "whether the log was changed"],
       [
         "provender audit --verify --head 5c1e…",
         "and whether it still has a line that was its last one",

@@ -70,7 +70,7 @@ const cures: Readonly<Record<AlarmKind, Html | string>> = {
   "versions-vanished": "What is stored stays. Ask the publisher.",
   "package-hash-conflict": "The first hash stays. Ask the registry.",
   "archive-tampered":
-    "Nobody got it. Look at what is between the mirror and its origin.",
+    "No client got it. Look at what is between the mirror and its origin.",
   "archive-damaged": html`Look at the disk; <code>provender verify</code> finds
     the rest.`,
   "record-unreadable": html`Restore the file that the log names from a backup;

@@ -227,7 +227,7 @@ function renderStanding(
   ];
   if (bad.length > 0) return html`<span class="bad">${bad.join("; ")}</span>`;
   if (firstSeen === undefined) return html`only listed`;
-  return html`verified, ${isListed ? "listed" : "listed no more"}`;
+  return html`verified, ${isListed ? "listed" : "no longer listed"}`;
 }
 
 type Signer = Awaited<
@@ -235,7 +235,7 @@ type Signer = Awaited<
 >["signer"];
 
 function renderSigner(signer: Signer): Html {
-  if (signer === undefined) return html`nobody, or not known`;
+  if (signer === undefined) return html`unsigned, or not known`;
   const { fingerprint, name, known } = signer;
   return html`<code>${fingerprint}</code
     >${name !== undefined && html`<br />calls itself ${name}`}${known && html`<br />${known}`}`;

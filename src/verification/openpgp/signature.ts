@@ -116,7 +116,7 @@ function judge(signed: Signed, question: SignatureQuestion): SignatureAccepted {
   if (validity === "criticalNotation")
     throw new Refused(
       "critical-notation",
-      "it, or a signature that its key rests on, has a critical notation that nobody knows",
+      "it, or a signature that its key rests on, has a critical notation that is not known",
     );
   if (validity === "revoked")
     throw new Refused("revoked", "its signing key or user ID is revoked");

@@ -48,7 +48,7 @@ export async function openReplica(
   );
   if (s3.endpoint.protocol === "http:")
     logger.warn(
-      "storage.s3.endpoint is http: whoever is on the way can read and change what replicas tell each other",
+      "storage.s3.endpoint is http: every host on the way can read and change what replicas tell each other",
     );
   const watch = new BucketWatch(bucket, identity.store, {
     onProblem: (problem) => {
