@@ -135,10 +135,7 @@ export const mutants: readonly Mutant[] = [
       judgeKey(question, one).accepted`,
       "isInAgreement({ ...pinned, content }, one)",
     ],
-    "only evidence that agrees adds platforms": [
-      "isInAgreement({ ...pinned, content }, one) &&",
-      "",
-    ],
+
     "people hear of each verdict": [
       "events.push(...eventsOf(one, verdict));",
       `events.push({ kind: "healed", evidence: one });`,
@@ -149,10 +146,6 @@ export const mutants: readonly Mutant[] = [
     ],
   }),
   ...plant("standing.ts", {
-    "only evidence that holds is served": [
-      "release.evidence.filter(({ isGood }) => isGood)",
-      "release.evidence",
-    ],
     "only an acceptable signer is served": [
       "isInAgreement(pinned, one) && isAccepted(one)",
       "isInAgreement(pinned, one)",
@@ -169,19 +162,11 @@ export const mutants: readonly Mutant[] = [
       "if (content === undefined) continue;",
       "if (content === undefined || content.size > 0) continue;",
     ],
-    "only what agrees with the pinned checksums is served": [
-      "content.get(platform) === sha256 && !packages",
-      "!packages",
-    ],
   }),
   ...plant("content.ts", {
     "contents agree where both name the same digests": [
       "known === undefined || known === sha256",
       "known === undefined || known !== undefined",
-    ],
-    "platforms are added, and none is replaced": [
-      "new Map([...more, ...content])",
-      "new Map([...content, ...more])",
     ],
   }),
   ...plant("decisions.ts", {

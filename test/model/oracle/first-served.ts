@@ -1,5 +1,13 @@
+import type { Face } from "../world/answers.ts";
 import { platforms, type ReleaseName } from "../world/documents.ts";
 import { nameOfRelease } from "../world/publisher.ts";
+
+/** Something that a client was given. */
+export interface ServedArchive extends ReleaseName {
+  readonly face: Face;
+  readonly platform: string;
+  readonly sha256: string;
+}
 
 /** Digests that clients got first, by release and platform. */
 export class FirstServed {

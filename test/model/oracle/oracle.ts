@@ -1,7 +1,8 @@
 import { Contacts, type Contact } from "./contacts.ts";
 import { Decided } from "./decided.ts";
+import { Doubts } from "./doubts.ts";
 import { findReason, type Known, type Reason } from "./acceptance.ts";
-import { FirstServed } from "./first-served.ts";
+import { FirstServed, type ServedArchive } from "./first-served.ts";
 import { Shown, type ShownText } from "./shown.ts";
 import { showBundle, showContact, showOffer } from "./snapshot.ts";
 import { TakenBack } from "./taken-back.ts";
@@ -13,13 +14,6 @@ import { nameOfRelease } from "../world/publisher.ts";
 import type { Offer } from "../world/registry.ts";
 import { freshness, type Settings } from "../world/settings.ts";
 import { fingerprintOf, keyNames, type KeyName } from "../world/toy-keys.ts";
-
-/** Something that a client was given. */
-export interface ServedArchive extends ReleaseName {
-  readonly face: Face;
-  readonly platform: string;
-  readonly sha256: string;
-}
 
 /** Acceptances that operators hear of, unless the key was published at first contact. */
 const alarming: ReadonlySet<Reason> = new Set([
@@ -39,6 +33,7 @@ export class Oracle implements Known {
   readonly contacts = new Contacts();
   readonly shown = new Shown();
   readonly first = new FirstServed();
+  readonly doubts = new Doubts();
   /** Providers of which it is not known whether an operator had the mirror forget them. */
   readonly uncertain = new Set<string>();
   /** Providers that an operator had the mirror forget at some time, or may have. */
@@ -132,9 +127,9 @@ export class Oracle implements Known {
   /** True where the registry publishes the signer as good now, or never took it back. */
   isSurelyGood({ signed }: ShownText): boolean {
     const { signer } = signed;
-    const { publisher } = this.#machine.registry;
+    const { keys } = this.#machine.registry.publisher;
     return (
-      (signer !== undefined && publisher.keys.includes(signer)) ||
+      (signer !== undefined && keys.includes(signer)) ||
       !this.#takenBack.wasEver(signed, signer)
     );
   }
@@ -145,7 +140,7 @@ export class Oracle implements Known {
     const since = this.#takenBack.findSince(signed, signed.signer);
     return (
       since !== undefined &&
-      now - since > freshness.versions &&
+      now - Math.max(since, this.doubts.until) > freshness.versions &&
       this.isAnswering(signed.type)
     );
   }

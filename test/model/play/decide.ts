@@ -12,7 +12,9 @@ import {
   type Ran,
 } from "../world/operator.ts";
 import { nameOfRelease } from "../world/publisher.ts";
-import { hostname, namespace } from "../world/settings.ts";
+import { freshness, hostname, namespace } from "../world/settings.ts";
+import { showOffer } from "../oracle/snapshot.ts";
+import { isDecided } from "./survey.ts";
 import type { World } from "../world/world.ts";
 
 /** Decides on a key, and notes the decision as the command confirmed it. */
@@ -57,8 +59,10 @@ export async function approve(
   const sha256sums = taken ?? expected;
   if (sha256sums === undefined) return formatAnswer(ran.answer);
   note(world, action, sha256sums, true, ran);
-  if (ran.answer.kind === "done")
+  if (ran.answer.kind === "done") {
     await expectDecided(world, action, sha256sums);
+    await expectTaken(world, action, sha256sums);
+  }
   return `${formatAnswer(ran.answer)} ${sha256sums.slice(0, 6)}`;
 }
 
@@ -103,6 +107,41 @@ function findOnly(
   pending: readonly { readonly sha256sums: string }[],
 ): string | undefined {
   return pending.length === 1 ? pending[0]?.sha256sums : undefined;
+}
+
+/** Throws Violation where an approved content that the registry offers is not served. */
+async function expectTaken(
+  world: World,
+  name: ReleaseName,
+  sha256sums: string,
+): Promise<void> {
+  const { oracle, settings, registry, machine } = world;
+  const offer = registry.findOffer(name);
+  const shown = offer && showOffer(offer, settings);
+  const { signer } = shown?.signed ?? {};
+  const isTaken =
+    shown?.isVerified === true &&
+    shown.signed.sha256sums === sha256sums &&
+    !settings.offline &&
+    settings.pins === undefined &&
+    settings.newKeys !== "refuse" &&
+    !(signer && oracle.decided.isPossible("revoked", signer, name));
+  if (!isTaken || machine.disk.isFull || world.hasLost(name.type)) return;
+  machine.clock.pass(freshness.versions + 1_000);
+  if (!oracle.isAnswering(name.type)) return;
+  const answer = await world.askFor(0, "version", name);
+  if (!isDecided(answer)) return;
+  const { digests } = shown.signed;
+  const isSame =
+    answer.kind === "packages" &&
+    answer.packages
+      .entries()
+      .every(([platform, sha256]) => digests[platform] === sha256);
+  if (!isSame)
+    throw new Violation(
+      5,
+      `${nameOfRelease(name)} is approved, and not served`,
+    );
 }
 
 /** Throws Violation where a decided matter is still listed. */

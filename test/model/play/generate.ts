@@ -7,12 +7,11 @@ import {
   type ReleaseName,
 } from "../world/documents.ts";
 import { freshness } from "../world/settings.ts";
-import type { KeyName } from "../world/toy-keys.ts";
+import { attackers, type KeyName } from "../world/toy-keys.ts";
 
 import type { Ask } from "../world/mirror-process.ts";
 import type { WorldName } from "./worlds.ts";
 
-const attackers: readonly KeyName[] = ["E1", "E2", "E3"];
 const contents: readonly LyingContent[] = [
   "other",
   "same",

@@ -15,7 +15,7 @@ import { tempt } from "./tempt.ts";
 
 /** Carries out one step, and says what came of it. Throws Violation. */
 export async function perform(world: World, action: Action): Promise<string> {
-  const { publisher, machine } = world;
+  const { publisher, machine, oracle } = world;
   switch (action.kind) {
     case "ask":
       return formatAnswer(await world.ask(action.process, action));
@@ -79,6 +79,7 @@ export async function perform(world: World, action: Action): Promise<string> {
       return "";
     case "step":
       machine.clock.step(action.milliseconds);
+      oracle.doubts.noteStep(action.milliseconds, machine.clock.monotonic());
       return "";
     case "restart":
       world.restart(action.process);

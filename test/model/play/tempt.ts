@@ -1,9 +1,13 @@
 import { findReason } from "../oracle/acceptance.ts";
+import type { Oracle } from "../oracle/oracle.ts";
 import { showOffer } from "../oracle/snapshot.ts";
 import { Violation } from "../oracle/violation.ts";
 import type { OfferLie } from "../world/actions.ts";
+import type { SignedText } from "../world/documents.ts";
+import { listPendingOf } from "../world/operator.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import { freshness } from "../world/settings.ts";
+import { attackers } from "../world/toy-keys.ts";
 import type { World } from "../world/world.ts";
 import {
   isDecided,
@@ -28,9 +32,12 @@ export async function tempt(
   await surveyReleases(world, index, type);
   const before = await surveyReleases(world, index, type);
   world.lie(lie);
+  const sha256sums = registry.findOffer(lie)?.signed.sha256sums ?? "";
   if (isHarmless(world, lie)) {
     world.machine.clock.pass(freshness.versions + 1_000);
     const during = await surveyReleases(world, index, type);
+    if (lists(before) && lists(during) && !oracle.hasCrashed)
+      await expectPending(world, lie, sha256sums);
     registry.withdraw(lie);
     world.machine.clock.pass(freshness.versions + 1_000);
     const after = await surveyReleases(world, index, type);
@@ -54,9 +61,47 @@ function isHarmless(
   const shown = { signed, isVerified, wasAcceptable: false };
   return (
     isVerified &&
-    findReason(oracle, shown) === undefined &&
+    (conflicts(oracle, signed) || findReason(oracle, shown) === undefined) &&
     !oracle.decided.listApproved(lie).includes(signed.sha256sums)
   );
+}
+
+/** True where clients got a list with something in it. */
+function lists({ listed }: Survey): boolean {
+  return listed.kind === "versions" && listed.versions.length > 0;
+}
+
+/** True for another content than the one that was served first. */
+function conflicts({ first }: Oracle, signed: SignedText): boolean {
+  return first.list(signed).some(([platform, sha256]) => {
+    const named = signed.digests[platform];
+    return named !== undefined && named !== sha256;
+  });
+}
+
+/** People find what was offered and refused among what needs a decision. */
+async function expectPending(
+  world: World,
+  lie: OfferLie,
+  sha256sums: string,
+): Promise<void> {
+  const { settings, oracle } = world;
+  const { pins, newKeys } = settings;
+  const { signer, content } = lie;
+  // A look-up that says what is known, with the same keys, ends there.
+  const isSeen = content === "other" || attackers.includes(signer ?? "K1");
+  const isUndecided =
+    isSeen &&
+    pins === undefined &&
+    newKeys !== "refuse" &&
+    !(signer && oracle.decided.isPossible("revoked", signer, lie));
+  if (!isUndecided || settings.offline || world.hasLost(lie.type)) return;
+  const pending = await listPendingOf(world, lie);
+  if (!pending.some((one) => one.sha256sums === sha256sums))
+    throw new Violation(
+      6,
+      `${nameOfRelease(lie)} by ${signer} is no candidate`,
+    );
 }
 
 /** What was served stays served, and nothing else is. */

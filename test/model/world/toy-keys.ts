@@ -12,6 +12,8 @@ export const keyNames = ["K1", "K2", "E1", "E2", "E3"] as const;
 
 export type KeyName = (typeof keyNames)[number];
 
+export const attackers: readonly KeyName[] = ["E1", "E2", "E3"];
+
 /** States of a published key block. */
 const keyStates = ["valid", "revoked", "expired", "garbage"] as const;
 

@@ -150,6 +150,7 @@ export class World {
   }
 
   #start(): MirrorProcess {
+    this.oracle.doubts.noteStart();
     return new MirrorProcess(this.machine, this.settings);
   }
 }
