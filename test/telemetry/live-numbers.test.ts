@@ -166,7 +166,7 @@ describe("the numbers of a running daemon", () => {
     mkdirSync(path);
     const denied = "/providers/registry.terraform.io/acme/denied/1.0.0.json";
     const risen = await rises(async () => {
-      expect((await get(denied)).status).toBe(500);
+      expect((await get(denied)).status).toBe(503);
     });
     expect(risen("provender_audit_failures_total")).toBe(1);
   });
