@@ -34,34 +34,27 @@ export function isSame(one: ListingState, other: ListingState): boolean {
   );
 }
 
-/** Runs one judging of a list at a time, for all requests of one state. */
-export class SharedJudging<T> {
-  readonly #running = new Map<
-    VersionList,
-    { readonly state: ListingState; readonly judged: Promise<T> }
-  >();
+/** Judgings under way, with the state in which each began. */
+export type RunningJudgings<T> = Map<
+  VersionList,
+  { readonly state: ListingState; readonly judged: Promise<T> }
+>;
 
-  /** Joins a judging of the same state, or one that began after this request. */
-  async run(
-    list: VersionList,
-    state: ListingState,
-    judge: () => Promise<T>,
-  ): Promise<T> {
-    const earlier = this.#running.get(list);
-    if (earlier !== undefined) {
-      if (isSame(earlier.state, state)) return earlier.judged;
-      await earlier.judged.catch(() => undefined);
-    }
-    return this.#running.get(list)?.judged ?? this.#start(list, state, judge);
+/** Joins a judging of the same state, or one that began after this request; else begins one. One runs at a time. */
+export async function shareJudging<T>(
+  running: RunningJudgings<T>,
+  list: VersionList,
+  state: ListingState,
+  judge: () => Promise<T>,
+): Promise<T> {
+  const earlier = running.get(list);
+  if (earlier !== undefined) {
+    if (isSame(earlier.state, state)) return earlier.judged;
+    await earlier.judged.catch(() => undefined);
   }
-
-  #start(
-    list: VersionList,
-    state: ListingState,
-    judge: () => Promise<T>,
-  ): Promise<T> {
-    const judged = judge().finally(() => this.#running.delete(list));
-    this.#running.set(list, { state, judged });
-    return judged;
-  }
+  const later = running.get(list);
+  if (later !== undefined) return later.judged;
+  const judged = judge().finally(() => running.delete(list));
+  running.set(list, { state, judged });
+  return judged;
 }

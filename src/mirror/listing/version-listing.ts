@@ -25,8 +25,9 @@ import { isStored } from "../standings/stored-releases.ts";
 import {
   isSame,
   readState,
-  SharedJudging,
+  shareJudging,
   type ListingState,
+  type RunningJudgings,
 } from "./shared-judging.ts";
 import { keepOld, type JudgedVersions } from "./version-ages.ts";
 import {
@@ -79,7 +80,7 @@ export class VersionListing {
   readonly #parts: VersionListingParts;
   readonly #background: BackgroundLooks;
   readonly #remembered = new WeakMap<VersionList, Remembered>();
-  readonly #judging = new SharedJudging<Listing>();
+  readonly #running: RunningJudgings<Listing> = new Map();
 
   constructor(parts: VersionListingParts) {
     this.#parts = parts;
@@ -97,7 +98,7 @@ export class VersionListing {
     const known = this.#recall(list, state)?.listing;
     if (known !== undefined) return known;
     const looks = new LookUps(standings, performance.now() + listingTime);
-    return this.#judging.run(list, state, () =>
+    return shareJudging(this.#running, list, state, () =>
       this.#judge(request, list, looks, state),
     );
   }

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import {
   isSame,
-  SharedJudging,
+  shareJudging,
   type ListingState,
+  type RunningJudgings,
 } from "../../../src/mirror/listing/shared-judging.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 
@@ -19,10 +20,10 @@ const list = {} as VersionList;
 
 /** Judgings that end when the test says so. */
 function scene() {
-  const judging = new SharedJudging<string>();
+  const running: RunningJudgings<string> = new Map();
   const begun: PromiseWithResolvers<string>[] = [];
   const ask = (state: ListingState) =>
-    judging.run(list, state, () => {
+    shareJudging(running, list, state, () => {
       const one = Promise.withResolvers<string>();
       begun.push(one);
       return one.promise;
