@@ -93,7 +93,7 @@ export function isMatch(
   );
 }
 
-/** Addresses leave out port 443; a pattern that names a port is held against the whole. */
+/** Addresses leave out port 443; a pattern that names a port is compared with the whole. */
 function isMatchingHost(wildcard: Wildcard, hostname: string): boolean {
   const namesPort = wildcard.some((literal) => literal.includes(":"));
   const whole = hostname.includes(":") ? hostname : `${hostname}:443`;

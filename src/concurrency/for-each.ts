@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 
-/** Acts on all, so many at once, in no order; begins no more after the first failure or once `signal` aborts, and throws that. */
+/** Acts on all, so many at once, in no order; begins no other after the first failure or once `signal` aborts, and throws that. */
 export async function forEach<T>(
   all: Iterable<T>,
   {

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-/** What `make` comes to, made anew once so many milliseconds have passed; whoever asks meanwhile shares it. A failure is not remembered. */
+/** Returns the result of `make`, made again once so many milliseconds have passed; calls meanwhile share it. A failure is not remembered. */
 export function remembered<T>(
   milliseconds: number,
   make: () => Promise<T>,

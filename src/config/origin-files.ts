@@ -37,7 +37,7 @@ export function tokenFromEnvironment(
   return parseToken(secret, `env ${name}`);
 }
 
-/** A token from a file that nobody else can read; throws what completes `"token" …`. */
+/** A token from a file that no other user can read; throws what completes `"token" …`. */
 export function tokenFromFile(
   path: string,
   env: NodeJS.ProcessEnv,

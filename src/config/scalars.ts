@@ -59,7 +59,7 @@ export const versionConstraint = leaf(
 
 export const platform = leaf("OS_ARCH such as linux_amd64", parsePlatform);
 
-/** Does not show what was found: somebody may have put the secret itself there. */
+/** Does not show the value: the secret itself may stand there. */
 export const variableName = leaf(
   "the name of an environment variable",
   (name) => required(/^[A-Za-z_][A-Za-z0-9_]*$/.exec(name)?.[0]),
@@ -141,7 +141,7 @@ export const fingerprint = leaf(
     ),
 );
 
-/** Does not show what was found: somebody may have put the token itself there. */
+/** Does not show the value: the token itself may stand there. */
 export const tokenDigest = leaf(
   "the SHA-256 of the token, 64 hexadecimal digits as sha256sum prints them",
   parseSha256,

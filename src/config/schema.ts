@@ -160,7 +160,7 @@ function authSchema(path: z.ZodType<string>) {
     metrics: withDefault(choice("open", "token"), "token"),
     oidc: optional(oidc),
   }).superRefine(({ tokens, oidc }, context) => {
-    // Whoever takes the last token out does not mean to let everybody in.
+    // Taking the last token out is not meant to let every client in.
     if (tokens === undefined || tokens?.length || oidc !== undefined) return;
     const message =
       'is empty: expected at least one token, or "auth: off" for a mirror that anybody may ask';

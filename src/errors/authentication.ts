@@ -23,7 +23,7 @@ export class TokenRefused extends ProvenderError {
   }
 }
 
-/** A signed archive URL that has expired, was changed, or was signed by somebody else. */
+/** A signed archive URL that has expired, was changed, or was signed with another key. */
 export class ArchiveUrlRefused extends ProvenderError {
   readonly code = "archive-url-refused";
   constructor(reason: string) {

@@ -16,7 +16,7 @@ export * from "./request.ts";
 export * from "./trust.ts";
 export * from "./verification.ts";
 
-/** True only when somebody who knows said that the thing does not exist; never for "could not tell". */
+/** True only when an origin said that the thing does not exist; never for "could not tell". */
 export function isAbsence(error: unknown): error is NotFound | NotStored {
   return error instanceof NotFound || error instanceof NotStored;
 }

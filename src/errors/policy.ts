@@ -34,7 +34,7 @@ export class TooYoung extends ProvenderError {
   readonly version: string;
   /** The key of the configuration that decided. */
   readonly rule: string;
-  /** undefined when nobody knows how old the version is. */
+  /** Undefined when the version's age is not known. */
   readonly availableAt: Date | undefined;
   constructor(
     provider: string,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 /**
  * Lets this process and its threads take compiled code from what an earlier one
  * left in the user's own cache folder, which halves the time of a short command.
- * A folder that somebody else could write to would let him run code here, so
+ * A folder that another user could write to would let them run code here, so
  * then nothing is kept.
  */
 export function keepCompiledCode(): void {

@@ -93,7 +93,7 @@ export class OpenLock {
       this.#file = undefined;
       throw error;
     }
-    // Somebody removed it, and others have a new one.
+    // It was removed, and others have a new one.
     database.close();
     this.#file = undefined;
     return undefined;

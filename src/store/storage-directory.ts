@@ -53,7 +53,7 @@ export function findServedElsewhere(
 
 /** Held by the one daemon of a directory. */
 export interface DaemonLock {
-  /** False when somebody removed the lock and another daemon has it now; takes it again when it is free. */
+  /** False when the lock was removed and another daemon has it now; takes it again when it is free. */
   keep(): boolean;
   release(): void;
 }

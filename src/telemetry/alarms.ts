@@ -56,7 +56,7 @@ export class Alarms {
     onRepeated: (alarm, repeated) => this.#log(alarm, { repeated }),
   });
 
-  /** Counted in `metrics`, where somebody reads them. */
+  /** Counted in `metrics`, where there are any. */
   constructor(logger: Logger, metrics: Metrics | undefined) {
     this.#logger = logger;
     this.#metrics = metrics;

@@ -1,6 +1,6 @@
 import { redactTickets } from "./redaction.ts";
 
-/** A decision that somebody may have to explain later. Nothing in it is a secret: `token` is a token's name. */
+/** A decision that may have to be explained later. Nothing in it is a secret: `token` is a token's name. */
 export interface AuditEntry {
   readonly event: AuditEvent;
   /** `reported`: served, though the policy would have refused it. */
@@ -50,7 +50,7 @@ export const auditEvents = [
   "reset",
   /** Versions that an index does not have because of the rules or the keys. */
   "left-out",
-  /** A kept verdict was made anew, because the keys or the profile changed. */
+  /** A kept verdict was made again, because the keys or the profile changed. */
   "judged-again",
 ] as const;
 

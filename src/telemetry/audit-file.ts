@@ -35,7 +35,7 @@ interface Current {
 
 /**
  * A file of chained lines that only grows, and moves aside when it is full. One call at a time; after a failure call `abandon`, then the next
- * append opens it anew. Another process may append to it, move or remove it.
+ * append opens it again. Another process may append to it, move or remove it.
  */
 export class AuditFile {
   readonly #settings: AuditFileSettings;

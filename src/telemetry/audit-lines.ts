@@ -9,7 +9,7 @@ export interface AuditLinesSettings {
   /** The current file; older ones lie beside it as `path.1` (the newest), `path.2` and so on. */
   readonly path: string;
   readonly now: () => Date;
-  /** Entries that nobody waited for could not be written. */
+  /** Entries that no request waited for could not be written. */
   readonly onLost: (entries: number, cause: Error) => void;
   /** Entries were refused, of which each asker hears. */
   readonly onRefused?: ((entries: number) => void) | undefined;
@@ -17,7 +17,7 @@ export interface AuditLinesSettings {
   readonly maxSize?: number | undefined;
   /** Older files; 8. */
   readonly keep?: number | undefined;
-  /** Bytes of entries that nobody waits for and that are not written yet; 4 MiB. */
+  /** Bytes of entries that no request waits for and that are not written yet; 4 MiB. */
   readonly maxWaiting?: number | undefined;
   /** fdatasync(2). */
   readonly sync?: ((handle: FileHandle) => Promise<void>) | undefined;
@@ -42,7 +42,7 @@ export class AuditLines {
   readonly #file: AuditFile;
   readonly #maxWaiting: number;
   #queue: Line[] = [];
-  /** Bytes of lines that nobody waits for. */
+  /** Bytes of lines that no request waits for. */
   #waiting = 0;
   #writing: Promise<void> | undefined;
   #closed = false;

@@ -1,7 +1,7 @@
 import { write, writeSync } from "node:fs";
 import { isoTime } from "./iso-time.ts";
 
-/** Bytes that wait for whoever reads them; further lines are dropped, since clients make as many as they like. */
+/** Bytes that wait for a reader; further lines are dropped, since clients make as many as they like. */
 const mostWaiting = 32 * 1024 * 1024;
 /** Milliseconds until what could not be written is tried again: a reader may be behind, or a disk full. */
 const pauses = { behind: 10, failing: 1_000 };
@@ -9,7 +9,7 @@ const pauses = { behind: 10, failing: 1_000 };
 const patience = 1_000;
 
 /**
- * Writes lines to a file, a pipe or a terminal, in their order. Nobody is ended
+ * Writes lines to a file, a pipe or a terminal, in their order. No process is ended
  * by a full disk, a reader that stands still or one that is gone: what does not
  * fit into memory meanwhile is counted, and the count is a line.
  */
@@ -91,7 +91,7 @@ export class LogFile {
     this.#add(Buffer.from(line));
   }
 
-  /** Nobody reads it any more. */
+  /** It has no reader any longer. */
   #leave(): void {
     this.#isGone = true;
     this.#waiting = [];

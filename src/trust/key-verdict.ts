@@ -163,7 +163,7 @@ function isFirstSigner(
   );
 }
 
-/** True while nobody signed for the provider. */
+/** True while nothing is signed for the provider. */
 function isFree({ name, namespace, contact }: KeyQuestion): boolean {
   return (
     contact.key === undefined &&

@@ -7,7 +7,7 @@ import type {
 import type { ReleaseName } from "./decisions.ts";
 import type { ReleaseQuestion } from "./standing.ts";
 
-/** Nobody signs modules, so that no first contact teaches a key. */
+/** Modules are not signed, so no first contact teaches a key. */
 const contact: FirstContact = {
   ...{ id: "", at: new Date(0), by: "list", newest: "" },
   ...{ versions: new Set(), published: new Set(), key: undefined },

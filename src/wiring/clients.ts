@@ -96,7 +96,7 @@ export function settingsOf(
 ): OriginSettings {
   return {
     ...origin,
-    // The token is for what is asked first, and for nobody else.
+    // The token is for the host that is asked first, and for no other.
     url: origin.networkMirror ?? origin.url,
     token,
     configured: listConfiguredHosts(origin),

@@ -138,7 +138,7 @@ async function logAuditHeads(
   }
 }
 
-/** So that nobody takes a policy that only reports for one that refuses. */
+/** Logs a policy that only reports, so that it is not taken for one that refuses. */
 function tellMode(rules: AdmissionRules, { logger }: Telemetry) {
   if (rules.mode === "report")
     logger.warn(

@@ -54,7 +54,7 @@ export function wireOrigins(
   );
 }
 
-/** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A directory costs nobody anything. */
+/** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A directory costs nothing. */
 export function freshnessOf({
   folder,
 }: OriginConfiguration): number | undefined {
@@ -119,7 +119,7 @@ function wireNetworkMirror(
   };
 }
 
-/** An origin that is served no more is held to the strictest default. */
+/** The strictest default counts for an origin that is no longer served. */
 export function signaturePolicyOf(
   origin: OriginConfiguration | undefined,
 ): SignaturePolicy {

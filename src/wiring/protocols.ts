@@ -104,7 +104,7 @@ function wireSetUp(
   });
 }
 
-/** A mirror that asks nobody has nothing to fetch. */
+/** An offline mirror has nothing to fetch. */
 function wirePlatforms(
   { platforms, offline }: Configuration,
   core: Core,

@@ -8,7 +8,7 @@ import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
 export interface Telemetry {
   readonly logger: Logger;
-  /** Of a daemon; nobody reads those of a command. */
+  /** Those of a daemon; a command's are never read. */
   readonly metrics?: Metrics | undefined;
   readonly alarms: Alarms;
   readonly audit: AuditLog;

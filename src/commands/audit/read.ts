@@ -18,7 +18,7 @@ const gathered = 2 ** 16;
 
 /**
  * `provender audit`: prints the entries that are asked for, of all logs by time, as it reads them.
- * `print` resolves when its text was taken, with false when nobody reads any more.
+ * `print` resolves when its text was taken, with false when it has no reader any longer.
  */
 export async function printAudit(
   logs: readonly LogToRead[],

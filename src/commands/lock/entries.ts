@@ -120,7 +120,7 @@ async function packageHashes(
 
 /**
  * What is locked must be this very release, or else its hashes would let in
- * something that nobody locked. Behind a network mirror clients lock one h1
+ * something that was not locked. Behind a network mirror clients lock one h1
  * alone, perhaps of a platform that was not asked for. Throws LockMismatch.
  */
 async function expectSame(

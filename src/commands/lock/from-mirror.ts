@@ -72,8 +72,8 @@ export function readerOf(
 }
 
 /**
- * A running mirror at `base`, the folder of its network mirror protocol. Its `zh:` are believed as clients believe them.
- * An h1 may be what a registry reports and nobody signs, so it is taken from no mirror that did not compute it: the
+ * A running mirror at `base`, the folder of its network mirror protocol. Its `zh:` count as they do for clients.
+ * An h1 may be what a registry reports unsigned, so it is taken from no mirror that did not compute it: the
  * archive is read and hashed here instead.
  */
 export function lockFromMirror(
@@ -111,7 +111,7 @@ function readIndex(url: URL, value: unknown): z.infer<typeof index> {
   return readShape(url, index, value);
 }
 
-/** Counts first: to look at each of what nobody has would take seconds. */
+/** Counts first: to look at each missing archive would take seconds. */
 export function readVersionDocument(url: URL, value: unknown): VersionDocument {
   const counted = readShape(url, countedDocument, value);
   for (const byPlatform of [counted.archives, counted.computed ?? {}]) {

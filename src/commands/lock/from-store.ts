@@ -11,7 +11,7 @@ import type { LockSource } from "./source.ts";
 /**
  * The mirror's own store. An h1 is always one that was computed from a verified
  * archive, which is fetched when it is not there: what a registry reports is
- * signed by nobody, and a lock file is believed for years.
+ * unsigned, and a lock file counts for years.
  */
 export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
   const { providers } = mirror;

@@ -59,7 +59,7 @@ export async function hashMirroredArchive(
   return found;
 }
 
-/** A file that nobody else can open and that is gone with its handle, however this process ends. */
+/** A file that no other process can open and that is gone with its handle, however this process ends. */
 export async function openNameless(): Promise<FileHandle> {
   try {
     const folder = await mkdtemp(join(tmpdir(), "provender-"));

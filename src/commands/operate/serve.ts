@@ -14,10 +14,10 @@ const closing = 5_000;
 
 /**
  * `provender serve`: runs until SIGTERM or SIGINT, prints what clients need on
- * standard output once it serves, and reloads on SIGHUP. After an error that
- * nobody caught, nothing in the process can be relied on: it raises the alarm,
+ * standard output once it serves, and reloads on SIGHUP. After an error that was
+ * not caught, nothing in the process can be relied on: it raises the alarm,
  * finishes what it answers and ends with status 1, so that the service manager
- * starts it anew.
+ * starts it again.
  */
 export async function runServe(
   daemon: Daemon,
@@ -27,7 +27,7 @@ export async function runServe(
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.on(signal, () => ended.resolve(0));
   process.on("SIGHUP", () => void daemon.reload());
-  // Also of promises that nobody waits for.
+  // Also of promises that nothing waits for.
   process.on("uncaughtException", (error) => {
     daemon.alarm(error, "process");
     ended.resolve(failed);

@@ -33,8 +33,8 @@ interface Published {
 }
 
 /**
- * `provender publish DIR --to DIRECTORY`: checks a release as the mirror will, and puts it in its place, where nobody sees a half of it. Returns the exit
- * status: 1 when it is refused, which is named on standard error. Throws NothingAsked where nobody can tell the namespace, and
+ * `provender publish DIR --to DIRECTORY`: checks a release as the mirror will, and puts it in its place, where it is never seen in part. Returns the exit
+ * status: 1 when it is refused, which is named on standard error. Throws NothingAsked where the namespace is unknown, and
  * MalformedAddress for one that is none.
  */
 export async function runPublish(

@@ -24,7 +24,7 @@ export type VersionChoice =
   | { readonly kind: "every"; readonly selection: VersionSelection }
   | { readonly kind: "newest"; readonly constraint: VersionConstraint };
 
-/** A provider that somebody asks for; `where` is the SPEC or FILE:LINE. */
+/** A provider that is asked for; `where` is the SPEC or FILE:LINE. */
 export interface PackageRequest {
   readonly provider: ProviderAddress;
   readonly choice: VersionChoice;

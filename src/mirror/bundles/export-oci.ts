@@ -49,7 +49,7 @@ export function writeOciLayouts(
   );
 }
 
-/** Contents first, the index last, so that nobody reads of what is not there. */
+/** Contents first, the index last, so that it never names what is not there. */
 async function writeLayout(
   directory: string,
   name: readonly string[],

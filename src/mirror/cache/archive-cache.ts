@@ -91,7 +91,7 @@ export class ArchiveCache {
     this.#share = new FairShare(limits);
   }
 
-  /** A TrustedSha256 is asked for, so that nothing is fetched before somebody vouched for it. */
+  /** A TrustedSha256 is asked for, so that nothing is fetched before its digest is trusted. */
   async open(sha256: TrustedSha256, start: ArchiveStart): Promise<OpenArchive> {
     for (;;) {
       const running = this.#downloads.get(sha256);
@@ -109,7 +109,7 @@ export class ArchiveCache {
     }
   }
 
-  /** What is stored under a digest, whoever vouched for it; undefined when nothing is. */
+  /** The archive that is stored under a digest, trusted or not; undefined when none is. */
   async openStored(sha256: Sha256): Promise<OpenArchive | undefined> {
     const stored = await this.#blobs.open(sha256);
     if (stored === undefined) return undefined;

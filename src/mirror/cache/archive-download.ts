@@ -96,7 +96,7 @@ export class ArchiveDownload {
     return this.#spool.isUnstored;
   }
 
-  /** True while somebody reads it, or waits for it to be stored. */
+  /** True while a client reads it, or waits for it to be stored. */
   get isFollowed(): boolean {
     return this.#readers > 0;
   }

@@ -23,7 +23,7 @@ export function readMoment(clock: Clock): Moment {
 /**
  * Milliseconds since `date` was written down; undefined when it lies ahead. The
  * wall clock may have been stepped since `start`, before or after the date was
- * written, so it is held against both what the clock says and what it would say
+ * written, so it is compared with both what the clock says and what it would say
  * without the step.
  */
 export function ageOf(

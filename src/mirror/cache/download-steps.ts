@@ -61,7 +61,7 @@ export function refuseForRoom(subject: string): StoreFull {
   return new StoreFull(subject, reason, cure);
 }
 
-/** Room for work on what is not stored yet, of which nobody knows how much it will be; both throw StoreFull. */
+/** Room for work on what is not stored yet, of unknown size; both throw StoreFull. */
 export async function openWorkRoom(
   reserve: Reserve,
   subject: string,

@@ -4,7 +4,7 @@ import { TooBusy } from "../../errors/index.ts";
 export interface Sharer {
   readonly origin: string;
   readonly namespace: string;
-  /** False while nobody would miss it. */
+  /** False while no client would miss it. */
   readonly isWanted: () => boolean;
 }
 
@@ -26,11 +26,11 @@ export interface ShareLimits {
 /** Downloads in all, and clients that wait for them. */
 export const shareLimits = { fills: 64, waiters: 4_096 };
 
-/** Milliseconds before a download that nobody wants makes way for somebody who waits. */
+/** Milliseconds before an unwanted download makes way for one that waits. */
 export const patienceWithUnwanted = 2_000;
-/** Milliseconds before a download makes way for somebody who has fewer. */
+/** Milliseconds before a download makes way for a namespace that has fewer. */
 export const patienceWithGreedy = 5_000;
-/** Milliseconds before a download makes way for somebody who has as many. */
+/** Milliseconds before a download makes way for a namespace that has as many. */
 export const patienceWithEqual = 30_000;
 /** Milliseconds that anybody waits at most; then it is refused. */
 export const longestWait = 120_000;
@@ -112,7 +112,7 @@ export class FairShare {
   /** To the back of the line. */
   #line(entry: Entry): void {
     entry.turn = Promise.withResolvers();
-    // Nobody waits for it when the download ends meanwhile.
+    // Nothing waits for it when the download ends meanwhile.
     entry.turn.promise.catch(() => undefined);
     entry.since = performance.now();
     this.#waiting.add(entry);
@@ -198,7 +198,7 @@ export class FairShare {
     ).length;
   }
 
-  /** Whose place would do: one that nobody wants, else one who has more, else the one that had its place longest. */
+  /** Picks the download to end: an unwanted one, else one of a namespace with more, else the one that had its place longest. */
   #findLeaving(entry: Entry, mostPatience: number): Entry | undefined {
     const isOriginFull = !this.#hasPlaceAt(entry.origin);
     return [...this.#running.entries]

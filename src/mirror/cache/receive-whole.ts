@@ -11,7 +11,7 @@ import {
 type Append = (piece: Uint8Array) => Promise<void>;
 
 /**
- * For what nobody reads before all of it is here: `receive` appends, judges and
+ * For archives that are read only once they are whole: `receive` appends, judges and
  * commits, and nothing is left when it fails. `subject` is what `StoreFull`
  * names, `size` what was announced.
  */

@@ -85,7 +85,7 @@ export class ModuleMirror {
     this.#parts = parts;
   }
 
-  /** Newest first; what the origin lists no more is listed while it is stored. */
+  /** Newest first; a version that the origin no longer lists is listed while it is stored. */
   async listVersions(module: ModuleAddress): Promise<Answer<ListedModule>> {
     const { admission, offline } = this.#parts;
     this.#originOf(module);
@@ -114,7 +114,7 @@ export class ModuleMirror {
     return { ...answer, value };
   }
 
-  /** Waits until the archive is stored; the caller closes it. `asker` aborts when nobody waits for it any more. */
+  /** Waits until the archive is stored; the caller closes it. `asker` aborts when no client waits for it any longer. */
   async openArchive(
     address: ModuleReleaseAddress,
     format: ArchiveFormat,

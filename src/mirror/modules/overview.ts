@@ -33,7 +33,7 @@ interface ModuleOverviewParts {
 /** About 500 bytes each. */
 const mostDescribed = 2_000;
 
-/** What is held of modules, for people; nobody is asked for it. */
+/** What is held of modules, for people; no origin is asked for it. */
 export class ModuleOverview {
   readonly #parts: ModuleOverviewParts;
   readonly #described = rememberedEach<ModuleVersionOverview>(

@@ -6,7 +6,7 @@ import { formatModuleRelease, type ModuleReleaseAddress } from "./release.ts";
 /** A module's archive that starts to arrive. */
 export interface OpenedModule {
   readonly body: AsyncIterable<Uint8Array>;
-  /** Bytes; undefined when nobody announced it. */
+  /** Bytes; undefined when it was not announced. */
   readonly size: number | undefined;
   /** What a git source was packed from. */
   readonly commit: string | undefined;

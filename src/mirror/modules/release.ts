@@ -48,7 +48,7 @@ export function isArchive(
   return found !== undefined && !("foreign" in found);
 }
 
-/** One content of a release, as an origin or a bundle offered it; nobody signed it. */
+/** One content of a release, as an origin or a bundle offered it, unsigned. */
 export interface ModuleEvidence extends Evidence {
   /** Commit of a git source, which names the content. */
   readonly commit: string | undefined;

@@ -60,7 +60,7 @@ export async function ensureArchive(
     }
     return hashes.wait(sha256);
   })();
-  // Its rejection belongs to whoever waits for it, perhaps later.
+  // Its rejection belongs to the caller that waits for it, perhaps later.
   done.catch(() => undefined);
   return {
     filename,

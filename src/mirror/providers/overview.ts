@@ -42,7 +42,7 @@ interface OverviewParts {
 /** What is known of a version, without asking its origin. */
 interface VersionOverview {
   readonly version: Version;
-  /** False when the origin lists it no more, or no list was seen. */
+  /** False when the origin no longer lists it, or no list was seen. */
   readonly isListed: boolean;
   readonly firstSeen: Date | undefined;
   readonly signedBy: string | undefined;
@@ -74,7 +74,7 @@ interface ReleaseOverview {
 
 interface Signer {
   readonly fingerprint: string;
-  /** As the key calls itself, which nobody vouches for. */
+  /** As the key calls itself, which is not verified. */
   readonly name: string | undefined;
   /** Reason why it counts or does not, in words; undefined when it is not known. */
   readonly known: string | undefined;
@@ -87,7 +87,7 @@ const mostLists = 16;
 /** Milliseconds for which the last use of archives is good enough: all of them are read for that of one. */
 const usesRememberedFor = 10_000;
 
-/** What is held of providers and how it stands, for people; nobody is asked for it. */
+/** What is held of providers and how it stands, for people; no origin is asked for it. */
 export class ProviderOverview {
   readonly #parts: OverviewParts;
   readonly #readUses: () => ReturnType<BlobStore["usage"]["read"]>;

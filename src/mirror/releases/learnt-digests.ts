@@ -38,7 +38,7 @@ interface LearntDigestsParts {
 /**
  * The SHA-256 of archives of which a network mirror tells the h1 alone, as
  * `terraform providers mirror` makes them: nothing names their bytes before all of
- * them have arrived, so they are fetched whole, held against the h1, and kept.
+ * them have arrived, so they are fetched whole, compared with the h1, and kept.
  * Slow ones share their places as other downloads do.
  */
 export class LearntDigests {
@@ -115,7 +115,7 @@ export class LearntDigests {
       (list) => !list.some((h1) => h1 === packageHash),
     );
     if (packageHash === undefined || refusing !== undefined) {
-      // Nobody vouches for it.
+      // Its digest is not trusted.
       if (isNew) await this.#parts.blobs.delete(sha256);
       if (isNew && !wasKnown) await this.#parts.hashes.forget(sha256);
       const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;

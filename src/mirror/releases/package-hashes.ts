@@ -139,7 +139,7 @@ export class PackageHashes {
     }
   }
 
-  /** Another version of the mirror may hash what this one cannot: the first h1 counts, whoever found none before or after it. */
+  /** Another version of the mirror may hash what this one cannot: the first h1 counts, although others found none before or after it. */
   async #keep(sha256: Sha256, found: Found): Promise<Found> {
     const key = recordKey(sha256);
     let kept = found;

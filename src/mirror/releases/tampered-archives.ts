@@ -23,7 +23,7 @@ export class TamperedArchives {
     this.#onUnwritten = onUnwritten;
   }
 
-  /** Whoever asks next waits for it. */
+  /** The next request waits for it. */
   note({ expected, got }: ArchiveDigestWrong, at: Date): void {
     const body = { got, at: at.toISOString() };
     this.#write(expected, () => this.#records.write(recordKey(expected), body));

@@ -105,7 +105,7 @@ export function limitsKeys(
   return newKeys === "refuse" || pins !== undefined || isRevoking;
 }
 
-/** Finds the key of the configuration that excludes a signing key, so that no approval helps; none excludes a module, which nobody signs. */
+/** Finds the key of the configuration that excludes a signing key, so that no approval helps; none excludes a module, which is not signed. */
 export function findExclusion(
   rules: AdmissionRules,
   provider: ProviderAddress,

@@ -12,7 +12,7 @@ export interface KeptReleases {
   readonly releases: ReleaseRecords;
 }
 
-/** The archives of versions that their origin lists no more, so that it could not give them again. */
+/** The archives of versions that their origin no longer lists, so that it could not give them again. */
 export async function listIrreplaceable(
   kept: KeptReleases,
 ): Promise<ReadonlySet<Sha256>> {
@@ -28,7 +28,7 @@ export async function listIrreplaceable(
   return found;
 }
 
-/** Every version where nobody can tell what is listed. */
+/** Every version where it is unknown what is listed. */
 async function listUnlisted(
   { versions, releases }: KeptReleases,
   provider: ProviderAddress,

@@ -104,7 +104,7 @@ async function judgeRelease(
   return { digests, problems: [{ text: fault.message, dropped: false }] };
 }
 
-/** Of `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also for names that no release has, which nobody asks for. */
+/** Of `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also for names that no release has. */
 function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   const [room, hostname = "", namespace = "", type = "", part, version = ""] =
     key;

@@ -4,7 +4,7 @@ import type { BlobStore } from "../../store/blobs/blob-store.ts";
 export interface StoredArchive {
   /** Bytes. */
   readonly size: number;
-  /** Milliseconds since 1970; when it was stored, where nobody used it since. */
+  /** Milliseconds since 1970; when it was stored, where it was not used since. */
   readonly usedAt: number;
 }
 

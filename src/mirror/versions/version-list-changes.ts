@@ -33,7 +33,7 @@ export async function refreshVersions(
   return freshFor !== undefined && isSameList(list, known) ? known : list;
 }
 
-/** The versions that `later` has no more though `earlier` had them listed. */
+/** Lists the versions that `later` no longer has though `earlier` had them listed. */
 export function findVanished(
   earlier: VersionList,
   later: VersionList,

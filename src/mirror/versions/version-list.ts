@@ -9,7 +9,7 @@ import type {
 export interface ListedVersion extends OriginVersion {
   /** When it first appeared in a list that was known already; undefined when it was in the first. */
   readonly appeared: Date | undefined;
-  /** False when the origin lists it no more. */
+  /** False when the origin no longer lists it. */
   readonly listed: boolean;
 }
 

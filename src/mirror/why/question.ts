@@ -15,7 +15,7 @@ import {
   type Version,
 } from "../../address/version.ts";
 
-/** What somebody wants to know of: a provider or module, or one version of it. */
+/** The subject of a question: a provider or module, or one version of it. */
 export type WhyQuestion = (
   { readonly provider: ProviderAddress } | { readonly module: ModuleAddress }
 ) & { readonly version: Version | undefined };

@@ -40,7 +40,7 @@ export class FolderModules
     return newestFirst(versions);
   }
 
-  /** Throws NotFound, also where a version is there in two forms: nobody can tell which one is meant. */
+  /** Throws NotFound, also where a version is there in two forms: it is unknown which one is meant. */
   async findLocation(address: ModuleAddress, version: Version) {
     const { names, parts } = await this.#find(address);
     const [name, ...others] = names.filter((one) => versionOf(one) === version);

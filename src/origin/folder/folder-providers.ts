@@ -42,7 +42,7 @@ const mostLists = 1_000;
 
 /**
  * Providers of a folder: NAMESPACE/TYPE/VERSION/ with what goreleaser makes, NAMESPACE/keys/*.asc with who may sign. What it says is
- * believed no more than what a registry says.
+ * checked as the answers of a registry are.
  */
 export class FolderProviders implements ProviderOrigin {
   readonly source = "registry";

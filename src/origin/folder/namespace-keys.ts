@@ -4,7 +4,7 @@ import type { OriginFolder } from "./origin-folder.ts";
 
 /**
  * Who may sign releases of a namespace, ASCII-armored, in the order of their files' names: the public key of each *.asc, and nothing else
- * that is written there, since clients get it. Throws OriginAnswerUnusable where one of them is none: then nobody knows who may sign.
+ * that is written there, since clients get it. Throws OriginAnswerUnusable where one of them is none: then it is unknown who may sign.
  */
 export async function readNamespaceKeys(
   folder: OriginFolder,

@@ -41,7 +41,7 @@ export abstract class OriginFolder {
     parts: readonly string[],
   ): Promise<FolderFile | undefined>;
 
-  /** What stands for a file in records and answers; nobody asks the network for it. */
+  /** Stands for a file in records and answers; it is never asked for over the network. */
   urlOf(parts: readonly string[]): URL {
     return new URL(parts.map(encodeURIComponent).join("/"), this.#base);
   }
@@ -103,7 +103,7 @@ export abstract class OriginFolder {
     }
   }
 
-  /** Opened when it is read, so that nothing stays open where nobody reads. Undefined where there is none. */
+  /** Opened when it is read, so that nothing stays open without a reader. Undefined where there is none. */
   async archive(
     parts: readonly string[],
     most: number,

@@ -48,7 +48,7 @@ export function withoutRemote(
   return { ...repository, ...nowhere, proxy: undefined, hold, signal };
 }
 
-/** A program that reaches nobody. */
+/** A program that reaches no host. */
 export const noSsh = "false";
 
 /** Git ended with an error, or was ended; the message is why, as it said or in our words. */

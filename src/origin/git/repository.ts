@@ -62,7 +62,7 @@ export interface GitCheckout {
   readonly commit: string;
   /** The room that the repository took, for what is made of it. */
   readonly room: WorkRoom;
-  /** Aborts when `gitDeadline` passes, or nobody wants it any more. */
+  /** Aborts when `gitDeadline` passes, or it is no longer wanted. */
   readonly signal: AbortSignal;
   close(): Promise<void>;
 }
@@ -183,7 +183,7 @@ export class GitRepositories {
     };
   }
 
-  /** Repositories that were renamed redirect; git itself may not follow, since nobody would look where to. */
+  /** Repositories that were renamed redirect; git itself may not follow, since the target would not be checked. */
   async #followRedirects(url: URL, signal: AbortSignal): Promise<URL> {
     const asked = new URL(url);
     asked.pathname = `${url.pathname.replace(/\/$/, "")}/info/refs`;

@@ -17,7 +17,7 @@ export interface Suspension {
   readonly reason: string;
 }
 
-/** What is told to whoever watches; never waited for. */
+/** Events for observers; never waited for. */
 export interface HealthEvents {
   readonly onSuspended: (suspension: Suspension) => void;
   readonly onResumed: (host: string, subject: string | undefined) => void;
@@ -30,7 +30,7 @@ export interface Passage {
    * not count; with `isRepeated` an earlier try of the request counted already.
    */
   settle(failure: unknown, isRepeated?: boolean): void;
-  /** Nobody waits any more, which says nothing about the host. */
+  /** No request waits any longer, which says nothing about the host. */
   abandon(): void;
 }
 

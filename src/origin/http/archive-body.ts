@@ -21,7 +21,7 @@ type AskAgain = (headers: Readonly<Record<string, string>>) => Promise<Answer>;
 const mostResumes = 3;
 const farEnough = 8 * 1024 * 1024;
 
-/** How far an archive has come; `size` is undefined while nobody has said it. */
+/** How far an archive has come; `size` is undefined until it is announced. */
 interface Progress {
   position: number;
   size: number | undefined;
@@ -31,7 +31,7 @@ interface Progress {
  * The bytes of an archive, in order, while they keep to its size and to the
  * least rate. Where the transfer breaks or stands still the rest is asked for
  * (RFC 9110, 14.2 and 13.1.5), if a strong ETag says what it is the rest of;
- * whoever reads has to verify the whole.
+ * the reader has to verify the whole.
  */
 export async function* receiveArchive(
   first: Answer,
@@ -111,7 +111,7 @@ function expectSame(answer: Answer, tag: string): void {
   throw refuse(answer, "it changed while it was fetched");
 }
 
-/** Passes the body on while it keeps to the least rate over each window; time that whoever takes it needs does not count. */
+/** Passes the body on while it keeps to the least rate over each window; the time that the reader needs does not count. */
 async function* limitBody(
   answer: Answer,
   limits: OriginLimits,

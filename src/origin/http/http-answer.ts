@@ -33,11 +33,11 @@ export function acceptAnswer(
   return { url, status, headers, body, onReceived };
 }
 
-/** What is read of a response that nobody wants, so that its connection can be used again. */
+/** Bytes that are read of an unwanted response, so that its connection can be used again. */
 const unwanted = { bytes: 16 * 1024, milliseconds: 1_000 };
 
 /**
- * Ends a response that is not read; its late errors concern nobody. Were the
+ * Ends a response that is not read; its late errors do not matter. Were the
  * connection ended with it, each absent name would cost a handshake.
  */
 export function discard(body: Answer["body"]): void {
@@ -90,7 +90,7 @@ export async function readWhole(
   return whole;
 }
 
-/** The body with its failures in our own words; it is discarded when nobody wants the rest. */
+/** The body with its failures in our own words; it is discarded when the rest is not wanted. */
 export async function* readBody(answer: Answer): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {

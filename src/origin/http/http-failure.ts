@@ -61,7 +61,7 @@ export function describeStatus(
   return new OriginStatus(shown, status);
 }
 
-/** Why a token is refused (RFC 6750, 3), in no more than printable ASCII. */
+/** Why a token is refused (RFC 6750, 3), in printable ASCII alone. */
 function readReason(headers: IncomingHttpHeaders): string | undefined {
   const told = headers["www-authenticate"] ?? "";
   return /\berror_description="([\w ,.:'-]{1,200})"/.exec(told)?.[1];

@@ -14,7 +14,7 @@ import type { OriginResult } from "../../telemetry/series/labels.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
-/** What is told to whoever watches; never waited for. */
+/** Events for observers; never waited for. */
 export interface OriginEvents {
   /** A request to a host was answered, or failed, after so many milliseconds. */
   readonly onAsked: (result: OriginResult, milliseconds: number) => void;
@@ -47,7 +47,7 @@ export function makeQuestion(
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to nobody who is suspended. */
+/** Requests of one origin, to it and to where its answers lead: guarded, with its credentials at home only, and to no suspended host. */
 export class OriginRequests {
   readonly #settings: OriginSettings;
   readonly #limits: OriginLimits;
@@ -71,7 +71,7 @@ export class OriginRequests {
     await this.#made?.close();
   }
 
-  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask nobody need not spend. */
+  /** Made with the first request: reading the machine's certificates takes 0.2 s, which commands that ask no origin need not spend. */
   get #dispatchers(): Dispatchers {
     this.#made ??= makeDispatchers(this.#settings, this.#limits);
     return this.#made;
@@ -103,7 +103,7 @@ export class OriginRequests {
     );
   }
 
-  /** Asks nobody who is suspended, and tells how it went. */
+  /** Asks no suspended host, and reports how it went. */
   async #request(
     url: URL,
     signal: AbortSignal,

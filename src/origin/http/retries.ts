@@ -13,7 +13,7 @@ const tries = 3;
 const longestDelay = 200;
 
 interface RetryRules {
-  /** Whether a try would be refused anyway, so that nobody waits for it. */
+  /** True when a try would be refused anyway, so that no time is spent on it. */
   readonly isSuspended: () => boolean;
   readonly onRetry: () => void;
 }

@@ -3,7 +3,7 @@ const most = 5 * 60_000;
 
 /**
  * Milliseconds to wait, between one second and five minutes (RFC 9110, 10.2.3):
- * whole seconds, or a date, which is held against the answer's own `Date`
+ * whole seconds, or a date, which is compared with the answer's own `Date`
  * because the two clocks may differ. Undefined when it says neither.
  */
 export function parseRetryAfter(

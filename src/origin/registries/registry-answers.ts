@@ -30,7 +30,7 @@ export interface OriginVersions {
   readonly warnings: readonly string[];
 }
 
-/** Of an origin that says no more of its versions than which there are. */
+/** For an origin that says of its versions only which there are. */
 export function bareVersions(versions: readonly Version[]): OriginVersions {
   const bare = { protocols: [], platforms: undefined };
   const listed = versions.map((version) => ({ version, ...bare }));

@@ -23,7 +23,7 @@ interface AskingRequest {
   };
 }
 
-/** Who may ask; nobody has to say who they are while there are no tokens. */
+/** Rules of access; without tokens every client may ask. */
 export interface AuthenticationRules {
   readonly tokens: ClientTokens;
   /** Milliseconds for which a signed archive URL lives. */
@@ -73,7 +73,7 @@ export class Authentication {
   }
 
   /**
-   * The name of who asks, undefined where nobody has to say it. Throws
+   * Returns the name of the client, undefined where none is needed. Throws
    * TokenNeeded, TokenRefused, ArchiveUrlRefused, and the failure of an OpenID
    * provider whose keys cannot be had.
    */

@@ -15,7 +15,7 @@ interface Allowance {
 
 const minute = 60_000;
 const unlimited: Allowance = { left: Infinity, at: 0 };
-/** Clients remembered, about 200 bytes each; one that is forgotten starts anew. */
+/** Clients remembered, about 200 bytes each; one that is forgotten starts again. */
 const mostClients = 10_000;
 
 /**

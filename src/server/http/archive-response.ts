@@ -42,7 +42,7 @@ export function confirmArchive(ctx: RequestContext, sha256: string): void {
  * bytes are there, so that an origin that fails early is an error and not a cut.
  * The time to answer counts from when the origin can be asked: clients never
  * ask for an archive twice, so they wait in line here. A client that leaves
- * is noticed at once, because what nobody reads makes way for others.
+ * is noticed at once, because a download without a reader makes way for others.
  */
 export async function sendArchive(
   ctx: RequestContext,
@@ -138,7 +138,7 @@ async function* rejoin(
       next = rest.next();
     }
   } finally {
-    // Both settle with a piece that may come late, and that nobody waits for.
+    // Both settle with a piece that may come late; nothing waits for it.
     next.catch(() => undefined);
     rest.return?.().catch(() => undefined);
   }

@@ -20,7 +20,7 @@ export function renderBytes(
   return { type, body, length, tag: `"${digest}"` };
 }
 
-/** `render` once for each value, which nobody changes; the document is kept as long as the value is. */
+/** Calls `render` once for each value, which never changes; the document is kept as long as the value is. */
 export function rendersOnce<V extends object, R extends readonly unknown[]>(
   render: (value: V, ...rest: R) => object | string,
 ): (value: V, ...rest: R) => RenderedDocument {

@@ -14,7 +14,7 @@ export function guarded<Event extends readonly unknown[]>(
     try {
       onThrown(error, ...event);
     } catch {
-      // Nobody is left who could do more about it.
+      // Nothing more can be done about it.
     }
   };
   return (...event) => {

@@ -60,7 +60,7 @@ function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
   // The answer before said that it is the last: its connection ends by itself.
   if (socket.writableEnded) return;
   const body = formatErrorBody(problem, crypto.randomUUID());
-  // Node listens no more on the connection of a tunnel.
+  // Node no longer listens on the connection of a tunnel.
   socket.on("error", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n` +

@@ -38,7 +38,7 @@ export class StalledResponses {
     this.#open.delete(response);
   }
 
-  /** Whoever waits for the rest of an answer is told that there is none. */
+  /** Ends an answer whose client still waits for the rest. */
   cutAll(): void {
     for (const response of this.#open) this.#cut(response);
   }

@@ -24,7 +24,7 @@ export class PublicAddress {
     this.#clients = clients;
   }
 
-  /** The page that tells why; undefined where nobody knows its URL, or for what no page is about. */
+  /** The page that tells why; undefined where its URL is not known, or no page is about it. */
   whyUrl(
     request: IncomingMessage,
     { provider, module, version }: Subject,

@@ -13,7 +13,7 @@ export type TlsChoice =
       readonly key: string;
     };
 
-/** Loads the certificate anew each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
+/** Loads the certificate again each time; undefined when TLS is off. `caFile` is set when clients do not know the CA. */
 export type CertificateSource = (
   now: Date,
 ) => Promise<

@@ -21,7 +21,7 @@ import {
   type ServerCertificate,
 } from "./certificate.ts";
 
-/** `because` says why something was made; after "ca-and-leaf" clients must be given `caFile` anew. */
+/** `because` says why something was made; after "ca-and-leaf" clients need the new `caFile`. */
 interface SelfSignedCertificate extends ServerCertificate {
   readonly caFile: string;
   readonly made: "ca-and-leaf" | "leaf" | "nothing";

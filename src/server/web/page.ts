@@ -35,7 +35,7 @@ input,button{font:inherit;color:inherit;background:var(--back);border:1px solid 
 const styleElement = new Html(`<style>${style}</style>`);
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Nothing runs, nothing comes from elsewhere, nobody frames it; a search asks this mirror. */
+/** No script runs, nothing comes from elsewhere, no page frames it; a search asks this mirror. */
 const policy = [
   "default-src 'none'",
   `style-src 'sha256-${styleHash}'`,

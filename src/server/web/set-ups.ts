@@ -94,7 +94,7 @@ function settings(
   ];
 }
 
-/** The CA is asked for without trust, and then held against its fingerprint. */
+/** The CA is fetched without trust, and then compared with its fingerprint. */
 function writeFiles(
   { url, fingerprint }: Mirror,
   block: string,

@@ -49,7 +49,7 @@ interface FreeSpace {
   readonly files: number | undefined;
 }
 
-/** What the store tells whoever listens; never waited for. */
+/** Events of the store for observers; never waited for. */
 interface BlobEvents {
   /** It was dropped, because it is not what its name says or cannot be read. */
   readonly onDamaged: (sha256: Sha256, problem: string) => void;

@@ -37,7 +37,7 @@ export class Spool {
     this.path = path;
   }
 
-  /** Makes the file: a new one that nobody else has. */
+  /** Makes the file: a new one that no other process has. */
   async open(): Promise<void> {
     this.#handle = await open(this.path, "wx+", 0o600);
   }

@@ -40,7 +40,7 @@ export class UnstoredWindow {
     return this.#start;
   }
 
-  /** False when nobody follows any more, and the bytes are for nobody. */
+  /** False when no reader follows any longer. */
   async append(bytes: Uint8Array): Promise<boolean> {
     while (
       this.#pieces.length > 0 &&
@@ -103,7 +103,7 @@ export class UnstoredWindow {
     return true;
   }
 
-  /** False when nobody stood still for too long. */
+  /** False when no reader stood still for too long. */
   #leaveBehind(coming: number): boolean {
     const least = this.#end + coming - windowSize;
     const still = performance.now() - patience;

@@ -15,7 +15,7 @@ interface LastUse {
 const interval = 1_000;
 /** Milliseconds between two notes of an archive that stays open. */
 const renewal = 20_000;
-/** Once the journal has so many bytes it is written anew, with a line an archive. */
+/** Once the journal has so many bytes it is written again, with a line an archive. */
 const compactAbove = 8 * 1024 * 1024;
 /** Uses that wait for a disk that takes no writes. */
 const mostPending = 100_000;
@@ -84,7 +84,7 @@ export class BlobUsage {
     await this.flush();
   }
 
-  /** Writes the journal anew once it is long; for the daemon alone, because uses that others note meanwhile are lost. */
+  /** Writes the journal again once it is long; for the daemon alone, because uses that others note meanwhile are lost. */
   async compact(): Promise<void> {
     const { lastUse } = this.#layout;
     const size = await stat(lastUse).then(

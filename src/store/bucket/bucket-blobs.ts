@@ -11,7 +11,7 @@ const largestWhole = 64 * 1024 * 1024;
 const partSize = 16 * 1024 * 1024;
 const pieceSize = 256 * 1024;
 
-/** An archive on its way from the bucket, which nobody has hashed yet; read it or destroy it. */
+/** An archive on its way from the bucket, not hashed yet; read it or destroy it. */
 interface BucketBlob {
   readonly size: number;
   readonly body: AsyncIterable<Uint8Array>;

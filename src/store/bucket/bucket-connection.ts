@@ -18,7 +18,7 @@ const tries = 3;
 /** What an error body or a page of a list may have, in bytes. */
 const largestDocument = 4 * 1024 * 1024;
 
-/** Milliseconds that clocks may be apart before somebody has to look at them. */
+/** Milliseconds that clocks may be apart before operators hear of it. */
 const largestSkew = 30_000;
 
 /** A body that can be sent again from its start. */
@@ -120,7 +120,7 @@ export class BucketConnection {
       dispatcher: this.#agent,
       body: body === undefined ? null : readableOf(body.open()),
     });
-    // Of a body that is let go unread; whoever reads it is told all the same.
+    // The body may be dropped unread; its reader gets the error all the same.
     answer.body.on("error", () => undefined);
     if (asked.method === "PUT") this.#noteWrite(answer);
     const date = Date.parse(String(answer.headers.date));

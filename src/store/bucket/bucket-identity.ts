@@ -151,7 +151,7 @@ async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
   return undefined;
 }
 
-/** What a directory saw on its own would be seen anew in the bucket. */
+/** A directory's own first contacts would be made again in the bucket. */
 async function findOwnRecord(
   layout: StoreLayout,
 ): Promise<RecordKey | undefined> {

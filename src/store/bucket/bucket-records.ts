@@ -25,7 +25,7 @@ import type { Bucket, Condition } from "./bucket.ts";
 
 /** Tries of a write that others come before; each waits longer, at random. */
 const tries = 12;
-/** Of these, how many may fail one after the other while nobody else's write succeeds. */
+/** Of these, how many may fail one after the other while no other write succeeds. */
 const mostFailures = 4;
 /** Of a record, in bytes. */
 const largest = 64 * 1024 * 1024;
@@ -53,7 +53,7 @@ export interface SeenRecords {
   remember(key: RecordKey, sealed: Sealed): Promise<void>;
 }
 
-/** Nothing that can be believed is left of a record, and whoever asked is refused. */
+/** No sound copy is left of a record, and the request is refused. */
 type OnUnreadable = (error: RecordUnreadable) => void;
 
 /**

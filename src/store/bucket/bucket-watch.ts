@@ -72,7 +72,7 @@ export class BucketWatch {
     return this.#looking;
   }
 
-  /** Has every replica look anew at what is trusted. Throws what the bucket throws: call it again then. */
+  /** Has every replica look again at what is trusted. Throws what the bucket throws: call it again then. */
   async bump(): Promise<void> {
     await this.#bucket.put(object, this.#body());
   }

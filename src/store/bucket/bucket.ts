@@ -188,7 +188,7 @@ export class Bucket {
     const answer = await this.connection.send(asked, sending);
     if (answer.statusCode === 404) {
       const text = await this.connection.readText(answer);
-      // A bucket that is gone, or somebody in between, says nothing about the object.
+      // A bucket that is gone, or a proxy in between, says nothing about the object.
       if (asked.method === "GET" && !text.includes("<Code>NoSuchKey</Code>"))
         throw this.connection.refusal("read an object", 404, text.slice(0, 80));
       return undefined;

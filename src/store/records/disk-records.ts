@@ -32,7 +32,7 @@ import { nextSealed, type Sealed } from "./seal.ts";
 interface RecordEvents {
   /** A copy was no good; `healed` tells whether it was made again from the other one. */
   readonly onDamaged: (file: string, problem: string, healed: boolean) => void;
-  /** Nothing that can be believed is left of a record, and whoever asked is refused. */
+  /** No sound copy is left of a record, and the request is refused. */
   readonly onUnreadable: (error: RecordUnreadable) => void;
   /** A record that can be made again is passed over. */
   readonly onPassedOver: (file: string, problem: string) => void;
@@ -47,7 +47,7 @@ const untold: RecordEvents = {
 /**
  * Records in a directory. What was seen or decided lies in two files in different
  * folders, with a revision in the seal: the newer good one counts, and the other
- * one is made again from it. Whoever writes holds a lock that other processes see.
+ * one is made again from it. A writer holds a lock that other processes see.
  */
 export class DiskRecords implements RecordStore {
   readonly #layout: StoreLayout;
@@ -223,7 +223,7 @@ export class DiskRecords implements RecordStore {
     }
   }
 
-  /** False when somebody who holds no lock was first. */
+  /** False when a process without the lock was first. */
   async #writeFirst(key: RecordKey, sealed: Sealed): Promise<boolean> {
     const [first = "", ...others] = recordPaths(this.#layout, key);
     if (isRebuildable(key)) await replaceCopies(this.#layout, key, sealed);

@@ -50,7 +50,7 @@ export async function listFolder(
   };
 }
 
-/** Records and folders; other files are nobody's. */
+/** Records and folders; other files are passed over. */
 async function listEntries(path: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(path, { withFileTypes: true });

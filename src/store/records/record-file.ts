@@ -56,7 +56,7 @@ export async function replaceRecordFile(
   const text = seal(key, sealed);
   const write = () => writeDurably(stagingPath(layout, "record"), path, text);
   await write().catch(async (error: unknown) => {
-    // Only a folder in a file's place stops its rename, and it is nobody's.
+    // Only a folder in a file's place stops its rename, and no process made it.
     if (!isFolderInTheWay(error)) throw error;
     await rm(path, { force: true, recursive: true });
     await write();

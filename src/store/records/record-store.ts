@@ -48,7 +48,7 @@ export interface RecordStore {
   refuse(key: RecordKey, problem: string): never;
   /** Done also when there is none. */
   remove(key: RecordKey): Promise<void>;
-  /** Another text after each change, whoever changed it; undefined when there is none. */
+  /** Another text after each change of any process; undefined when there is none. */
   stamp(key: RecordKey): Promise<string | undefined>;
   /** Looks at everything that is stored of a record; with `repair` makes it whole from what is good. */
   inspect(

@@ -23,7 +23,7 @@ export function seal(key: RecordKey, { revision, body }: Sealed): string {
   return `${JSON.stringify(head)}\n${body}\n`;
 }
 
-/** Undefined for what nobody sealed for this key. */
+/** Undefined for what was not sealed for this key. */
 export function unseal(key: RecordKey, text: string): Sealed | undefined {
   const [head = "", body = ""] = text.split("\n", 2);
   const [, digits = "0"] = /"revision":([1-9][0-9]{0,14}),/.exec(head) ?? [];

@@ -6,7 +6,7 @@ import { readLogLines } from "./log-lines.ts";
 export interface LogToRead {
   /** The current file. */
   readonly path: string;
-  /** Does the work while nobody appends. */
+  /** Does the work while no process appends. */
   readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
   /** Older files; 8. */
   readonly keep?: number | undefined;

@@ -35,7 +35,7 @@ export function wireBucketInspection(
   };
 }
 
-/** The records of the bucket, held against what this replica saw of them, of which it remembers nothing more. */
+/** The records of the bucket, compared with what this replica saw of them; nothing is remembered of it. */
 function wireShared({ replica, releasesIn }: Kept, { storage }: Configuration) {
   if (replica === undefined)
     throw new ConfigurationInvalid(

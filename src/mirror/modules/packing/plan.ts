@@ -21,7 +21,7 @@ interface ReadTree {
 const deepest = 16;
 
 /**
- * The files that somebody who reads the tree would find, in the order of their names. Clients unpack links of a tar as empty files, so
+ * The files that a reader of the tree would find, in the order of their names. Clients unpack links of a tar as empty files, so
  * what a link leads to takes its place. Links to nothing, and to a folder that they lie in, are left out; one that leads out of the tree
  * throws RangeError, as does what is beyond the budget.
  */

@@ -73,7 +73,7 @@ export class Outbox {
     this.#send();
   }
 
-  /** What the bucket has of it is another archive: nobody takes it from there until it was replaced. */
+  /** The bucket has another archive in its place: no replica takes that until it is replaced. */
   distrust(sha256: Sha256): void {
     this.#wrong.add(sha256);
   }
