@@ -165,7 +165,7 @@ export interface ClientToken {
 export interface OidcConfiguration {
   readonly issuer: URL;
   readonly audience: string;
-  /** Of `terraform login`; undefined for an issuer of CI alone. */
+  /** Client of `terraform login`; undefined for an issuer of CI alone. */
   readonly clientId: string | undefined;
   /** Patterns by claim that its tokens have to match. */
   readonly claims: ReadonlyMap<string, readonly string[]>;

@@ -14,7 +14,7 @@ export class MalformedAddress extends ProvenderError {
   }
 }
 
-/** What `read` returns; undefined where that throws MalformedAddress, as for the name of a foreign file. */
+/** Returns the result of `read`; undefined where that throws MalformedAddress, as for the name of a foreign file. */
 export function ifAddress<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -62,7 +62,7 @@ export interface Dist {
   readonly folder: OriginFolder;
   readonly parts: readonly string[];
   readonly release: FolderRelease;
-  /** What is published of it, in the order in which it is put somewhere: without the last of them it is not taken for a release. */
+  /** Files to publish, in the order in which they are written; without the last one it is not taken for a release. */
   readonly files: readonly string[];
 }
 

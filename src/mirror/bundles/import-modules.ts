@@ -37,7 +37,7 @@ export async function judgeModule(
   const isKnown = await moduleArchives.expectSame(address, archive);
   if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
     throw new BundleIncomplete(formatModuleRelease(address));
-  // What a bundle says of a commit makes no other bytes those of a known one.
+  // A bundle cannot give other bytes to a commit that is known.
   return isKnown
     ? { address, archive: { ...archive, commit: undefined } }
     : one;

@@ -36,11 +36,11 @@ import {
   type Verdict,
 } from "./version-verdict.ts";
 
-/** What clients may have of a provider's versions, newest first, and what else there is. */
+/** Versions of a provider that clients may have, newest first, and the others. */
 export interface Listing {
   readonly versions: readonly Version[];
   readonly leftOut: readonly LeftOut[];
-  /** What of the versions a policy that only reports would leave out. */
+  /** Versions that a policy would leave out, were it not only to report. */
   readonly reported: readonly LeftOut[];
 }
 

@@ -33,7 +33,7 @@ interface ModuleOverviewParts {
 /** About 500 bytes each. */
 const mostDescribed = 2_000;
 
-/** What is held of modules, for people; no origin is asked for it. */
+/** Lists the modules that are held, for people; asks no origin. */
 export class ModuleOverview {
   readonly #parts: ModuleOverviewParts;
   readonly #described = rememberedEach<ModuleVersionOverview>(

@@ -22,7 +22,7 @@ export interface ModulePlace {
   readonly base: string;
 }
 
-/** What the registry says of a release now. */
+/** The registry's present answer about a release. */
 export interface ModuleRelease extends ModulePlace {
   /** Commit that a git source leads to. */
   readonly commit: string | undefined;

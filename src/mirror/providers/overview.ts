@@ -87,7 +87,7 @@ const mostLists = 16;
 /** Milliseconds for which the last use of archives is good enough: all of them are read for that of one. */
 const usesRememberedFor = 10_000;
 
-/** What is held of providers and how it stands, for people; no origin is asked for it. */
+/** Lists the providers that are held and how they stand, for people; asks no origin. */
 export class ProviderOverview {
   readonly #parts: OverviewParts;
   readonly #readUses: () => ReturnType<BlobStore["usage"]["read"]>;

@@ -147,16 +147,6 @@ export function bindPackages(
   return bound;
 }
 
-/** The archives of this provider and version that a SHA256SUMS names, offered or not, with their digests. */
-export function listSignedArchives(
-  { provider, version }: ReleaseAddress,
-  { sha256ByFilename }: SignedChecksums,
-): readonly (readonly [string, TrustedSha256])[] {
-  return [...sha256ByFilename].filter(
-    ([filename]) => readPlatform(provider, version, filename).length > 0,
-  );
-}
-
 /** The platform of an archive of this provider and version; nothing for another name. */
 export function readPlatform(
   provider: ProviderAddress,

@@ -62,40 +62,6 @@ export function mergeVersions(
   };
 }
 
-/** When the first list was seen that had any version, if this version was in it; undefined for what came later. */
-export function firstContactOf(
-  list: VersionList,
-  version: Version,
-): Date | undefined {
-  const entry = list.versions.get(version);
-  if (entry === undefined) return undefined;
-  const first = findFirstAppearance(list);
-  if (first === undefined)
-    return entry.appeared === undefined ? list.firstContact : undefined;
-  return entry.appeared?.getTime() === first.getTime() ? first : undefined;
-}
-
-const firstAppearances = new WeakMap<VersionList, { date?: Date }>();
-
-/**
- * When the first versions appeared, if the first list was empty: an empty list is no contact. Undefined when it was
- * not. Remembered for each list, because it is asked for each version.
- */
-function findFirstAppearance(list: VersionList): Date | undefined {
-  const known = firstAppearances.get(list);
-  if (known !== undefined) return known.date;
-  let date: Date | undefined;
-  for (const { appeared } of list.versions.values()) {
-    if (appeared === undefined) {
-      date = undefined;
-      break;
-    }
-    if (date === undefined || appeared < date) date = appeared;
-  }
-  firstAppearances.set(list, date === undefined ? {} : { date });
-  return date;
-}
-
 function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
   return appeared !== undefined && appeared > now ? now : appeared;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
 import {
-  firstContactOf,
   joinLists,
   limitVersions,
   type VersionList,
@@ -88,44 +87,6 @@ describe("of two lists that processes made side by side, a version", () => {
       protocols: ["new"],
     });
     expect(left.warnings).toEqual([]);
-  });
-});
-
-describe("first contact with a version", () => {
-  const two = parseVersion("2.0.0");
-  const withTwo = (list: VersionList, appeared: Date | undefined) => {
-    const entry = { ...listOf(january, {}).versions.get(one), version: two };
-    const known = { protocols: [], platforms: undefined, listed: true };
-    const versions = new Map(list.versions);
-    versions.set(two, { ...known, ...entry, appeared });
-    return { ...list, versions };
-  };
-  it.each<[string, VersionList, Date | undefined]>([
-    ["was with the first list that had it", listOf(january, {}), january],
-    ["was none when no list had it", listOf(january), undefined],
-    [
-      "was with the first list that was not empty",
-      listOf(january, { appeared: february }),
-      february,
-    ],
-    [
-      "was none when it came later than the first list",
-      withTwo(listOf(january, { appeared: february }), undefined),
-      undefined,
-    ],
-    [
-      "was none when it came later than the first list that was not empty",
-      withTwo(listOf(january, { appeared: march }), february),
-      undefined,
-    ],
-    [
-      "was with the first of those that came after an empty list",
-      withTwo(listOf(january, { appeared: february }), march),
-      february,
-    ],
-  ])("%s", (_rule, list, expected) => {
-    expect(firstContactOf(list, one)).toEqual(expected);
-    expect(firstContactOf(list, one)).toEqual(expected);
   });
 });
 

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import {
-  firstContactOf,
-  mergeVersions,
-} from "../../../src/mirror/versions/version-list.ts";
-import { startProcessorTime } from "../../processor-time.ts";
+import { mergeVersions } from "../../../src/mirror/versions/version-list.ts";
 import { answerOf, future, later, now } from "../releases/listed-versions.ts";
 
 describe("a list that is joined to what is known", () => {
@@ -92,45 +88,4 @@ describe("a list that is joined to what is known", () => {
     for (const version of ["3.0.0", "4.0.0"])
       expect(fourth.versions.get(parseVersion(version))?.appeared).toEqual(now);
   });
-});
-
-describe("the first contact of each version", () => {
-  it("is told at once of a list of 10 000 that came after an empty one", () => {
-    const names = Array.from({ length: 10_000 }, (_, n) => `1.${n}.0`);
-    const empty = mergeVersions("acme/x", undefined, answerOf(), now);
-    const list = mergeVersions("acme/x", empty, answerOf(...names), later);
-    const more = mergeVersions(
-      "acme/x",
-      list,
-      answerOf(...names, "2.0.0"),
-      future,
-    );
-    const taken = startProcessorTime();
-    for (const version of list.versions.keys())
-      expect(firstContactOf(more, version)).toEqual(later);
-    expect(firstContactOf(more, parseVersion("2.0.0"))).toBeUndefined();
-    expect(taken()).toBeLessThan(500);
-  });
-});
-
-it.each([
-  ["of the first list", "1.0.0", now],
-  ["that came later", "2.0.0", undefined],
-  ["that no list has", "3.0.0", undefined],
-])("a version %s was met with it", (_which, version, met) => {
-  const first = mergeVersions("acme/x", undefined, answerOf("1.0.0"), now);
-  const both = answerOf("2.0.0", "1.0.0");
-  const list = mergeVersions("acme/x", first, both, later);
-  expect(firstContactOf(list, parseVersion(version))).toEqual(met);
-});
-
-it("after an empty list, the versions that appeared first were met, in whatever order they are listed", () => {
-  const empty = mergeVersions("acme/x", undefined, answerOf(), now);
-  const first = mergeVersions("acme/x", empty, answerOf("1.0.0"), later);
-  const both = answerOf("2.0.0", "1.0.0");
-  const list = mergeVersions("acme/x", first, both, future);
-  const contacts = ["2.0.0", "1.0.0"].map((version) =>
-    firstContactOf(list, parseVersion(version)),
-  );
-  expect(contacts).toEqual([undefined, later]);
 });
