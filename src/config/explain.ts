@@ -53,10 +53,13 @@ function explainIssue(
   return [{ path, message: `${subject(path)} ${explainValue(issue)}` }];
 }
 
-/** The schema's unions have a word or a list first and a mapping second. */
+/** Takes the branch that fits but for a part of it; else unions have a word or a list first and a mapping second. */
 function unionBranch(issue: z.core.$ZodIssueInvalidUnion): readonly Issue[] {
   const isMapping = describeKind(issue.input) === "a mapping";
-  return issue.errors[isMapping ? 1 : 0] ?? [];
+  const fitting = issue.errors.find((branch) =>
+    branch.every(({ path }) => path.length > 0),
+  );
+  return fitting ?? issue.errors[isMapping ? 1 : 0] ?? [];
 }
 
 function explainValue(issue: Issue): string {

@@ -170,6 +170,10 @@ describe("a bad value", () => {
       '"auth.oidc.claims.sub" is "**": expected a value, in which * stands for any characters',
     ],
     [
+      "auth: { oidc: [{ issuer: 'https://gitlab.com/', audience: b, claims: { sub: ['*'] } }] }",
+      '"auth.oidc[0].claims.sub[0]" is "*": expected a value, in which * stands for any characters',
+    ],
+    [
       "auth: { oidc: [{ issuer: 'https://a.example', audience: b }, { issuer: 'https://a.example/', audience: c }] }",
       '"auth.oidc[1].issuer" is https://a.example/ again: expected one entry for each issuer',
     ],
