@@ -252,9 +252,9 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     writeFileSync(file, stringify(config));
     for (const path of [storage.directory, dirname(file)])
       chmodSync(path, 0o755);
-    const as = ["--reuid", `${user}`, "--regid", `${user}`, "--clear-groups"];
-    const doctor = [process.execPath, source, "doctor", "--config", file];
-    const { status, stdout } = spawnSync("setpriv", [...as, ...doctor]);
+    const doctor = [source, "doctor", "--config", file];
+    const as = { uid: user, gid: user };
+    const { status, stdout } = spawnSync(process.execPath, doctor, as);
     expect(status).toBe(1);
     expect(String(stdout)).toMatch(/^fail +storage /m);
     expect(String(stdout)).toContain("1 failed, 0 warnings");
