@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { bearer, issueToken } from "../client-token.ts";
 import type { Sha256 } from "../../src/address/hash.ts";
-import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
 import { blobObject } from "../../src/store/layout.ts";
@@ -170,7 +169,7 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
       () => readObject(bucket, object),
       (kept) => kept.equals(bytes),
     );
-    await bucket.put(object, bodyOf(other));
+    await bucket.put(object, other);
     expect((await fetchModule(two)).equals(bytes)).toBe(true);
     expect(modules.count(file)).toBe(2);
     await eventually(

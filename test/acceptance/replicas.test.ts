@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Sha256 } from "../../src/address/hash.ts";
-import { bodyOf } from "../../src/store/bucket/bucket-connection.ts";
 import type { BucketSettings } from "../../src/store/bucket/bucket-settings.ts";
 import { Bucket } from "../../src/store/bucket/bucket.ts";
 import { blobObject, recordObject } from "../../src/store/layout.ts";
@@ -224,7 +223,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     await scene.awaitBrought(settings, release);
     const bucket = new Bucket(settings, bucketLimits);
     const key = blobObject(sha256 as Sha256);
-    await bucket.put(key, bodyOf(Buffer.alloc(bytes.length, 1)));
+    await bucket.put(key, Buffer.alloc(bytes.length, 1));
     const cut = await requestsFor(other, "lied").archive("1.0.0");
     expect([cut.status, cut.complete]).toEqual([200, false]);
     const healed = await eventually(
@@ -275,7 +274,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
       async () => outcomeOf(await ask.version("1.0.0")),
       (outcome) => outcome === "451 key-refused",
     );
-    await bucket.put(key, bodyOf(before));
+    await bucket.put(key, before);
     await one.stop();
     const [again] = await scene.start({
       bucket: settings,

@@ -100,6 +100,8 @@ function list(
   asked: URLSearchParams,
 ): string {
   const prefix = asked.get("prefix") ?? "";
+  const isEncoded = asked.get("encoding-type") === "url";
+  const write = isEncoded ? encodeURIComponent : (key: string) => key;
   const below = [...objects.keys()].filter((key) => key.startsWith(prefix));
   const slashOf = (key: string) =>
     asked.get("delimiter") === "/" ? key.indexOf("/", prefix.length) : -1;
@@ -108,13 +110,12 @@ function list(
     slashOf(key) < 0 ? [] : [key.slice(0, slashOf(key) + 1)],
   );
   const prefixes = [...new Set(folders)].map(
-    (one) =>
-      `<CommonPrefixes><Prefix>${encodeURIComponent(one)}</Prefix></CommonPrefixes>`,
+    (one) => `<CommonPrefixes><Prefix>${write(one)}</Prefix></CommonPrefixes>`,
   );
   const contents = keys.toSorted().map((key) => {
     const bytes = objects.get(key) ?? Buffer.of();
     const at = times.get(key) ?? "";
-    return `<Contents><Key>${encodeURIComponent(key)}</Key><Size>${bytes.length}</Size><ETag>${etagOf(bytes)}</ETag><LastModified>${at}</LastModified></Contents>`;
+    return `<Contents><Key>${write(key)}</Key><Size>${bytes.length}</Size><ETag>${etagOf(bytes)}</ETag><LastModified>${at}</LastModified></Contents>`;
   });
   return `<ListBucketResult><IsTruncated>false</IsTruncated>${[...contents, ...prefixes].join("")}</ListBucketResult>`;
 }

@@ -3,10 +3,16 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { withCommonJsNames, writeBundle } from "../../packaging/bundle.ts";
 import { createAuthority } from "../fakes/authority.ts";
+import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { startRegistry } from "../fakes/registry.ts";
 import { originsOf } from "../origins.ts";
 import { runCommand } from "../running-command.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
+import {
+  makePart,
+  writeBucketConfiguration,
+} from "../scenes/bucket-configuration.ts";
+import { makeStore } from "../scenes/planted-store.ts";
 
 let folder: string;
 let program: string;
@@ -66,6 +72,19 @@ describe("the bundle", () => {
       .toMatchObject({ archives: { linux_amd64: { hashes } } });
     expect(await mirror.stop()).toBe(0);
     await registry.stop();
+  });
+
+  it("carries a store into a bucket, with Amazon's own client", async () => {
+    const loose = await startLooseBucket({ keepsConditions: true });
+    const part = makePart(loose);
+    const { directory } = await makeStore(1, 1);
+    const file = writeBucketConfiguration(directory, part);
+    const command = ["store", "push", "--json", "--config", file];
+    const run = await runCommand(command, { program });
+    expect(run.status).toBe(0);
+    const keys = [...loose.objects.keys()];
+    expect(keys.filter((key) => key.includes("/blobs/"))).toHaveLength(1);
+    await loose.stop();
   });
 
   it("reads configurations with HashiCorp's own parser", async () => {

@@ -1,3 +1,4 @@
+import { buffer } from "node:stream/consumers";
 import { createHash } from "node:crypto";
 import { createAuthority, type Authority } from "../fakes/authority.ts";
 import { bucketLimits, startCeph, type Ceph } from "../fakes/ceph.ts";
@@ -128,7 +129,7 @@ export async function countWaiting(mirror: RunningMirror): Promise<number> {
 
 export async function readObject(bucket: Bucket, key: string): Promise<Buffer> {
   const object = await bucket.get(key);
-  return Buffer.from((await object?.body.bytes()) ?? []);
+  return object ? buffer(object.body) : Buffer.of();
 }
 
 export function sha256Of(bytes: Buffer): string {

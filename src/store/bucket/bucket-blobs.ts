@@ -1,14 +1,10 @@
 import type { FileHandle } from "node:fs/promises";
-import { createHash } from "node:crypto";
 import type { Sha256 } from "../../address/hash.ts";
 import { blobObject, blobObjects, parseBlobObject } from "../layout.ts";
-import type { BucketBody } from "./bucket-connection.ts";
 import type { Bucket } from "./bucket.ts";
-import { MultipartUpload } from "./multipart-upload.ts";
 
-/** Bytes above which an archive is written in parts, and of each part but the last. */
+/** Bytes above which an archive is written in parts. */
 const largestWhole = 64 * 1024 * 1024;
-const partSize = 16 * 1024 * 1024;
 const pieceSize = 256 * 1024;
 
 /** An archive on its way from the bucket, not hashed yet; read it or destroy it. */
@@ -52,9 +48,9 @@ export class BucketBlobs {
   /** Done also when it is there; the service refuses bytes that are not those of the digest, unless they come in parts. */
   async put(sha256: Sha256, handle: FileHandle, size: number): Promise<void> {
     const key = blobObject(sha256);
-    if (size > largestWhole) return this.#putInParts(key, handle, size);
-    const open = () => readPieces(handle, 0, size);
-    await this.#bucket.put(key, { size, sha256, open });
+    const pieces = () => readPieces(handle, size);
+    if (size > largestWhole) await this.#bucket.putInParts(key, pieces);
+    else await this.#bucket.putPieces(key, pieces, { size, sha256 });
   }
 
   /** Done also when there is none. */
@@ -74,45 +70,14 @@ export class BucketBlobs {
       if (sha256 !== undefined) yield { sha256, size, writtenAt };
     }
   }
-
-  async #putInParts(
-    key: string,
-    handle: FileHandle,
-    size: number,
-  ): Promise<void> {
-    const upload = await MultipartUpload.start(this.#bucket.connection, key);
-    try {
-      for (let start = 0; start < size; start += partSize)
-        await upload.add(
-          await describePart(handle, start, Math.min(size, start + partSize)),
-        );
-      await upload.complete();
-    } catch (error) {
-      // What is abandoned would be kept, and paid for.
-      await upload.abort().catch(() => undefined);
-      throw error;
-    }
-  }
-}
-
-async function describePart(
-  handle: FileHandle,
-  start: number,
-  end: number,
-): Promise<BucketBody> {
-  const hash = createHash("sha256");
-  const open = () => readPieces(handle, start, end);
-  for await (const piece of open()) hash.update(piece);
-  return { size: end - start, sha256: hash.digest("hex"), open };
 }
 
 async function* readPieces(
   handle: FileHandle,
-  start: number,
-  end: number,
+  size: number,
 ): AsyncGenerator<Uint8Array> {
-  for (let position = start; position < end;) {
-    const length = Math.min(pieceSize, end - position);
+  for (let position = 0; position < size;) {
+    const length = Math.min(pieceSize, size - position);
     const buffer = Buffer.allocUnsafeSlow(length);
     const { bytesRead } = await handle.read(buffer, 0, length, position);
     if (bytesRead === 0) throw new Error("the archive is cut short");

@@ -1,64 +1,54 @@
-import { hash } from "node:crypto";
-import { Readable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
-import { Agent, request, type Dispatcher } from "undici";
+import type { S3, S3ServiceException } from "@aws-sdk/client-s3";
 import {
   BucketRefuses,
   BucketUnreachable,
-  type ProvenderError,
+  ProvenderError,
 } from "../../errors/index.ts";
-import { makeTrust } from "../../network/trusted-certificates.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
-import { makeCredentials } from "./credentials.ts";
-import { findElement } from "./listing-document.ts";
-import { RequestSigner, type BucketRequest } from "./signed-request.ts";
+import { ObjectRequests } from "./object-requests.ts";
 
 /** Times that a request is made which may be repeated. */
 const tries = 3;
-/** What an error body or a page of a list may have, in bytes. */
-const largestDocument = 4 * 1024 * 1024;
 
 /** Milliseconds that clocks may be apart before operators hear of it. */
 const largestSkew = 30_000;
 
-/** A body that can be sent again from its start. */
-export interface BucketBody {
-  readonly size: number;
-  readonly sha256: string;
-  open(): AsyncIterable<Uint8Array> | Uint8Array;
-}
-
-export type BucketAnswer = Dispatcher.ResponseData;
+const nothing = (): void => undefined;
+/** The client writes to the console otherwise; every failure is thrown as well. */
+const silence = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+};
 
 interface Sending {
-  readonly body?: BucketBody;
-  /** False for what would do another thing when it is done twice. */
-  readonly isRepeatable: boolean;
+  /** Made once, because a second time could have another outcome. */
+  readonly isOnce?: boolean;
   /** Goes out also while the bucket is suspended, to find out whether it is back. */
   readonly isProbe?: boolean;
 }
 
-/** Signed requests to one bucket, with limits in time, repeated where that changes nothing. */
+interface Clients {
+  readonly repeating: S3;
+  readonly once: S3;
+}
+
+/** The S3 clients of one bucket, with limits in time, and what their answers show of it. */
 export class BucketConnection {
-  readonly #bucket: string;
-  readonly #signer: RequestSigner;
-  readonly #agent: Agent;
+  readonly #settings: BucketSettings;
+  readonly #requests: ObjectRequests;
+  #clients: Promise<Clients> | undefined;
   #skew = 0;
   #suspension: ProvenderError | undefined;
   #refusal: string | undefined;
 
   constructor(settings: BucketSettings, limits: BucketLimits) {
-    this.#bucket = settings.bucket;
-    this.#signer = new RequestSigner(settings, makeCredentials(settings.keys));
-    this.#agent = new Agent({
-      headersTimeout: limits.firstByte,
-      bodyTimeout: limits.idle,
-      allowH2: false,
-      connections: 64,
-      connect: {
-        timeout: limits.connect,
-        secureContext: makeTrust(settings.ca),
-      },
+    this.#settings = settings;
+    this.#requests = new ObjectRequests(settings, limits, (head) => {
+      if (head.method === "PUT") this.#noteWrite(head.status);
+      if (!Number.isNaN(head.date))
+        this.#skew = roundSkew(head.date - Date.now());
     });
   }
 
@@ -82,103 +72,36 @@ export class BucketConnection {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#requests.close();
   }
 
-  /** The answer, whatever its status. Throws BucketUnreachable, and why it is suspended. */
-  async send(
-    asked: BucketRequest,
-    { body, isRepeatable, isProbe = false }: Sending,
-  ): Promise<BucketAnswer> {
-    for (let attempt = 1; ; attempt++) {
-      if (this.#suspension !== undefined && !isProbe) throw this.#suspension;
-      const isLast = attempt === tries || !isRepeatable || isProbe;
-      try {
-        const answer = await this.#sendOnce(asked, body);
-        if (isLast || !isTransient(answer.statusCode)) return answer;
-        await answer.body.dump();
-      } catch (error) {
-        if (isLast)
-          throw new BucketUnreachable(this.#bucket, (error as Error).message, {
-            cause: error,
-          });
-      }
-      await delay(100 * 2 ** attempt * (0.5 + Math.random()));
-    }
-  }
-
-  async #sendOnce(
-    asked: BucketRequest,
-    body: BucketBody | undefined,
-  ): Promise<BucketAnswer> {
-    const assumed = this.#skew;
-    const at = new Date(Date.now() + assumed);
-    const { url, headers } = await this.#signer.sign(asked, body, at);
-    const answer = await request(url, {
-      method: asked.method,
-      headers,
-      dispatcher: this.#agent,
-      body: body === undefined ? null : readableOf(body.open()),
-    });
-    // The body may be dropped unread; its reader gets the error all the same.
-    answer.body.on("error", () => undefined);
-    if (asked.method === "PUT") this.#noteWrite(answer);
-    const date = Date.parse(String(answer.headers.date));
-    if (!Number.isNaN(date)) this.#skew = roundSkew(date - Date.now());
-    const wasMistimed = Math.abs(this.#skew - assumed) > largestSkew;
-    if (answer.statusCode !== 403 || !wasMistimed) return answer;
-    await answer.body.dump();
-    return this.#sendOnce(asked, body);
-  }
-
-  /** Remembers whether the bucket takes writes. */
-  #noteWrite({ statusCode }: BucketAnswer): void {
-    const isLost = statusCode === 409 || statusCode === 412;
-    if (statusCode < 400 || isLost) this.#refusal = undefined;
-    else
-      this.#refusal = `The bucket ${this.#bucket} takes no writes (${statusCode}).`;
-  }
-
-  /** Returns when the status is expected, with the body unread. Throws BucketUnreachable and BucketRefuses. */
-  async expect(
-    answer: BucketAnswer,
+  /** Throws BucketUnreachable, BucketRefuses, and why it is suspended. */
+  async send<T>(
     action: string,
-    ...expected: readonly number[]
-  ): Promise<void> {
-    if (expected.includes(answer.statusCode)) return;
-    const text = await this.readText(answer);
-    const reason = text.startsWith("<")
-      ? await findElement(text, "Code")
-      : undefined;
-    if (isTransient(answer.statusCode))
-      throw new BucketUnreachable(
-        this.#bucket,
-        `${answer.statusCode} ${reason ?? ""}`.trim(),
-      );
-    throw this.refusal(action, answer.statusCode, reason ?? "");
+    call: (client: S3) => Promise<T>,
+    { isOnce = false, isProbe = false }: Sending = {},
+  ): Promise<T> {
+    if (this.#suspension !== undefined && !isProbe) throw this.#suspension;
+    this.#clients ??= this.#makeClients();
+    const { repeating, once } = await this.#clients;
+    try {
+      if (!isOnce) return await call(repeating);
+      return await call(once).catch((error: unknown) => {
+        // Nothing was done, and the client knows the service's time now.
+        if ((error as Error).name !== "RequestTimeTooSkewed") throw error;
+        return call(once);
+      });
+    } catch (error) {
+      throw this.#describe(action, error);
+    }
   }
 
   refusal(action: string, status: number, reason: string): BucketRefuses {
-    return new BucketRefuses(this.#bucket, action, { status, reason });
+    const { bucket } = this.#settings;
+    return new BucketRefuses(bucket, action, { status, reason });
   }
 
-  /** `largest`: bytes. */
-  async readText(
-    { body }: Pick<BucketAnswer, "body">,
-    largest = largestDocument,
-  ): Promise<string> {
-    const pieces: Uint8Array[] = [];
-    let size = 0;
-    for await (const piece of this.readPieces(body)) {
-      size += piece.length;
-      if (size > largest)
-        throw this.refusal("answer briefly", 200, "document too large");
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces).toString();
-  }
-
-  /** Throws BucketUnreachable where it is cut. */
+  /** Throws BucketUnreachable where the body is cut. */
   async *readPieces(
     body: AsyncIterable<Uint8Array>,
   ): AsyncGenerator<Uint8Array> {
@@ -186,25 +109,58 @@ export class BucketConnection {
       yield* body;
     } catch (cause) {
       const { message } = cause as Error;
-      throw new BucketUnreachable(this.#bucket, message, { cause });
+      throw new BucketUnreachable(this.#settings.bucket, message, { cause });
     }
+  }
+
+  /** Loads the SDK with the first request: a daemon without a bucket does without its code. */
+  async #makeClients(): Promise<Clients> {
+    const { S3 } = await import("@aws-sdk/client-s3");
+    const { endpoint, region, keys, pathStyle } = this.#settings;
+    const make = (maxAttempts: number) =>
+      new S3({
+        endpoint: endpoint.href,
+        region,
+        ...(keys && { credentials: keys }),
+        forcePathStyle: pathStyle,
+        maxAttempts,
+        requestHandler: this.#requests,
+        // Services other than Amazon's do not take the newer checksums.
+        requestChecksumCalculation: "WHEN_REQUIRED",
+        responseChecksumValidation: "WHEN_REQUIRED",
+        expectContinueHeader: false,
+        logger: silence,
+      });
+    return { repeating: make(tries), once: make(1) };
+  }
+
+  /** Remembers whether the bucket takes writes. */
+  #noteWrite(status: number): void {
+    const isLost = status === 409 || status === 412;
+    if (status < 400 || isLost) this.#refusal = undefined;
+    else
+      this.#refusal = `The bucket ${this.#settings.bucket} takes no writes (${status}).`;
+  }
+
+  #describe(action: string, thrown: unknown): ProvenderError {
+    if (thrown instanceof ProvenderError) return thrown;
+    const { name, message } = thrown as Error;
+    const status = statusOf(thrown);
+    const cause = { cause: thrown };
+    const { bucket } = this.#settings;
+    if (status === undefined)
+      return new BucketUnreachable(bucket, message, cause);
+    const isCoded = status >= 400 && !name.startsWith("Unknown");
+    const reason = isCoded ? name : status >= 400 ? "" : message;
+    if (!isTransient(status)) return this.refusal(action, status, reason);
+    return new BucketUnreachable(bucket, `${status} ${reason}`.trim(), cause);
   }
 }
 
-/** Bytes as a body. */
-export function bodyOf(content: string | Uint8Array): BucketBody {
-  const bytes = Buffer.from(content);
-  return {
-    size: bytes.length,
-    sha256: hash("sha256", bytes),
-    open: () => bytes,
-  };
-}
-
-function readableOf(
-  content: AsyncIterable<Uint8Array> | Uint8Array,
-): Uint8Array | Readable {
-  return content instanceof Uint8Array ? content : Readable.from(content);
+/** The status of the answer that an error of the SDK tells of; undefined where none came. */
+export function statusOf(error: unknown): number | undefined {
+  const { $metadata, $response } = error as Partial<S3ServiceException>;
+  return $response?.statusCode ?? $metadata?.httpStatusCode;
 }
 
 /** The service says that another try may succeed. */
@@ -215,10 +171,4 @@ function isTransient(status: number): boolean {
 /** A date header has whole seconds: less than two say nothing. */
 function roundSkew(milliseconds: number): number {
   return Math.abs(milliseconds) < 2_000 ? 0 : milliseconds;
-}
-
-/** A header that was sent once, or nothing. */
-export function headerOf(answer: BucketAnswer, name: string): string {
-  const value = answer.headers[name];
-  return typeof value === "string" ? value : "";
 }

@@ -8,7 +8,6 @@ import { writeDurably } from "../durable-file.ts";
 import { readJson, readJsonFile } from "../json-text.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
 import { listRecords } from "../records/listing.ts";
-import { bodyOf } from "./bucket-connection.ts";
 import { proofFolder, proveBucket } from "./bucket-proof.ts";
 import type { Bucket } from "./bucket.ts";
 
@@ -112,7 +111,7 @@ async function prove(
 
 /** The store that this replica begins, or another one at the same time. */
 async function begin(bucket: Bucket): Promise<Marker> {
-  const body = bodyOf(JSON.stringify({ store: crypto.randomUUID() }));
+  const body = JSON.stringify({ store: crypto.randomUUID() });
   const begun = await bucket.putIf(marker, body, { kind: "absent" });
   const kept = await readMarker(bucket);
   if (kept !== undefined) return kept;

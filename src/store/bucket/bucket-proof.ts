@@ -1,5 +1,4 @@
 import { BucketUnproven } from "../../errors/index.ts";
-import { bodyOf } from "./bucket-connection.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
 /** How the service wants an ETag in `If-Match`: as it gave it, or without its quotes (Ceph). */
@@ -42,7 +41,7 @@ export function unchanged(etag: string, form: EtagForm): Condition {
 
 async function findEtagForm(bucket: Bucket, key: string): Promise<EtagForm> {
   for (const form of ["quoted", "unquoted"] as const) {
-    const etag = await bucket.put(key, makeBody());
+    const etag = await bucket.put(key, crypto.randomUUID());
     const condition = unchanged(etag, form);
     if (!(await wins(bucket, key, condition))) continue;
     if (!(await wins(bucket, key, condition))) return form;
@@ -63,11 +62,7 @@ async function wins(
   key: string,
   condition: Condition,
 ): Promise<boolean> {
-  const outcome = await bucket.putIf(key, makeBody(), condition);
+  const outcome = await bucket.putIf(key, crypto.randomUUID(), condition);
   if (outcome.kind === "unknown") throw outcome.failure;
   return outcome.kind === "written";
-}
-
-function makeBody() {
-  return bodyOf(crypto.randomUUID());
 }

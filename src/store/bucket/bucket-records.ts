@@ -19,7 +19,6 @@ import type {
   RecordStore,
 } from "../records/record-store.ts";
 import { seal, nextSealed, unseal, type Sealed } from "../records/seal.ts";
-import { bodyOf } from "./bucket-connection.ts";
 import { unchanged, type EtagForm } from "./bucket-proof.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
@@ -122,7 +121,7 @@ export class BucketRecords implements RecordStore {
     if (!isRebuildable(key))
       throw new RangeError(`not to be written over: ${key.join("/")}`);
     const text = seal(key, nextSealed(key, undefined, body));
-    await this.#bucket.put(recordObject(key), bodyOf(text));
+    await this.#bucket.put(recordObject(key), text);
   }
 
   refuse(key: RecordKey, problem: string, cause?: unknown): never {
@@ -243,7 +242,7 @@ export class BucketRecords implements RecordStore {
     condition: Condition,
   ): Promise<Tried> {
     const object = recordObject(key);
-    const body = bodyOf(seal(key, sealed));
+    const body = seal(key, sealed);
     const mark = crypto.randomUUID();
     const outcome = await this.#bucket.putIf(object, body, condition, mark);
     const isOurs =

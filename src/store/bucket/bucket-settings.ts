@@ -14,7 +14,7 @@ export interface BucketSettings {
   readonly keys: BucketKeys | undefined;
 }
 
-export interface BucketKeys {
+interface BucketKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
 }

@@ -5,7 +5,6 @@ import {
   ProvenderError,
 } from "../../errors/index.ts";
 import { readJson } from "../json-text.ts";
-import { bodyOf } from "./bucket-connection.ts";
 import type { Bucket } from "./bucket.ts";
 
 /** Milliseconds between two looks. */
@@ -134,8 +133,8 @@ export class BucketWatch {
     return new BucketUnreachable(this.#bucket.name, message, { cause: error });
   }
 
-  #body() {
+  #body(): string {
     const at = crypto.randomUUID();
-    return bodyOf(JSON.stringify({ store: this.#store, at }));
+    return JSON.stringify({ store: this.#store, at });
   }
 }

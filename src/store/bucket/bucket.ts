@@ -1,26 +1,32 @@
+import { Readable } from "node:stream";
+import type { _Object, ListObjectsV2Output, S3 } from "@aws-sdk/client-s3";
 import { BucketUnreachable } from "../../errors/index.ts";
+import { BucketConnection, statusOf } from "./bucket-connection.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
-import {
-  BucketConnection,
-  headerOf,
-  type BucketAnswer,
-  type BucketBody,
-} from "./bucket-connection.ts";
-import {
-  parseListing,
-  type ListedObject,
-  type Listing,
-} from "./listing-document.ts";
-import type { BucketRequest } from "./signed-request.ts";
 
-interface BucketObject {
+/** Bytes of an object that is read whole. */
+const largestText = 4 * 1024 * 1024;
+/** Bytes of each part but the last of an object that is written in parts. */
+const partSize = 16 * 1024 * 1024;
+
+interface ObjectHead {
   readonly etag: string;
   readonly size: number;
-  readonly lastModified: Date;
-  /** Of the conditional write that it came by; empty for another. */
+  /** The mark of the conditional write that made it; empty for another. */
   readonly mark: string;
-  /** Read it or destroy it; undefined after HEAD. */
-  readonly body: BucketAnswer["body"];
+}
+
+interface BucketObject extends ObjectHead {
+  /** Read it or destroy it. */
+  readonly body: Readable;
+}
+
+interface ListedObject {
+  /** Without the settings' prefix. */
+  readonly key: string;
+  readonly size: number;
+  readonly etag: string;
+  readonly lastModified: Date;
 }
 
 /** What has to hold for a write to happen; the service decides it in one step. */
@@ -37,8 +43,6 @@ type PutOutcome =
   | { readonly kind: "lost" }
   | { readonly kind: "unknown"; readonly failure: BucketUnreachable };
 
-const markHeader = "x-amz-meta-mark";
-
 /** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
 export class Bucket {
   readonly name: string;
@@ -53,44 +57,123 @@ export class Bucket {
 
   /** Undefined when there is no such object. */
   async get(key: string, isProbe = false): Promise<BucketObject | undefined> {
-    return this.#find({ method: "GET", key }, isProbe);
+    const action = "read an object";
+    const found = await this.connection.send(
+      action,
+      // Without that code, a bucket that is gone or a proxy in between answered.
+      (client) =>
+        client
+          .getObject(this.#at(key))
+          .catch((error: unknown) =>
+            absentIf((error as Error).name === "NoSuchKey", error),
+          ),
+      { isOnce: isProbe, isProbe },
+    );
+    if (found === undefined) return undefined;
+    const body = found.Body as Readable;
+    const size = found.ContentLength;
+    if (size !== undefined) return { ...this.#headOf(found, size), body };
+    body.destroy();
+    throw this.connection.refusal(action, 200, "no Content-Length");
   }
 
-  /** A small object whole, of at most `largest` bytes; 4 MiB. */
-  async readText({ body }: BucketObject, largest?: number): Promise<string> {
-    return this.connection.readText({ body }, largest);
+  /** Reads a small object whole, of at most `largest` bytes; 4 MiB. */
+  async readText(
+    { body }: Pick<BucketObject, "body">,
+    largest = largestText,
+  ): Promise<string> {
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for await (const piece of this.connection.readPieces(body)) {
+      size += piece.length;
+      if (size > largest)
+        throw this.connection.refusal("answer briefly", 200, "too large");
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces).toString();
   }
 
   /** Undefined when there is no such object. */
-  async head(key: string): Promise<Omit<BucketObject, "body"> | undefined> {
-    const found = await this.#find({ method: "HEAD", key });
-    await found?.body.dump();
-    return found;
+  async head(key: string): Promise<ObjectHead | undefined> {
+    const found = await this.connection.send("read an object", (client) =>
+      client
+        .headObject(this.#at(key))
+        .catch((error: unknown) => absentIf(statusOf(error) === 404, error)),
+    );
+    return found && this.#headOf(found, found.ContentLength ?? 0);
   }
 
-  /** Writes the object whole; what was there before goes. */
-  async put(key: string, body: BucketBody): Promise<string> {
-    const sending = { body, isRepeatable: true };
-    const answer = await this.connection.send({ method: "PUT", key }, sending);
-    return this.#readEtag(answer);
+  /** Replaces the object. */
+  async put(key: string, body: string | Uint8Array): Promise<string> {
+    const input = { ...this.#at(key), Body: body };
+    const { ETag = "" } = await this.connection.send(
+      "store an object",
+      (client) => client.putObject(input),
+    );
+    return ETag;
+  }
+
+  /** Replaces the object by `size` bytes; the service refuses bytes that are not those of `sha256`, in hexadecimal. */
+  async putPieces(
+    key: string,
+    pieces: () => AsyncIterable<Uint8Array>,
+    { size, sha256 }: { readonly size: number; readonly sha256: string },
+  ): Promise<void> {
+    const { PutObjectCommand } = await import("@aws-sdk/client-s3");
+    await this.connection.send("store an object", (client) => {
+      const Body = Readable.from(pieces());
+      const input = { ...this.#at(key), Body, ContentLength: size };
+      const command = new PutObjectCommand(input);
+      command.middlewareStack.add(
+        (next) => (asked) => {
+          const { headers } = asked.request as { headers: object };
+          Object.assign(headers, { "x-amz-content-sha256": sha256 });
+          return next(asked);
+        },
+        { step: "build" },
+      );
+      return client.send(command);
+    });
+  }
+
+  /** Replaces the object by bytes that are sent in parts, of which nothing is seen until all are there. */
+  async putInParts(
+    key: string,
+    pieces: () => AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const { Upload } = await import("@aws-sdk/lib-storage");
+    await this.connection.send("store an object", (client) => {
+      const params = { ...this.#at(key), Body: Readable.from(pieces()) };
+      return new Upload({ client, params, partSize, queueSize: 1 }).done();
+    });
   }
 
   /** Writes the object whole if `condition` holds; `mark` tells this write from another's of the same bytes. */
   async putIf(
     key: string,
-    body: BucketBody,
+    body: string | Uint8Array,
     condition: Condition,
     mark = "",
   ): Promise<PutOutcome> {
-    const headers = { ...conditionHeaders(condition), [markHeader]: mark };
+    const input = {
+      ...this.#at(key),
+      ...(condition.kind === "absent"
+        ? { IfNoneMatch: "*" }
+        : { IfMatch: condition.etag }),
+      Body: body,
+      Metadata: { mark },
+    };
+    const write = (client: S3) =>
+      client.putObject(input).catch((error: unknown) => {
+        const status = statusOf(error);
+        absentIf(status === 412 || status === 409, error);
+      });
     try {
-      const asked = { method: "PUT", key, headers } as const;
-      const sending = { body, isRepeatable: false };
-      const answer = await this.connection.send(asked, sending);
-      if (answer.statusCode !== 412 && answer.statusCode !== 409)
-        return { kind: "written", etag: await this.#readEtag(answer) };
-      await answer.body.dump();
-      return { kind: "lost" };
+      const action = "store an object";
+      const put = await this.connection.send(action, write, { isOnce: true });
+      return put === undefined
+        ? { kind: "lost" }
+        : { kind: "written", etag: put.ETag ?? "" };
     } catch (error) {
       if (!(error instanceof BucketUnreachable)) throw error;
       return { kind: "unknown", failure: error };
@@ -99,21 +182,18 @@ export class Bucket {
 
   /** There is no such object on return. */
   async delete(key: string): Promise<void> {
-    const answer = await this.connection.send(
-      { method: "DELETE", key },
-      { isRepeatable: true },
+    await this.connection.send("delete an object", (client) =>
+      client
+        .deleteObject(this.#at(key))
+        .catch((error: unknown) => absentIf(statusOf(error) === 404, error)),
     );
-    if (answer.statusCode !== 404)
-      await this.connection.expect(answer, "delete an object", 204, 200);
-    await answer.body.dump();
   }
 
-  /** Objects whose keys start with `prefix`, in the order of their keys, without the settings' prefix. */
+  /** Lists objects whose keys start with `prefix`, in the order of their keys. */
   async *list(prefix: string): AsyncGenerator<ListedObject> {
-    const all = this.#prefix.length;
-    for await (const { objects } of this.#pages(prefix, {}))
-      for (const object of objects)
-        yield { ...object, key: object.key.slice(all) };
+    for await (const { Contents = [] } of this.#pages(prefix, undefined))
+      for (const object of Contents)
+        yield this.#listed(object, this.#prefix.length);
   }
 
   /** The next part of each key below `prefix`: of objects there, and of folders there. */
@@ -123,91 +203,69 @@ export class Bucket {
     const keys: string[] = [];
     const folders: string[] = [];
     const skipped = this.#prefix.length + prefix.length;
-    for await (const page of this.#pages(prefix, { delimiter: "/" })) {
-      for (const { key } of page.objects) keys.push(key.slice(skipped));
-      for (const one of page.prefixes) folders.push(one.slice(skipped, -1));
+    for await (const page of this.#pages(prefix, "/")) {
+      for (const one of page.Contents ?? [])
+        keys.push(this.#listed(one, skipped).key);
+      for (const { Prefix = "" } of page.CommonPrefixes ?? [])
+        folders.push(Prefix.slice(skipped, -1));
     }
     return { keys, folders };
-  }
-
-  async *#pages(
-    prefix: string,
-    more: Readonly<Record<string, string>>,
-  ): AsyncGenerator<Listing> {
-    let from: string | undefined;
-    do {
-      const query = {
-        "list-type": "2",
-        "encoding-type": "url",
-        prefix: `${this.#prefix}${prefix}`,
-        ...more,
-        ...(from === undefined ? {} : { "continuation-token": from }),
-      };
-      const answer = await this.connection.send(
-        { method: "GET", key: "", query },
-        { isRepeatable: true },
-      );
-      await this.connection.expect(answer, "list its objects", 200);
-      const page = await this.#readPage(answer);
-      yield page;
-      from = page.next;
-    } while (from !== undefined);
-  }
-
-  async #readPage(answer: BucketAnswer): Promise<Listing> {
-    const text = await this.connection.readText(answer);
-    return parseListing(text).catch(() => {
-      throw this.connection.refusal("list its objects", 200, "no list");
-    });
   }
 
   async close(): Promise<void> {
     await this.connection.close();
   }
 
-  async #readEtag(answer: BucketAnswer): Promise<string> {
-    await this.connection.expect(answer, "store an object", 200);
-    await answer.body.dump();
-    return headerOf(answer, "etag");
+  async *#pages(
+    prefix: string,
+    Delimiter: string | undefined,
+  ): AsyncGenerator<ListObjectsV2Output> {
+    const action = "list its objects";
+    const Prefix = `${this.#prefix}${prefix}`;
+    let ContinuationToken: string | undefined;
+    do {
+      const input = { Bucket: this.name, Prefix, Delimiter, ContinuationToken };
+      const page = await this.connection.send(action, (client) =>
+        client.listObjectsV2(input),
+      );
+      // The client takes any document for an empty list.
+      if (page.IsTruncated === undefined)
+        throw this.connection.refusal(action, 200, "no list");
+      yield page;
+      ContinuationToken = page.NextContinuationToken;
+    } while (ContinuationToken !== undefined);
   }
 
-  /** Without it an object could have no end. */
-  #readSize(answer: BucketAnswer): number {
-    const length = headerOf(answer, "content-length");
-    if (/^\d+$/.test(length)) return Number(length);
-    answer.body.destroy();
-    const problem = "no Content-Length";
-    throw this.connection.refusal("read an object", 200, problem);
+  #at(key: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.name, Key: `${this.#prefix}${key}` };
   }
 
-  async #find(
-    asked: BucketRequest,
-    isProbe = false,
-  ): Promise<BucketObject | undefined> {
-    const sending = { isRepeatable: true, isProbe };
-    const answer = await this.connection.send(asked, sending);
-    if (answer.statusCode === 404) {
-      const text = await this.connection.readText(answer);
-      // A bucket that is gone, or a proxy in between, says nothing about the object.
-      if (asked.method === "GET" && !text.includes("<Code>NoSuchKey</Code>"))
-        throw this.connection.refusal("read an object", 404, text.slice(0, 80));
-      return undefined;
-    }
-    await this.connection.expect(answer, "read an object", 200);
+  #listed(
+    { Key, Size, ETag = "", LastModified }: _Object,
+    skipped: number,
+  ): ListedObject {
+    if (Key === undefined || Size === undefined || LastModified === undefined)
+      throw this.connection.refusal("list its objects", 200, "no list");
+    const key = Key.slice(skipped);
+    return { key, size: Size, etag: ETag, lastModified: LastModified };
+  }
+
+  #headOf(
+    found: {
+      readonly ETag?: string | undefined;
+      readonly Metadata?: Readonly<Record<string, string>> | undefined;
+    },
+    size: number,
+  ): ObjectHead {
     return {
-      etag: headerOf(answer, "etag"),
-      size: this.#readSize(answer),
-      mark: headerOf(answer, markHeader),
-      lastModified: new Date(headerOf(answer, "last-modified")),
-      body: answer.body,
+      etag: found.ETag ?? "",
+      size,
+      mark: found.Metadata?.mark ?? "",
     };
   }
 }
 
-function conditionHeaders(
-  condition: Condition,
-): Readonly<Record<string, string>> {
-  return condition.kind === "absent"
-    ? { "if-none-match": "*" }
-    : { "if-match": condition.etag };
+/** The error says that nothing is there; throws it otherwise. */
+function absentIf(isAbsent: boolean, error: unknown): undefined {
+  if (!isAbsent) throw error;
 }

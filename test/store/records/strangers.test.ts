@@ -3,7 +3,6 @@ import { dirname } from "node:path";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import { bodyOf } from "../../../src/store/bucket/bucket-connection.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
@@ -54,7 +53,7 @@ const places: readonly (readonly [string, Place])[] = [
     () =>
       Promise.resolve({
         records: new BucketRecords(bucket, "quoted", () => undefined),
-        plant: (name) => bucket.put(`records/v1/${name}`, bodyOf("no record")),
+        plant: (name) => bucket.put(`records/v1/${name}`, "no record"),
       }),
   ],
 ];

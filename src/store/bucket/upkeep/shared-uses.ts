@@ -1,7 +1,6 @@
 import { parseSha256, type Sha256 } from "../../../address/hash.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { useObject, useObjects } from "../../layout.ts";
-import { bodyOf } from "../bucket-connection.ts";
 import type { Bucket } from "../bucket.ts";
 
 type StoredBlobs = Pick<BlobStore, "usage" | "size">;
@@ -55,7 +54,7 @@ export class SharedUses {
     try {
       const text = await this.#describe();
       if (text === this.#said) return;
-      await this.#bucket.put(this.#key, bodyOf(text));
+      await this.#bucket.put(this.#key, text);
       this.#said = text;
     } catch {
       // The next report has it, too.
