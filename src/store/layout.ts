@@ -86,7 +86,6 @@ export function blobPath(layout: StoreLayout, sha256: Sha256): string {
 
 const rebuildable: ReadonlySet<string> = new Set([
   "package-hashes",
-  "refused-versions",
   "tampered-archives",
 ]);
 

@@ -14,7 +14,8 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "an origin sent an archive that is not the one that was signed, or seen first",
   "unexpected-error":
     "something happened that no code foresaw; what it was about was ended",
-  "versions-vanished": "the origin no longer lists versions that it had listed",
+  "versions-vanished":
+    "the origin no longer lists versions that it had listed, or has no documents of the newest ones",
   "package-hash-conflict":
     "the registry reports another h1 than its archive has, or than it reported first, or another replica computed another one",
   "archive-damaged":

@@ -137,8 +137,16 @@ function wireStandings(
     },
   });
   const settlements = new Settlements({ releases, events, notebook });
-  const contacts = new FirstContacts({ catalog, events, clock, offline });
-  const refused = new RefusedVersions(records, make.onUnwritten);
+  const refused = new RefusedVersions({
+    ...{ records, clock, shared: kept.replica !== undefined },
+    onUnwritten: make.onUnwritten,
+    onPhantom: (release) => {
+      telemetry.metrics?.count("phantoms", {});
+      telemetry.logger.warn({ release }, "a listed release has no documents");
+    },
+  });
+  const met = { catalog, events, refused, clock, offline };
+  const contacts = new FirstContacts(met);
   const deciding = { catalog, contacts, settlements, refused };
   return { catalog, settlements, standings: new Standings(deciding) };
 }

@@ -193,8 +193,13 @@ export class MirrorScene {
     };
     const admission = new Admission(trust, notebook, rules);
     const settlements = new Settlements({ releases, events, notebook });
-    const contacts = new FirstContacts({ catalog, events, clock, offline });
-    const refused = new RefusedVersions(records, () => undefined);
+    const refused = new RefusedVersions({
+      ...{ records, clock, shared },
+      onUnwritten: () => undefined,
+      onPhantom: () => undefined,
+    });
+    const met = { catalog, events, refused, clock, offline };
+    const contacts = new FirstContacts(met);
     const standings = new Standings({
       ...{ catalog, contacts, settlements, refused },
     });

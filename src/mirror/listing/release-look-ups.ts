@@ -6,15 +6,18 @@ import type { Standings } from "../standings/standings.ts";
 
 /**
  * Why a release is looked at. `new`: it appeared after first contact, so its key must be seen before it is listed. `unsure`: it was listed
- * then, but perhaps not under a key that is acceptable. `refused`: it was refused before. `age`: the walk bounds itself.
+ * then, but perhaps not under a key that is acceptable. `refused` and `phantom`: it was before. `age`: the walk bounds itself.
  */
-export type Reason = "new" | "unsure" | "refused" | "age";
+export type Reason = "new" | "unsure" | "refused" | "phantom" | "age";
 
 /** Look-ups of one listing, within its bounds. */
 export class LookUps {
   readonly #standings: Standings;
   readonly #deadline: number;
-  readonly #left = { new: 32, unsure: 16, refused: 0, age: Infinity };
+  readonly #left = {
+    ...{ new: 32, unsure: 16, age: Infinity },
+    ...{ refused: 0, phantom: 0 },
+  };
   /** Why something could not be told; undefined while everything was. */
   failure: ProvenderError | undefined;
 

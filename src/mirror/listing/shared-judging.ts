@@ -1,4 +1,5 @@
 import type { NamespaceTrust } from "../../trust/state.ts";
+import type { Refusals } from "../standings/refused-versions.ts";
 import type { Standings } from "../standings/standings.ts";
 import type { AdmissionRules } from "../trust/admission-rules.ts";
 import type { ProviderRequest } from "../trust/request.ts";
@@ -10,7 +11,7 @@ export interface ListingState {
   /** Weak, since each change makes another, of all providers of the namespace. */
   readonly trust: WeakRef<NamespaceTrust>;
   /** The same object while nothing changes. */
-  readonly refused: ReadonlySet<string>;
+  readonly refused: Refusals;
   /** Changes as soon as a release of the provider is answered otherwise than before. */
   readonly revision: number;
 }

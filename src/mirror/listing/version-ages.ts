@@ -7,7 +7,11 @@ import {
   leaveOutYoung,
   type LeftOut,
 } from "../trust/left-out.ts";
-import { requestVersion, type ProviderRequest } from "../trust/request.ts";
+import {
+  requestVersion,
+  type ProviderRequest,
+  type ReleaseRequest,
+} from "../trust/request.ts";
 import { saysNothing } from "../standings/candidate-failures.ts";
 import { keepOldEnough } from "./release-lines.ts";
 import type { LookUps } from "./release-look-ups.ts";
@@ -99,4 +103,17 @@ async function findYouth(
     if (saysNothing(error)) looks.failure = error;
     return leaveOutRefused(version, error);
   }
+}
+
+/** Groups versions by the minimum age that the rules ask of them, in milliseconds. */
+export function groupByAge(
+  requests: readonly ReleaseRequest[],
+): ReadonlyMap<number, readonly Version[]> {
+  const groups = new Map<number, Version[]>();
+  for (const { address, decision } of requests) {
+    const group = groups.get(decision.minimumAge);
+    if (group === undefined) groups.set(decision.minimumAge, [address.version]);
+    else group.push(address.version);
+  }
+  return groups;
 }

@@ -2,16 +2,12 @@ import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { NotFound, NotStored } from "../../errors/index.ts";
+import type { Alarms } from "../../telemetry/alarms.ts";
 import type { ArchiveCache } from "../cache/archive-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { limitVersions, type VersionList } from "../versions/version-list.ts";
 import { limitsKeys } from "../trust/admission-rules.ts";
-import {
-  divide,
-  leaveOutRefused,
-  nothingAdmitted,
-  type LeftOut,
-} from "../trust/left-out.ts";
+import { divide, nothingAdmitted, type LeftOut } from "../trust/left-out.ts";
 import {
   requestVersion,
   requestVersions,
@@ -20,6 +16,7 @@ import {
 } from "../trust/request.ts";
 import { BackgroundLooks } from "./background-looks.ts";
 import { LookUps } from "./release-look-ups.ts";
+import { listVanishing } from "../standings/phantoms.ts";
 import type { Standings } from "../standings/standings.ts";
 import { isStored } from "../standings/stored-releases.ts";
 import {
@@ -29,10 +26,15 @@ import {
   type ListingState,
   type RunningJudgings,
 } from "./shared-judging.ts";
-import { keepOld, type JudgedVersions } from "./version-ages.ts";
+import { groupByAge, keepOld, type JudgedVersions } from "./version-ages.ts";
 import {
+  asLeftOut,
   findSuspicion,
+  isPhantom,
+  isWaiting,
   judgeVersion,
+  leftOutBy,
+  withoutPhantoms,
   type Verdict,
 } from "./version-verdict.ts";
 
@@ -55,6 +57,8 @@ interface Trusted extends JudgedVersions {
   readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
   /** False when the origin has nothing, which is not for the rules to answer for. */
   readonly any: boolean;
+  /** Listed ones without documents, which may come. */
+  readonly phantoms: readonly ReleaseRequest[];
 }
 
 interface Remembered {
@@ -69,6 +73,7 @@ interface VersionListingParts {
   readonly standings: Standings;
   readonly archives: Pick<ArchiveCache, "findSize">;
   readonly releases: Pick<ReleaseRecords, "list">;
+  readonly alarms: Pick<Alarms, "raise">;
 }
 
 /**
@@ -95,8 +100,11 @@ export class VersionListing {
   async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
     const { standings } = this.#parts;
     const state = await readState(standings, request);
-    const known = this.#recall(list, state)?.listing;
-    if (known !== undefined) return known;
+    const known = this.#recall(list, state);
+    if (known?.listing !== undefined) {
+      this.#lookAgain(list, known.trusted.phantoms);
+      return known.listing;
+    }
     const looks = new LookUps(standings, performance.now() + listingTime);
     return shareJudging(this.#running, list, state, () =>
       this.#judge(request, list, looks, state),
@@ -171,13 +179,17 @@ export class VersionListing {
     state: ListingState,
   ): Promise<Trusted> {
     const remembered = this.#recall(list, state);
-    if (remembered !== undefined) return remembered.trusted;
+    if (remembered !== undefined) {
+      this.#lookAgain(list, remembered.trusted.phantoms);
+      return remembered.trusted;
+    }
     const present = await this.#present(request, list);
     const { allowed, denied } = requestVersions(request, present);
-    const verdicts =
+    const judged =
       allowed.length === 0
         ? new Map<Version, Verdict>()
         : await this.#judgeAll(request, list, allowed, looks);
+    const verdicts = await this.#keepVanishing(request, allowed, judged);
     const verdictOf = ({ address: { version } }: ReleaseRequest): Verdict =>
       verdicts.get(version) ?? "good";
     const good = allowed.filter((one) => verdictOf(one) === "good");
@@ -189,6 +201,9 @@ export class VersionListing {
       ],
       byMinimumAge: groupByAge(good),
       any: present.length > 0,
+      phantoms: allowed.filter(({ address: { version } }) =>
+        isPhantom(judged.get(version)),
+      ),
     };
     const isComplete =
       looks.failure === undefined &&
@@ -239,35 +254,33 @@ export class VersionListing {
       if (reason === undefined) return;
       const verdict = await judgeVersion(one, reason, looks);
       verdicts.set(version, verdict);
-      if (typeof verdict === "object" && verdict.kind === "held")
-        this.#background.look(one, () => this.#remembered.delete(list));
     });
+    const isWaitingFor = ({ address: { version } }: ReleaseRequest) =>
+      isWaiting(verdicts.get(version));
+    this.#lookAgain(list, allowed.filter(isWaitingFor));
     return verdicts;
   }
-}
 
-function leftOutBy(
-  { address: { version } }: ReleaseRequest,
-  verdict: Verdict,
-): readonly LeftOut[] {
-  if (verdict === "good") return [];
-  return [
-    verdict === "unknown" ? leaveOutRefused(version, undefined) : verdict,
-  ];
-}
-
-function asLeftOut(verdict: Verdict): readonly LeftOut[] {
-  return typeof verdict === "object" ? [verdict] : [];
-}
-
-function groupByAge(
-  requests: readonly ReleaseRequest[],
-): ReadonlyMap<number, readonly Version[]> {
-  const groups = new Map<number, Version[]>();
-  for (const { address, decision } of requests) {
-    const group = groups.get(decision.minimumAge);
-    if (group === undefined) groups.set(decision.minimumAge, [address.version]);
-    else group.push(address.version);
+  /** What an origin that fails answers 404 for stays listed, with an alarm. */
+  async #keepVanishing(
+    request: ProviderRequest,
+    allowed: readonly ReleaseRequest[],
+    verdicts: ReadonlyMap<Version, Verdict>,
+  ): Promise<ReadonlyMap<Version, Verdict>> {
+    const { standings, alarms } = this.#parts;
+    if (!verdicts.values().some(isPhantom)) return verdicts;
+    const newestFirst = allowed.map(({ address }) => address.version);
+    const refused = await standings.listRefused(request);
+    const versions = listVanishing(newestFirst, refused);
+    if (versions.length === 0) return verdicts;
+    const provider = formatProviderAddress(request.provider);
+    alarms.raise("versions-vanished", { provider, versions });
+    return withoutPhantoms(verdicts, await standings.meet(request));
   }
-  return groups;
+
+  /** Asks the origin again in the background for what was refused. */
+  #lookAgain(list: VersionList, refused: readonly ReleaseRequest[]): void {
+    for (const request of refused)
+      this.#background.look(request, () => this.#remembered.delete(list));
+  }
 }

@@ -2,10 +2,12 @@ import type { Version } from "../../address/version.ts";
 import { ProvenderError, TooYoung } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import {
+  leaveOutPhantom,
   leaveOutRefused,
   leaveOutYoung,
   type LeftOut,
 } from "../trust/left-out.ts";
+import type { Refusals } from "../standings/refused-versions.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import { saysNothing } from "../standings/candidate-failures.ts";
 import type { LookUps, Reason } from "./release-look-ups.ts";
@@ -19,11 +21,13 @@ export type Verdict = "good" | "unknown" | LeftOut;
 export function findSuspicion(
   version: Version,
   contact: FirstContact,
-  refused: ReadonlySet<string>,
+  refused: Refusals,
   isLimited: boolean,
 ): Suspicion | undefined {
+  const { kind } = refused.get(version) ?? {};
+  if (kind === "phantom") return kind;
   if (!contact.versions.has(version)) return "new";
-  if (refused.has(version)) return "refused";
+  if (kind === "refused") return kind;
   return isLimited ? "unsure" : undefined;
 }
 
@@ -38,6 +42,7 @@ export async function judgeVersion(
     const found = await looks.look(request, suspicion);
     if (found !== undefined) return "good";
     // The background asks again, and the next list knows more.
+    if (suspicion === "phantom") return leaveOutPhantom(version);
     return suspicion === "refused"
       ? leaveOutRefused(version, undefined)
       : undecided;
@@ -49,4 +54,40 @@ export async function judgeVersion(
     looks.failure = error;
     return undecided;
   }
+}
+
+/** True for a release that may be good again. */
+export function isWaiting(verdict: Verdict | undefined): boolean {
+  return (
+    isPhantom(verdict) ||
+    (typeof verdict === "object" && verdict.kind === "held")
+  );
+}
+
+export function isPhantom(verdict: Verdict | undefined): boolean {
+  return typeof verdict === "object" && verdict.kind === "phantom";
+}
+
+/** Keeps phantoms listed that were at first contact, as what an origin that fails lists is. */
+export function withoutPhantoms(
+  verdicts: ReadonlyMap<Version, Verdict>,
+  { versions }: FirstContact,
+): ReadonlyMap<Version, Verdict> {
+  const isKept = (version: Version, verdict: Verdict) =>
+    isPhantom(verdict) && versions.has(version);
+  return new Map([...verdicts].filter((entry) => !isKept(...entry)));
+}
+
+export function leftOutBy(
+  { address: { version } }: ReleaseRequest,
+  verdict: Verdict,
+): readonly LeftOut[] {
+  if (verdict === "good") return [];
+  return [
+    verdict === "unknown" ? leaveOutRefused(version, undefined) : verdict,
+  ];
+}
+
+export function asLeftOut(verdict: Verdict): readonly LeftOut[] {
+  return typeof verdict === "object" ? [verdict] : [];
 }

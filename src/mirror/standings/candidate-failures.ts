@@ -1,22 +1,22 @@
 import {
   isOriginFailure,
+  NotFound,
+  NotStored,
   OriginAnswerCut,
   OriginAnswerUnusable,
-  OriginStatus,
+  ProvenderError,
   RecordUnreadable,
   SignatureUndecided,
   StoreFull,
   TooBusy,
+  TooYoung,
 } from "../../errors/index.ts";
+import type { RefusalKind } from "./refused-versions.ts";
 
-/** Statuses of documents that a release does not have. */
-const gone: ReadonlySet<number> = new Set([404, 410]);
-
-/** True for a failure that says nothing of a release; a refusal, a document that is gone or one that no repetition makes usable says something. */
+/** True for a failure that says nothing of a release; a refusal, an absence or a document that no repetition makes usable says something. */
 export function saysNothing(error: unknown): boolean {
   if (error instanceof OriginAnswerUnusable)
     return error instanceof OriginAnswerCut;
-  if (error instanceof OriginStatus) return !gone.has(error.status);
   return (
     isOriginFailure(error) ||
     error instanceof TooBusy ||
@@ -24,4 +24,15 @@ export function saysNothing(error: unknown): boolean {
     error instanceof SignatureUndecided ||
     error instanceof RecordUnreadable
   );
+}
+
+/** Undefined for a failure that says nothing of the release, and for one that is too young, which its age leaves out. */
+export function refusalOf(error: unknown): RefusalKind | undefined {
+  const isRefusal =
+    error instanceof ProvenderError &&
+    !(error instanceof TooYoung) &&
+    !(error instanceof NotStored) &&
+    !saysNothing(error);
+  if (!isRefusal) return undefined;
+  return error instanceof NotFound ? "phantom" : "refused";
 }

@@ -24,8 +24,9 @@ import {
   type ReleaseRequest,
 } from "../trust/request.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";
-import { saysNothing } from "./candidate-failures.ts";
+import { refusalOf, saysNothing } from "./candidate-failures.ts";
 import type { ProviderCatalog } from "./provider-catalog.ts";
+import type { RefusalKind, RefusedVersions } from "./refused-versions.ts";
 
 /** Releases that are tried until one can be had and verifies, and failures of the origin among them. */
 const mostTried = 8;
@@ -47,6 +48,7 @@ interface Failed {
 interface FirstContactsParts {
   readonly catalog: Pick<ProviderCatalog, "listVersions" | "findRelease">;
   readonly events: TrustEvents;
+  readonly refused: Pick<RefusedVersions, "note">;
   readonly clock: Clock;
   readonly offline: boolean;
 }
@@ -103,7 +105,10 @@ export class FirstContacts {
       const { value: list } = await this.#parts.catalog.listVersions(request);
       if (list.versions.size === 0) throw new NotFound(name);
       const newest = await this.#findNewest(request, list, wanted);
-      return await this.#write(request, list, newest);
+      const contact = await this.#write(request, list, newest);
+      for (const [version, kind] of newest.skipped)
+        await this.#parts.refused.note(provider, version, kind);
+      return contact;
     } catch (error) {
       if (wanted === undefined && error instanceof ProvenderError) {
         const until = performance.now() + pause;
@@ -121,6 +126,7 @@ export class FirstContacts {
   ): Promise<Newest> {
     const { catalog } = this.#parts;
     const errors: ProvenderError[] = [];
+    const skipped = new Map<Version, RefusalKind>();
     let failures = 0;
     for (const candidate of listCandidates(request, list, wanted)) {
       const find = () => catalog.findRelease(candidate);
@@ -129,10 +135,13 @@ export class FirstContacts {
           saysNothing(error) ? find() : Promise.reject(error as Error),
         );
         const fault = value.trust.evidence.at(-1)?.fault;
-        if (fault === undefined) return { request: candidate, known: value };
+        if (fault === undefined)
+          return { request: candidate, known: value, skipped };
         errors.push(fault);
       } catch (error) {
         if (!(error instanceof ProvenderError)) throw error;
+        const kind = refusalOf(error);
+        if (kind !== undefined) skipped.set(candidate.address.version, kind);
         const isFailure = saysNothing(error);
         // A failure says more than a refusal: with it, an older release proves nothing.
         errors[isFailure ? "unshift" : "push"](error);
@@ -202,6 +211,8 @@ async function noteOnce(
 interface Newest {
   readonly request: ReleaseRequest;
   readonly known: KnownRelease;
+  /** Newer ones that could not be had. */
+  readonly skipped: ReadonlyMap<Version, RefusalKind>;
 }
 
 /** Releases before prereleases, newest first, as far as the rules allow them. */

@@ -187,6 +187,7 @@ export class ProviderCatalog {
             "the origin",
           );
     if (judged === undefined || !isAdmitted(request, judged)) throw refused;
+    if (refused instanceof NotFound) return { ...judged, places: new Map() };
     const document = await fetching.then(
       (fetched) => fetched.document,
       () => undefined,

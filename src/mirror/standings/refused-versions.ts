@@ -1,68 +1,144 @@
+import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
+import { isBucketFailure, RecordUnreadable } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
+import type { Clock } from "../cache/clock.ts";
 
-const shape = z.object({ versions: z.array(z.string()) });
+/** `phantom`: its registry lists it and has no documents of it, and it was never verified here. */
+const kinds = ["refused", "phantom"] as const;
+
+export type RefusalKind = (typeof kinds)[number];
+
+interface Refusal {
+  readonly kind: RefusalKind;
+  /** When it was first refused so. */
+  readonly since: Date;
+}
+
+/** The versions of a provider that clients did not get when they were asked for last. */
+export type Refusals = ReadonlyMap<string, Refusal>;
+
+const shape = z.record(
+  z.string(),
+  z.object({
+    kind: z.enum(kinds),
+    since: z.iso.datetime().transform((text) => new Date(text)),
+  }),
+);
 
 /** Clients may ask for any provider, so memory is bounded. */
 const mostProviders = 1_000;
+/** Milliseconds after which a replica sees what another one noted. */
+const lookAgain = 10_000;
 
-/** The versions of a provider that were refused when they were asked for last: a list looks at them before it names them. */
+interface Remembered {
+  readonly refusals: Refusals;
+  /** On the monotonic clock. */
+  readonly readAt: number;
+}
+
+interface RefusedVersionsParts {
+  readonly records: RecordStore;
+  readonly clock: Clock;
+  /** Replicas write as well. */
+  readonly shared: boolean;
+  readonly onUnwritten: (provider: string, error: unknown) => void;
+  readonly onPhantom: (release: string) => void;
+}
+
+/** Refused versions by provider: a list looks at them before it names them. */
 export class RefusedVersions {
-  readonly #records: RecordStore;
-  readonly #onUnwritten: (provider: string, error: unknown) => void;
-  readonly #memory = new LRUCache<string, ReadonlySet<string>>({
-    max: mostProviders,
-  });
-  #writing: Promise<void> = Promise.resolve();
+  readonly #parts: RefusedVersionsParts;
+  readonly #memory = new LRUCache<string, Remembered>({ max: mostProviders });
 
-  constructor(
-    records: RecordStore,
-    onUnwritten: (provider: string, error: unknown) => void,
-  ) {
-    this.#records = records;
-    this.#onUnwritten = onUnwritten;
+  constructor(parts: RefusedVersionsParts) {
+    this.#parts = parts;
   }
 
-  /** The same object while nothing changes. */
-  async list(provider: ProviderAddress): Promise<ReadonlySet<string>> {
-    return this.#read(provider);
+  /** Lists them; the same object while nothing changes. A record that cannot be read costs look-ups alone. */
+  async list(provider: ProviderAddress): Promise<Refusals> {
+    const { clock, shared } = this.#parts;
+    const known = this.#memory.get(formatProviderAddress(provider));
+    const isFresh =
+      known !== undefined &&
+      (!shared || clock.monotonic() - known.readAt < lookAgain);
+    return isFresh ? known.refusals : this.#read(provider);
   }
 
-  /** Notes how a version was answered. A record that could not be written costs a look-up alone. */
+  /** Notes how a version was answered; undefined for one that was served. */
   async note(
     provider: ProviderAddress,
     version: string,
-    isRefused: boolean,
+    kind: RefusalKind | undefined,
   ): Promise<void> {
-    const before = await this.#read(provider);
-    if (before.has(version) === isRefused) return;
-    const others = [...before].filter((one) => one !== version);
-    const versions = new Set(isRefused ? [...others, version] : others);
-    this.#memory.set(formatProviderAddress(provider), versions);
-    const body = { versions: [...versions] };
-    this.#writing = this.#writing
-      .then(() => this.#records.write(recordKey(provider), body))
-      .catch((error: unknown) =>
-        this.#onUnwritten(formatProviderAddress(provider), error),
-      );
-    await this.#writing;
+    const before = await this.list(provider);
+    if (before.get(version)?.kind === kind) return;
+    const name = formatProviderAddress(provider);
+    if (kind === "phantom") this.#parts.onPhantom(`${name} ${version}`);
+    const now = this.#parts.clock.now();
+    const change = (refusals: Refusals) =>
+      withRefusal(refusals, version, kind && { kind, since: now });
+    // Others may have noted something while the list was read.
+    this.#remember(name, change(this.#memory.get(name)?.refusals ?? before));
+    await this.#parts.records
+      .change(recordKey(provider), readBody, (body) =>
+        writeBody(change(body ?? new Map())),
+      )
+      .catch((error: unknown) => this.#parts.onUnwritten(name, error));
   }
 
-  async #read(provider: ProviderAddress): Promise<ReadonlySet<string>> {
+  async #read(provider: ProviderAddress): Promise<Refusals> {
     const name = formatProviderAddress(provider);
-    const known = this.#memory.get(name);
-    if (known !== undefined) return known;
-    const body = await this.#records.read(recordKey(provider), (read) =>
-      shape.parse(read),
-    );
-    const versions = this.#memory.get(name) ?? new Set(body?.versions);
-    this.#memory.set(name, versions);
-    return versions;
+    const before = this.#memory.get(name);
+    const read = await this.#parts.records
+      .read(recordKey(provider), readBody)
+      .catch((error: unknown) => {
+        if (isUnreadable(error)) return before?.refusals;
+        throw error;
+      });
+    // What was noted meanwhile is newer.
+    const meanwhile = this.#memory.get(name);
+    if (meanwhile !== before && meanwhile !== undefined)
+      return meanwhile.refusals;
+    const refusals = read ?? new Map<string, Refusal>();
+    const isSame = isDeepStrictEqual(before?.refusals, refusals);
+    return this.#remember(name, isSame && before ? before.refusals : refusals);
   }
+
+  #remember(name: string, refusals: Refusals): Refusals {
+    const readAt = this.#parts.clock.monotonic();
+    this.#memory.set(name, { refusals, readAt });
+    return refusals;
+  }
+}
+
+function withRefusal(
+  refusals: Refusals,
+  version: string,
+  refusal: Refusal | undefined,
+): Refusals {
+  const others = [...refusals].filter(([one]) => one !== version);
+  return new Map(refusal ? [...others, [version, refusal]] : others);
+}
+
+function readBody(body: unknown): Refusals {
+  return new Map(Object.entries(shape.parse(body)));
+}
+
+function writeBody(refusals: Refusals): object {
+  const entries = Array.from(refusals, ([version, { kind, since }]) => [
+    version,
+    { kind, since: since.toISOString() },
+  ]);
+  return Object.fromEntries(entries) as object;
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof RecordUnreadable || isBucketFailure(error);
 }
 
 function recordKey({ hostname, namespace, type }: ProviderAddress): RecordKey {

@@ -1,4 +1,4 @@
-import { NotStored, ProvenderError, TooYoung } from "../../errors/index.ts";
+import { NotStored } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer } from "../cache/answer.ts";
 import { formatRelease, type Release } from "../releases/release.ts";
@@ -9,10 +9,10 @@ import {
   type SettledRelease,
   type Settlements,
 } from "../trust/settlements.ts";
-import { saysNothing } from "./candidate-failures.ts";
+import { refusalOf } from "./candidate-failures.ts";
 import type { FirstContacts } from "./first-contacts.ts";
 import { isAdmitted, type ProviderCatalog } from "./provider-catalog.ts";
-import type { RefusedVersions } from "./refused-versions.ts";
+import type { Refusals, RefusedVersions } from "./refused-versions.ts";
 
 interface StandingsParts {
   readonly catalog: Pick<
@@ -61,7 +61,9 @@ export class Standings {
   }
 
   /** Lists the versions that were refused when they were asked for last. */
-  listRefused({ provider }: ProviderRequest): Promise<ReadonlySet<string>> {
+  listRefused({
+    provider,
+  }: Pick<ProviderRequest, "provider">): Promise<Refusals> {
     return this.#parts.refused.list(provider);
   }
 
@@ -110,13 +112,15 @@ export class Standings {
     const { refused, catalog } = this.#parts;
     try {
       const answered = await answer();
-      await refused.note(provider, version, false);
+      await refused.note(provider, version, undefined);
       return answered;
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      const kind = refusalOf(error);
+      if (kind === undefined) throw error;
       const list = await catalog.peekVersions(provider);
-      if (list?.versions.has(version))
-        await refused.note(provider, version, true);
+      const entry = list?.versions.get(version);
+      const isNamed = kind === "phantom" ? entry?.listed : entry !== undefined;
+      if (isNamed) await refused.note(provider, version, kind);
       throw error;
     }
   }
@@ -130,14 +134,4 @@ function report(
   if (!age.old)
     refuseByPolicy(request.rules, youthOf(request, age.availableAt));
   return release;
-}
-
-/** A release that is too young is left out by its age. */
-function isRefusal(error: unknown): boolean {
-  return (
-    error instanceof ProvenderError &&
-    !(error instanceof TooYoung) &&
-    !(error instanceof NotStored) &&
-    !saysNothing(error)
-  );
 }

@@ -1,6 +1,7 @@
 import type { Version } from "../../address/version.ts";
 import {
   KeyRefused,
+  NotFound,
   NothingAdmitted,
   SignatureRefused,
   type ProvenderError,
@@ -9,7 +10,7 @@ import {
 /** A version that the origin offers and that clients are not told of. */
 export interface LeftOut {
   readonly version: Version;
-  readonly kind: "denied" | "young" | "held";
+  readonly kind: "denied" | "young" | "held" | "phantom";
   /** In words: the rule that denies it, until when it is too young, or the key that holds it back. */
   readonly cause: string;
 }
@@ -21,6 +22,7 @@ const kinds = {
   young: "too young",
   held: "held back",
   denied: "denied",
+  phantom: "without files",
 } as const satisfies Record<LeftOut["kind"], string>;
 
 /** Versions of one kind that a sentence names. */
@@ -37,10 +39,16 @@ export function leaveOutYoung(
   return { version, kind: "young", cause };
 }
 
+export function leaveOutPhantom(version: Version): LeftOut {
+  const cause = "its registry lists it and does not have its documents";
+  return { version, kind: "phantom", cause };
+}
+
 export function leaveOutRefused(
   version: Version,
   error: ProvenderError | undefined,
 ): LeftOut {
+  if (error instanceof NotFound) return leaveOutPhantom(version);
   return { version, kind: "held", cause: nameCause(error) };
 }
 
@@ -88,7 +96,8 @@ export function describeLeftOut(
 /** What of the refused versions is left out, and what a policy that only reports would leave out. */
 export function divide(refused: readonly LeftOut[], isReporting: boolean) {
   if (!isReporting) return { leftOut: refused, reported: [] };
-  const isOfPolicy = ({ kind }: LeftOut) => kind !== "held";
+  const isOfPolicy = ({ kind }: LeftOut) =>
+    kind === "denied" || kind === "young";
   return {
     leftOut: refused.filter((one) => !isOfPolicy(one)),
     reported: refused.filter(isOfPolicy),

@@ -11,6 +11,7 @@ import type { ModuleMirror } from "../modules/module-mirror.ts";
 import type { OriginHealth } from "../../origin/health/origin-health.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
+import type { Standings } from "../standings/standings.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
@@ -24,6 +25,7 @@ import {
   tellAge,
   tellNearest,
   tellPending,
+  tellPhantom,
   tellSigner,
   tellTampered,
 } from "./facts.ts";
@@ -36,6 +38,7 @@ interface ExplanationParts {
   readonly admission: Admission;
   readonly trust: TrustStore;
   readonly catalog: Pick<ProviderCatalog, "peekVersions">;
+  readonly standings: Pick<Standings, "listRefused">;
   readonly releases: Pick<ReleaseRecords, "list" | "listProviders">;
   readonly tampered: TamperedArchives;
   readonly health: Pick<OriginHealth, "failingFor">;
@@ -152,7 +155,13 @@ export class Explanations {
       ...kept,
     ]);
     if (version !== undefined && versions.size > 0)
-      return tellNearest(version, [...versions]);
+      return [
+        ...tellPhantom(
+          await this.#parts.standings.listRefused({ provider }),
+          version,
+        ),
+        ...tellNearest(version, [...versions]),
+      ];
     const others = await releases.listProviders(mostCompared);
     return nearestProvider(provider, others);
   }

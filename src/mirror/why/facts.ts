@@ -3,6 +3,7 @@ import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import type { Answer } from "../cache/answer.ts";
 import type { Release } from "../releases/release.ts";
+import type { Refusals } from "../standings/refused-versions.ts";
 import type { TamperedArchives } from "../releases/tampered-archives.ts";
 import {
   explainPending,
@@ -63,6 +64,18 @@ export async function tellTampered(
           `The origin sent other bytes for ${filename} than were signed, last at ${one.at.toISOString()}: expected SHA-256 ${sha256}, got ${one.got}; nothing of them was kept.`,
         ];
   });
+}
+
+/** Says since when a listed version has no documents. */
+export function tellPhantom(
+  refusals: Refusals,
+  version: Version,
+): readonly string[] {
+  const { kind, since } = refusals.get(version) ?? {};
+  if (kind !== "phantom" || since === undefined) return [];
+  return [
+    `Its registry lists it without having its documents (404 or 410), as seen first at ${since.toISOString()}: lists of this mirror leave it out until they come, and the registry is asked again after "freshness.notFound".`,
+  ];
 }
 
 /** What could have been meant, of the same kind. */

@@ -41,7 +41,7 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
-  /** SHA256SUMS and its signature; a failure counts against `address` alone. */
+  /** SHA256SUMS and its signature; a failure counts against `address` alone. Throws NotFound when either is gone. */
   fetchChecksums(
     found: OriginPackage,
     signal: AbortSignal,

@@ -8,6 +8,7 @@ import type { Version } from "../../address/version.ts";
 import { isAbsence, NotFound, OriginStatus } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
+import { formatPublicUrl } from "../guard/public-url.ts";
 import type { OriginChecksums, ProviderOrigin } from "./provider-origin.ts";
 import {
   bindPackage,
@@ -103,7 +104,7 @@ export class ProviderRegistry implements ProviderOrigin {
     throw new NotFound(`${formatProviderAddress(address)} ${version}`);
   }
 
-  /** SHA256SUMS and its signature, at the same time. */
+  /** SHA256SUMS and its signature, at the same time; throws NotFound when either is gone. */
   async fetchChecksums(
     { checksums }: OriginPackage,
     signal: AbortSignal,
@@ -115,7 +116,9 @@ export class ProviderRegistry implements ProviderOrigin {
     const { url, signatureUrl } = checksums;
     const subject = formatProviderAddress(address);
     const fetch = (from: URL, most: number) =>
-      this.#http.fetchDocument(from, most, signal, subject);
+      absentOn404(formatPublicUrl(from), () =>
+        this.#http.fetchDocument(from, most, signal, subject),
+      );
     const [document, signature] = await Promise.all([
       fetch(url, this.#limits.checksums),
       signatureUrl && fetch(signatureUrl, this.#limits.signature),
@@ -142,7 +145,10 @@ function preferCommon(offered: readonly Platform[]): readonly Platform[] {
   return offered.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** Only a 404 on the thing itself is absence; a 404 elsewhere (discovery, SHA256SUMS) is a failing origin. */
+/** Statuses of what is not there. */
+const gone: ReadonlySet<number> = new Set([404, 410]);
+
+/** Takes 404 and 410 on the thing itself for its absence; elsewhere, as in discovery, they are an origin's failure. */
 export async function absentOn404<T>(
   subject: string,
   ask: () => Promise<T>,
@@ -150,7 +156,7 @@ export async function absentOn404<T>(
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof OriginStatus && error.status === 404)
+    if (error instanceof OriginStatus && gone.has(error.status))
       throw new NotFound(subject, { cause: error });
     throw error;
   }

@@ -10,7 +10,7 @@ import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
 const trust = {} as never;
 
 function stateOf(changes: Partial<ListingState> = {}): ListingState {
-  const common = { rules: {} as never, refused: new Set<string>() };
+  const common = { rules: {} as never, refused: new Map() };
   return { ...common, trust: new WeakRef(trust), revision: 0, ...changes };
 }
 
@@ -35,7 +35,7 @@ it("is the same state while nothing that decides has changed", () => {
   expect(isSame(first, { ...first, trust: new WeakRef(trust) })).toBe(true);
   const others: readonly Partial<ListingState>[] = [
     { rules: {} as never },
-    { refused: new Set() },
+    { refused: new Map() },
     { revision: 1 },
     { trust: new WeakRef({} as never) },
   ];

@@ -133,7 +133,7 @@ describe.each<[RequestKind, Question, Record<string, Refusal>]>([
     "checksums",
     "version",
     {
-      "answers 404": [faults.status(404), 502, "origin-status"],
+      "answers 404": [faults.status(404), 404, "not-found"],
       "cuts the body": [faults.cut(10), 502, "origin-answer"],
       "cuts a chunked body": [faults.cutChunked(10), 502, "origin-answer"],
       "cuts a body of unknown length": [
@@ -154,7 +154,7 @@ describe.each<[RequestKind, Question, Record<string, Refusal>]>([
     "signature",
     "version",
     {
-      "answers 404": [faults.status(404), 502, "origin-status"],
+      "answers 404": [faults.status(404), 404, "not-found"],
       "cuts the body": [faults.cut(10), 502, "origin-answer"],
       "cuts a body of unknown length": [
         faults.cutUnannounced(10),

@@ -45,9 +45,9 @@ describe.each([terraform, opentofu])("on %s, a published key", (hostname) => {
     expectRefusal(await scene.ask(release, hostname), 451, "signature-missing");
   });
 
-  it("without the signature at its URL is a failing origin", async () => {
+  it("without the signature at its URL is a phantom", async () => {
     const release = await scene.publish({ signature: "missing" });
-    expectRefusal(await scene.ask(release, hostname), 502, "origin-status");
+    expectRefusal(await scene.ask(release, hostname), 404, "not-found");
   });
 
   it("that cannot be read refuses the release", async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 const refusedOf = async (mirror: MirrorInProcess) => [
-  ...(await mirror.refused.list(acme)),
+  ...(await mirror.refused.list(acme)).keys(),
 ];
 
 describe("a release whose key the registry revokes for a while", () => {

@@ -97,10 +97,15 @@ export function composeMirror(
   });
   const admission = new Admission(trust, notebook, rulesOf(settings));
   const settlements = new Settlements({ releases, events, notebook });
+  const refused = new RefusedVersions({
+    ...{ records, clock, shared: settings.shared },
+    onUnwritten: () => undefined,
+    onPhantom: () => undefined,
+  });
+  const met = { catalog, events, refused, clock, offline };
+  const contacts = new FirstContacts(met);
   const standings = new Standings({
-    ...{ catalog, settlements },
-    contacts: new FirstContacts({ catalog, events, clock, offline }),
-    refused: new RefusedVersions(records, () => undefined),
+    ...{ catalog, settlements, contacts, refused },
   });
   const providers = new ProviderMirror({
     ...{ catalog, admission, standings, releases: releaseRecords, offline },

@@ -1,0 +1,154 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../fakes/authority.ts";
+import { hang, onlyFor, status, type Fault } from "../fakes/faults.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import type { RequestKind } from "../fakes/request-log.ts";
+import { createSigner, type Signer } from "../fakes/signing.ts";
+import { originsOf } from "../origins.ts";
+import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
+import {
+  eventually,
+  listedIn,
+  outcomeOf,
+  requestsFor,
+  runCommand,
+} from "../scenes/provider-requests.ts";
+
+const host = "registry.terraform.io";
+
+let authority: Authority;
+let registry: Registry;
+let signer: Signer;
+let config: object;
+const running: RunningMirror[] = [];
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  signer = await createSigner({ name: "Known" });
+  config = {
+    ...originsOf(authority, registry),
+    freshness: { versions: "1h", notFound: "500ms" },
+  };
+});
+afterEach(async () => {
+  registry.heal();
+  await Promise.all(running.splice(0).map((one) => one.stop()));
+});
+afterAll(() => registry.stop());
+
+const start = async (changes: object = {}, directory?: string) => {
+  const mirror = await startMirror({
+    config: { ...config, ...changes },
+    ...(directory && { directory }),
+  });
+  running.push(mirror);
+  return mirror;
+};
+
+/** A provider that lists 1.0.0, 1.1.0 and 2.0.0, of which the last has this fault. */
+async function publish(
+  type: string,
+  faults: Partial<Record<RequestKind, Fault>>,
+) {
+  for (const version of ["1.0.0", "1.1.0", "2.0.0"])
+    await registry.publish({ type, version, signer, size: 2_000 });
+  for (const [kind, fault] of Object.entries(faults))
+    registry.script(kind as RequestKind, onlyFor(/2\.0\.0/, fault));
+}
+
+const listed = async (mirror: RunningMirror, type: string) =>
+  listedIn(await requestsFor(mirror, type).index());
+
+describe("a release that its registry lists", () => {
+  it.each<[string, Partial<Record<RequestKind, Fault>>]>([
+    ["answers 404 for", { package: status(404) }],
+    ["answers 410 for", { package: status(410) }],
+    ["has no SHA256SUMS of", { checksums: status(404) }],
+    ["had SHA256SUMS of", { checksums: status(410) }],
+    ["has no signature of", { signature: status(404) }],
+    ["has nothing of", { package: status(404), checksums: status(404) }],
+  ])("and %s is told to no client", async (how, faults) => {
+    const type = how.toLowerCase().replaceAll(" ", "-");
+    await publish(type, faults);
+    const mirror = await start();
+    expect(await listed(mirror, type)).toEqual(["1.0.0", "1.1.0"]);
+    const ask = requestsFor(mirror, type);
+    expect(outcomeOf(await ask.version("2.0.0"))).toBe("404 not-found");
+    const versions = await mirror.get(
+      `/v1/providers/${host}/acme/${type}/versions`,
+    );
+    expect(listedIn(versions)).toEqual(["1.0.0", "1.1.0"]);
+    expect((versions.json() as { warnings: string[] }).warnings).toEqual([
+      "This mirror leaves out, without files: 2.0.0 (its registry lists it and does not have its documents)",
+    ]);
+    const metrics = (await mirror.get("/metrics")).body.toString();
+    expect(metrics).toContain("\nprovender_phantom_releases_total 1\n");
+    const why = await runCommand(mirror, "explain", `acme/${type}@2.0.0`);
+    expect(why.stdout).toMatch(/lists it without having its documents .*Z: /);
+    registry.heal();
+    await eventually(
+      () => listed(mirror, type),
+      (versions) => versions.includes("2.0.0"),
+    );
+    expect((await ask.version("2.0.0")).status).toBe(200);
+  });
+
+  it.each<[string, Fault, string]>([
+    ["fails with 500 for", status(500), "502 origin-status"],
+    ["refuses", status(403), "502 origin-credentials"],
+    ["does not answer for", hang, "504 origin-timeout"],
+  ])("and %s stays listed", async (how, fault, outcome) => {
+    const type = how.toLowerCase().replaceAll(" ", "-");
+    await publish(type, {});
+    const mirror = await start();
+    const ask = requestsFor(mirror, type);
+    expect((await ask.version("2.0.0")).status).toBe(200);
+    registry.script("package", onlyFor(/1\.1\.0/, fault));
+    expect(outcomeOf(await ask.version("1.1.0"))).toBe(outcome);
+    expect(await listed(mirror, type)).toEqual(["1.0.0", "1.1.0", "2.0.0"]);
+  });
+});
+
+it("a phantom is not what prefetch, lock and offline mirrors choose", async () => {
+  await publish("chosen", { checksums: status(404) });
+  const mirror = await start();
+  const directory = scratch("chosen");
+  const source = `${host}/acme/chosen`;
+  writeFileSync(
+    join(directory, "main.tf"),
+    `terraform {\n  required_providers {\n    chosen = { source = "${source}", version = ">= 1.0" }\n  }\n}\n`,
+  );
+  const platform = ["--platform", "linux_amd64"];
+  const wanted = ["--directory", directory];
+  const fetched = await runCommand(mirror, "prefetch", ...platform, ...wanted);
+  expect(fetched.status).toBe(0);
+  const locked = await runCommand(mirror, "lock", ...platform, directory);
+  expect(locked.status).toBe(0);
+  const lock = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+  expect(lock).toContain('version     = "1.1.0"');
+  await mirror.stop();
+  const offline = await start({ offline: true }, mirror.directory);
+  expect(await listed(offline, "chosen")).toEqual(["1.1.0"]);
+});
+
+it("a version that was verified here stays when its documents are gone, also in a lock file and after a restart", async () => {
+  await publish("verified", {});
+  const mirror = await start({
+    freshness: { versions: "1ms", notFound: "1ms" },
+  });
+  const ask = requestsFor(mirror, "verified");
+  expect((await ask.archive("2.0.0")).status).toBe(200);
+  for (const kind of ["package", "checksums", "signature"] as const)
+    registry.script(kind, onlyFor(/2\.0\.0/, status(404)));
+  expect((await ask.version("2.0.0")).status).toBe(200);
+  expect(await listed(mirror, "verified")).toContain("2.0.0");
+  await mirror.stop();
+  const again = await start({}, mirror.directory);
+  expect(await listed(again, "verified")).toContain("2.0.0");
+  expect((await requestsFor(again, "verified").archive("2.0.0")).status).toBe(
+    200,
+  );
+});
