@@ -1,13 +1,14 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { explain, findSequence } from "./play/batch.ts";
+import makeScratchFolder from "../scratch-folder.ts";
+import { explain, findSequence, isReal } from "./play/batch.ts";
 import { play } from "./play/play.ts";
 import { playInThreads } from "./play/threads.ts";
 import { worldNames, type WorldName } from "./play/worlds.ts";
-import { formatAction } from "./world/actions.ts";
 
 // npm run model -- --sequences N --seed S [--world W] [--steps K] [--threads T]
 //   [--until-broken] | --exhaustive LETTERS [--world W] | --replay S [--world W]
+// Worlds that begin with "daemon" are real processes, and take a minute for a sequence.
 
 const { values } = parseArgs({
   options: {
@@ -26,8 +27,12 @@ const steps = Number(values.steps);
 if (values.world !== undefined && world === undefined)
   throw new RangeError(`--world: expected one of ${worldNames.join(", ")}.`);
 
+// Real processes leave folders behind, which go at the end.
+const removeFolders =
+  world !== undefined && isReal(world) ? makeScratchFolder() : () => undefined;
 if (values.replay === undefined) await playAll();
 else await replay(values.replay, world);
+removeFolders();
 // Timers of modelled processes that died would keep it alive.
 process.exit();
 
@@ -36,9 +41,9 @@ async function replay(
   asked: WorldName | undefined,
 ): Promise<void> {
   const sequence = findSequence(name, asked, steps);
-  for (const action of sequence.actions) console.log(formatAction(action));
-  const found = await play(sequence.world, sequence.actions);
-  console.log(found ? await explain(sequence) : "not broken");
+  const found = await play(sequence.world, sequence.actions, console.log);
+  if (found === undefined) console.log("not broken");
+  else if (!isReal(sequence.world)) console.log(await explain(sequence));
   if (found) process.exitCode = 1;
 }
 

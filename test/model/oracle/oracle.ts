@@ -12,7 +12,7 @@ import { versions, type ReleaseName } from "../world/documents.ts";
 import type { Machine } from "../world/machine.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import type { Offer } from "../world/registry.ts";
-import { freshness, type Settings } from "../world/settings.ts";
+import type { Settings } from "../world/settings.ts";
 import { fingerprintOf, keyNames, type KeyName } from "../world/toy-keys.ts";
 
 /** Acceptances that operators hear of, unless the key was published at first contact. */
@@ -22,9 +22,6 @@ const alarming: ReadonlySet<Reason> = new Set([
   "first-key",
   "new",
 ]);
-
-/** Milliseconds after which a mirror asks an origin again that failed. */
-const settledAfter = 10_000;
 
 /** Compares what was served with what was published, decided and served before. Knows nothing of the mirror's own records. */
 export class Oracle implements Known {
@@ -140,7 +137,7 @@ export class Oracle implements Known {
     const since = this.#takenBack.findSince(signed, signed.signer);
     return (
       since !== undefined &&
-      now - Math.max(since, this.doubts.until) > freshness.versions &&
+      now - Math.max(since, this.doubts.until) > this.settings.times.noticed &&
       this.isAnswering(signed.type)
     );
   }
@@ -148,7 +145,8 @@ export class Oracle implements Known {
   /** True while a mirror that asks gets all answers about a provider, and has no failure to spare the registry for. */
   isAnswering(type: string): boolean {
     const { registry, clock } = this.#machine;
-    const isSettled = clock.monotonic() - this.#failedAt > settledAfter;
+    const { settled } = this.settings.times;
+    const isSettled = clock.monotonic() - this.#failedAt > settled;
     return isSettled && registry.answers(type);
   }
 

@@ -2,6 +2,7 @@ import { Violation } from "../oracle/violation.ts";
 import type { Action } from "../world/actions.ts";
 import { formatAnswer } from "../world/answers.ts";
 import type { ReleaseName } from "../world/documents.ts";
+import type { Ran } from "../world/rim.ts";
 import {
   approveOnly,
   decideOnKey,
@@ -9,10 +10,9 @@ import {
   resetProvider,
   revokeContentOf,
   runPrinted,
-  type Ran,
 } from "../world/operator.ts";
 import { nameOfRelease } from "../world/publisher.ts";
-import { freshness, hostname, namespace } from "../world/settings.ts";
+import { hostname, namespace } from "../world/settings.ts";
 import { showOffer } from "../oracle/snapshot.ts";
 import { isDecided } from "./survey.ts";
 import type { World } from "../world/world.ts";
@@ -115,7 +115,7 @@ async function expectTaken(
   name: ReleaseName,
   sha256sums: string,
 ): Promise<void> {
-  const { oracle, settings, registry, machine } = world;
+  const { oracle, settings, registry, rim } = world;
   const offer = registry.findOffer(name);
   const shown = offer && showOffer(offer, settings);
   const { signer } = shown?.signed ?? {};
@@ -126,8 +126,8 @@ async function expectTaken(
     settings.pins === undefined &&
     settings.newKeys !== "refuse" &&
     !(signer && oracle.decided.isPossible("revoked", signer, name));
-  if (!isTaken || machine.disk.isFull || world.hasLost(name.type)) return;
-  machine.clock.pass(freshness.versions + 1_000);
+  if (!isTaken || rim.disk?.isFull || world.hasLost(name.type)) return;
+  await world.outlast();
   if (!oracle.isAnswering(name.type)) return;
   const answer = await world.askFor(0, "version", name);
   if (!isDecided(answer)) return;

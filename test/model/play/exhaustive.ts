@@ -1,5 +1,5 @@
 import type { Action, OfferLie } from "../world/actions.ts";
-import { freshness } from "../world/settings.ts";
+import { modelTimes } from "../world/settings.ts";
 import { platforms } from "../world/documents.ts";
 
 const known = { type: "a", version: "1.1.0" };
@@ -8,7 +8,7 @@ const lie: Pick<OfferLie, "kind" | "signer" | "dated" | "variant"> = {
   ...{ kind: "offer", signer: "E1", dated: "back", variant: 0 },
 };
 const waited: Action = {
-  ...{ kind: "pass", milliseconds: freshness.versions + 1_000 },
+  ...{ kind: "pass", milliseconds: modelTimes.outlast },
 };
 
 /** The letters of the small scope, each of one or two steps. */

@@ -6,7 +6,7 @@ import {
   platforms,
   type ReleaseName,
 } from "../world/documents.ts";
-import { freshness } from "../world/settings.ts";
+import { modelTimes } from "../world/settings.ts";
 import { attackers, type KeyName } from "../world/toy-keys.ts";
 
 import type { Ask } from "../world/mirror-process.ts";
@@ -239,13 +239,7 @@ function makeFlood(random: Random): Action {
 }
 
 function makePause(random: Random): number {
-  return random.pick([
-    1_000,
-    20_000,
-    freshness.versions + 1_000,
-    hour,
-    26 * hour,
-  ]);
+  return random.pick([1_000, 20_000, modelTimes.outlast, hour, 26 * hour]);
 }
 
 function makeCrash(random: Random): Action {

@@ -1,13 +1,12 @@
 import { Violation } from "../oracle/violation.ts";
 import type { Action, OfferLie } from "../world/actions.ts";
 import { formatAnswer } from "../world/answers.ts";
-import { importOffers } from "../world/bundle.ts";
 import type { ReleaseName } from "../world/documents.ts";
 import { forge } from "../world/lies.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import type { Offer } from "../world/registry.ts";
 import { formatKeyBlock } from "../world/toy-keys.ts";
-import { settle, type World } from "../world/world.ts";
+import type { World } from "../world/world.ts";
 import { isDecided } from "./survey.ts";
 
 /** Imports a bundle, and sees that what it took is served where no origin is asked. */
@@ -18,9 +17,7 @@ export async function importBundleOf(
   const offers = makeOffers(world, names, lies);
   const { oracle } = world;
   oracle.noteBundle(offers);
-  const { taken, answer } = await settle(
-    importOffers(world.process(process), offers),
-  );
+  const { taken, answer } = await world.rim.importOffers(process, offers);
   if (answer.kind === "dead") oracle.hasCrashed = true;
   for (const { signed } of offers)
     if (taken.includes(signed.version)) oracle.contacts.settle(signed.type);

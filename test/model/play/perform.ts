@@ -1,12 +1,10 @@
 import { versions } from "../world/documents.ts";
 import { formatAnswer } from "../world/answers.ts";
 import type { Action } from "../world/actions.ts";
-import { freshness } from "../world/settings.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import { listPendingOf } from "../world/operator.ts";
 import { Violation } from "../oracle/violation.ts";
-import { settle, type World } from "../world/world.ts";
-import { readUnforeseen } from "../world/answers.ts";
+import type { World } from "../world/world.ts";
 import { approve, decideKey, reset, withdraw } from "./decide.ts";
 import { importBundleOf } from "./import.ts";
 import { recover } from "./recover.ts";
@@ -15,7 +13,7 @@ import { tempt } from "./tempt.ts";
 
 /** Carries out one step, and says what came of it. Throws Violation. */
 export async function perform(world: World, action: Action): Promise<string> {
-  const { publisher, machine, oracle } = world;
+  const { publisher, machine, oracle, rim } = world;
   switch (action.kind) {
     case "ask":
       return formatAnswer(await world.ask(action.process, action));
@@ -75,28 +73,26 @@ export async function perform(world: World, action: Action): Promise<string> {
     case "flood":
       return flood(world, action);
     case "pass":
-      machine.clock.pass(action.milliseconds);
+      await machine.clock.pass(action.milliseconds);
       return "";
     case "step":
       machine.clock.step(action.milliseconds);
       oracle.doubts.noteStep(action.milliseconds, machine.clock.monotonic());
       return "";
     case "restart":
-      world.restart(action.process);
+      await rim.restart(action.process);
       return "";
     case "crash":
-      if (action.process < world.size)
-        world.process(action.process).life.crashAt(action);
-      else world.crashCommand(action);
+      rim.crash(action.process, action);
       return "";
     case "disk":
-      machine.disk.isFull = action.isFull;
+      if (rim.disk) rim.disk.isFull = action.isFull;
       return "";
     case "lose":
     case "damage":
       return world.spoil(action.which, action.kind);
     case "configure":
-      world.configure(action.change);
+      await world.configure(action.change);
       return "";
   }
 }
@@ -111,7 +107,7 @@ async function flood(
 ): Promise<string> {
   for (let variant = 0; variant < count; variant++) {
     world.lie({ ...lie, variant, dated: "now" });
-    world.machine.clock.pass(freshness.versions + 1_000);
+    await world.outlast();
     await world.askFor(process, "version", lie);
   }
   world.registry.withdraw(lie);
@@ -124,20 +120,15 @@ async function flood(
 /** Has clients ask at once, while storage and origins take their time and the registry may change its mind. */
 async function burst(
   world: World,
-  { asks, pace, midway }: Action & { readonly kind: "burst" },
+  action: Action & { readonly kind: "burst" },
 ): Promise<string> {
-  const { oracle } = world;
-  for (const [at, { process }] of asks.entries())
-    world.process(process).life.paceBy(pace + at);
-  const answers = asks.map((asked) => {
-    oracle.noteAsked(asked.type, versions);
-    return world.process(asked.process).ask(asked).catch(readUnforeseen);
-  });
-  for (let turn = 0; turn < pace % 60; turn++) await Promise.resolve();
-  if (midway !== undefined) world.lie(midway);
+  const { oracle, rim } = world;
+  const { asks, midway } = action;
   for (const { type } of asks) oracle.noteAsked(type, versions);
-  const all = await settle(Promise.all(answers));
-  for (const { process } of asks) world.process(process).life.paceBy(undefined);
+  const all = await rim.askAtOnce(action, () => {
+    if (midway !== undefined) world.lie(midway);
+    for (const { type } of asks) oracle.noteAsked(type, versions);
+  });
   for (const [at, asked] of asks.entries()) {
     const answer = all[at];
     if (answer !== undefined) world.judge(asked, answer);

@@ -1,8 +1,8 @@
 import { Violation } from "../oracle/violation.ts";
 import { formatAction, type Action } from "../world/actions.ts";
-import { World } from "../world/world.ts";
+import type { World } from "../world/world.ts";
 import { perform } from "./perform.ts";
-import { worlds, type WorldName } from "./worlds.ts";
+import { openWorld, type WorldName } from "./worlds.ts";
 
 /** Where a sequence broke an invariant. */
 interface Broken {
@@ -16,11 +16,7 @@ export async function play(
   actions: readonly Action[],
   log?: (line: string) => void,
 ): Promise<Broken | undefined> {
-  const { settings, signer, processes } = worlds[name];
-  const world = new World(settings, signer, processes);
-  const realNow = performance.now.bind(performance);
-  // Some parts of the mirror take this clock for the monotonic one.
-  performance.now = () => world.machine.clock.monotonic();
+  const world = await openWorld(name);
   const { stackTraceLimit } = Error;
   // Traces are a tenth of the cost; what is shown has them.
   if (log === undefined) Error.stackTraceLimit = 0;
@@ -31,7 +27,7 @@ export async function play(
     }
     return undefined;
   } finally {
-    performance.now = realNow;
+    await world.rim.close();
     Error.stackTraceLimit = stackTraceLimit;
   }
 }

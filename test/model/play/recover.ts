@@ -9,7 +9,6 @@ import {
   type SignedText,
 } from "../world/documents.ts";
 import { nameOfRelease } from "../world/publisher.ts";
-import { freshness } from "../world/settings.ts";
 import { type World } from "../world/world.ts";
 import { isDecided, surveyFaces } from "./survey.ts";
 
@@ -19,11 +18,11 @@ import { isDecided, surveyFaces } from "./survey.ts";
  * good is not served then.
  */
 export async function recover(world: World, index: number): Promise<void> {
-  const { registry, machine } = world;
+  const { registry, rim } = world;
   registry.heal();
-  machine.disk.isFull = false;
+  if (rim.disk) rim.disk.isFull = false;
   for (let period = 0; period < 2; period++) {
-    machine.clock.pass(freshness.versions + 1_000);
+    await world.outlast();
     for (const type of types)
       for (let at = 0; at < world.size; at++)
         await world.askFor(at, "index", { type, version: "" });

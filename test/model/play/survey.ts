@@ -1,7 +1,6 @@
 import { versions } from "../world/documents.ts";
 import { Violation } from "../oracle/violation.ts";
 import type { Answer } from "../world/answers.ts";
-import { freshness } from "../world/settings.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import { type World } from "../world/world.ts";
 
@@ -35,7 +34,7 @@ export async function surveyFaces(
   type: string,
 ): Promise<Survey> {
   // Replicas see what others did once they look again.
-  if (world.size > 1) world.machine.clock.pass(freshness.versions + 1_000);
+  if (world.size > 1) await world.outlast();
   // What this one finds out may change the list of before.
   await surveyReleases(world, index, type);
   const survey = await surveyReleases(world, index, type);
@@ -73,8 +72,10 @@ async function expectSameFaces(
   document: Answer,
 ): Promise<void> {
   if (!isDecided(document)) return;
-  const recalled = await world.askFor(index, "recall", name);
-  expectSame(`${nameOfRelease(name)} for a command`, document, recalled);
+  if (world.takeCommandTurn()) {
+    const recalled = await world.askFor(index, "recall", name);
+    expectSame(`${nameOfRelease(name)} for a command`, document, recalled);
+  }
   if (document.kind !== "packages") return;
   for (const [platform, sha256] of document.packages) {
     const archive = await world.askFor(index, "archive", name, platform);

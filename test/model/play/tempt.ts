@@ -6,7 +6,6 @@ import type { OfferLie } from "../world/actions.ts";
 import type { SignedText } from "../world/documents.ts";
 import { listPendingOf } from "../world/operator.ts";
 import { nameOfRelease } from "../world/publisher.ts";
-import { freshness } from "../world/settings.ts";
 import { attackers } from "../world/toy-keys.ts";
 import type { World } from "../world/world.ts";
 import {
@@ -28,18 +27,18 @@ export async function tempt(
   const { registry, oracle } = world;
   const { type } = lie;
   registry.withdraw(lie);
-  world.machine.clock.pass(freshness.versions + 1_000);
+  await world.outlast();
   await surveyReleases(world, index, type);
   const before = await surveyReleases(world, index, type);
   world.lie(lie);
   const sha256sums = registry.findOffer(lie)?.signed.sha256sums ?? "";
   if (isHarmless(world, lie)) {
-    world.machine.clock.pass(freshness.versions + 1_000);
+    await world.outlast();
     const during = await surveyReleases(world, index, type);
     if (lists(before) && lists(during) && !oracle.hasCrashed)
       await expectPending(world, lie, sha256sums);
     registry.withdraw(lie);
-    world.machine.clock.pass(freshness.versions + 1_000);
+    await world.outlast();
     const after = await surveyReleases(world, index, type);
     if (oracle.hasCrashed) return;
     expectUnchanged(before, during, lie, "while it was offered");
@@ -48,12 +47,9 @@ export async function tempt(
 }
 
 /** True for an offer that is refused in any case, and that takes no key back: that would take evidence away. */
-function isHarmless(
-  { registry, oracle, machine }: World,
-  lie: OfferLie,
-): boolean {
+function isHarmless({ registry, oracle, rim }: World, lie: OfferLie): boolean {
   const offer = registry.findOffer(lie);
-  if (offer === undefined || lie.keys !== "beside" || machine.disk.isFull)
+  if (offer === undefined || lie.keys !== "beside" || rim.disk?.isFull)
     return false;
   if (!registry.answers(lie.type)) return false;
   const { signed, isVerified, takenBack } = showOffer(offer, oracle.settings);

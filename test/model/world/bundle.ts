@@ -22,7 +22,7 @@ export interface Imported {
 }
 
 /** Imports a bundle of some releases into a process. */
-export async function importOffers(
+export async function importInto(
   { composed, life }: MirrorProcess,
   offers: readonly Offer[],
 ): Promise<Imported> {

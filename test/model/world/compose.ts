@@ -29,10 +29,10 @@ import type { Alarms } from "../../../src/telemetry/alarms.ts";
 import type { AuditLog } from "../../../src/telemetry/audit-log.ts";
 import { digestOfDocument } from "./documents.ts";
 import type { Life } from "./life.ts";
-import type { Machine } from "./machine.ts";
+import type { MemoryMachine } from "./memory-machine.ts";
 import { MemoryRecords } from "./memory-records.ts";
 import { ScriptedOrigin } from "./scripted-origin.ts";
-import { freshness, hostname, rulesOf, type Settings } from "./settings.ts";
+import { hostname, rulesOf, type Settings } from "./settings.ts";
 import { toyJudge } from "./toy-keys.ts";
 
 /** Records, trust and notes of one process: what commands need. */
@@ -51,7 +51,10 @@ export interface Composed extends ComposedTrust {
 
 const judge = toyJudge(digestOfDocument);
 
-export function composeTrust(machine: Machine, life: Life): ComposedTrust {
+export function composeTrust(
+  machine: MemoryMachine,
+  life: Life,
+): ComposedTrust {
   const records = new MemoryRecords(machine.disk, life);
   const trust = new TrustStore(records, () => machine.clock.monotonic());
   return { records, trust, notebook: notebookOf(machine, life) };
@@ -59,12 +62,12 @@ export function composeTrust(machine: Machine, life: Life): ComposedTrust {
 
 /** Composes what `wireProviders` composes, without files, threads and sockets. */
 export function composeMirror(
-  machine: Machine,
+  machine: MemoryMachine,
   settings: Settings,
   life: Life,
 ): Composed {
   const { clock } = machine;
-  const { offline, signatures, profile } = settings;
+  const { offline, signatures, profile, times } = settings;
   const composed = composeTrust(machine, life);
   const { records, trust, notebook } = composed;
   const policy = { signatures, profile };
@@ -74,7 +77,12 @@ export function composeMirror(
   const cacheOf = <K, V extends object>(of: MetadataRecords<K, V>) =>
     new MetadataCache<K, V>(
       of,
-      { ...freshness, answer: 10_000, waiters: 1_000, shared: settings.shared },
+      {
+        ...times.freshness,
+        answer: 10_000,
+        waiters: 1_000,
+        shared: settings.shared,
+      },
       clock,
       offline,
       () => undefined,
@@ -91,7 +99,7 @@ export function composeMirror(
     origins: new Map([[hostname as Hostname, origin]]),
     versions: cacheOf<ProviderAddress, VersionList>(versionRecords),
     ...{ releases, events, notebook },
-    notFound: freshness.notFound,
+    notFound: times.freshness.notFound,
     fallThrough: false,
     onVanished: () => undefined,
   });
@@ -121,7 +129,7 @@ export function composeMirror(
 }
 
 /** Notes what people hear of; nothing is noted by a process that has died. */
-function notebookOf(machine: Machine, life: Life): Notebook {
+function notebookOf(machine: MemoryMachine, life: Life): Notebook {
   const audit = {
     record: async (
       entry: (typeof machine.audit)[number],

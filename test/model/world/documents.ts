@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { zipBytes } from "../../verification/archives/zip-bytes.ts";
 import { formatSignature, type KeyName } from "./toy-keys.ts";
 
 /** A release by its names alone. */
@@ -37,9 +38,29 @@ export const types = ["a", "b", "x"] as const;
 
 export const versions = ["1.0.0", "1.1.0", "2.0.0", "9.0.0"] as const;
 
-/** Makes the SHA-256 of an archive that nobody needs to read. */
+/** Labels of archives, by the SHA-256 of their bytes. */
+const labels = new Map<string, string>();
+
+/** Makes the SHA-256 of an archive: `MAKER RELEASE OS_ARCH NUMBER`. */
 export function digestOfArchive(label: string): string {
-  return remember(label, () => hash("sha256", label));
+  const sha256 = remember(label, () => hash("sha256", zip(label)));
+  labels.set(sha256, label);
+  return sha256;
+}
+
+/** Makes the bytes of an archive; undefined for one that nobody made. */
+export function archiveBytes(sha256: string): Buffer | undefined {
+  const label = labels.get(sha256);
+  return label === undefined ? undefined : zip(label);
+}
+
+/** Names the OS_ARCH that an archive was made for. */
+export function platformOf(sha256: string): string | undefined {
+  return labels.get(sha256)?.split(" ")[2];
+}
+
+function zip(label: string): Buffer {
+  return zipBytes([{ name: "terraform-provider", content: label }]);
 }
 
 /** Names a document by its bytes, as approvals do. */

@@ -1,6 +1,4 @@
-import type { AuditEntry } from "../../../src/telemetry/audit-entry.ts";
-import { MemoryDisk } from "./memory-disk.ts";
-import { ModelClock } from "./model-clock.ts";
+import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import type { Registry } from "./registry.ts";
 
 /** An alarm as it was raised. */
@@ -9,15 +7,17 @@ export interface RaisedAlarm {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What outlives the processes of a sequence. */
-export class Machine {
-  readonly clock = new ModelClock();
-  readonly disk = new MemoryDisk();
-  readonly alarms: RaisedAlarm[] = [];
-  readonly audit: AuditEntry[] = [];
-  readonly registry: Registry;
+/** Both clocks of a machine, moved by hand. */
+export interface MachineClock extends Clock {
+  /** Lets so many milliseconds go by on both. */
+  pass(milliseconds: number): Promise<void> | void;
+  /** Sets the wall clock forward or back. */
+  step(milliseconds: number): void;
+}
 
-  constructor(registry: Registry) {
-    this.registry = registry;
-  }
+/** What outlives the processes of a sequence, and what people hear of. */
+export interface Machine {
+  readonly clock: MachineClock;
+  readonly alarms: readonly RaisedAlarm[];
+  readonly registry: Registry;
 }

@@ -8,7 +8,7 @@ import { composeMirror, type Composed } from "./compose.ts";
 import type { ReleaseName } from "./documents.ts";
 import { Life } from "./life.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
-import type { Machine } from "./machine.ts";
+import type { MemoryMachine } from "./memory-machine.ts";
 
 /** What a client asks. */
 export interface Ask extends ReleaseName {
@@ -21,7 +21,7 @@ export class MirrorProcess {
   readonly life = new Life();
   readonly composed: Composed;
 
-  constructor(machine: Machine, settings: Settings) {
+  constructor(machine: MemoryMachine, settings: Settings) {
     this.composed = composeMirror(machine, settings, this.life);
   }
 

@@ -1,0 +1,107 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { answeredCodes } from "../../../src/server/http/error-response.ts";
+import { takeApart } from "../../mirror/bundles/bundles.ts";
+import type { CommandRun } from "../../running-command.ts";
+import { scratch } from "../../running-mirror.ts";
+import { Violation } from "../oracle/violation.ts";
+import type { Answer } from "../world/answers.ts";
+import { platformOf, platforms, type ReleaseName } from "../world/documents.ts";
+import { hostname, namespace } from "../world/settings.ts";
+
+/** A command of provender, as the shell of a machine runs it. */
+export type Run = (...args: readonly string[]) => Promise<CommandRun>;
+
+const flags = platforms.flatMap((platform) => ["--platform", platform]);
+const failures = new Set<string>(answeredCodes.failures);
+
+/** Commands that name one version, each of which says what the mirror has of it. */
+const ways = [askPrefetch, askLock, askExport];
+
+/** Has one command after the other ask for a version. */
+export class AskingCommands {
+  #count = 0;
+
+  async ask(run: Run, name: ReleaseName): Promise<Answer> {
+    const way = ways[this.#count++ % ways.length] ?? askPrefetch;
+    return way(run, name);
+  }
+}
+
+interface Prefetched {
+  readonly packages: readonly {
+    readonly platform: string;
+    readonly sha256?: string;
+    readonly error?: { readonly code: string };
+  }[];
+  readonly problems: readonly { readonly code: string }[];
+}
+
+async function askPrefetch(run: Run, name: ReleaseName): Promise<Answer> {
+  const ran = await run("prefetch", "--json", ...flags, specOf(name));
+  if (ran.stdout === "") return readFailed(ran);
+  const { packages, problems } = JSON.parse(ran.stdout) as Prefetched;
+  const codes = [...problems, ...packages.flatMap(({ error }) => error ?? [])];
+  const undecided = codes.find(({ code }) => failures.has(code));
+  if (undecided !== undefined) return { kind: "failed", code: undecided.code };
+  return asAnswer(
+    packages.flatMap(({ error, sha256 }) =>
+      sha256 === undefined || error !== undefined ? [] : sha256,
+    ),
+    codes[0]?.code,
+  );
+}
+
+async function askLock(run: Run, { type, version }: ReleaseName) {
+  const directory = scratch("root");
+  const source = `"${hostname}/${namespace}/${type}"`;
+  writeFileSync(
+    join(directory, "main.tf"),
+    `terraform {\n  required_providers {\n    ${type} = { source = ${source}, version = "${version}" }\n  }\n}\n`,
+  );
+  const ran = await run("lock", "--platform", "linux_amd64", directory);
+  if (ran.status !== 0) return readFailed(ran);
+  const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+  const hashes = [...text.matchAll(/"zh:([0-9a-f]{64})"/g)];
+  return asAnswer(
+    hashes.map(([, sha256 = ""]) => sha256),
+    "not-locked",
+  );
+}
+
+async function askExport(run: Run, name: ReleaseName): Promise<Answer> {
+  const bundle = join(scratch("bundle"), "bundle.tar");
+  const ran = await run("export", "--bundle", bundle, ...flags, specOf(name));
+  const failed = ran.status === 0 ? undefined : readFailed(ran);
+  // What could be had is written where a platform is missing.
+  if (failed?.kind === "failed") return failed;
+  if (failed !== undefined && !existsSync(bundle)) return failed;
+  const { manifest } = takeApart(readFileSync(bundle));
+  const [release] = manifest.releases;
+  return asAnswer(Object.values(release?.archives ?? {}), "not-exported");
+}
+
+function asAnswer(
+  digests: readonly string[],
+  code: string | undefined,
+): Answer {
+  if (digests.length === 0) return { kind: "refused", code: code ?? "nothing" };
+  const packages = digests.map(
+    (sha256) => [platformOf(sha256) ?? "unknown", sha256] as const,
+  );
+  return { kind: "packages", packages: new Map(packages) };
+}
+
+/** Reads why a command failed from what it says, which has no code. */
+export function readFailed({ status, stderr }: CommandRun): Answer {
+  if (status === null) return { kind: "dead" };
+  if (/ at .*\.ts:\d+/.test(stderr)) throw new Violation(0, stderr);
+  const code = stderr.split("\n")[0] ?? "";
+  const isUndecided =
+    /does not answer|could not be reached|suspended|try again|cannot be believed|is busy|cannot store|nothing that can be read/i;
+  return { kind: isUndecided.test(stderr) ? "failed" : "refused", code };
+}
+
+function specOf({ type, version }: ReleaseName): string {
+  return `${hostname}/${namespace}/${type}@${version}`;
+}
