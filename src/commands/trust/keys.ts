@@ -119,8 +119,13 @@ async function findTouched(
   { decisions }: NamespaceBody,
   { scope, fingerprint }: Asked,
 ): Promise<Touched> {
-  const all = (await trust.listCandidates(scope)).flatMap(({ type, list }) =>
-    list.map((one) => ({ ...one, type })),
+  const { type } = scope;
+  const lists =
+    type === null
+      ? await trust.listCandidates(scope)
+      : [{ type, ...(await trust.readCandidates({ ...scope, type })) }];
+  const all = lists.flatMap(({ list, ...of }) =>
+    list.map((one) => ({ ...one, type: of.type })),
   );
   const offered = all.filter(
     (one) => one.fingerprint === fingerprint && covers(scope, one),
