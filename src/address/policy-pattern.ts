@@ -25,21 +25,27 @@ export type Pattern = ProviderPattern | ModulePattern;
 /** The literal text between the stars; one element is a text without any. */
 type Wildcard = readonly string[];
 
-const providerName = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
+const namespaceName = /^[a-z0-9*](?:[a-z0-9*_-]*[a-z0-9*])?$/;
+const typeName = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
 const moduleName = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
 const moduleSystem = /^[a-z0-9*]+$/;
 
 /** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. Throws MalformedAddress. */
 export function parseProviderPattern(text: string): ProviderPattern {
-  const [hostname = "", ...names] = text.split("/");
-  if (names.length !== 2 || !names.every((name) => providerName.test(name)))
+  const [hostname = "", namespace = "", type = "", ...more] = text.split("/");
+  const isNamed = namespaceName.test(namespace) && typeName.test(type);
+  if (!isNamed || more.length > 0)
     throw new MalformedAddress(
       "provider pattern",
       text,
       "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
     );
-  const [namespace = [], type = []] = names.map(parseWildcard);
-  return { text, hostname: parseHostWildcard(hostname), namespace, type };
+  return {
+    text,
+    hostname: parseHostWildcard(hostname),
+    namespace: parseWildcard(namespace),
+    type: parseWildcard(type),
+  };
 }
 
 /** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules, in any case of letters. Throws MalformedAddress. */

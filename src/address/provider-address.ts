@@ -8,7 +8,9 @@ export interface ProviderAddress {
   readonly type: string;
 }
 
-const part = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
+/** Inner underscores as Terraform 1.16 takes them; other clients take none. */
+const namespaceShape = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
+const typeShape = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
 /** Hostname of an address that names none. */
 export const defaultHostname = "registry.terraform.io";
 
@@ -34,8 +36,18 @@ export function providerAddress(
 ): ProviderAddress {
   return {
     hostname: parseHostname(hostname),
-    namespace: parsePart("namespace", namespace),
-    type: parsePart("provider type", type),
+    namespace: parsePart(
+      "namespace",
+      namespace,
+      namespaceShape,
+      "at most 64 lower-case letters, digits, inner dashes and underscores",
+    ),
+    type: parsePart(
+      "provider type",
+      type,
+      typeShape,
+      "at most 64 lower-case letters, digits and inner dashes",
+    ),
   };
 }
 
@@ -45,15 +57,15 @@ export function formatProviderAddress(address: ProviderAddress): string {
 
 /** True for what providers can have as their namespace. */
 export function isNamespace(text: string): boolean {
-  return part.test(text);
+  return namespaceShape.test(text);
 }
 
-function parsePart(what: string, text: string): string {
-  if (!part.test(text))
-    throw new MalformedAddress(
-      what,
-      text,
-      "at most 64 lower-case letters, digits and inner dashes",
-    );
+function parsePart(
+  what: string,
+  text: string,
+  shape: RegExp,
+  expected: string,
+): string {
+  if (!shape.test(text)) throw new MalformedAddress(what, text, expected);
   return text;
 }

@@ -15,6 +15,8 @@ test.each([
   ],
   ["localhost:8443/a/b", "localhost:8443/a/b"],
   ["example.com:443/a/b", "example.com/a/b"],
+  ["acme_inc/kube", "registry.terraform.io/acme_inc/kube"],
+  ["repo__acme/kube", "registry.terraform.io/repo__acme/kube"],
   ["a-1/b--c", "registry.terraform.io/a-1/b--c"],
   [`${longest}/${longest}`, `registry.terraform.io/${longest}/${longest}`],
 ])("reads %s as the provider address %s", (text, address) => {
@@ -35,6 +37,8 @@ test.each([
   "hashicorp/aws/",
   "Hashicorp/aws",
   "hashicorp/a_ws",
+  "acme_/aws",
+  "_acme/aws",
   "hashicorp/-aws",
   "hashicorp/aws-",
   "hashicorp/..",

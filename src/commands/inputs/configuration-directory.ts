@@ -15,6 +15,7 @@ import {
   type DependencyLockFile,
 } from "./dependency-lock-file.ts";
 import { readInputFile, unreadable } from "./input-file.ts";
+import { InstalledModules } from "./installed-modules.ts";
 import {
   followModules,
   type ModuleReading,
@@ -59,6 +60,9 @@ export async function findRoots(
     shown.set(directory.real, directory.shown);
   }
   const called = new Set([...modules.values()].flatMap(({ calls }) => calls));
+  for (const directory of shown.values())
+    for (const real of await new InstalledModules(directory).listDirectories())
+      called.add(real);
   const roots: ConfigurationRoot[] = [];
   for (const [real, directory] of shown) {
     const locks = await findLocks(directory);
@@ -104,7 +108,8 @@ async function readRoot(
   modules: Map<string, Module>,
   reading: ModuleReading,
 ): Promise<ConfigurationRoot> {
-  const tree = await readTree(directory, modules);
+  const installed = new InstalledModules(directory);
+  const tree = await readTree(directory, modules, installed);
   const locked = new Set(locks?.locks.map(({ name }) => name));
   const isTofu = isForTofu(locks, tree);
   const registry = isTofu ? "registry.opentofu.org" : "registry.terraform.io";
@@ -147,6 +152,7 @@ export function requireTogether(
 async function readTree(
   directory: string,
   modules: Map<string, Module>,
+  installed: InstalledModules,
 ): Promise<readonly Module[]> {
   const tree = new Map<string, Module>();
   const pending = [await realpath(directory)];
@@ -155,8 +161,9 @@ async function readTree(
     const module = modules.get(real) ?? (await readIfThere(real));
     if (module === undefined) continue;
     modules.set(real, module);
-    tree.set(real, module);
-    pending.push(...module.calls);
+    const resolved = await installed.resolve(real, module);
+    tree.set(real, resolved);
+    pending.push(...resolved.calls);
   }
   return [...tree.values()];
 }

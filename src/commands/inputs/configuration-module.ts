@@ -65,7 +65,9 @@ export async function readModule(folder: ConfigurationFolder): Promise<Module> {
     })),
   );
   const calls = files.flatMap((file) => file.calls);
-  const local = calls.filter(({ source }) => isLocalSource(source));
+  const local = calls.filter(
+    ({ source, isExpression }) => isLocalSource(source) && !isExpression,
+  );
   return {
     hasFiles: names.length > 0,
     isTofu: names.some((name) => /\.tofu(?:\.json)?$/.test(name)),

@@ -35,6 +35,9 @@ interface FollowedModules {
   readonly notCarried: readonly NotCarried[];
 }
 
+const onlyClientsKnow =
+  "only clients know what its expression means, and .terraform/modules/modules.json of an init does not say it";
+
 /** Packages that one configuration leads to; a registry may name others without end. */
 const mostPackages = 1_000;
 
@@ -103,10 +106,15 @@ class Walk implements FollowedModules {
     }
   }
 
-  async #call({ source, constraint, where }: ModuleCall): Promise<void> {
-    const named = parseModuleCall(source, this.#defaultHostname);
+  async #call(call: ModuleCall): Promise<void> {
+    const { source, constraint, where, isExpression } = call;
     const refuse = (because: string) =>
       this.notCarried.push({ source: withoutQuery(source), where, because });
+    if (isExpression) {
+      refuse(onlyClientsKnow);
+      return;
+    }
+    const named = parseModuleCall(source, this.#defaultHostname);
     if (named === undefined) {
       refuse("it is no module of a registry");
       return;

@@ -17,10 +17,14 @@ export interface ProviderDeclaration {
 
 /** A `module` block. */
 export interface ModuleCall {
+  /** The label of the block. */
+  readonly name: string;
   /** As written. */
   readonly source: string;
   /** Empty when any version is allowed. */
   readonly constraint: VersionConstraint;
+  /** Its source or version is known to clients alone. */
+  readonly isExpression: boolean;
   /** FILE:LINE. */
   readonly where: string;
 }
@@ -127,10 +131,13 @@ function readCall(
   { source, version }: Json,
 ): readonly ModuleCall[] {
   if (typeof source !== "string") return [];
-  const constraint = isLocalSource(source)
-    ? []
-    : readConstraint(where, name, version);
-  return [{ source, constraint, where }];
+  const isExpression =
+    !isPlain(source) || (version !== undefined && !isPlain(version));
+  const constraint =
+    isExpression || isLocalSource(source)
+      ? []
+      : readConstraint(where, name, version);
+  return [{ name, source, constraint, isExpression, where }];
 }
 
 /** A `provider` block may hold a version, as before Terraform 0.13. */

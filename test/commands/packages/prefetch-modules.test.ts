@@ -126,6 +126,50 @@ describe("prefetch of modules", () => {
     );
   });
 
+  it("takes what an init found a computed source to be, also below a local module that is computed", async () => {
+    const at = (key: string, source: string, dir: string, version = "") => ({
+      ...{ Key: key, Source: source, Dir: dir, Version: version },
+    });
+    const network = `${moduleHost}/acme/network/aws`;
+    const directory = makeDirectory({
+      "main.tf": `module "own" {\n  source = var.own\n}\nmodule "left" {\n  source = "./${var.left}"\n}\n`,
+      "own/main.tf": calling("${var.source}", "${var.version}"),
+      ".terraform/modules/modules.json": JSON.stringify({
+        Modules: [
+          at("", "", "."),
+          at("own", "./own", "own"),
+          at("own.called", network, ".terraform/modules/own.called", "1.0.0"),
+        ],
+      }),
+    });
+    const run = await prefetch(["--directory", directory]);
+    expect(run.modules).toEqual(
+      all("fetched").map((one) =>
+        one.replace("network/aws 1.1.0", "network/aws 1.0.0"),
+      ),
+    );
+    expect(run.packages).toEqual(requiredTogether);
+    expect(run.notCarried).toEqual([
+      expect.objectContaining({
+        source: "./${var.left}",
+        because: expect.stringContaining("modules.json") as string,
+      }),
+    ]);
+  });
+
+  it.each(["{", "[]", '{"Modules":[{"Key":""}]}'])(
+    "names a modules.json that no init writes: %s",
+    async (text) => {
+      const directory = makeDirectory({
+        "main.tf": calling("${var.source}"),
+        ".terraform/modules/modules.json": text,
+      });
+      const run = await prefetch(["--directory", directory]);
+      expect(run.status).toBe(1);
+      expect(run.stderr).toContain("modules.json: it is not what");
+    },
+  );
+
   it.each([
     [
       "a version that there is not",

@@ -146,9 +146,10 @@ it(
       [],
     );
     expect(findFailures()).toEqual([]);
-    const name = "[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?";
+    const namespace = "[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?";
+    const type = namespace.replace("_", "");
     const wellFormed = new RegExp(
-      `^/v1/providers/${name}/${name}/(?:versions|[0-9][0-9A-Za-z.+-]*/download/[a-z0-9]+/[a-z0-9]+)$`,
+      `^/v1/providers/${namespace}/${type}/(?:versions|[0-9][0-9A-Za-z.+-]*/download/[a-z0-9]+/[a-z0-9]+)$`,
     );
     expect(asked.filter((path) => !wellFormed.test(path))).toEqual([]);
   },

@@ -42,7 +42,7 @@ const payloads: readonly string[] = [
   ".git/config",
   "demo#",
   "Demo",
-  "de_mo",
+  "de_mo_",
   "-demo",
   "demo-",
   "d\u00e9mo",
