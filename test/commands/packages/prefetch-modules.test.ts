@@ -132,7 +132,7 @@ describe("prefetch of modules", () => {
     });
     const network = `${moduleHost}/acme/network/aws`;
     const directory = makeDirectory({
-      "main.tf": `module "own" {\n  source = var.own\n}\nmodule "left" {\n  source = "./${var.left}"\n}\n`,
+      "main.tf": `module "own" {\n  source = var.own\n}\nmodule "left" {\n  source = "./\${var.left}"\n}\n`,
       "own/main.tf": calling("${var.source}", "${var.version}"),
       ".terraform/modules/modules.json": JSON.stringify({
         Modules: [
