@@ -15,11 +15,12 @@ export interface ChecksumsSubject {
 }
 
 /**
- * Reads SHA256SUMS in its strict form: on each line 64 hexadecimal digits, blanks
- * and a name. Blank lines and CRLF are tolerated; a byte order mark, NUL, the `*` of
- * binary mode, other lengths and one name with two digests are refused, because
- * clients and tools would read such a document differently. So are more than 2,000 lines.
- * That holds for lines of any name; only names that begin with `prefix` are kept. Throws ChecksumsMalformed.
+ * Reads SHA256SUMS in its strict form: on each line 64 hexadecimal digits,
+ * blanks and a name. Blank lines and CRLF are tolerated.
+ * Clients and tools would disagree about a byte order mark, NUL, the `*` of
+ * binary mode or other lengths. These, two digests for one name, and more than
+ * 2,000 lines are refused. The rules apply to all lines; only names that begin
+ * with `prefix` are returned. Throws ChecksumsMalformed.
  */
 export function parseChecksumsDocument(
   { release, prefix }: ChecksumsSubject,

@@ -20,10 +20,16 @@ const proof = Symbol("verified");
 /** A digest that a publisher signed for, or that an explicit exemption lets through. */
 export type TrustedSha256 = Sha256 & { readonly [proof]: true };
 
-/** Why checksums without a verified signature are believed; recorded with them. */
+/**
+ * Reason for accepting checksums without a verified signature; recorded with
+ * them.
+ */
 export type Exemption = "unsigned-when-published" | "signatures-off";
 
-/** A checksums document that was believed, and on whose word. */
+/**
+ * Checksums document that was accepted, with the key that signed it or the
+ * exemption.
+ */
 export interface SignedChecksums {
   readonly [proof]: true;
   readonly release: string;
@@ -32,7 +38,7 @@ export interface SignedChecksums {
   readonly signedAt: Date | undefined;
   readonly exemption: Exemption | undefined;
   readonly warning: string | undefined;
-  /** Of the names that begin as those of the release do. */
+  /** Digests by file name, for names with the prefix of the release. */
   readonly sha256ByFilename: ReadonlyMap<string, TrustedSha256>;
 }
 

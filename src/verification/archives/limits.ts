@@ -1,4 +1,4 @@
-/** What an archive may hold and cost. */
+/** Bounds on the content of an archive and on the cost of expanding it. */
 export interface ArchiveLimits {
   readonly entries: number;
   /** Bytes of all entries together, once expanded. */
@@ -26,7 +26,10 @@ export const moduleLimits: ArchiveLimits = {
 /** Milliseconds to hash or to look through one archive. */
 export const archiveDeadline = 300_000;
 
-/** What an archive cannot have; the message says what was found. */
+/**
+ * Thrown for an archive that breaks a rule or a limit; the message says what
+ * was found.
+ */
 export class ArchiveRefused extends Error {}
 
 /** Throws ArchiveRefused for `expanded` bytes out of an archive of `size` bytes. */

@@ -1,9 +1,9 @@
 /** One thing that an archive would put on a disk. */
 export interface ArchiveMember {
-  /** As in the archive. */
+  /** Name as stored in the archive. */
   readonly name: string;
   readonly kind: "file" | "directory" | "symbolic link" | "hard link";
-  /** Of a link, as in the archive. */
+  /** Target of a link, as stored in the archive. */
   readonly target?: string | undefined;
 }
 
@@ -12,7 +12,10 @@ export type Visit = (
   member: ArchiveMember,
 ) => ((piece: Buffer) => void) | undefined;
 
-/** Of a name or of a link's target; the longest path of Linux, and deeper than any module. */
+/**
+ * Longest accepted name or link target, in bytes. It is the longest path of
+ * Linux, and deeper than any module.
+ */
 const longestPath = 4096;
 const mostParts = 256;
 
@@ -46,7 +49,10 @@ export function findEscape(
   return findBadHardLink(members, links);
 }
 
-/** What a symbolic link in `folder` (its parts) leads to, as parts from the top; undefined when that is outside or unclear. */
+/**
+ * Resolves a symbolic link in `folder`, given as its parts, to parts from the
+ * top. Returns undefined when the target is outside or ambiguous.
+ */
 export function followLink(
   folder: readonly string[],
   target: string,

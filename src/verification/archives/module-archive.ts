@@ -69,7 +69,7 @@ async function expectBeginning(
     throw new ArchiveRefused("it is not of the kind that its name says");
 }
 
-/** For each member that an archive may have. */
+/** Average bound for each member that an archive may have. */
 const mostNameBytes = 512;
 const mostLinkParts = 32;
 

@@ -66,7 +66,10 @@ function keyOf(name: Buffer): string {
   return name.toString("latin1");
 }
 
-/** What zlib and yauzl say of bytes is a verdict; what the system says of a file is not. */
+/**
+ * Converts errors of zlib and yauzl to ArchiveUnhashable, as they are about the
+ * archive. System errors are returned unchanged.
+ */
 function asVerdict(error: unknown): unknown {
   if (error instanceof ArchiveRefused)
     return new ArchiveUnhashable("The archive", error.message);

@@ -5,12 +5,14 @@ import { ArchiveRefused, refuseBomb, type ArchiveLimits } from "./limits.ts";
 import type { ArchiveMember, Visit } from "./members.ts";
 import { readPieces, type OpenArchive } from "./open-archive.ts";
 
-/** What tar-stream reads of a member, beyond what its types say. */
+/**
+ * Header of a member as tar-stream parses it, with fields that its types omit.
+ */
 type ReadHeader = Omit<Header, "type" | "linkname" | "pax"> & {
   readonly type: Header["type"] | null;
   readonly linkname: string | null;
   readonly pax: Readonly<Record<string, string>> | null;
-  /** Of the content's first byte in the tar. */
+  /** Offset of the content's first byte in the tar. */
   readonly byteOffset: number;
 };
 

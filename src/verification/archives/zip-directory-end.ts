@@ -1,7 +1,7 @@
 import { ArchiveRefused } from "./limits.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
 
-/** Where the central directory lies, in bytes from the archive's start. */
+/** Position of the central directory, in bytes from the archive's start. */
 export interface DirectoryPlace {
   readonly start: number;
   readonly end: number;

@@ -12,7 +12,7 @@ const windowBytes = 1 << 16;
 
 /** One entry of the central directory, with the place of its content. */
 export interface ZipEntry {
-  /** As in the archive: no decoding, no cleaning. */
+  /** Name as stored in the archive: no decoding, no cleaning. */
   readonly name: Buffer;
   readonly deflated: boolean;
   /** External ones, of DOS and of Unix. */
@@ -26,8 +26,9 @@ export interface ZipEntry {
 }
 
 /**
- * What the central directory lists, in its order. Throws ArchiveRefused where Go's archive/zip would not read the archive or readers could
- * disagree about what the directory is; yauzl's own complaints come as plain errors.
+ * Lists the entries of the central directory, in its order. Throws
+ * ArchiveRefused where Go's archive/zip would fail, or where readers could
+ * disagree about the directory. Errors of yauzl itself are plain errors.
  */
 export async function readZipDirectory(
   archive: OpenArchive,
@@ -70,7 +71,8 @@ async function readDirectory(
       entry.extraFieldLength +
       entry.fileCommentLength;
   }
-  // Go reads entries until something else comes, whatever number the archive gives.
+  // Go reads entries until another signature follows, and ignores the announced
+  // number.
   if (bytes !== place.end - place.start)
     throw new ArchiveRefused(
       "its central directory does not hold what it announces",

@@ -14,7 +14,10 @@ import type { Fingerprint } from "./keys/signing-key.ts";
 export type { SignatureRefusalReason } from "./packets/refusal.ts";
 export type { Fingerprint } from "./keys/signing-key.ts";
 
-/** Whose decision is made: that of Terraform, of OpenTofu, of OpenTofu told to enforce expiry, or a stricter one of our own. */
+/**
+ * Client whose decision is reproduced: Terraform, OpenTofu, OpenTofu set to
+ * enforce expiry. "strict" is a stricter decision of our own.
+ */
 export type SignatureProfile = "terraform" | "opentofu" | "enforce" | "strict";
 
 /** Plain data, as is the decision: both cross between threads. */
@@ -30,9 +33,9 @@ export interface SignatureQuestion {
 
 interface SignatureAccepted {
   readonly accepted: true;
-  /** Of the primary key. */
+  /** Fingerprint of the primary key. */
   readonly signedBy: Fingerprint;
-  /** Of the primary key or subkey that made the signature. */
+  /** Fingerprint of the primary key or subkey that made the signature. */
   readonly signingKey: Fingerprint;
   /** When the signature says that it was made. */
   readonly createdAt: Date;
@@ -131,7 +134,10 @@ function judge(signed: Signed, question: SignatureQuestion): SignatureAccepted {
   };
 }
 
-/** Of everything that the decision rests on. Throws Refused. */
+/**
+ * Requires strong algorithms in everything that the decision rests on. Throws
+ * Refused.
+ */
 function expectStrong({ signature, issuer }: Signed): void {
   if (listDecisive(signature, issuer).some(({ hash }) => hash === sha1))
     throw new Refused("weak", "SHA-1 is not accepted under strict");

@@ -10,7 +10,10 @@ import type { SignatureDecision, SignatureQuestion } from "./signature.ts";
 
 const mostWaiting = 1024;
 
-/** Of a thread's start, which is not the signature's fault and takes a fraction of a second. */
+/**
+ * Milliseconds for a thread's start, which takes a fraction of a second and is
+ * not the signature's fault.
+ */
 const startMs = 10_000;
 
 /** The thread was ended because it took too long: nothing is known about the signature. */
@@ -27,9 +30,11 @@ export class SignatureThreadCrashed extends Error {}
 
 interface SignatureThreadsSettings {
   readonly threads: number;
-  /** Of one decision, counted from when a thread begins with it. */
+  /**
+   * Milliseconds for one decision, counted from when a thread begins with it.
+   */
   readonly deadlineMs: number;
-  /** Of the JavaScript heap of one thread; 128 by default. */
+  /** MiB for the JavaScript heap of one thread; 128 by default. */
   readonly memoryMiB?: number;
 }
 

@@ -6,7 +6,7 @@ import type { SigningKey, UserId } from "./keys/signing-key.ts";
 export interface Issuer {
   readonly certificate: SigningKey;
   readonly key: PublicKey;
-  /** Of the primary key, or the binding of the subkey. */
+  /** Self-signature of the primary key, or the binding of the subkey. */
   readonly selfSignature: SignaturePacket;
   readonly revocations: readonly SignaturePacket[];
 }
@@ -15,7 +15,11 @@ export type Validity = "ok" | "keyExpired" | "sigExpired";
 
 const keyCompromised = 2;
 
-/** What go-crypto's checkMessageSignatureDetails says about a signature that verifies; `now` in seconds. The order counts. */
+/**
+ * Returns the result of go-crypto's checkMessageSignatureDetails for a
+ * signature that verifies; `now` in seconds. The order of the checks is
+ * go-crypto's.
+ */
 export function judgeValidity(
   signature: SignaturePacket,
   issuer: Issuer,

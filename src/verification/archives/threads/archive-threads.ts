@@ -4,7 +4,9 @@ import { makeThreads } from "../../../concurrency/threads.ts";
 
 export interface ArchiveThreadsSettings {
   readonly threads: number;
-  /** Of one archive, counted from when a thread is free for it. */
+  /**
+   * Milliseconds for one archive, counted from when a thread is free for it.
+   */
   readonly deadlineMs: number;
 }
 
@@ -31,7 +33,10 @@ export class ArchiveThreads<Task, Answer> {
     this.#pool = makeThreads(from, worker, settings);
   }
 
-  /** What the worker answers; throws ArchiveDeadlinePassed when that ended its thread. The archive stays open until this settles. */
+  /**
+   * Returns the worker's answer. Throws ArchiveDeadlinePassed when the deadline
+   * ended its thread. The archive stays open until this settles.
+   */
   run(task: Task): Promise<Answer> {
     return this.#turn(async () => {
       const signal = AbortSignal.timeout(this.#deadlineMs);

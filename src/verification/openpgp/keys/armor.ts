@@ -89,7 +89,10 @@ function isBegin(line: string): boolean {
   return line.length > begin.length + 5 && line.startsWith(begin);
 }
 
-/** What is wrong with the data counts only for who reads on to it. */
+/**
+ * Decodes the body. A fault in the data is thrown only when a reader reaches
+ * it.
+ */
 function decodeBody(
   pieces: Generator<Piece>,
   most: number,

@@ -40,7 +40,10 @@ class Assembly {
   readonly #reader: PacketReader;
   readonly #arithmetic: Arithmetic;
   readonly #primary: PublicKey;
-  /** By their octets: a later user ID of the same name replaces the earlier one. */
+  /**
+   * User IDs by their octets: a later user ID of the same name replaces the
+   * earlier one.
+   */
   readonly #userIds = new Map<string, UserId>();
   readonly #subkeys: Subkey[] = [];
   readonly #revocations: SignaturePacket[] = [];
@@ -119,7 +122,10 @@ class Assembly {
     });
   }
 
-  /** Whatever is wrong with what follows a subkey is a fault of this key alone. */
+  /**
+   * Adds a subkey. A fault in the packets behind the subkey invalidates this
+   * key alone.
+   */
   #takeSubkey(key: PublicKey): void {
     try {
       this.#subkeys.push(this.#bind(key));

@@ -7,7 +7,10 @@ const longestBlock = 64 * 1024;
 const longestName = 200;
 /** Lines of a block, of which the longest has 1,024 as programs write them. */
 const mostLines = 1_200;
-/** Of a block: a publisher has one key, and few have hundreds of certifications. */
+/**
+ * Limits of a block: a publisher has one key, and few have hundreds of
+ * certifications.
+ */
 const mostKeys = 16;
 const mostPackets = 1_000;
 

@@ -17,7 +17,7 @@ const hashNames: Readonly<Record<number, string>> = {
   14: "sha3-512",
 };
 
-/** Of the values of ECDSA, in octets, by curve. */
+/** Size of ECDSA values in octets, by the curve's object identifier. */
 const orderOctets: Readonly<Record<string, number>> = {
   "2A8648CE3D030107": 32,
   "2B81040022": 48,

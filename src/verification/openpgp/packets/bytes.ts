@@ -22,7 +22,10 @@ export function trimZeros(bytes: Uint8Array): Uint8Array {
   return first < 0 ? bytes.subarray(bytes.length) : bytes.subarray(first);
 }
 
-/** With leading zero octets up to `length`; undefined when it is longer. */
+/**
+ * Pads with leading zero octets to `length`. Returns undefined when the value
+ * is longer.
+ */
 export function padZeros(
   bytes: Uint8Array,
   length: number,

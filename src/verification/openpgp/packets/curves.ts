@@ -4,7 +4,10 @@ export type CurveUse = "ecdsa" | "eddsa" | "ecdh";
 
 export interface Curve {
   readonly uses: readonly CurveUse[];
-  /** Of its points, with the leading octet, where a point has one size. */
+  /**
+   * Size of a point with its leading octet, for curves whose points have one
+   * size.
+   */
   readonly pointOctets?: number;
   /** OpenSSL's name, for the check that a point is on the curve. */
   readonly name?: string;
@@ -15,7 +18,7 @@ const weierstrass = (name: string): Curve => ({
   name,
 });
 
-/** By object identifier, in hexadecimal. */
+/** Curves by object identifier, in hexadecimal. */
 export const curves: Readonly<Record<string, Curve>> = {
   "2A8648CE3D030107": weierstrass("prime256v1"),
   "2B81040022": weierstrass("secp384r1"),

@@ -23,11 +23,16 @@ export interface PublicKey extends KeyMaterial {
 }
 
 interface KeyMaterial {
-  /** Of RSA (n, e), DSA (p, q, g, y) and ElGamal. */
+  /** Numbers of RSA (n, e), DSA (p, q, g, y) and ElGamal. */
   readonly numbers: readonly Mpi[];
-  /** Of ECDSA, ECDH and legacy EdDSA, in hexadecimal. */
+  /**
+   * Object identifier of the curve of ECDSA, ECDH and legacy EdDSA, in
+   * hexadecimal.
+   */
   readonly curve?: string;
-  /** Of every elliptic curve, without the octet in front of legacy EdDSA's. */
+  /**
+   * Point of every elliptic curve, without the leading octet of legacy EdDSA's.
+   */
   readonly point?: Uint8Array;
 }
 
@@ -145,7 +150,7 @@ function readEcdh(octets: Octets, version: number): KeyMaterial {
   if (version === 6 && legacy25519.includes(curve))
     throw new Malformed("legacy Curve25519 in a v6 key");
   const point = takeMpi(octets).bytes;
-  // How session keys are derived, which nothing here is.
+  // Skips the key derivation parameters: no session key is derived here.
   takePrefixed(octets);
   const { pointOctets } = expectUse(curve, "ecdh");
   if (pointOctets !== undefined && point.length !== pointOctets)

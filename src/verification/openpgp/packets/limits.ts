@@ -1,20 +1,26 @@
 import { Malformed, Refused } from "./refusal.ts";
 import type { PublicKey } from "./key-packet.ts";
 
-/** What costs is bounded before any arithmetic, because a 12 KB key can cost half a minute of it. Sizes in octets and bits. */
+/**
+ * Limits that are checked before any arithmetic, because a 12 KB key can cost
+ * half a minute of it. Sizes in octets and bits.
+ */
 export const signatureLimits = {
   keyText: 2 * 1024 * 1024,
   keys: 16,
   signature: 16 * 1024,
   document: 16 * 1024 * 1024,
-  /** Of one decision: of the signature, and of what each key says about itself. */
+  /**
+   * Verifications of one decision: of the signature, and of each key's own
+   * signatures.
+   */
   verifications: 512,
   rsaModulus: { least: 1024, most: 16_384 },
   dsaPrime: 4096,
   dsaSubgroup: 256,
 } as const;
 
-/** Throws Refused ("limits"); costs nothing, whatever the sizes. */
+/** Throws Refused ("limits"). Its cost does not grow with the sizes. */
 export function checkQuestionSize(question: {
   readonly document: Uint8Array;
   readonly signature: Uint8Array;

@@ -16,7 +16,7 @@ export class Octets {
     this.#fault = fault;
   }
 
-  /** How many were taken or passed over. */
+  /** Number of octets taken or skipped. */
   get position(): number {
     return this.#at;
   }

@@ -27,8 +27,10 @@ const refused: readonly number[] = [8, 11, 18, 20];
 const onePassSignature = { tag: 4, octets: 4 };
 
 /**
- * The packets that go-crypto returns, one after the other, of which the last one can be put back. As there, a packet
- * ends where its fields end, whatever its length says, unless it cannot be read: then it is passed over by its length.
+ * Reads the packets that go-crypto returns, in order; the last one can be put
+ * back.
+ * As in go-crypto, a packet ends where its fields end, and its announced length
+ * is ignored. An unreadable packet is skipped by that length.
  */
 export class PacketReader {
   readonly #octets: Octets;
@@ -80,7 +82,7 @@ export function openPacket(octets: Octets): number {
   return (header & 0x3f) >> 2;
 }
 
-/** By tag (RFC 9580, 5). */
+/** Reads a packet by its tag (RFC 9580, 5). */
 function readKnown(tag: number, octets: Octets): Packet | undefined {
   switch (tag) {
     case 2:

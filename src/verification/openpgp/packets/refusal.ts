@@ -21,7 +21,7 @@ export class Refused extends Error {
   }
 }
 
-/** The decision that a Refused stands for; throws whatever else it is given. */
+/** Converts a Refused to its decision, and throws every other error again. */
 export function formatRefusal(error: unknown): {
   readonly accepted: false;
   readonly reason: SignatureRefusalReason;
@@ -31,7 +31,10 @@ export function formatRefusal(error: unknown): {
   return { accepted: false, reason: error.reason, detail: error.message };
 }
 
-/** Bytes that end too early or cannot be told apart: everything around them is unreadable too. */
+/**
+ * Thrown for bytes that end early or are ambiguous: everything around them is
+ * unreadable too.
+ */
 export class Unreadable extends Error {}
 
 /** A packet against the format: the key that it belongs to is unusable, others are not. */

@@ -27,7 +27,10 @@ export interface SignaturePacket
   readonly createdAt: number;
   /** The signature of a signing subkey over its primary. */
   readonly crossSignature: SignaturePacket | undefined;
-  /** What is hashed before the signed octets (version 6) and after them. */
+  /**
+   * Salt that is hashed before the signed octets (version 6); the trailer
+   * follows them.
+   */
   readonly salt: Uint8Array;
   readonly trailer: Uint8Array;
   /** The first two octets of the hash. */
@@ -70,7 +73,10 @@ const numbersOf: Readonly<Record<number, number>> = {
 };
 const nativeOctets: Readonly<Record<number, number>> = { 27: 64, 28: 114 };
 
-/** Of signatures within signatures; go-crypto has no limit, and no client makes more than one. */
+/**
+ * Depth limit of signatures within signatures. go-crypto has none, and no
+ * client makes more than one level.
+ */
 const deepest = 16;
 
 /** Leaves the rest of the packet unread. Throws Malformed, Unsupported or Unreadable. */

@@ -8,7 +8,7 @@ interface Subpacket {
   readonly content: Uint8Array;
 }
 
-/** What the subpackets say; times in seconds. */
+/** Properties from the subpackets; times in seconds. */
 export interface SignatureProperties {
   createdAt?: number;
   lifetime?: number;
@@ -24,7 +24,10 @@ export interface SignatureProperties {
 
 export const embeddedSignature = 32;
 
-/** What is read in the unhashed area: issuers and an embedded signature. */
+/**
+ * Subpacket types that are read in the unhashed area: issuers and an embedded
+ * signature.
+ */
 export const unhashedTypes = [16, 33, embeddedSignature];
 
 /** One after the other, so that what is before a fault counts first. Throws Malformed. */
