@@ -27,7 +27,7 @@ export interface BundleLimits {
 }
 
 interface Place extends TarMember, BundleContent {
-  /** Of the first byte of its content. */
+  /** Offset of the first byte of its content. */
   readonly start: number;
 }
 
@@ -240,7 +240,10 @@ async function readAt(
   return readInto(Buffer.allocUnsafeSlow(length), handle, position);
 }
 
-/** What was read; fewer bytes only at the end of the file. */
+/**
+ * Fills the buffer from the file. Returns fewer bytes only at the end of the
+ * file.
+ */
 async function readInto(
   buffer: Buffer,
   handle: FileHandle,

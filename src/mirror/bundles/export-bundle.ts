@@ -68,7 +68,10 @@ async function writeMembers(
   return tar.end();
 }
 
-/** What the manifest says of an archive is already written, so other bytes end the bundle. */
+/**
+ * Copies an archive into the bundle. Throws ExportFailed for other bytes than
+ * the manifest, which is already written, announces.
+ */
 async function copyArchive(
   tar: TarWriter,
   sha256: Sha256,

@@ -103,7 +103,10 @@ export async function readShaped<T>(
   }
 }
 
-/** Which file it is and what it holds; undefined when there is no regular file of this name. */
+/**
+ * Returns the file's identity and content; undefined when no regular file has
+ * this name.
+ */
 export async function describeFile(
   folder: string,
   name: string,
@@ -145,7 +148,10 @@ function unlessThere(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
 }
 
-/** What the file system says of a path is about that path; everything else is not. */
+/**
+ * Converts a file system error to ExportFailed for `path`. Other errors are
+ * returned unchanged.
+ */
 export function asFailure(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === undefined

@@ -16,7 +16,9 @@ const imageManifest = "application/vnd.oci.image.manifest.v1+json";
 const imageIndex = "application/vnd.oci.image.index.v1+json";
 const refName = "org.opencontainers.image.ref.name";
 
-/** What OpenTofu looks for ("Provider Mirrors in OCI Registries"). */
+/**
+ * Artifact types that OpenTofu requires ("Provider Mirrors in OCI Registries").
+ */
 const providerArtifact = "application/vnd.opentofu.provider";
 const packageArtifact = "application/vnd.opentofu.provider-target";
 const packageLayer = "archive/zip";

@@ -6,7 +6,10 @@ import type { AdmittedPackage } from "../providers/admitted.ts";
 import type { BundledModule } from "./manifest.ts";
 import type { ProviderMirror } from "../providers/provider-mirror.ts";
 
-/** Where exports come from: the mirror for what may be had, the store for its bytes. */
+/**
+ * Sources of an export: the mirror for packages that clients may have, the
+ * store for their bytes.
+ */
 export interface ExportParts {
   readonly providers: ProviderMirror;
   readonly blobs: BlobStore;
@@ -25,7 +28,7 @@ export interface ExportedModule extends BundledModule {
 }
 
 export interface FailedExport {
-  /** What was not exported, such as `HOSTNAME/NAMESPACE/TYPE`. */
+  /** Name of what was not exported, such as `HOSTNAME/NAMESPACE/TYPE`. */
   readonly subject: string;
   readonly error: ProvenderError;
 }
@@ -60,7 +63,10 @@ export async function writeEach<T>(
   return failed;
 }
 
-/** Of a package whose archive was just seen in the store. Throws ExportFailed. */
+/**
+ * Adds the stored size to a package whose archive was just seen in the store.
+ * Throws ExportFailed.
+ */
 export async function measureExported(
   { blobs }: ExportParts,
   admitted: AdmittedPackage,

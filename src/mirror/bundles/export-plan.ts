@@ -15,7 +15,7 @@ interface Proof {
   readonly bytes: Buffer;
 }
 
-/** What a bundle will be: its manifest, and the proofs by digest. */
+/** Plan of a bundle: its manifest, and the proofs by digest. */
 export interface BundlePlan {
   readonly manifest: BundleManifest;
   readonly proofs: ReadonlyMap<Sha256, Buffer>;

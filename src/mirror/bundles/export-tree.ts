@@ -69,7 +69,7 @@ async function writeProvider(
   await joinIndex(folder, [...releases.keys()]);
 }
 
-/** What is there with the right content stays as it is. */
+/** Places an archive in the folder. A file with the right content stays. */
 export async function placeArchive(
   folder: string,
   { blobs }: Pick<ExportParts, "blobs">,
@@ -98,7 +98,10 @@ async function isThere(
   return there.size === size && (await there.hash()) === sha256;
 }
 
-/** As the daemon tells it, with an h1 for every archive that has one. */
+/**
+ * Describes packages as the daemon does, with an h1 for every archive that has
+ * one.
+ */
 async function describe(
   { providers }: ExportParts,
   group: readonly ExportedPackage[],
@@ -141,7 +144,10 @@ async function joinIndex(
   await placeDocument(folder, "index.json", formatDocument(joined));
 }
 
-/** As Go's MarshalIndent writes it for Terraform: two spaces, sorted keys, no line end. */
+/**
+ * Formats as Go's MarshalIndent does for Terraform: two spaces, sorted keys, no
+ * line end.
+ */
 function formatDocument(written: object): string {
   return JSON.stringify(sortKeys(written), null, 2);
 }

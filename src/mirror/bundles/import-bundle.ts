@@ -39,7 +39,10 @@ export interface ImportParts extends JudgingParts, ModuleImportParts {
   readonly hashes: PackageHashes;
 }
 
-/** What became of one release of a bundle, of a provider or of a module; `name` has its version. */
+/**
+ * Result for one release of a bundle, of a provider or of a module; `name` has
+ * its version.
+ */
 type ImportedRelease =
   Imported | { readonly name: string; readonly refused: ProvenderError };
 
@@ -70,7 +73,7 @@ export async function* importBundle(
     ...judged.flatMap(({ packages }) => packages.map(({ sha256 }) => sha256)),
     ...modules.map(({ archive }) => archive.sha256),
   ]);
-  // What the bundle speaks of does not leave for what it brings.
+  // Archives of the bundle are not evicted to make room for it.
   const held = [...digests].map((sha256) => parts.blobs.usage.begin(sha256));
   try {
     await expectRoom(parts, bundle, digests);
@@ -110,7 +113,10 @@ async function* judgeEach<E, T extends object>(
   }
 }
 
-/** Throws StoreFull unless all that is to be written can be stored at once, whatever leaves for it. */
+/**
+ * Throws StoreFull unless the whole bundle can be stored at once, after any
+ * evictions.
+ */
 async function expectRoom(
   { blobs, retention }: ImportParts,
   bundle: BundleFile,
@@ -129,7 +135,10 @@ async function expectRoom(
     throw refuseForRoom(`the ${bytes} bytes of the bundle`);
 }
 
-/** Of an archive that is stored already the carried copy is not used, so it is not read. */
+/**
+ * Verifies the bundle. The copy of an archive that is stored already is not
+ * used, so it is not read.
+ */
 async function verifyBundle(
   { blobs }: ImportParts,
   bundle: BundleFile,

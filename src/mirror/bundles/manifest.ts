@@ -36,9 +36,9 @@ export interface BundleContent {
 /** A release of which packages were exported. */
 export interface BundledRelease {
   readonly address: ReleaseAddress;
-  /** Of the proof's bytes. */
+  /** SHA-256 of the proof's bytes. */
   readonly proof: Sha256;
-  /** What the origin registry offers; sorted by name. */
+  /** Platforms that the origin registry offers; sorted by name. */
   readonly platforms: readonly Platform[];
   /** The packages that were exported, by OS_ARCH. */
   readonly archives: ReadonlyMap<string, Sha256>;
@@ -162,7 +162,7 @@ export function parseManifest(text: string): BundleManifest {
   return manifest;
 }
 
-/** What follows the manifest, in this order. */
+/** Lists the members behind the manifest, in their order. */
 export function listMembers({
   proofs,
   archives,
@@ -201,7 +201,7 @@ function sortContents(all: readonly BundleContent[]): readonly BundleContent[] {
     .toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
 }
 
-/** By name, and by version where that is the same. */
+/** Compares by name, then by version. */
 function byRelease<
   T extends { readonly address: { readonly version: Version } },
 >(nameOf: (address: T["address"]) => string) {

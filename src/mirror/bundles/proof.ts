@@ -10,8 +10,9 @@ const shape = z.strictObject({
 });
 
 /**
- * What speaks for a release, as the origin published it. Who judged it, when and
- * on what terms stays behind: the receiver judges for itself.
+ * Formats the verification material of a release, as the origin published it.
+ * The verdict stays behind with its time and policy: the receiver verifies for
+ * itself.
  */
 export function formatProof({
   source,

@@ -7,16 +7,17 @@ export interface TarMember {
 
 export const tarBlock = 512;
 
-/** What the eleven octal digits of a header can say. */
+/** Largest size that a header's eleven octal digits can hold. */
 export const largestMember = 8 ** 11 - 1;
 
 /** Two blocks of zeros (POSIX ustar, "end-of-archive indicator"). */
 export const tarEnd = Buffer.alloc(2 * tarBlock);
 
 /**
- * The one header that a bundle has for a member (POSIX ustar): a regular file
- * of nobody, readable by all, of 1970. A reader compares it byte for byte, so
- * that links, devices, long names and other things of tar cannot occur.
+ * Formats the one header that a bundle has for a member (POSIX ustar). It is a
+ * regular file of user 0, readable by all, of 1970.
+ * A reader compares it byte for byte, so links, devices and long names cannot
+ * occur.
  */
 export function formatTarHeader({ name, size }: TarMember): Buffer {
   const header = Buffer.alloc(tarBlock);

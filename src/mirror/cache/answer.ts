@@ -1,4 +1,7 @@
-/** How a question was answered: from what was held, with another asker's request, by the origin, or from what is out of date. */
+/**
+ * Source of an answer: cache, another client's request, origin, or an outdated
+ * copy.
+ */
 export type Outcome = "hit" | "joined" | "fetched" | "stale";
 
 export interface Answer<V> {
@@ -10,7 +13,7 @@ export interface Answer<V> {
   readonly originTime: number;
 }
 
-/** What is held, and never asked for. */
+/** Wraps a cached value for which no origin was asked. */
 export function asHit<T>(value: T): Answer<T> {
   return { value, outcome: "hit", age: 0, originTime: 0 };
 }

@@ -22,7 +22,10 @@ export interface OpenArchive extends ReadableArchive {
   readonly outcome: Outcome;
   /** Resolves when it is the download's turn: waiting for that is the mirror's doing and not the origin's. */
   readonly admitted: Promise<void>;
-  /** Resolves when the origin has answered, whether or not it told a size; rejects when it fails first. */
+  /**
+   * Resolves when the origin has answered, with or without a size; rejects when
+   * it fails first.
+   */
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;
@@ -30,7 +33,10 @@ export interface OpenArchive extends ReadableArchive {
   readonly received: number;
 }
 
-/** How a missing archive is fetched; `hostname` and `namespace` say whose share of the downloads it takes. */
+/**
+ * Source of a missing archive; `hostname` and `namespace` select the share of
+ * downloads that it counts for.
+ */
 export interface ArchiveStart {
   readonly name: string;
   readonly hostname: string;
@@ -38,7 +44,7 @@ export interface ArchiveStart {
   readonly open: (signal: AbortSignal) => Promise<OriginArchive>;
 }
 
-/** What the cache tells the wiring; never waited for. */
+/** Events that the cache reports to the wiring, without waiting for them. */
 interface ArchiveEvents {
   /** Verified and about to be in the store when `stored` resolves. */
   readonly onVerified: (sha256: TrustedSha256, stored: Promise<void>) => void;
@@ -178,7 +184,7 @@ export class ArchiveCache {
     from: { host?: string },
   ): Promise<void> {
     const { sha256, stored } = download;
-    // Who asks for it from now on must not follow what is given up.
+    // New requests must not join a download that is given up.
     turn.signal.addEventListener("abort", () => {
       if (!download.isVerified) this.#leave(download);
     });

@@ -105,7 +105,7 @@ export class ArchiveDownload {
     return this.#state.is === "verified";
   }
 
-  /** For one that `run` was never called of, because it was never its turn. */
+  /** Fails a download whose turn never came, so that `run` was never called. */
   async giveUp(error: unknown): Promise<void> {
     if (this.#hasBegun) return;
     this.#admit.reject(error);
@@ -219,7 +219,10 @@ export class ArchiveDownload {
     this.#streamUnstored(error, steps);
   }
 
-  /** Who only waits for it to be stored hears it at once. */
+  /**
+   * Continues without storing. Requests that wait only for the store are
+   * rejected at once.
+   */
   #streamUnstored(problem: unknown, { expectUnstored }: DownloadSteps): void {
     expectUnstored?.();
     this.#spool.streamUnstored(problem);
@@ -235,7 +238,7 @@ export class ArchiveDownload {
   }
 
   async #fail(error: unknown): Promise<void> {
-    // What was verified is right even when it could not be stored.
+    // A verified archive stays valid even when it could not be stored.
     if (this.#state.is === "downloading") this.#become({ is: "failed", error });
     this.#start.reject(error);
     await this.#spool.remove();

@@ -21,10 +21,9 @@ export function readMoment(clock: Clock): Moment {
 }
 
 /**
- * Milliseconds since `date` was written down; undefined when it lies ahead. The
- * wall clock may have been stepped since `start`, before or after the date was
- * written, so it is compared with both what the clock says and what it would say
- * without the step.
+ * Milliseconds since `date` was recorded; undefined when it lies ahead.
+ * The wall clock may have been stepped since `start`. So `date` is compared
+ * with the clock, and with the clock as it would be without the step.
  */
 export function ageOf(
   date: Date,

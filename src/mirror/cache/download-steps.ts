@@ -1,33 +1,36 @@
 import { StoreFull } from "../../errors/index.ts";
 
-/** What the cache wants to know of a download, in this order. */
+/** Callbacks of the cache for a download, in this order. */
 export interface DownloadSteps {
   /** Before any reader gets the last byte. */
   readonly verified: () => void;
   /**
-   * Before any reader hears of a failure, and after the archive can be opened
-   * from the store, so that a newcomer always finds exactly one of the two.
+   * Resolves when the next piece may be read; rejects when the download has to
+   * end.
    */
   readonly leave: () => void;
   /** Resolves when the next piece may be taken in; rejects when the download has to end. */
   readonly proceed?: () => Promise<void>;
-  /** Throws StoreFull when no more archives may be streamed unstored. */
+  /**
+   * Throws StoreFull when the limit of archives that are streamed unstored is
+   * reached.
+   */
   readonly expectUnstored?: () => void;
   /** There is room for everything by default. */
   readonly reserve?: Reserve;
 }
 
 /**
- * Opens the account of one archive; `size` is what was announced, which nobody
- * has to keep to, and `written` the bytes that the disk has. Undefined when so
- * much could not be stored whatever was evicted for it.
+ * Opens the account of one archive. `size` is its announced size, which may be
+ * wrong, and `written` the bytes on disk.
+ * Returns undefined when so much could not be stored after any evictions.
  */
 export type Reserve = (
   size: number | undefined,
   written: () => number,
 ) => Promise<Room | undefined>;
 
-/** What is reserved for one archive, nothing at first. */
+/** Space reserved for one archive, initially none. */
 export interface Room {
   /** Bytes. */
   readonly size: number;

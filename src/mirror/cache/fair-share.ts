@@ -1,6 +1,6 @@
 import { TooBusy } from "../../errors/index.ts";
 
-/** Whose download it is; it shares with the others of its origin, of its namespace, and of the host that it comes from. */
+/** Download that competes for a place. */
 export interface Sharer {
   readonly origin: string;
   readonly namespace: string;
@@ -12,9 +12,9 @@ export interface Sharer {
 export interface Turn extends Disposable {
   /** Aborts with TooBusy when the download has to end, because others wait. */
   readonly signal: AbortSignal;
-  /** Where it is downloaded from, once that is known. */
+  /** Host that it is downloaded from, once known. */
   noteHost(host: string): void;
-  /** To be asked before each piece: resolves at once, or when others had their turn; rejects as `signal` aborts. */
+  /** Waits for its turn before each piece; rejects when `signal` aborts. */
   proceed(): Promise<void>;
 }
 
@@ -32,10 +32,10 @@ export const patienceWithUnwanted = 2_000;
 export const patienceWithGreedy = 5_000;
 /** Milliseconds before a download makes way for a namespace that has as many. */
 export const patienceWithEqual = 30_000;
-/** Milliseconds that anybody waits at most; then it is refused. */
+/** Milliseconds that a download waits at most; then it is refused. */
 export const longestWait = 120_000;
 const beat = 500;
-/** For each place at an origin, downloads that stand still with their connections open; beyond that they are ended. */
+/** Suspended downloads for each place at an origin; further ones are ended. */
 const suspendedPerPlace = 3;
 
 interface Entry extends Sharer {
@@ -49,11 +49,10 @@ interface Entry extends Sharer {
 }
 
 /**
- * Places for downloads, a number in all and a number for each origin. Whoever
- * waits is let in before those who have more already, of their namespace and
- * host together. While somebody waits, a download that nobody wants is ended,
- * and others stand still after a while and go to the back of the line, so that
- * slow ones cannot keep their places.
+ * Places for downloads: a total, and a number for each origin. The entry with
+ * the fewest downloads in its namespace and host is admitted first.
+ * While entries wait, an abandoned download is ended. Others are suspended
+ * after a while and queue again, so that slow ones cannot keep their places.
  */
 export class FairShare {
   readonly #limits: ShareLimits;
@@ -109,7 +108,7 @@ export class FairShare {
     if (isRunning) this.#running.add(entry);
   }
 
-  /** To the back of the line. */
+  /** Puts the entry at the end of the queue. */
   #line(entry: Entry): void {
     entry.turn = Promise.withResolvers();
     // Nothing waits for it when the download ends meanwhile.
@@ -134,7 +133,7 @@ export class FairShare {
     entry.ending.abort(reason);
   }
 
-  /** Lets in whom there is a place for. */
+  /** Admits waiting entries while there are places. */
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       this.#waiting.delete(next);
@@ -241,12 +240,12 @@ interface Rank {
   readonly has: number;
 }
 
-/** Wanted ones first, then those who have least. */
+/** Orders by wanted first, then by fewest downloads. */
 function compareRanks(a: Rank, b: Rank): number {
   return Number(b.isWanted) - Number(a.isWanted) || a.has - b.has;
 }
 
-/** What runs, counted by origin, by namespace and by host. */
+/** Running downloads, counted by origin, by namespace and by host. */
 class RunningEntries {
   readonly entries = new Set<Entry>();
   readonly #counts = new Map<string, number>();
@@ -266,7 +265,7 @@ class RunningEntries {
     return this.#counts.get(originGroup(origin)) ?? 0;
   }
 
-  /** What runs in the groups of an entry, were `gone` not there; a host that is not known yet is a new one. */
+  /** Counts running downloads in the entry's groups, without `gone`. */
   countBeside(entry: Entry, gone: Entry | undefined): number {
     let sum = 0;
     for (const group of entry.groups) {

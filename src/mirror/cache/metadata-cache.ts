@@ -29,7 +29,10 @@ interface MetadataLimits {
 /** Milliseconds for which a failing origin is not asked again for one key; less where lists are fresh for less. */
 const pauseAfterFailure = 5_000;
 
-/** Told that the origin failed, and that what is `age` milliseconds old is served instead; never waited for. */
+/**
+ * Hears that the origin failed, and that a value of `age` milliseconds is
+ * served instead; never waited for.
+ */
 type OnStale = (key: string, age: number, error: unknown) => void;
 
 /** Memory over records over the origin: one request to the origin however many ask, and stale answers while it fails. */
@@ -64,9 +67,11 @@ export class MetadataCache<K, V extends object> {
   }
 
   /**
-   * What was confirmed less than `maxAge` milliseconds ago is good enough; for anything older the origin is asked, unless it is spared
-   * because it failed just now. `fetch` is detached from the askers and has its own deadline. Absence passes through and is remembered
-   * briefly; a failing origin is answered with what is known, if that is not too old.
+   * Returns a value that the origin confirmed less than `maxAge` milliseconds
+   * ago. For an older one the origin is asked, unless it failed just now.
+   * `fetch` is detached from the requests and has its own deadline. Absence is
+   * thrown and remembered briefly. While the origin fails, the known value is
+   * returned if it is not too old.
    */
   async get(
     subject: K,
@@ -96,10 +101,10 @@ export class MetadataCache<K, V extends object> {
     return this.#waiting;
   }
 
-  /** What is known, however old, without asking the origin. */
+  /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
     const key = this.#records.format(subject);
-    // What others may have written is looked at.
+    // Other processes may have written the record, so it is read.
     const looks = this.#offline || this.#limits.shared === true;
     const held = looks ? undefined : this.#memory.get(key);
     return held?.value ?? this.#peek(key, subject);
@@ -241,8 +246,8 @@ export class MetadataCache<K, V extends object> {
     if (kept === undefined) return undefined;
     const age = ageOf(kept.confirmedAt, this.#clock, this.#start);
     // A record from the future means that the clock was stepped: ask again.
-    const believed = age ?? this.#limits.versions;
-    const checkedAt = this.#clock.monotonic() - believed;
+    const confirmedAge = age ?? this.#limits.versions;
+    const checkedAt = this.#clock.monotonic() - confirmedAge;
     return this.#remember(key, { ...kept, stamp }, checkedAt);
   }
 

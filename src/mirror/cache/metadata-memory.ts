@@ -8,7 +8,10 @@ export interface Remembered<V> extends Kept<V> {
   readonly checkedAt: number;
   /** While it fails, the origin is not asked before this. */
   readonly spareUntil: number;
-  /** Of the record it was read from; only a mirror that is offline keeps it, to notice an import. */
+  /**
+   * Stamp of the record it was read from; only an offline mirror keeps it, to
+   * notice an import.
+   */
   readonly stamp?: string | undefined;
 }
 
@@ -26,7 +29,7 @@ const memoryBytes = Math.min(
 );
 const absentEntries = 10_000;
 
-/** What origins said lately, within bounds: values, and absences. */
+/** Recent answers of origins, within bounds: values and absences. */
 export class MetadataMemory<V extends object> {
   readonly #weigh: (value: V) => number;
   readonly #values = new LRUCache<string, Remembered<V>>({

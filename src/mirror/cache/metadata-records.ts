@@ -4,7 +4,7 @@ export interface Kept<V> {
   readonly confirmedAt: Date;
 }
 
-/** Where values of one kind are kept on disk, by the thing they describe. */
+/** Records of one kind of value on disk, by subject. */
 export interface MetadataRecords<K, V> {
   /** The subject in words; also the key in memory. */
   format(subject: K): string;

@@ -1,10 +1,10 @@
 import type { Sha256 } from "../../address/hash.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 
-/** Where archives are looked for before their origin is asked. */
+/** Cache tier that is asked for archives before their origin. */
 export interface NearestOrigin {
   /** Undefined for what it has not got, or cannot give now. */
   open(sha256: Sha256): Promise<OriginArchive | undefined>;
-  /** What it gave was another archive. */
+  /** Reports that it returned another archive. */
   distrust(sha256: Sha256): void;
 }

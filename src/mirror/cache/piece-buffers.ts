@@ -2,7 +2,7 @@ const kibi = 1024;
 /** Larger reads cost fewer turns per byte than Node's 64 KiB. */
 export const readSize = 256 * kibi;
 const smallestRead = 32 * kibi;
-/** What many readers of larger pieces may have in memory together. */
+/** Bytes in memory for many readers of larger pieces together. */
 const memoryOfReaders = 4 * kibi * kibi;
 
 /** Bytes that each of so many readers takes at once: a power of two. */
@@ -19,7 +19,10 @@ export class PieceBuffers {
   readonly #buffers: Buffer[];
   #turn = 0;
 
-  /** As many pieces as `count` stay good; the one before them is overwritten. */
+  /**
+   * Creates buffers so that the last `count` pieces stay valid; the one before
+   * them is overwritten.
+   */
   constructor(count: number) {
     this.#buffers = Array.from({ length: count }, () => Buffer.alloc(0));
   }

@@ -11,9 +11,9 @@ import {
 type Append = (piece: Uint8Array) => Promise<void>;
 
 /**
- * For archives that are read only once they are whole: `receive` appends, judges and
- * commits, and nothing is left when it fails. `subject` is what `StoreFull`
- * names, `size` what was announced.
+ * Receives an archive that is read only once it is whole. `receive` appends,
+ * verifies and commits; nothing remains when it fails. `subject` is the name in
+ * `StoreFull`, `size` the announced size.
  */
 export async function receiveWhole<T>(
   { blobs, reserve }: { readonly blobs: BlobStore; readonly reserve: Reserve },

@@ -3,10 +3,10 @@ import { heldBack, type ByteRange } from "./archive-download.ts";
 import { PieceBuffers } from "./piece-buffers.ts";
 
 /**
- * The bytes of a stored archive, or of a range of it, each piece read while the
- * one before it is used. Its last `heldBack` bytes come only once the file is
- * known to be what its name says, so that a body that was damaged on disk is
- * never complete.
+ * Reads a stored archive or a range of it; the next piece is read while the
+ * current one is used.
+ * Its last `heldBack` bytes come only after the file's digest is verified, so
+ * that a damaged file is never complete.
  */
 export async function* readStored(
   blobs: BlobStore,

@@ -18,7 +18,7 @@ export class LookUps {
     ...{ new: 32, unsure: 16, age: Infinity },
     ...{ refused: 0, phantom: 0 },
   };
-  /** Why something could not be told; undefined while everything was. */
+  /** Limits all look-ups to `deadline`, of `performance.now()`. */
   failure: ProvenderError | undefined;
 
   /** No look-up is waited for longer than until `deadline`, of `performance.now()`. */

@@ -16,26 +16,32 @@ import { saysNothing } from "../standings/candidate-failures.ts";
 import { keepOldEnough } from "./release-lines.ts";
 import type { LookUps } from "./release-look-ups.ts";
 
-/** What is looked at, and how. */
+/** Version list under inspection, and the look-ups for it. */
 interface Looking {
   readonly list: VersionList;
   readonly looks: LookUps;
 }
 
-/** What may be listed, newest first, and what the rules or the keys refuse; where the policy only reports, it refuses what is listed. */
+/**
+ * Listable versions, newest first, and those that rules or keys refuse. Where
+ * the policy only reports, a refused version is listed too.
+ */
 export interface JudgedVersions {
   readonly versions: readonly Version[];
   readonly refused: readonly LeftOut[];
 }
 
-/** What may be listed once it is old enough, by the minimum age in milliseconds. */
+/**
+ * Versions that are listed once they are old enough, by the minimum age in
+ * milliseconds.
+ */
 interface Ageing extends JudgedVersions {
   readonly byMinimumAge: ReadonlyMap<number, readonly Version[]>;
 }
 
 /**
- * What is old enough. Release lines are walked apart for each minimum age, because
- * what is older than an old one may have to be older still.
+ * Keeps versions that are old enough. Release lines are walked apart for each
+ * minimum age, because a version before an old one may need a higher age.
  */
 export async function keepOld(
   request: ProviderRequest,
@@ -66,7 +72,10 @@ export async function keepOld(
   return { versions: kept, refused: [...refused, ...left] };
 }
 
-/** What the mirror itself saw appear too lately needs no look-up. */
+/**
+ * Notes versions that the mirror itself saw appear too lately; they need no
+ * look-up.
+ */
 function noteAppeared(
   clock: Clock,
   list: VersionList,

@@ -22,14 +22,16 @@ import {
 } from "../../trust/policy.ts";
 import type { VersionList } from "../versions/version-list.ts";
 
-/** What clients may have of a module's versions, newest first, and what else there is. */
+/**
+ * Versions of a module that clients may have, newest first, and those left out.
+ */
 export interface ListedModule extends Listed {
   readonly versions: readonly Version[];
 }
 
 /**
- * Which modules clients may have. Nobody signs modules, so there are no keys to judge, and a version's age counts from when the mirror first
- * saw it listed.
+ * Decides on modules that clients may have. Modules are unsigned, so no keys
+ * are checked. A version's age counts from when the mirror first saw it listed.
  */
 export class ModuleAdmission {
   readonly #admission: Admission;
@@ -49,7 +51,10 @@ export class ModuleAdmission {
       refuseByPolicy(rules, new PolicyDenied(name, undefined, rule, "module"));
   }
 
-  /** For hostnames that are not served, of which `policy.default` does not speak; throws PolicyDenied. */
+  /**
+   * Admits hostnames that are not served, to which `policy.default` does not
+   * apply; throws PolicyDenied.
+   */
   admitElsewhere(module: ModuleAddress): void {
     const { otherwise } = this.#policy;
     if (findProviderDenial(this.#policy, module) !== otherwise.rule)
@@ -77,7 +82,10 @@ export class ModuleAdmission {
     refuseByPolicy(rules, young);
   }
 
-  /** What is left out is written down, too. Throws NothingAdmitted when there are versions and clients may have none of them. */
+  /**
+   * Returns the admitted versions and records those left out. Throws
+   * NothingAdmitted when there are versions and all are left out.
+   */
   keepAdmitted(module: ModuleAddress, list: VersionList): ListedModule {
     const listed = this.sortOut(module, list.versions.keys(), list);
     const { versions, leftOut } = listed;
@@ -88,7 +96,7 @@ export class ModuleAdmission {
     return listed;
   }
 
-  /** What clients may have of `versions`, none of them included. */
+  /** Divides `versions` into admitted and left out; either may be empty. */
   sortOut(
     module: ModuleAddress,
     versions: Iterable<Version>,

@@ -21,10 +21,13 @@ import {
 } from "./release.ts";
 import { expectServed, type ModuleSettlements } from "./settlements.ts";
 
-/** How a missing archive is fetched; it takes of the share of its origin, of its namespace and of its host. */
+/**
+ * Source of a missing archive; it counts for the share of its origin, namespace
+ * and host.
+ */
 export interface ModuleStart {
   readonly hostname: string;
-  /** Where the archive or the repository is. */
+  /** Host of the archive or the repository. */
   readonly host: string;
   /** Undefined for what no commit names. */
   readonly place: ModulePlace | undefined;

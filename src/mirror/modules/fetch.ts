@@ -78,7 +78,7 @@ export function sourceOf(
   return parseModuleSource(formatModuleRelease(address), location, base);
 }
 
-/** How the mirror gets what it will store of a source. */
+/** Prepares the fetch of a source that the mirror stores. */
 export function startOf(
   { sources, packing }: ModuleOrigin,
   address: ModuleReleaseAddress,

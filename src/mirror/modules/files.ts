@@ -11,7 +11,7 @@ import type { OpenArchive } from "../../verification/archives/open-archive.ts";
 /** Files of an archive by their paths, whose parts are joined by one slash each. */
 export interface ModuleFiles {
   readonly files: ReadonlyMap<string, Buffer>;
-  /** What links lead to, from the top. */
+  /** Targets of links by name, from the top. */
   readonly links: ReadonlyMap<string, string>;
 }
 

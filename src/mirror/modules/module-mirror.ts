@@ -54,7 +54,7 @@ export interface ModuleMirrorParts {
   readonly offline: boolean;
   /** Unlisted hostnames are answered so that clients go on to their next installation method. */
   readonly fallThrough: boolean;
-  /** Milliseconds for which a location waits for its archive, so that a failure can be told; clients wait 10 s. */
+  /** Milliseconds that a location waits for its archive; clients wait 10 s. */
   readonly patience: number;
   readonly onVanished: (
     module: ModuleAddress,
@@ -68,7 +68,7 @@ export interface ModuleMirrorParts {
   ) => void;
 }
 
-/** Where clients get a release: from the mirror, or from `location`, which is the registry's own word. */
+/** Source of a release: the mirror, or `location` as the registry gave it. */
 export type ModuleLocation =
   | {
       readonly kind: "archive";
@@ -102,7 +102,7 @@ export class ModuleMirror {
   ): Promise<Answer<ModuleLocation>> {
     await this.admit(address);
     const found = await this.#parts.archives.find(address);
-    // What was imported has no location, and needs none.
+    // An imported module has no location, and needs none.
     if (this.#parts.offline) {
       if (isArchive(found)) return asHit({ kind: "archive", ...found });
       throw new NotStored(formatModuleRelease(address));
@@ -122,7 +122,8 @@ export class ModuleMirror {
   ): Promise<OpenArchive> {
     const name = formatModuleRelease(address);
     let found: OpenArchive | undefined;
-    // What is damaged on disk is dropped as it is opened, and fetched again.
+    // An archive that is damaged on disk is dropped when opened, and fetched
+    // again.
     for (let tries = 0; found === undefined && tries < 2; tries++) {
       const archive = await this.ensureArchive(address, asker);
       if (!isArchive(archive) || archive.format !== format)

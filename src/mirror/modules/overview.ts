@@ -11,10 +11,10 @@ import type { TrustStore } from "../trust/trust-store.ts";
 import type { ModuleReleaseRecords, ModuleTrustRecords } from "./records.ts";
 import { findServed } from "./settlements.ts";
 
-/** What is known of a module's version, without asking its registry. */
+/** Known facts of a module's version, without asking its registry. */
 interface ModuleVersionOverview {
   readonly version: Version;
-  /** As its registry said it, without what may be a secret. */
+  /** Source as its registry gave it, without possible secrets. */
   readonly source: string | undefined;
   readonly commit: string | undefined;
   /** Undefined for one that only clients can fetch. */
@@ -45,7 +45,7 @@ export class ModuleOverview {
     this.#parts = parts;
   }
 
-  /** By name. */
+  /** Lists modules by name. */
   listModules(): Promise<readonly ModuleAddress[]> {
     return this.#parts.records.listModules();
   }

@@ -8,7 +8,7 @@ export interface OpenedModule {
   readonly body: AsyncIterable<Uint8Array>;
   /** Bytes; undefined when it was not announced. */
   readonly size: number | undefined;
-  /** What a git source was packed from. */
+  /** Commit that a git source was packed from. */
   readonly commit: string | undefined;
   /** Lets go of what it comes from, also where nothing of the body was read. */
   readonly close: () => Promise<void>;

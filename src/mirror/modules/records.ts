@@ -70,13 +70,13 @@ const trustShape = z.object({
   evidence: z.array(evidenceShape),
 });
 
-/** How the lists of modules' versions are named on disk. */
+/** Names of the records that list a module's versions. */
 export const moduleVersionNaming = {
   format: formatModuleAddress,
   key: (module: ModuleAddress): RecordKey => [...moduleKey(module), "versions"],
 };
 
-/** Where releases are, one record a release. */
+/** Records of releases, one for each. */
 export class ModuleReleaseRecords implements MetadataRecords<
   ModuleReleaseAddress,
   ModuleRelease
@@ -150,8 +150,8 @@ export class ModuleTrustRecords {
   /** Undefined while nothing was offered. Throws RecordUnreadable, also for one that was lost. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
     const key = trustKey(address);
-    const read = (anew: boolean) =>
-      this.#records.read(key, readTrust, { anew });
+    const read = (refresh: boolean) =>
+      this.#records.read(key, readTrust, { refresh });
     const found = await read(false);
     if (found !== undefined) return found;
     const mark = await this.#records.read(markKey(address), asItIs);
@@ -191,7 +191,7 @@ export class ModuleTrustRecords {
     return names.filter(isVersion);
   }
 
-  /** What is directly below each of `keys`, by name. */
+  /** Lists the keys directly below each of `keys`, by name. */
   async #below(keys: readonly RecordKey[]): Promise<readonly RecordKey[]> {
     const below = keys.map(async (key) => {
       const names = await this.#records.folders(key);

@@ -6,7 +6,7 @@ import type { ProviderRequest, ReleaseRequest } from "../trust/request.ts";
 /** The same with what it was decided by. */
 export interface AdmittedVersions extends Listing {
   readonly request: ProviderRequest;
-  /** What the origin listed; undefined for a mirror that never asked it. */
+  /** Version list of the origin; undefined for a mirror that never asked it. */
   readonly list: VersionList | undefined;
 }
 

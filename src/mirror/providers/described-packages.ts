@@ -6,7 +6,7 @@ import {
   type MirroredPackage,
 } from "./package-description.ts";
 
-/** What is looked at of a release that clients may have. */
+/** Release that clients may have, as far as descriptions need it. */
 export type Describable = Pick<AdmittedRelease, "request" | "release">;
 type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
 
@@ -20,7 +20,10 @@ interface Described {
 /** Milliseconds after which other processes may have stored and hashed something. */
 const keptFor = 1_000;
 
-/** What clients are told of a release's packages: looked up on the disk once a second at most, however many ask. */
+/**
+ * Descriptions of a release's packages for clients. The disk is read once a
+ * second at most, for any number of requests.
+ */
 export class DescribedPackages {
   readonly #parts: DescribedPackagesParts;
   readonly #kept = new WeakMap<Release, Described>();

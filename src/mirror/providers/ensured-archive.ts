@@ -76,7 +76,10 @@ export async function ensureArchive(
   };
 }
 
-/** What is known without reading an archive; undefined when it is not stored or has no h1. */
+/**
+ * Returns the facts that need no read of the archive; undefined when it is not
+ * stored or has no h1.
+ */
 async function findKept(
   { providers, hashes }: ArchiveEnsurer,
   { found }: AdmittedPackage,

@@ -39,7 +39,7 @@ interface OverviewParts {
   readonly clock: Clock;
 }
 
-/** What is known of a version, without asking its origin. */
+/** Known facts of a version, without asking its origin. */
 interface VersionOverview {
   readonly version: Version;
   /** False when the origin no longer lists it, or no list was seen. */
@@ -48,7 +48,7 @@ interface VersionOverview {
   readonly signedBy: string | undefined;
   /** The key of the configuration that denies it. */
   readonly deniedBy: string | undefined;
-  /** Of its minimum age, as far as the mirror's own lists say it. */
+  /** End of its minimum age, as far as the mirror's own lists show it. */
   readonly heldUntil: Date | undefined;
   readonly pending: readonly PendingDecision[];
 }
@@ -66,7 +66,7 @@ interface PackageOverview {
   readonly lastUsed: Date | undefined;
 }
 
-/** What an overview of one release has beside that of its version. */
+/** Facts of one release beyond those of its version. */
 interface ReleaseOverview {
   readonly packages: readonly PackageOverview[];
   readonly signer: Signer | undefined;
@@ -74,7 +74,7 @@ interface ReleaseOverview {
 
 interface Signer {
   readonly fingerprint: string;
-  /** As the key calls itself, which is not verified. */
+  /** User ID in the key, which is not verified. */
   readonly name: string | undefined;
   /** Reason why it counts or does not, in words; undefined when it is not known. */
   readonly known: string | undefined;
@@ -101,12 +101,12 @@ export class ProviderOverview {
     );
   }
 
-  /** What the policy would refuse is told, and served. */
+  /** True when the policy reports its refusals and serves them. */
   get reportsOnly(): boolean {
     return this.#parts.admission.rules.mode === "report";
   }
 
-  /** By name. */
+  /** Lists providers by name. */
   listProviders(): Promise<readonly ProviderAddress[]> {
     return this.#parts.releases.listProviders(Infinity);
   }
@@ -253,7 +253,10 @@ async function explainKey(
     : undefined;
 }
 
-/** What cannot be believed is not shown; who asks for it is told why. */
+/**
+ * Returns undefined for an invalid record. A request for the record itself gets
+ * the reason.
+ */
 async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;

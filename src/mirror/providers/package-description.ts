@@ -5,7 +5,10 @@ import type { ReleaseOrigin } from "../releases/release-origin.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { Release, ReleasePackage } from "../releases/release.ts";
 
-/** One platform's archive as clients are told of it; `hashes` has `zh:` when the digest is known, `h1:` when that is, one of them always. */
+/**
+ * Archive of one platform as described to clients. `hashes` has `zh:` for a
+ * known digest and `h1:` for a known package hash, at least one of them.
+ */
 export interface MirroredPackage {
   readonly platform: Platform;
   readonly filename: string;

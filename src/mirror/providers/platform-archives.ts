@@ -13,8 +13,9 @@ const mostRemembered = 10_000;
 
 /**
  * Fetches and hashes archives of some platforms in the background, for every
- * version that clients ask for, so that its `h1:` is known for all of them and
- * the first client of another platform finds its archive here.
+ * version that clients request.
+ * So its `h1:` is known for all of them, and the first client of another
+ * platform finds its archive stored.
  */
 export class PlatformArchives {
   readonly #names: readonly string[];

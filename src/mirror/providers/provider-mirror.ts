@@ -125,7 +125,7 @@ export class ProviderMirror {
       hostname: address.provider.hostname,
       namespace: address.provider.namespace,
       open: async (signal) => {
-        // What is stored may be found damaged, and dropped.
+        // A stored archive may be found damaged, and dropped.
         if (offline) throw new NotStored(found.filename);
         return openPackage(origin, address, found, place, signal);
       },
@@ -188,7 +188,7 @@ export class ProviderMirror {
     const { address, origin } = request;
     if (offline) throw new NotStored(formatRelease(address));
     await origin.learn?.(address, platform, packageHashes);
-    return (await standings.find(request, { anew: true })).value;
+    return (await standings.find(request, { refresh: true })).value;
   }
 
   async #listOffered(

@@ -29,14 +29,17 @@ export interface SizedPackage extends MirroredPackage {
 /** A package with what a client needs to judge it for itself. */
 export interface PublishedPackage {
   readonly found: ReleasePackage;
-  /** As the origin lists them; empty when that is not known. */
+  /** Protocols as the origin lists them; empty when unknown. */
   readonly protocols: readonly string[];
   readonly keys: readonly PublishedKey[];
-  /** Of all platforms whose size is known; empty when the package's own is not, because clients measure the archive by it. */
+  /**
+   * Packages of all platforms with a known size. Empty without the package's
+   * own size, because clients measure the archive by it.
+   */
   readonly packages: readonly SizedPackage[];
 }
 
-/** What was signed and the signature, byte for byte as the origin sent them. */
+/** Signed document and signature, byte for byte as the origin sent them. */
 interface PublishedProof {
   readonly document: Uint8Array;
   /** Empty for an unsigned release. */
@@ -78,7 +81,10 @@ export function publishedProof({
   return { document, signature };
 }
 
-/** What this mirror takes without a signature, clients that check signatures would refuse without saying why. */
+/**
+ * Throws for a release without a signature, which clients that check signatures
+ * would refuse without a reason.
+ */
 function expectVerifiable(
   address: ReleaseAddress,
   { proof: { source, keys, signature } }: Release,

@@ -65,7 +65,11 @@ export class LearntDigests {
       : undefined;
   }
 
-  /** Once however many ask, and only for an h1 that was told `first`. Throws PackageHashWrong, TooBusy and the origin's failures. */
+  /**
+   * Computes the digest once for concurrent requests, and only for an h1 that
+   * was reported `first`. Throws PackageHashWrong, TooBusy and the origin's
+   * failures.
+   */
   async learn(
     address: ReleaseAddress,
     platform: Platform,

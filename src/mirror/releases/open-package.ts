@@ -11,9 +11,9 @@ import type { ReleaseAddress, ReleasePackage } from "./release.ts";
 import type { ReleaseOrigin } from "./release-origin.ts";
 
 /**
- * From where it was said to be when the release was asked for; where there is
- * nothing good any more, from where the origin says it is now, whose `shasum`
- * must be what was signed.
+ * Opens the archive at the URL that the origin gave with the release. If that
+ * fails, asks the origin for the current URL, whose `shasum` must equal the
+ * signed one.
  */
 export async function openPackage(
   { registry }: ReleaseOrigin,

@@ -13,7 +13,7 @@ import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
 
-/** What hashing an archive came to. */
+/** Result of hashing an archive. */
 type Found = { readonly hash: PackageHash } | { readonly unhashable: string };
 
 const shape = z.union([
@@ -21,7 +21,10 @@ const shape = z.union([
   z.object({ unhashable: z.string() }),
 ]);
 
-/** How long an answer waits for a hash that is being computed; longer ones are in the next answer. */
+/**
+ * Milliseconds for which an answer waits for a hash; a later one is in the next
+ * answer.
+ */
 const patience = 1_000;
 
 /** The h1 of stored archives: computed once after storing, from the stored bytes, and kept by digest. */
@@ -79,7 +82,7 @@ export class PackageHashes {
     return this.#memory.has(sha256) || (await this.#read(sha256)) !== undefined;
   }
 
-  /** For an archive that is not kept. */
+  /** Removes the hash of an archive that is no longer stored. */
   async forget(sha256: Sha256): Promise<void> {
     this.#memory.delete(sha256);
     await this.#records.remove(recordKey(sha256));
@@ -155,7 +158,8 @@ export class PackageHashes {
 const readBody = (body: unknown): Found => shape.parse(body);
 
 function asUnhashable(error: unknown): Found {
-  // With a cause it is an overrun, which says nothing about the archive.
+  // A cause means that a limit of time or memory ended it, which says nothing
+  // about the archive.
   if (error instanceof ArchiveUnhashable && error.cause === undefined)
     return { unhashable: error.reason };
   throw error;

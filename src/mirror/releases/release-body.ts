@@ -13,7 +13,7 @@ const sha256 = text.transform(parseSha256);
 const optional = <T extends z.ZodType>(shape: T) =>
   shape.nullable().transform((value) => value ?? undefined);
 
-/** By OS_ARCH. */
+/** Digests by OS_ARCH. */
 const content = z
   .record(text, sha256)
   .transform((digests) => new Map(Object.entries(digests)));

@@ -52,16 +52,18 @@ export interface ReleasePackage {
   readonly sha256: TrustedSha256;
 }
 
-/** A release that was believed. */
+/** Verified release. */
 export interface Release {
   readonly checksums: SignedChecksums;
   readonly proof: ReleaseProof;
   readonly firstSeen: Date;
-  /** By OS_ARCH: what was signed and the registry offers. */
+  /** Packages by OS_ARCH that are both signed and offered by the registry. */
   readonly packages: ReadonlyMap<string, ReleasePackage>;
-  /** By OS_ARCH: what the registry said first, unsigned. */
+  /** Unsigned hashes by OS_ARCH, as the registry first reported them. */
   readonly reported: Reports;
-  /** By OS_ARCH: where the origin said that archives are when it was asked last; not recorded. */
+  /**
+   * Archive URLs by OS_ARCH, as of the last answer of the origin; not recorded.
+   */
   readonly places: ReadonlyMap<string, string>;
   /** One for each of the proof's keys, or none at all where they were not kept. */
   readonly keyLabels: readonly KeyLabel[];

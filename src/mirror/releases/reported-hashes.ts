@@ -104,7 +104,10 @@ function continueReport(first: FirstReport, now: ReportedPackage): FirstReport {
     : { ...first, size, offered: now.packageHashes };
 }
 
-/** A report without a digest is about whatever archive has its h1. */
+/**
+ * Compares the archives of two reports. A report without a digest applies to
+ * any archive with its h1.
+ */
 function isSameArchive(
   { sha256: before }: FirstReport,
   sha256: Sha256 | undefined,

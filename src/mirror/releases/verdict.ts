@@ -18,13 +18,13 @@ import {
   type ReleaseProof,
 } from "./release.ts";
 
-/** What the operator asks of an origin's signatures. */
+/** Signature policy that the operator set for an origin. */
 export interface SignaturePolicy {
   readonly signatures: "required" | "when-published" | "off";
   readonly profile: SignatureProfile;
 }
 
-/** Where signatures are decided: away from the event loop, with a deadline. */
+/** Decides on signatures away from the event loop, with a deadline. */
 export interface SignatureJudge {
   /** Rejects with SignatureUndecided when it could not tell. */
   decide(
@@ -35,7 +35,7 @@ export interface SignatureJudge {
   readonly library: string;
 }
 
-/** What speaks for a release, as it came from the origin. */
+/** Verification material of a release, as it came from the origin. */
 export interface ReleaseEvidence extends OriginChecksums {
   readonly keys: readonly string[];
 }

@@ -187,7 +187,10 @@ export async function writeContact(
   return first.id === contact.id ? noteOnce(events, request, first) : first;
 }
 
-/** Learns from a first contact that is written, tells it, and notes that it was told: a crash in between repeats the rest. */
+/**
+ * Records the lessons of a written first contact, reports it, and notes the
+ * report. A crash in between repeats the rest.
+ */
 async function noteOnce(
   events: TrustEvents,
   request: ProviderRequest,
@@ -199,7 +202,7 @@ async function noteOnce(
     (namespace) => noteContact(namespace, type, contact).namespace,
   );
   const { alarms } = noteContact(entry.trust, type, contact);
-  // Where the configuration names keys, no other counts.
+  // Keys named in the configuration are the only ones that count.
   const isPinned = keyRulesOf(rules, provider).pins !== undefined;
   const isReset = entry.trust.resets.some((one) => one.type === type);
   await events.noteContact(request, contact, alarms && !isPinned);

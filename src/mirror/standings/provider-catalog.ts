@@ -102,15 +102,18 @@ export class ProviderCatalog {
     );
   }
 
-  /** Finds a release in memory, its record or at the origin; `anew`: not without the origin. */
+  /**
+   * Finds a release in memory, in its record or at the origin. `refresh`
+   * requires the origin's answer.
+   */
   async findRelease(
     request: ReleaseRequest,
-    { anew = false }: { readonly anew?: boolean } = {},
+    { refresh = false }: { readonly refresh?: boolean } = {},
   ): Promise<Answer<KnownRelease>> {
     return this.#parts.releases.get(
       request.address,
       (known, signal) => this.#askRelease(request, known, signal),
-      anew ? { maxAge: 0 } : {},
+      refresh ? { maxAge: 0 } : {},
     );
   }
 
@@ -279,7 +282,9 @@ function isContradiction(
   );
 }
 
-/** What could not be served must not be listed. */
+/**
+ * Throws for releases that could not be served, so that they are not listed.
+ */
 function expectSignatures(
   { registry, policy }: ReleaseOrigin,
   subject: string,

@@ -36,10 +36,13 @@ export class Standings {
     this.#parts = parts;
   }
 
-  /** Finds a release that clients may have; `anew`: not without the origin. Throws what Settlements and the origin throw. */
+  /**
+   * Finds a release that clients may have. `refresh` requires the origin's
+   * answer. Throws as Settlements and the origin do.
+   */
   async find(
     request: ReleaseRequest,
-    how: { readonly anew?: boolean } = {},
+    how: { readonly refresh?: boolean } = {},
   ): Promise<Answer<Release>> {
     const { value, ...answer } = await this.lookUp(request, how);
     return { ...answer, value: report(request, value) };
@@ -70,7 +73,7 @@ export class Standings {
   /** Like `find`, for a list: a policy that reports hears nothing of it. */
   async lookUp(
     request: ReleaseRequest,
-    how: { readonly anew?: boolean } = {},
+    how: { readonly refresh?: boolean } = {},
   ): Promise<Answer<SettledRelease>> {
     const { catalog, contacts, settlements } = this.#parts;
     return this.#noting(request, async () => {
@@ -96,7 +99,7 @@ export class Standings {
     const contact = await contacts.find(request, request);
     const list = await catalog.peekVersions(request.provider);
     const by = { contact, list };
-    // What was only offered may have been withdrawn since.
+    // An offer that was not admitted may have been withdrawn since.
     const isOffer = !isAdmitted(request, known) && !request.rules.offline;
     if (isOffer && settlements.preview(request, known, by).size > 0)
       throw new NotStored(formatRelease(request.address));

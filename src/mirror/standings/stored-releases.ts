@@ -5,7 +5,10 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import type { Standings } from "./standings.ts";
 
-/** Up to `most` providers with the versions on record, newest first, whatever the rules say of them. */
+/**
+ * Lists up to `most` providers with their recorded versions, newest first,
+ * before any rules.
+ */
 export async function listStored(
   records: Pick<ReleaseRecords, "list" | "listProviders">,
   most: number,

@@ -23,7 +23,7 @@ export interface AdmissionRules {
   /** No list will ever be had, so that the signature alone dates what was imported. */
   readonly offline: boolean;
   readonly policy: Policy;
-  /** What the policy would refuse is served all the same, and told. */
+  /** Report serves what the policy would refuse, and records it. */
   readonly mode?: "enforce" | "report";
   /** Hears of that; undefined where the policy refuses. */
   readonly report?: ((error: PolicyRefusal) => void) | undefined;
@@ -56,7 +56,10 @@ export function admitProvider(
   refuseByPolicy(rules, new PolicyDenied(name, undefined, rule));
 }
 
-/** For hostnames that are not served, of which `policy.default` does not speak; throws PolicyDenied. */
+/**
+ * Admits hostnames that are not served, to which `policy.default` does not
+ * apply; throws PolicyDenied.
+ */
 export function admitElsewhere(
   rules: AdmissionRules,
   provider: ProviderAddress,
@@ -66,7 +69,10 @@ export function admitElsewhere(
     admitProvider(rules, provider);
 }
 
-/** What the rules alone decide of a version, before anything is asked; throws PolicyDenied. */
+/**
+ * Decides on a version by the rules alone, before any request; throws
+ * PolicyDenied.
+ */
 export function admitVersion(
   rules: AdmissionRules,
   { provider, version }: ReleaseAddress,

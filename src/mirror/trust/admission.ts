@@ -17,7 +17,10 @@ import type { TrustStore } from "./trust-store.ts";
 /** Clients may ask for any provider, so memory is bounded. */
 const providersInMemory = 1_000;
 
-/** What a list of a provider or module does not have, and what a policy that only reports would leave out of it. */
+/**
+ * Versions missing from a list of a provider or module, and those that a
+ * reporting policy would omit.
+ */
 export interface Listed {
   readonly leftOut: readonly LeftOut[];
   readonly reported: readonly LeftOut[];
@@ -43,7 +46,7 @@ export class Admission {
     return this.#rules;
   }
 
-  /** From the next request on, also for what is cached. */
+  /** Applies from the next request on, also to cached values. */
   replaceRules(rules: AdmissionRules): void {
     this.#rules = this.#reporting(rules);
   }

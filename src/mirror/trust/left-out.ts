@@ -7,7 +7,7 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 
-/** A version that the origin offers and that clients are not told of. */
+/** Version that the origin offers and that is hidden from clients. */
 export interface LeftOut {
   readonly version: Version;
   readonly kind: "denied" | "young" | "held" | "phantom";
@@ -15,7 +15,7 @@ export interface LeftOut {
   readonly cause: string;
 }
 
-/** How many of each kind; undefined for none at all. */
+/** Numbers by kind; undefined when nothing is left out. */
 export type LeftOutCounts = Readonly<Partial<Record<LeftOut["kind"], number>>>;
 
 const kinds = {
@@ -93,7 +93,10 @@ export function describeLeftOut(
   );
 }
 
-/** What of the refused versions is left out, and what a policy that only reports would leave out. */
+/**
+ * Divides refused versions into those left out and those that a reporting
+ * policy only notes.
+ */
 export function divide(refused: readonly LeftOut[], isReporting: boolean) {
   if (!isReporting) return { leftOut: refused, reported: [] };
   const isOfPolicy = ({ kind }: LeftOut) =>
@@ -104,7 +107,9 @@ export function divide(refused: readonly LeftOut[], isReporting: boolean) {
   };
 }
 
-/** For a provider or module of which every version is left out. */
+/**
+ * Creates the error for a provider or module with all its versions left out.
+ */
 export function nothingAdmitted(
   name: string,
   versions: readonly LeftOut[],
@@ -113,7 +118,10 @@ export function nothingAdmitted(
   return new NothingAdmitted(name, counts, formatLeftOut(versions));
 }
 
-/** A line for each kind: what clients are told beside the versions that they get. */
+/**
+ * Formats a line for each kind, shown to clients beside the versions that they
+ * get.
+ */
 export function formatLeftOut(versions: readonly LeftOut[]): readonly string[] {
   const groups = Map.groupBy(versions, ({ kind }) => kind);
   return Object.entries(kinds).flatMap(([kind, words]) => {

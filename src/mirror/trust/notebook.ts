@@ -3,7 +3,7 @@ import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import type { Clock } from "../cache/clock.ts";
 
-/** Where it is told, beside the ledger, what becomes of keys and releases. */
+/** Outputs for events of keys and releases, beside the ledger. */
 export interface Notebook {
   readonly audit: AuditLog;
   readonly alarms: Alarms;

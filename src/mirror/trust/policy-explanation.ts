@@ -15,7 +15,7 @@ import {
   type PolicyRule,
 } from "../../trust/policy.ts";
 
-/** What the rules say and why. */
+/** Decision of the rules, with reasons. */
 interface PolicyExplanation {
   /** `depends` when no version was given and some version could be allowed. */
   readonly verdict: "allowed" | "denied" | "depends";

@@ -7,16 +7,19 @@ import type { LeftOut } from "./left-out.ts";
 import type { TrustEntry } from "./trust-entry.ts";
 import { decideByRules, type PolicyDecision } from "../../trust/policy.ts";
 
-/** Where a provider comes from, and the rules of the moment in which it was asked for. */
+/** Origin of a provider, and the rules at the time of the request. */
 export interface Served {
   readonly origin: ReleaseOrigin;
   readonly rules: AdmissionRules;
 }
 
-/** What one request for a provider is decided by: each is looked up once and handed down. */
+/**
+ * Inputs of the decision on one request; each is looked up once and handed
+ * down.
+ */
 export interface ProviderRequest extends Served {
   readonly provider: ProviderAddress;
-  /** Of its namespace. */
+  /** Trust entry of its namespace. */
   readonly entry: TrustEntry;
 }
 

@@ -40,7 +40,7 @@ import type { Notebook } from "./notebook.ts";
 import type { ReleaseRequest } from "./request.ts";
 import type { TrustEvents } from "./trust-events.ts";
 
-/** What one decision on a release rests on beside the request. */
+/** Inputs of the decision on a release, beside the request. */
 export interface SettledBy {
   readonly contact: FirstContact;
   /** Undefined when no list was ever seen. */

@@ -104,7 +104,7 @@ export class TrustEntry {
     const isFirst = noted === undefined && !(await this.#hasReleases(type));
     if (isForgotten || isFirst) return undefined;
     // Another process may have written it meanwhile.
-    const late = await this.#records.read(key, readContact, { anew: true });
+    const late = await this.#records.read(key, readContact, { refresh: true });
     return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
   }
 
@@ -121,14 +121,17 @@ export class TrustEntry {
     return this.#rememberContact(type, first);
   }
 
-  /** True once the first contact was told: `noteContact` was called with it. */
+  /** True once `noteContact` was called with this first contact. */
   isNoted(type: string, { id }: FirstContact): boolean {
     return this.trust.contacts.some(
       (one) => one.type === type && one.id === id,
     );
   }
 
-  /** Notes that a first contact is recorded and told. A loss after it is a loss, also after a reset. */
+  /**
+   * Records that a first contact was written and reported. A record that is
+   * missing later was lost, also after a reset.
+   */
   async noteContact(type: string, { id }: FirstContact): Promise<void> {
     const isOther = (one: { readonly type: string }) => one.type !== type;
     await this.change(({ contacts, resets, ...namespace }) => ({
@@ -187,8 +190,8 @@ export class TrustEntry {
 
   async #read(): Promise<NamespaceBody> {
     const key = namespaceKey(this.#namespace);
-    const read = (anew: boolean) =>
-      this.#records.read(key, readNamespace, { anew });
+    const read = (refresh: boolean) =>
+      this.#records.read(key, readNamespace, { refresh });
     const found = await read(false);
     if (found !== undefined || !(await this.#hasBegun())) return found ?? begun;
     // Another process may have written it meanwhile.

@@ -81,7 +81,7 @@ const namespaceShape = z.object({
       z.object({ type: text, version: text, sha256sums: text, ...decided }),
     ),
   }),
-  // First contacts that are recorded and told: one that is missing was lost.
+  // First contacts that are recorded and reported: a missing one was lost.
   contacts: z.array(z.object({ type: text, id: text })),
   // Providers whose first contact an operator had forgotten, until the next one.
   resets: z.array(z.object({ type: text, ...decided })),

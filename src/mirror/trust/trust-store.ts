@@ -115,7 +115,7 @@ export class TrustStore {
     type: string | undefined,
     decided: Decided,
   ): Promise<void> {
-    // Where the reset could not be recorded, nothing is forgotten.
+    // If the reset cannot be recorded, nothing is forgotten.
     if (type !== undefined) await this.read(namespace);
     const types = type === undefined ? await this.listTypes(namespace) : [type];
     const isReset = (one: string) => types.includes(one);

@@ -26,7 +26,10 @@ interface BucketPruneParts extends Omit<NamingParts, "blobs"> {
 /** Milliseconds for which an archive that nothing names stays: some replica may be about to record it. */
 const orphanAfter = 24 * 60 * 60 * 1000;
 
-/** What is to leave a bucket now: archives that no record names and no replica used for a day, and what is known of such. `now` is the bucket's time. */
+/**
+ * Returns the deletions for a bucket: archives that no record names and no
+ * replica used for a day, and their records. `now` is the bucket's time.
+ */
 export async function planBucketPrune(
   parts: BucketPruneParts,
   now: number,

@@ -15,10 +15,13 @@ export function sumOf(blobs: readonly Pick<UsedBlob, "size">[]): number {
   return blobs.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** How long another process is believed to have an archive open, in milliseconds. */
+/** Milliseconds for which another process may have an archive open. */
 const openFor = 60_000;
 
-/** What may leave, least recently used first: neither what is in use nor what no origin could give again. */
+/**
+ * Lists archives that may be evicted, least recently used first. Archives in
+ * use, and those that no origin offers, are excluded.
+ */
 export async function orderByUse(
   blobs: BlobStore,
   irreplaceable: ReadonlySet<Sha256>,

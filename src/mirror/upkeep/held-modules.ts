@@ -15,22 +15,25 @@ export interface ModuleHoldingParts {
   readonly trust: Pick<TrustStore, "read">;
 }
 
-/** What clients get of a module's version; its archive may be stored. */
+/** Version of a module as clients get it; its archive may be stored. */
 export interface HeldModule extends ModuleReleaseAddress {
   /** Undefined for one that only clients can fetch. */
   readonly sha256: Sha256 | undefined;
-  /** Of a git source. */
+  /** Commit of a git source. */
   readonly commit: string | undefined;
   readonly stored: StoredArchive | undefined;
 }
 
-/** Which versions are meant; without `module` those of all. */
+/** Selects versions; without `module` those of all. */
 export interface HeldModuleQuestion {
   readonly module: ModuleAddress | undefined;
   readonly choose: (versions: readonly Version[]) => readonly Version[];
 }
 
-/** By module, the newest version first; in place of a record that cannot be believed, why. */
+/**
+ * Lists by module, the newest version first. For an unreadable record it
+ * returns the error.
+ */
 export async function* listHeldModules(
   parts: ModuleHoldingParts,
   { module, choose }: HeldModuleQuestion,

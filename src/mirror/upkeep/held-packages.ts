@@ -13,7 +13,7 @@ export interface HoldingParts {
   readonly releases: ReleaseRecords;
 }
 
-/** What is recorded of one package, as it was first believed; its archive may be stored. */
+/** Recorded package, as first verified; its archive may be stored. */
 export interface HeldPackage extends ReleaseAddress {
   readonly platform: Platform;
   readonly filename: string;
@@ -24,13 +24,16 @@ export interface HeldPackage extends ReleaseAddress {
   readonly stored: StoredArchive | undefined;
 }
 
-/** Which packages are meant; without `provider` all. */
+/** Selects packages; without `provider` all. */
 export interface HeldQuestion {
   readonly provider: ProviderAddress | undefined;
   readonly choose: (versions: readonly Version[]) => readonly Version[];
 }
 
-/** By provider, the newest version first, by platform; in place of a release whose record cannot be believed, why. */
+/**
+ * Lists by provider, the newest version first, by platform. For an unreadable
+ * release record it returns the error.
+ */
 export async function* listHeld(
   { blobs, releases }: HoldingParts,
   { provider, choose }: HeldQuestion,

@@ -6,7 +6,7 @@ import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { VersionList } from "../versions/version-list.ts";
 
-/** What is known of the archives' names, on disk and in memory. */
+/** Known names of archives, on disk and in memory. */
 export interface KeptReleases {
   readonly versions: MetadataCache<ProviderAddress, VersionList>;
   readonly releases: ReleaseRecords;

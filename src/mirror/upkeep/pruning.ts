@@ -21,9 +21,9 @@ interface PrunedArchive extends UsedBlob {
   readonly because: "orphan" | "least recently used";
 }
 
-/** With what is stored before. */
+/** Deletions, with the archives and bytes that are stored before. */
 export interface PrunePlan extends BlobCount {
-  /** What records take, with their copies; it counts for `maxSize`, too. */
+  /** Bytes of records with their copies; they count for `maxSize`, too. */
   readonly recordBytes: number;
   readonly removed: readonly PrunedArchive[];
   /** Records of archives that nothing names; they can be made again. */
@@ -35,7 +35,10 @@ export interface PrunePlan extends BlobCount {
 /** An import stores archives before it writes the records that name them; milliseconds. */
 const orphanAfter = 60 * 60 * 1000;
 
-/** What is to leave now: archives that nothing names and what is known of such, then the least recently used above `maxSize` bytes. */
+/**
+ * Returns what to delete: unnamed archives and their records, then the least
+ * recently used above `maxSize` bytes.
+ */
 export async function planPrune(
   parts: PruneParts,
   maxSize: number | undefined,

@@ -104,7 +104,10 @@ async function judgeRelease(
   return { digests, problems: [{ text: fault.message, dropped: false }] };
 }
 
-/** Of `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also for names that no release has. */
+/**
+ * Parses `providers/HOSTNAME/NAMESPACE/TYPE/releases/VERSION`; undefined also
+ * for names that no release has.
+ */
 function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   const [room, hostname = "", namespace = "", type = "", part, version = ""] =
     key;
@@ -115,7 +118,10 @@ function readReleaseKey(key: RecordKey): ReleaseAddress | undefined {
   }));
 }
 
-/** Of a module's release, or learnt of an archive that a network mirror tells no digest of. */
+/**
+ * True for a module's release, and for a digest computed for a network mirror
+ * that publishes none.
+ */
 function namesArchives([room, , , , part]: RecordKey): boolean {
   return room === "modules" || part === "learnt-digests";
 }

@@ -31,16 +31,21 @@ const manyArchives = 1_000;
 
 /** Records are looked through for what nothing needs once they have grown by so much since they were last. */
 const growth = 1.1;
-/** Milliseconds after which a file in staging is what a killed process left, whatever works beside this one. */
+/** Milliseconds after which a file in staging was left by a killed process. */
 const leftoverAfter = 24 * 60 * 60 * 1000;
 
-/** What is kept: room is reserved as the bytes of an archive come, and made by evicting the least recently used. */
+/**
+ * Keeps the store within its size. Reserves room as the bytes of an archive
+ * arrive, by evicting the least recently used.
+ */
 export class Retention {
   readonly #parts: RetentionParts;
   readonly #held = new Set<Held>();
   readonly #turn = pLimit(1);
   #measured: BlobCount | undefined;
-  /** As last counted; 0 before, so that no request waits for that. */
+  /**
+   * Bytes as last counted; 0 before, so that no request waits for the count.
+   */
   #recordBytes = 0;
   #lookedThrough = 0;
 
@@ -52,7 +57,10 @@ export class Retention {
     });
   }
 
-  /** The account of one archive that is announced with so many bytes; undefined when they could not be stored whatever left. */
+  /**
+   * Opens the account of one archive with its announced bytes; undefined when
+   * they could not be stored after any evictions.
+   */
   async reserve(
     announced: number | undefined,
     written: () => number,
@@ -87,7 +95,10 @@ export class Retention {
     return this.#measured;
   }
 
-  /** What a daemon does in the background now and then: counts, and brings what has grown back under `maxSize`. */
+  /**
+   * Maintains the store in the background: counts, and evicts what exceeds
+   * `maxSize`.
+   */
   async tend(): Promise<void> {
     const { blobs } = this.#parts;
     await blobs.usage.compact();
@@ -108,7 +119,10 @@ export class Retention {
     this.#lookedThrough = this.#recordBytes;
   }
 
-  /** As last counted, without waiting for a count; undefined before the first one. */
+  /**
+   * Returns the last count without waiting for a new one; undefined before the
+   * first one.
+   */
   async readFigures(): Promise<StoreUse | undefined> {
     const freeBytes = await this.#measureFree();
     const recordBytes = this.#recordBytes;
@@ -160,7 +174,9 @@ export class Retention {
     return true;
   }
 
-  /** What may leave, in this order; undefined when it is not so much. */
+  /**
+   * Lists evictable archives in order; undefined when they free fewer bytes.
+   */
   async #listLeaving(bytes: number): Promise<readonly UsedBlob[] | undefined> {
     const { blobs, limits, listIrreplaceable } = this.#parts;
     if (limits.maxSize === undefined || bytes === Infinity) return undefined;

@@ -11,7 +11,7 @@ import type { ReleaseRecords } from "../releases/records.ts";
 interface InspectedBlobs extends Pick<BlobStore, "inspect"> {
   list(): AsyncIterable<Omit<ListedBlob, "writtenAt">>;
   delete(sha256: Sha256): Promise<unknown>;
-  /** Of what is no archive. */
+  /** Deletes a file that is no archive. */
   deleteFile?(path: string): Promise<unknown>;
 }
 

@@ -12,7 +12,7 @@ export interface NamingParts {
   readonly releases: ReleaseRecords;
 }
 
-/** What the records of a store say of archives. */
+/** Archives that the records of a store name. */
 interface NamedArchives {
   /** The archives that were seen, each with its file name. */
   readonly names: ReadonlyMap<Sha256, string>;

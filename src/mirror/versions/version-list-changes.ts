@@ -10,8 +10,10 @@ import {
 } from "./version-list.ts";
 
 /**
- * What is known once the origin has answered. What was known and is gone has no versions any more; what was never known is absent.
- * `onVanished` is told of versions that were listed until now, when they are more than are withdrawn now and then.
+ * Returns the version list after the origin's answer. A known subject that is
+ * gone has no versions; an unknown one is absent.
+ * `onVanished` hears of delisted versions when they are more than are usually
+ * withdrawn.
  */
 export async function refreshVersions(
   subject: string,

@@ -12,7 +12,7 @@ import {
   writeVersionListBody,
 } from "./version-list-body.ts";
 
-/** How the lists of one kind of thing are named, in words and on disk. */
+/** Names of one kind of version list, in text and on disk. */
 interface VersionNaming<A> {
   readonly format: (address: A) => string;
   readonly key: (address: A) => RecordKey;

@@ -43,7 +43,7 @@ interface ExplanationParts {
   readonly tampered: TamperedArchives;
   readonly health: Pick<OriginHealth, "failingFor">;
   readonly clock: Clock;
-  /** What the configuration serves. */
+  /** Hostnames that the configuration serves. */
   readonly hostnames: readonly Hostname[];
 }
 
@@ -115,7 +115,7 @@ export class Explanations {
     return serve(subject, [how, ...tellAge(answer)]);
   }
 
-  /** What helps beside the refusal. */
+  /** Returns remedies beside the refusal. */
   async #tellMore(
     question: WhyQuestion,
     error: unknown,
@@ -166,7 +166,9 @@ export class Explanations {
     return nearestProvider(provider, others);
   }
 
-  /** What was seen of the provider, and what the rules say of it. */
+  /**
+   * Returns facts recorded about the provider, and the decision of the rules.
+   */
   async #tellKnown({
     provider,
     version,
@@ -185,7 +187,7 @@ export class Explanations {
   }
 }
 
-/** Of a provider or module. */
+/** Describes the version list of a provider or module. */
 function tellListed({ versions, leftOut }: ListedModule): readonly string[] {
   const count = `Clients get ${versions.length} of its versions, the newest is ${versions[0] ?? "none"}.`;
   return [count, ...formatLeftOut(leftOut).map((line) => `${line}.`)];

@@ -13,7 +13,9 @@ import {
 /** Entries of one sort that a page names. */
 const mostTold = 20;
 
-/** What is told of a list or release beside the answer that clients get. */
+/**
+ * Returns a note when an answer is stale, because the origin registry fails.
+ */
 export function tellAge({ outcome, age }: Answer<unknown>): readonly string[] {
   if (outcome !== "stale") return [];
   const seconds = Math.round(age / 1000);
@@ -78,7 +80,7 @@ export function tellPhantom(
   ];
 }
 
-/** What could have been meant, of the same kind. */
+/** Suggests a similar name of the same kind. */
 export function tellNearest(
   name: string,
   known: readonly string[],

@@ -51,7 +51,10 @@ function readQuestion(
     : { provider: parseProviderAddress(name.join("/")), version };
 }
 
-/** What `parseWhyPath` reads; with a space before the version it is for people. */
+/**
+ * Formats a question as `parseWhyPath` parses it; a space before the version is
+ * for people.
+ */
 export function formatQuestion(question: WhyQuestion, before = "/"): string {
   const name =
     "provider" in question

@@ -7,12 +7,12 @@ import {
   type ErrorCode,
 } from "../../errors/index.ts";
 
-/** What clients are answered now, and why. */
+/** Current answer to clients, with its reasons. */
 export interface Why {
   /** `HOSTNAME/NAMESPACE/TYPE`, or a module with all its parts, and a version behind a space. */
   readonly subject: string;
   readonly verdict: "served" | "refused" | "absent" | "failing";
-  /** Of the error that clients are answered with; undefined when they are served. */
+  /** Code of the error that clients get; undefined when they are served. */
   readonly code: ErrorCode | undefined;
   /** Sentences for people, the cause first; nothing in them is a secret. */
   readonly reasons: readonly string[];

@@ -57,7 +57,7 @@ export class ReplicaRecords implements RecordStore {
   async read<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
-    { anew } = { anew: false },
+    { refresh } = { refresh: false },
   ): Promise<T | undefined> {
     const { local, shared, watch } = this.#parts;
     if (isRebuildable(key)) return local.read(key, readBody);
@@ -65,7 +65,7 @@ export class ReplicaRecords implements RecordStore {
     const last = this.#confirmed.get(key.join("/"));
     const now = this.#now();
     const isConfirmed = last?.epoch === epoch && now < last.until;
-    if (!anew && isTrust(key) && isConfirmed) {
+    if (!refresh && isTrust(key) && isConfirmed) {
       const recalled = await this.#recall(key, readBody);
       if (recalled !== undefined || last.isAbsent) return recalled;
     }
@@ -77,7 +77,7 @@ export class ReplicaRecords implements RecordStore {
     } catch (error) {
       if (!isBucketFailure(error)) throw error;
       const recalled = await this.#recall(key, readBody);
-      const isAbsent = !anew && last?.isAbsent === true;
+      const isAbsent = !refresh && last?.isAbsent === true;
       if (recalled === undefined && !isAbsent) throw error;
       return recalled;
     }

@@ -25,7 +25,7 @@ export interface RecordStore {
   read<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
-    options?: { readonly anew: boolean },
+    options?: { readonly refresh: boolean },
   ): Promise<T | undefined>;
   /**
    * Writes the first body of a record. Returns what is first: `body`, or what

@@ -183,16 +183,16 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
         makeReplica(bucket, await makeLayout(), 1),
         makeReplica(bucket, await makeLayout(), 1),
       ];
-      const anew = { anew: true };
+      const refresh = { refresh: true };
       expect(await one.read(key, asItIs)).toBeUndefined();
       await other.create(key, { n: 1 }, asItIs);
       expect(await one.read(key, asItIs)).toBeUndefined();
       bucket.connection.suspend(new BucketUnreachable(bucket.name, "a test"));
-      await expect(one.read(key, asItIs, anew)).rejects.toThrow(
+      await expect(one.read(key, asItIs, refresh)).rejects.toThrow(
         BucketUnreachable,
       );
       bucket.connection.suspend(undefined);
-      expect(await one.read(key, asItIs, anew)).toEqual({ n: 1 });
+      expect(await one.read(key, asItIs, refresh)).toEqual({ n: 1 });
       expect(await one.read(key, asItIs)).toEqual({ n: 1 });
     });
 

@@ -52,7 +52,7 @@ it("what was seen in a form that nobody here knows is unreadable, while the buck
   expect(await records.read(key, asItIs)).toEqual({ keys: "newer" });
   await expect(records.read(key, readNone)).rejects.toThrow(RecordUnreadable);
   bucket.connection.suspend(new BucketUnreachable("shared", "cut off"));
-  const options = { anew: true };
+  const options = { refresh: true };
   const reading = records.read(key, readNone, options);
   await expect(reading).rejects.toThrow(RecordUnreadable);
   await expect(reading).rejects.toThrow("not in the form of its kind");

@@ -1,4 +1,4 @@
-/** What a module may unpack to. */
+/** Bounds on an unpacked module. */
 export interface PackLimits {
   /** Files. */
   readonly entries: number;
@@ -7,7 +7,10 @@ export interface PackLimits {
 
 const mostParts = 256;
 const longestPath = 4096;
-/** For each file that a module may have: places that are looked at, and bytes of names. */
+/**
+ * Allowance for each file that a module may have: visited places, and bytes of
+ * names.
+ */
 const nodesPerEntry = 4;
 const namesPerEntry = 512;
 const mostLinks = 1_000;

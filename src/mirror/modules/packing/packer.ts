@@ -30,7 +30,7 @@ export class Packer {
       const checkedOut = await this.#turn(() =>
         checkOut(surroundings, commit, this.#limits, room.hold),
       );
-      // From now on it no longer grows, and the archive has room of its own.
+      // The checkout no longer grows, and the archive has its own reservation.
       room.release();
       yield* writeArchive(checkedOut, signal);
     } catch (error) {

@@ -10,10 +10,10 @@ export interface PlannedFile {
   readonly isExecutable: boolean;
 }
 
-/** What the repository has, beside its files' contents. */
+/** Tree of the repository, without the files' contents. */
 interface ReadTree {
   readonly entries: readonly GitEntry[];
-  /** What links lead to, by path. */
+  /** Targets of links, by path. */
   readonly targets: ReadonlyMap<string, string>;
 }
 
@@ -59,7 +59,7 @@ class LinkedTree {
     yield* this.#below("", "", 0);
   }
 
-  /** What lies in `folder`, under the name `as`. */
+  /** Plans the content of `folder`, under the name `as`. */
   *#below(folder: string, as: string, depth: number): Generator<PlannedFile> {
     for (const path of this.#folders.get(folder) ?? []) {
       const name = path.slice(path.lastIndexOf("/") + 1);
