@@ -6,10 +6,10 @@ import { stagingPath, type StoreLayout } from "./layout.ts";
 import { readOwnFile } from "./own-file.ts";
 import { isLockHeld } from "./process-lock.ts";
 
-/** What a daemon leaves for commands on its machine. */
+/** Note that a daemon leaves for commands on its machine. */
 interface DaemonNote {
   readonly pid: number;
-  /** Where it listens. */
+  /** URL on which it listens. */
   readonly url: string;
 }
 
@@ -27,7 +27,10 @@ export async function removeDaemonNote({ daemon }: StoreLayout): Promise<void> {
   await rm(daemon, { force: true });
 }
 
-/** Undefined when no daemon works on the store, whatever a killed one left. */
+/**
+ * Returns undefined when no daemon works on the store; the note of a killed one
+ * is ignored.
+ */
 export async function readDaemonNote({
   daemon,
   lock,

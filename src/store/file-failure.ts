@@ -53,7 +53,7 @@ export function asStoreFull(subject: string, error: unknown): unknown {
     : error;
 }
 
-/** What the system said, without the path. */
+/** Returns the system's message, without the path. */
 export function describeFailure(error: unknown): string {
   const { message } = firstOf(error) as NodeJS.ErrnoException;
   return message.replace(/, \w+(?: '.*)?$/, "");
@@ -66,7 +66,7 @@ export function classifyFileFailure(error: unknown): FileFailure | undefined {
   return failures[code] ?? "broken";
 }
 
-/** What went wrong first, where the file could not be closed either. */
+/** Returns the first failure, where closing the file failed too. */
 function firstOf(error: unknown): unknown {
   return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
 }

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { RecordUnreadable } from "../errors/index.ts";
 import { unlessMissing } from "./file-failure.ts";
 
-/** What a text says in the form of `shape`; undefined for any other text. */
+/** Parses a text in the form of `shape`; undefined for any other text. */
 export function readJson<T>(shape: z.ZodType<T>, text: string): T | undefined {
   try {
     return shape.parse(JSON.parse(text));
@@ -13,7 +13,10 @@ export function readJson<T>(shape: z.ZodType<T>, text: string): T | undefined {
   }
 }
 
-/** What a file of the storage directory says; undefined where there is none. Throws RecordUnreadable, with `cure`, for any other text. */
+/**
+ * Parses a file of the storage directory; undefined where there is none. Throws
+ * RecordUnreadable, with `cure`, for any other text.
+ */
 export async function readJsonFile<T>(
   shape: z.ZodType<T>,
   { directory }: { readonly directory: string },

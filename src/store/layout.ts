@@ -4,7 +4,9 @@ import { isSha256, type Sha256 } from "../address/hash.ts";
 /** The parts of a record's name; each part becomes one folder or file name. */
 export type RecordKey = readonly string[];
 
-/** Where everything lies in a storage directory. A version in a path changes with its format. */
+/**
+ * Paths in a storage directory. A version in a path changes with its format.
+ */
 export interface StoreLayout {
   readonly directory: string;
   readonly blobs: string;
@@ -15,7 +17,7 @@ export interface StoreLayout {
   readonly locks: string;
   readonly staging: string;
   readonly lock: string;
-  /** What the daemon says of itself. */
+  /** File with the daemon's note. */
   readonly daemon: string;
   /** Says of which version the store is. */
   readonly version: string;
@@ -23,16 +25,16 @@ export interface StoreLayout {
   readonly lastUse: string;
   /** The current audit logs, of requests and of decisions; older ones lie beside them. */
   readonly audit: { readonly requests: string; readonly decisions: string };
-  /** What a process holds while it appends to them. */
+  /** Locks that a process holds while it appends to them. */
   readonly auditLocks: {
     readonly requests: string;
     readonly decisions: string;
   };
-  /** What archive URLs are signed with. */
+  /** Keys that sign archive URLs. */
   readonly archiveUrlKeys: string;
-  /** Which store the bucket had that this replica works on. */
+  /** Id of the bucket's store that this replica works on. */
   readonly bucketIdentity: string;
-  /** What tells this directory from those of other replicas. */
+  /** Id of this directory among those of all replicas. */
   readonly replicaId: string;
   /** The names of archives that are to be brought into the bucket. */
   readonly outbox: string;
@@ -99,7 +101,7 @@ export function isTrust([room]: RecordKey): boolean {
   return room === "trust";
 }
 
-/** Where a record is kept, in the order in which it is written. */
+/** Returns the paths of a record, in the order in which they are written. */
 export function recordPaths(
   layout: StoreLayout,
   key: RecordKey,
@@ -120,13 +122,13 @@ export function recordFolders(
 const recordSuffix = ".json";
 const recordRoot = "records/v1/";
 
-/** Where a record is kept in a bucket. */
+/** Returns the key of a record's object in a bucket. */
 export function recordObject(key: RecordKey): string {
   checkParts(key);
   return `${recordRoot}${key.join("/")}${recordSuffix}`;
 }
 
-/** What the names of the records below `prefix` start with in a bucket. */
+/** Returns the prefix of the objects of records below `prefix` in a bucket. */
 export function recordObjects(prefix: RecordKey): string {
   checkParts(prefix);
   return [recordRoot, ...prefix.map((part) => `${part}/`)].join("");
@@ -140,10 +142,10 @@ export function parseRecordObject(name: string): RecordKey | undefined {
   return key.every(isKeyPart) ? key : undefined;
 }
 
-/** What the names of archives start with in a bucket. */
+/** Prefix of archives in a bucket. */
 export const blobObjects = "blobs/v1/sha256/";
 
-/** Where an archive is kept in a bucket. */
+/** Returns the key of an archive in a bucket. */
 export function blobObject(sha256: Sha256): string {
   return `${blobObjects}${sha256.slice(0, 2)}/${sha256}`;
 }
@@ -154,10 +156,13 @@ export function parseBlobObject(name: string): Sha256 | undefined {
   return isSha256(sha256) && blobObject(sha256) === name ? sha256 : undefined;
 }
 
-/** What the names of the objects start with in which replicas say which archives they use. */
+/** Prefix of the objects in which replicas list the archives that they use. */
 export const useObjects = "last-use/v1/";
 
-/** Where a replica says which archives it uses. */
+/**
+ * Returns the key of the object in which a replica lists the archives that it
+ * uses.
+ */
 export function useObject(replica: string): string {
   return `${useObjects}${replica}.log`;
 }

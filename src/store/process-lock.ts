@@ -123,8 +123,9 @@ function tryBegin(database: DatabaseSync): boolean {
 }
 
 /**
- * True when the system knows of a holder of the lock; takes and changes nothing,
- * so that nobody who wants it is in the way. False where the system does not tell.
+ * Returns true when the system knows a holder of the lock. It takes and changes
+ * nothing, so it delays no other process. False where the system has no such
+ * list.
  */
 export function isLockHeld(path: string): boolean {
   try {

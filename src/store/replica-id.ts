@@ -5,7 +5,11 @@ import { stagingPath, type StoreLayout } from "./layout.ts";
 
 const shape = z.object({ replica: z.uuid() });
 
-/** What tells a storage directory from those of all other replicas; made with the first call, and as lasting as the directory. Throws RecordUnreadable. */
+/**
+ * Returns the id of this storage directory among all replicas. It is created
+ * with the first call and lasts as long as the directory. Throws
+ * RecordUnreadable.
+ */
 export async function readReplicaId(layout: StoreLayout): Promise<string> {
   const known = await read(layout);
   if (known !== undefined) return known;

@@ -40,7 +40,10 @@ async function makeFolders(layout: StoreLayout): Promise<void> {
   }
 }
 
-/** The one of these directories that a daemon works on, while none works on this one; undefined where none can be told. */
+/**
+ * Finds the one of these directories that a daemon works on, while none works
+ * on this one; undefined where that is unknown.
+ */
 export function findServedElsewhere(
   own: StoreLayout,
   directories: readonly string[],

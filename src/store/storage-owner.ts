@@ -24,7 +24,7 @@ export function actAsOwner(layout: StoreLayout): void {
   }
 }
 
-/** Who made the records, or else may make them. */
+/** Returns the owner of the records, or else of their directory. */
 function findOwner({ records, directory }: StoreLayout) {
   return ownerOf(dirname(records)) ?? ownerOf(directory);
 }

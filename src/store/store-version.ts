@@ -6,7 +6,10 @@ import { writeDurably } from "./durable-file.ts";
 import { unlessMissing } from "./file-failure.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 
-/** Of what this program writes. It grows when an older program would misunderstand what lies in a store, or overlook it. */
+/**
+ * Version of the stores that this program writes. It grows when an older
+ * program would misunderstand a store, or overlook parts of it.
+ */
 const storeVersion = 1;
 
 const shape = z.object({ version: z.int().positive() });
@@ -17,8 +20,8 @@ const shape = z.object({ version: z.int().positive() });
  * Throws StoreTooNew and StoreVersionUnreadable.
  */
 export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
-  const told = await readVersion(layout);
-  const newest = Math.max(told ?? 0, ...(await listRecordVersions(layout)));
+  const marked = await readVersion(layout);
+  const newest = Math.max(marked ?? 0, ...(await listRecordVersions(layout)));
   if (newest > storeVersion)
     throw new StoreTooNew(layout.directory, newest, storeVersion);
 }
@@ -47,7 +50,10 @@ async function readVersion({
   }
 }
 
-/** What the folders of records are named after, so that a backup of them alone tells it, too. */
+/**
+ * Lists the versions in the names of the records' folders, so that a backup of
+ * them alone has its version, too.
+ */
 async function listRecordVersions({
   records,
 }: StoreLayout): Promise<readonly number[]> {

@@ -2,14 +2,17 @@ import { StoreFull } from "../../errors/index.ts";
 
 /** Callbacks of the cache for a download, in this order. */
 export interface DownloadSteps {
-  /** Before any reader gets the last byte. */
+  /** Runs before any reader gets the last byte. */
   readonly verified: () => void;
+  /**
+   * Runs before any reader hears of a failure, and after the archive can be
+   * opened from the store. So a new request always finds exactly one of the two.
+   */
+  readonly leave: () => void;
   /**
    * Resolves when the next piece may be read; rejects when the download has to
    * end.
    */
-  readonly leave: () => void;
-  /** Resolves when the next piece may be taken in; rejects when the download has to end. */
   readonly proceed?: () => Promise<void>;
   /**
    * Throws StoreFull when the limit of archives that are streamed unstored is
@@ -42,8 +45,8 @@ export interface Room {
 const step = 8 * 1024 * 1024;
 
 /**
- * Sees to it that what is written fits with what comes. Others leave the store
- * for bytes that are here, and not for what is only announced.
+ * Reserves room for the bytes that arrive. Archives are evicted for bytes
+ * received, never for announced ones.
  */
 export async function makeRoom(
   room: Room,

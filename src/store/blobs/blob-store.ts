@@ -186,7 +186,10 @@ export class BlobStore {
     await rm(blobPath(this.#layout, sha256), { force: true, recursive: true });
   }
 
-  /** Hashes a blob whatever was found before, and leaves it; `onPiece` is told of bytes as they are hashed. */
+  /**
+   * Hashes a blob even if it was verified before, and leaves it; `onPiece`
+   * hears of hashed bytes.
+   */
   async inspect(
     sha256: Sha256,
     onPiece: (length: number) => void,
@@ -203,14 +206,20 @@ export class BlobStore {
     return listBlobs(this.#layout);
   }
 
-  /** What the disk has left, in bytes and files; files are undefined where they are not counted. */
+  /**
+   * Measures free space in bytes and files; files are undefined where they are
+   * not counted.
+   */
   async measureFree(): Promise<FreeSpace> {
     const found = await statfs(this.#layout.blobs);
     const { bavail, bsize, files, ffree } = found;
     return { bytes: bavail * bsize, files: files > 0 ? ffree : undefined };
   }
 
-  /** Throws unless the store can be read and written now; strangers may be told why. */
+  /**
+   * Throws unless the store can be read and written now; the message may be
+   * shown to clients.
+   */
   async probe(): Promise<void> {
     const allowed = constants.R_OK | constants.W_OK | constants.X_OK;
     try {

@@ -29,7 +29,7 @@ export async function* listBlobs(
   }
 }
 
-/** How many they are, and the bytes of all. */
+/** Number of blobs and the sum of their bytes. */
 export interface BlobCount {
   readonly archives: number;
   readonly bytes: number;

@@ -13,11 +13,11 @@ export interface SpoolReader {
 }
 
 /**
- * A file that is being received: one writer appends and hashes, any number of
- * readers follow through the same handle, which stays valid after the file is
- * renamed or removed. The handle closes when its last holder lets go. Where the
- * disk takes no more, what follows is in memory for as long as the readers need
- * it, and the whole can be verified but not stored.
+ * File that is being received. One writer appends and hashes; any number of
+ * readers follow through the same handle.
+ * The handle stays valid after the file is renamed or removed, and closes with
+ * its last holder. When the disk is full, the rest is in memory until the
+ * readers have it. The whole can then be verified but not stored.
  */
 export class Spool {
   readonly path: string;
@@ -62,7 +62,7 @@ export class Spool {
     return this.#window === undefined || this.#window.start === this.#onDisk;
   }
 
-  /** From now on nothing is written to the disk; `problem` says why. */
+  /** Stops writing to the disk; `problem` is the reason. */
   streamUnstored(problem: unknown): void {
     if (this.#window !== undefined) return;
     this.#problem = problem;

@@ -1,4 +1,4 @@
-/** Where a follower is; bytes before `position` are not needed by it any more. */
+/** Position of a follower, which needs no bytes before it. */
 interface Follower {
   position: number;
   /** On the monotonic clock. */
@@ -29,7 +29,7 @@ export class UnstoredWindow {
   #end: number;
   #moved = Promise.withResolvers<void>();
 
-  /** What comes next is at `start`. */
+  /** Sets the position of the next byte. */
   constructor(start: number) {
     this.#start = start;
     this.#end = start;

@@ -62,7 +62,7 @@ export class BlobUsage {
     return this.#open.has(sha256);
   }
 
-  /** What is known by now, also from other processes. */
+  /** Returns the last uses, also by other processes. */
   async read(): Promise<ReadonlyMap<Sha256, LastUse>> {
     await this.flush();
     const uses = parseUses(await readIfPresent(this.#layout.lastUse));

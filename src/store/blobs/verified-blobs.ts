@@ -19,9 +19,10 @@ interface OpenFile {
 }
 
 /**
- * Which files this process knows to be what their names say. Each is hashed
- * once as long as nothing writes to it, however many ask; a disk may have
- * changed it since an earlier process did.
+ * Files whose content this process has verified against their names. A file is
+ * hashed once while nothing writes to it, for any number of requests.
+ * Verdicts of an earlier process do not count, as the disk may have changed a
+ * file since.
  */
 export class VerifiedBlobs {
   readonly #found = new LRUCache<BlobIdentity, Sha256>({ max: remembered });
@@ -50,7 +51,7 @@ export class VerifiedBlobs {
   #hash(identity: BlobIdentity, { handle }: OpenFile): Promise<void> {
     return this.#turn(async () => {
       const digest = await hashFile(handle);
-      // What was written to while it was read is hashed again.
+      // A file that was written while it was read is hashed again.
       if ((await readBlobState(handle)).identity === identity)
         this.#found.set(identity, digest);
     });

@@ -14,9 +14,8 @@ interface BucketBlob {
 }
 
 /**
- * Archives in a bucket, named by their SHA-256. What comes from there is believed
- * as little as what comes from an origin. Every method throws BucketUnreachable
- * and BucketRefuses.
+ * Archives in a bucket, named by their SHA-256. They are verified like archives
+ * of an origin. Every method throws BucketUnreachable and BucketRefuses.
  */
 export class BucketBlobs {
   readonly #bucket: Bucket;
@@ -61,7 +60,7 @@ export class BucketBlobs {
   async *list(): AsyncGenerator<{
     readonly sha256: Sha256;
     readonly size: number;
-    /** By the service's clock. */
+    /** Time of the write, by the service's clock. */
     readonly writtenAt: Date;
   }> {
     for await (const one of this.#bucket.list(blobObjects)) {

@@ -13,7 +13,7 @@ import type { Bucket } from "./bucket.ts";
 
 const marker = "store.json";
 
-/** The one store in the bucket, whatever the bucket is called. */
+/** Marker of the one store in the bucket, under any name of the bucket. */
 const markerShape = z.object({ store: z.uuid() });
 
 const shape = markerShape.extend({
@@ -22,7 +22,7 @@ const shape = markerShape.extend({
 
 type Marker = Readonly<z.infer<typeof markerShape>>;
 
-/** Which store a bucket has, and how its service wants conditions. */
+/** Store that a bucket has, and the form of ETags in its conditions. */
 export type BucketIdentity = Readonly<z.infer<typeof shape>>;
 
 /**

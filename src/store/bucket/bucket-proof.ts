@@ -1,10 +1,13 @@
 import { BucketUnproven } from "../../errors/index.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
-/** How the service wants an ETag in `If-Match`: as it gave it, or without its quotes (Ceph). */
+/**
+ * Form of an ETag in `If-Match`: as the service gave it, or without its quotes
+ * (Ceph).
+ */
 export type EtagForm = "quoted" | "unquoted";
 
-/** What proofs write is below this, and goes. */
+/** Folder of the objects that proofs write and delete. */
 export const proofFolder = "proof/";
 
 /**

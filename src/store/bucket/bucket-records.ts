@@ -24,18 +24,18 @@ import type { Bucket, Condition } from "./bucket.ts";
 
 /** Tries of a write that others come before; each waits longer, at random. */
 const tries = 12;
-/** Of these, how many may fail one after the other while no other write succeeds. */
+/** Consecutive failures that are allowed while no other write succeeds. */
 const mostFailures = 4;
-/** Of a record, in bytes. */
+/** Largest record, in bytes. */
 const largest = 64 * 1024 * 1024;
 
-/** What lies in the bucket of one record. */
+/** Object of one record in the bucket. */
 type Found =
   | { readonly kind: "absent" }
   | { readonly kind: "good"; readonly sealed: Sealed; readonly etag: string }
   | { readonly kind: "bad"; readonly problem: string; readonly etag: string };
 
-/** What came of one write. */
+/** Result of one write. */
 interface Tried {
   readonly isOurs: boolean;
   /** Why it did not even come to a decision. */
@@ -44,7 +44,9 @@ interface Tried {
   readonly before: string | undefined;
 }
 
-/** What this replica saw of records before, which outlives it. */
+/**
+ * Versions of records that this replica saw before; they outlive the process.
+ */
 export interface SeenRecords {
   /** The newest that was seen; undefined when none was. */
   recall(key: RecordKey): Promise<Sealed | undefined>;
@@ -214,7 +216,7 @@ export class BucketRecords implements RecordStore {
     return found;
   }
 
-  /** What is there, whatever was seen before. */
+  /** Reads the record as it is now, without regard to versions seen before. */
   async look(key: RecordKey): Promise<Found> {
     const object = await this.#bucket.get(recordObject(key));
     if (object === undefined) return { kind: "absent" };

@@ -1,4 +1,4 @@
-/** Where a bucket is and who asks for it. */
+/** Address of a bucket and credentials for it. */
 export interface BucketSettings {
   readonly bucket: string;
   /** The service's own address, without the bucket. */

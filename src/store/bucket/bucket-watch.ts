@@ -12,7 +12,7 @@ const interval = 1_000;
 /** Milliseconds for an answer; something new takes several, one after the other, and clients wait 10 s. */
 const slow = 1_000;
 const object = "epoch.json";
-/** Of the write that makes it. */
+/** Attempts at the write that creates it. */
 const tries = 3;
 
 const shape = z.object({ store: z.string(), at: z.string() });
@@ -23,9 +23,9 @@ interface WatchEvents {
 }
 
 /**
- * Looks once a second whether some replica decided anything, and with that
- * whether the bucket answers and still has our store. While it does not, nobody
- * else is kept waiting for it.
+ * Checks once a second for decisions of other replicas. The same request shows
+ * whether the bucket answers and still has our store. While it does not, no
+ * request waits for it.
  */
 export class BucketWatch {
   readonly #bucket: Bucket;

@@ -29,7 +29,7 @@ interface ListedObject {
   readonly lastModified: Date;
 }
 
-/** What has to hold for a write to happen; the service decides it in one step. */
+/** Condition of a write, which the service checks and applies in one step. */
 export type Condition =
   | { readonly kind: "absent" }
   | { readonly kind: "unchanged"; readonly etag: string };

@@ -29,7 +29,10 @@ const largestDocument = 4 * 1024 * 1024;
 interface AnswerHead {
   readonly method: string;
   readonly status: number;
-  /** By the service's clock, in milliseconds since 1970; NaN for none. */
+  /**
+   * Time of the answer by the service's clock, in milliseconds since 1970; NaN
+   * for none.
+   */
   readonly date: number;
 }
 

@@ -13,9 +13,12 @@ import type { BucketRecords, SeenRecords } from "./bucket-records.ts";
 interface ReplicaParts {
   readonly shared: BucketRecords;
   readonly seen: SeenRecords;
-  /** Of the replica's own directory: the files that `seen` keeps, and what can be made again. */
+  /**
+   * Records in the replica's own directory: the files that `seen` keeps, and
+   * rebuildable records.
+   */
   readonly local: RecordStore;
-  /** Where replicas compare what each makes for itself. */
+  /** Records in which replicas compare what each computes for itself. */
   readonly compared: Pick<RecordStore, "create">;
   /** Another replica made something else of the same. */
   readonly onDiffering: (key: RecordKey, ours: unknown, first: unknown) => void;
@@ -37,12 +40,11 @@ const mostConfirmed = 20_000;
 const confirmedFor = 30_000;
 
 /**
- * Records of which the bucket is the truth and the directory of this replica has
- * what it saw of them. What was seen or decided is written in the bucket or not
- * at all. While the bucket fails, what was seen of it counts, also that there was
- * nothing; whatever else it may have is unknown, and asking for it throws.
- * What can be made again is of this replica alone, and compared with what the
- * first replica made.
+ * Records whose truth is the bucket; the directory of this replica has what it
+ * saw of them. A record of trust is written in the bucket or not at all.
+ * While the bucket fails, records seen before count, absence included; any
+ * other read throws. Rebuildable records belong to this replica alone. They are
+ * compared with those of the first replica.
  */
 export class ReplicaRecords implements RecordStore {
   readonly #parts: ReplicaParts;
@@ -126,7 +128,7 @@ export class ReplicaRecords implements RecordStore {
         return after;
       }),
     );
-    // A decision that is made again may be one that was not told.
+    // A repeated decision may be one that was not announced.
     if (isTrust(key) && (isChanged || isDecision(key))) await watch.bump();
   }
 
@@ -149,7 +151,7 @@ export class ReplicaRecords implements RecordStore {
     return this.#ask(key, (records) => records.stamp(key));
   }
 
-  /** Of what this replica has. */
+  /** Inspects the records of this replica. */
   inspect(
     key: RecordKey,
     options: { readonly repair: boolean },
@@ -213,7 +215,7 @@ export class ReplicaRecords implements RecordStore {
       return await work();
     } finally {
       const last = this.#confirmed.get(key.join("/"));
-      // What is there now is asked for again.
+      // The current record is read again.
       if (last !== undefined) this.#confirm(key, { ...last, epoch: NaN });
     }
   }

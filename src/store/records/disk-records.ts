@@ -28,7 +28,10 @@ import type {
 } from "./record-store.ts";
 import { nextSealed, type Sealed } from "./seal.ts";
 
-/** What the store tells the wiring; never waited for. Files are named below the storage directory. */
+/**
+ * Events that the store reports to the wiring, without waiting. Files are named
+ * below the storage directory.
+ */
 interface RecordEvents {
   /** A copy was no good; `healed` tells whether it was made again from the other one. */
   readonly onDamaged: (file: string, problem: string, healed: boolean) => void;
@@ -175,7 +178,7 @@ export class DiskRecords implements RecordStore {
     return readCopies(key, recordPaths(this.#layout, key));
   }
 
-  /** What cannot be believed is passed over only where it can be made again. */
+  /** Parses a record. An invalid one is skipped only if it can be rebuilt. */
   #open<T>(
     key: RecordKey,
     settled: Settled,
@@ -188,7 +191,10 @@ export class DiskRecords implements RecordStore {
     });
   }
 
-  /** Makes every copy what the newest good one is; what cannot be written now is told, and read all the same. */
+  /**
+   * Repairs every copy from the newest good one. A failed write is reported,
+   * and the record is read anyway.
+   */
   async #heal(key: RecordKey, found: Settled): Promise<Settled> {
     try {
       return await this.#locks.hold(key, async () => {

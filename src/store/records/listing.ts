@@ -27,7 +27,10 @@ export async function* listRecords(
   for (const name of folders) yield* listRecords(layout, [...prefix, name]);
 }
 
-/** What is directly below `prefix` in any copy. Throws RecordUnreadable when that cannot be told. */
+/**
+ * Lists the names directly below `prefix` in any copy. Throws RecordUnreadable
+ * when a copy cannot be listed.
+ */
 export async function listFolder(
   layout: StoreLayout,
   prefix: RecordKey,

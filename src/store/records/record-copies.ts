@@ -13,7 +13,7 @@ export interface Copy {
   readonly state: FileState;
 }
 
-/** What all copies together say. */
+/** Content that all copies together give. */
 export type Settled =
   | { readonly kind: "absent" }
   | { readonly kind: "good"; readonly sealed: Sealed }
@@ -54,7 +54,10 @@ export async function readSettled(
   return settle(await readCopies(key, recordPaths(layout, key)));
 }
 
-/** The body of what was found; where there is none to believe, `passOver` is told why, and throws if that matters. */
+/**
+ * Parses the body of the copies. Without a valid one, `passOver` gets the
+ * reason, and throws if that matters.
+ */
 export function openSettled<T>(
   found: Settled,
   readBody: ReadBody<T>,

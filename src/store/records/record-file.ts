@@ -6,7 +6,7 @@ import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
 import { plainFileFlags } from "../plain-file.ts";
 import { seal, unseal, type Sealed } from "./seal.ts";
 
-/** What is at the place of a record's file. */
+/** State of a record's file. */
 export type FileState =
   | { readonly kind: "missing" }
   | { readonly kind: "good"; readonly sealed: Sealed }
@@ -63,7 +63,7 @@ export async function replaceRecordFile(
   });
 }
 
-/** False when there is something already, whatever it is. */
+/** Returns false when the path exists. */
 export function createRecordFile(
   layout: StoreLayout,
   key: RecordKey,

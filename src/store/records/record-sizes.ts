@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { classifyFileFailure } from "../file-failure.ts";
 import type { StoreLayout } from "../layout.ts";
 
-/** Of stat(2), whatever the file system's own blocks are. */
+/** Unit of stat(2) in bytes, independent of the file system's own blocks. */
 const block = 512;
 /** Looks at files under way at once; more would take the threads from requests. */
 const atOnce = 4;

@@ -5,7 +5,7 @@ export type ReadBody<T> = (body: unknown) => T;
 
 /** Problems that a look at one record found; none for a good one. */
 export interface RecordInspection {
-  /** What is wrong with what is stored, copy by copy. */
+  /** Problems of the stored copies, one by one. */
   readonly problems: readonly string[];
   /** True when the record can be read all the same, or again. */
   readonly readable: boolean;
@@ -14,14 +14,16 @@ export interface RecordInspection {
 /**
  * Small JSON documents by key, for all processes that work on a store at once.
  *
- * What was seen and decided is never taken from a record that cannot be
- * believed: every operation throws RecordUnreadable for a record that exists and
- * cannot be read, unsealed or parsed. Absence is told only where there is
- * nothing. Records that can be made again (`isRebuildable`) are absent when they
- * are damaged.
+ * Trust is never read from a damaged record. Every operation throws
+ * RecordUnreadable for a record that exists and cannot be read, unsealed or
+ * parsed. Absence is reported only where there is nothing. A damaged record
+ * that can be rebuilt (`isRebuildable`) counts as absent.
  */
 export interface RecordStore {
-  /** Undefined when there is none; `anew`: as it is now, where others than this machine's processes write as well. */
+  /**
+   * Returns undefined when there is none. `refresh` reads the record as it is
+   * now, where other machines write as well.
+   */
   read<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
@@ -42,7 +44,10 @@ export interface RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void>;
-  /** Replaces a rebuildable record whatever it said; the last writer wins. Throws RangeError for any other key. */
+  /**
+   * Replaces a rebuildable record, valid or not; the last writer wins. Throws
+   * RangeError for any other key.
+   */
   write(key: RecordKey, body: unknown): Promise<void>;
   /** Throws RecordUnreadable, and raises the alarm: other records say that this one was there. */
   refuse(key: RecordKey, problem: string): never;

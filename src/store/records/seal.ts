@@ -1,18 +1,18 @@
 import { hash } from "node:crypto";
 import { isRebuildable, type RecordKey } from "../layout.ts";
 
-/** What a file says of a record. */
+/** Content of a record's file. */
 export interface Sealed {
-  /** How often the record was changed; 0 for records that are kept once. */
+  /** Number of changes; 0 for records that are written once. */
   readonly revision: number;
   /** JSON on one line. */
   readonly body: string;
 }
 
 /**
- * A file of two lines: a seal (the record's key, its revision and a SHA-256 of
- * revision and body) and the body, so that a file that was cut, changed or moved
- * to another name is recognized.
+ * Formats a file of two lines: a seal and the body. The seal has the record's
+ * key, its revision and a SHA-256 of revision and body. So a file that was cut,
+ * changed or renamed is recognized.
  */
 export function seal(key: RecordKey, { revision, body }: Sealed): string {
   const name = key.join("/");
@@ -31,7 +31,10 @@ export function unseal(key: RecordKey, text: string): Sealed | undefined {
   return text === seal(key, sealed) ? sealed : undefined;
 }
 
-/** What a record becomes once it says `body`, after what it said before. */
+/**
+ * Returns the next content of a record, with `body` and the revision after
+ * `before`.
+ */
 export function nextSealed(
   key: RecordKey,
   before: Sealed | undefined,

@@ -87,7 +87,7 @@ export class Outbox {
     while (this.#sending.size > 0) await Promise.race(this.#sending.values());
   }
 
-  /** What waits is sent by the next process. */
+  /** Stops sending. The next process sends the archives that still wait. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#pause);

@@ -6,7 +6,7 @@ import type { Outbox } from "./outbox.ts";
 interface SharedArchivesParts {
   readonly blobs: BucketBlobs;
   readonly outbox: Outbox;
-  /** Of the service. */
+  /** URL of the service. */
   readonly url: URL;
   /** Bytes. */
   readonly largest: number;

@@ -1,4 +1,8 @@
-/** `ahead`: both say the same, which was changed more often in the directory. `differs`: both sides have one, and the one that was there stays. `bad`: it cannot be believed, and stays where it is. */
+/**
+ * Result of one item. `ahead`: both have it, and the directory's was changed
+ * more often. `differs`: both have one, and the one at the destination stays.
+ * `bad`: it is invalid, and stays.
+ */
 export type Outcome =
   | { readonly kind: "written" | "same" | "ahead" }
   | { readonly kind: "differs" | "bad"; readonly problem: string };

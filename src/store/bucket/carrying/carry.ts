@@ -34,14 +34,14 @@ interface CarryCount {
 }
 
 export interface CarryReport {
-  /** Which store the bucket has. */
+  /** Id of the bucket's store. */
   readonly store: string;
-  /** What was looked at, and what of it was written. */
+  /** Items inspected, and those of them that were written. */
   readonly found: CarryCount;
   readonly written: CarryCount;
   /** Both sides have one, and the one that was there stays. */
   readonly differences: readonly CarryProblem[];
-  /** What cannot be believed, and is not carried. */
+  /** Invalid items, which are not carried. */
   readonly problems: readonly CarryProblem[];
 }
 

@@ -17,9 +17,9 @@ const largest = 16 * 1024 * 1024;
 const line = /^([0-9a-f]{64}) ([0-9]{1,15})$/;
 
 /**
- * When each replica last used which archive of late: an object a replica, which
- * it writes anew, and from which the others learn, so that what leaves a disk
- * goes by what all of them use. Times are the bucket's.
+ * Last use of archives by each replica, one object for each replica.
+ * A replica rewrites its own object and reads the others, so that eviction
+ * follows the use by all. Times are the bucket's.
  */
 export class SharedUses {
   readonly #bucket: Bucket;
