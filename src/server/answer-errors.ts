@@ -13,7 +13,10 @@ import type {
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import { subjectOf } from "./requests/subject.ts";
 
-/** Answers whatever is thrown further down; `onUnexpected` hears of what is no answer of ours, unless its client has left. */
+/**
+ * Answers errors of the handlers below. `onUnexpected` hears of errors outside
+ * the table, unless the client has left.
+ */
 export function answerErrors(
   refusals: RefusalAudit,
   publicAddress: PublicAddress,

@@ -32,13 +32,13 @@ export interface AppParts extends RoutedParts {
  *
  * 1. It gets its id and its client, which everything below names.
  * 2. Its line in the log and its count are due from here on, however it ends.
- * 3. What is done for it, also after its answer, knows who asked.
+ * 3. Work done for it, also after its answer, knows its client.
  * 4. Errors from below become answers, and refusals are on disk first.
  * 5. Its raw URL, method and framing are checked before anything reads them:
  *    a decoded or normalized URL could name another thing than the one checked.
- * 6. Who asks is settled before anything that costs or tells something.
- * 7. Its client may have no metadata left to ask for; whoever has no token never
- *    gets so far and takes nothing from anybody's allowance.
+ * 6. Its client is authenticated before anything that costs or reveals data.
+ * 7. Its client's limit of metadata is checked. A request without a token does
+ *    not get so far, and counts for no client.
  * 8. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {

@@ -20,7 +20,10 @@ interface DaemonParts {
   readonly connectionCaps: ConnectionCaps;
   readonly hostnames: readonly string[];
   readonly machineName: string;
-  /** Where clients find the daemon; undefined is where it listens. */
+  /**
+   * URL under which clients find the daemon; undefined for the address where it
+   * listens.
+   */
   readonly publicUrl: URL | undefined;
   /** Clients have to have a token. */
   readonly needsToken: boolean;
@@ -87,7 +90,10 @@ export class Daemon {
     await notification.ready(status);
   }
 
-  /** What is wrong with the configuration, if something is. */
+  /**
+   * Reloads the rules. Returns the problem of the configuration, if there is
+   * one.
+   */
   #reloadRules(): string | undefined {
     const { reload, logger, metrics } = this.#parts;
     try {

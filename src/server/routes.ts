@@ -39,9 +39,9 @@ export interface RoutedParts {
   readonly explanations: Explanations;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
-  /** What this host offers now; never rejects. */
+  /** Services that this host offers now; never rejects. */
   readonly findServices: () => Promise<Services>;
-  /** What one origin offers as a registry below the URL `root`. */
+  /** Services that one origin offers as a registry below the URL `root`. */
   readonly findRegistryServices: (hostname: Hostname, root: string) => Services;
 }
 
@@ -55,7 +55,7 @@ const published = registryRows("providers");
 const modular = registryRows("modules");
 const provider = ":namespace/:type";
 const module = ":namespace/:name/:system";
-/** Of providers and, of four parts and a version, modules. */
+/** Paths of providers and, with four parts and a version, of modules. */
 const explained = [
   "/why/:hostname/:namespace/:type",
   "/why/:hostname/:namespace/:type/:version",

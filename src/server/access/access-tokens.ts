@@ -27,7 +27,7 @@ const mostRemembered = 10_000;
 export class AccessTokens {
   readonly #provider: IssuerKeys;
   readonly #expected: TokenExpectation;
-  /** By the token's digest. */
+  /** Names by the token's digest. */
   readonly #verified = new LRUCache<string, Verified>({ max: mostRemembered });
 
   constructor(provider: IssuerKeys, expected: TokenExpectation) {

@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What lets the bearer of an archive's URL have that one archive for a while. */
+/**
+ * Permission for the bearer of an archive's URL to get that one archive for a
+ * while.
+ */
 interface ArchiveTicket {
   /** Milliseconds since 1970. */
   readonly expires: number;
@@ -8,7 +11,7 @@ interface ArchiveTicket {
   readonly holder: string;
 }
 
-/** A signed path taken apart; nothing of it is believed yet. */
+/** Parts of a signed path, not verified yet. */
 export interface SignedPath {
   /** The archive's own path: the same without the ticket. */
   readonly path: string;

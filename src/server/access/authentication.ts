@@ -15,7 +15,7 @@ import {
 import { findTokenName, type ClientTokens } from "./client-tokens.ts";
 import { pathOf } from "../http/raw-request.ts";
 
-/** What of a request says who asks. */
+/** Parts of a request that identify the client. */
 interface AskingRequest {
   readonly url?: string | undefined;
   readonly headers: {
@@ -40,7 +40,10 @@ interface AuthenticationParts {
   readonly now: () => number;
 }
 
-/** What a client, and who sets it up, needs before it has a token, and what watches the daemon. */
+/**
+ * Paths for clients without a token, for setting them up, and for monitoring
+ * the daemon.
+ */
 const openPaths: ReadonlySet<string> = new Set([
   "/",
   "/ca.pem",
@@ -88,7 +91,10 @@ export class Authentication {
     return this.#admitToken(request.headers.authorization);
   }
 
-  /** Where a client without a token finds a file of `folder` (a path that ends in a slash), relative to it. */
+  /**
+   * Returns the relative path of a file for a client without a token. `folder`
+   * is a path that ends in a slash.
+   */
   locate(folder: string, filename: string, holder: string | undefined): string {
     const [secret] = this.#parts.keys.secrets;
     if (!this.isOn || secret === undefined) return filename;

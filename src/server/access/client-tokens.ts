@@ -9,7 +9,10 @@ interface ClientToken {
   readonly expires: number | undefined;
 }
 
-/** By the SHA-256 in lower-case hexadecimal digits; the same token may have several entries. */
+/**
+ * Tokens by their SHA-256 in lower-case hexadecimal digits; the same token may
+ * have several entries.
+ */
 export type ClientTokens = ReadonlyMap<string, readonly ClientToken[]>;
 
 export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {

@@ -19,9 +19,10 @@ const unlimited: Allowance = { left: Infinity, at: 0 };
 const mostClients = 10_000;
 
 /**
- * How often each client may ask for metadata that the mirror has to look up.
- * What it held already costs nothing, and archives are never counted: clients
- * do not ask for them twice.
+ * Limits how often each client may ask for metadata that the mirror has to
+ * fetch.
+ * Cached metadata is free. Archives are never counted, because clients do not
+ * ask for them twice.
  */
 export class MetadataCaps {
   readonly #perMinute: number;

@@ -144,7 +144,9 @@ async function* rejoin(
   }
 }
 
-/** What `awaited` gives; undefined as soon as the client has left. */
+/**
+ * Returns the result of `awaited`; undefined as soon as the client has left.
+ */
 async function unlessLeft<T>(
   res: ServerResponse,
   awaited: Promise<T>,

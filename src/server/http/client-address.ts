@@ -2,11 +2,14 @@ import type { IncomingMessage } from "node:http";
 import { isIP, type Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Who asks, as far as addresses tell. */
+/** Client of a request, as far as addresses identify it. */
 export interface Client {
-  /** For the log. */
+  /** Address for the log. */
   readonly address: string;
-  /** What caps count together: an IPv4 address, or the /64 network of an IPv6 one; undefined when it is not known, or a trusted proxy's. */
+  /**
+   * Unit that caps count: an IPv4 address, or the /64 network of an IPv6 one.
+   * Undefined when unknown, and for a trusted proxy.
+   */
   readonly counted: string | undefined;
 }
 
@@ -24,7 +27,7 @@ export class ClientAddresses {
     this.#trusted = trustedProxies.map(parseNetwork);
   }
 
-  /** Of a connection: the proxy, if it is one. */
+  /** Returns the client of a connection, which may be a trusted proxy. */
   connected(socket: Socket): Client {
     const known = this.#connected.get(socket);
     if (known !== undefined) return known;
@@ -36,7 +39,10 @@ export class ClientAddresses {
     return client;
   }
 
-  /** Of a request: the last address that is not a trusted proxy's. */
+  /**
+   * Returns the client of a request: the last address that is not a trusted
+   * proxy's.
+   */
   of({ socket, headers }: Pick<IncomingMessage, "socket" | "headers">): Client {
     const client = this.connected(socket);
     if (client.counted !== undefined || this.#trusted.length === 0)
@@ -48,7 +54,7 @@ export class ClientAddresses {
     const hops = String(header ?? "").split(",");
     for (const hop of hops.toReversed()) {
       const client = this.#describe(hop.trim());
-      // What stands before a hop that says nothing cannot be believed.
+      // Addresses before an unreadable hop cannot be trusted.
       if (client === undefined || client.counted !== undefined) return client;
     }
     return undefined;

@@ -9,7 +9,10 @@ interface Held {
 
 const tellAgainAfter = 60_000;
 
-/** How many connections each client address has, so that one cannot hold them all; behind a trusted proxy no client is counted. */
+/**
+ * Caps the connections of each client address. Behind a trusted proxy no client
+ * is counted.
+ */
 export class ConnectionCaps {
   readonly #most: number;
   readonly #addresses: ClientAddresses;

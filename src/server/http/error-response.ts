@@ -91,7 +91,9 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
 const internal =
   "The mirror failed: its operator finds the reason in the log under this requestId.";
 
-/** Clients retry once and give metadata 10 s, so they are never told to wait longer. */
+/**
+ * Longest Retry-After in seconds. Clients retry once and give metadata 10 s.
+ */
 const longestRetryAfter = 5;
 
 export function statusOf(error: unknown): number {
@@ -101,7 +103,10 @@ export function statusOf(error: unknown): number {
 
 const refusals: ReadonlySet<number> = new Set([401, 429, 451]);
 
-/** Refused is what somebody decided against, also where clients are told 404 so that they go on elsewhere. */
+/**
+ * Returns the outcome of an error. "refused" means policy or authentication
+ * said no, even when the status is 404.
+ */
 export function errorOutcome(error: unknown): ErrorOutcome {
   const status = statusOf(error);
   if (status >= 500) return "failed";
@@ -132,8 +137,8 @@ function nameError(error: unknown): ProvenderError | undefined {
 }
 
 /**
- * The error body of docs/http.md instead of whatever was prepared; a body
- * that has begun is cut. `page` tells people why.
+ * Sends the error body of docs/http.md in place of the prepared one; a body
+ * that has begun is cut. `page` is the URL of the explanation.
  */
 export function respondWithError(
   ctx: RequestContext,
@@ -175,7 +180,10 @@ function errorHeaders(error: ProvenderError | undefined) {
   };
 }
 
-/** RFC 6750, 3: a request without a token is told no error. A reason has no quotes. */
+/**
+ * Formats the WWW-Authenticate header: a request without a token gets no error
+ * (RFC 6750, 3). A reason has no quotes.
+ */
 function challenge(error: ProvenderError | undefined): string {
   return error instanceof TokenRefused
     ? `Bearer error="invalid_token", error_description="${error.reason}"`
@@ -186,9 +194,9 @@ export function formatErrorBody(
   error: ProvenderError | undefined,
   requestId: string,
 ): string {
-  // What no client can do anything about may name files of the machine.
-  const told = statusOf(error) === 500 ? undefined : error?.message;
-  const errors = [told ?? internal];
+  // Errors that no client can resolve may name files of the machine.
+  const shown = statusOf(error) === 500 ? undefined : error?.message;
+  const errors = [shown ?? internal];
   return JSON.stringify({ errors, code: error?.code ?? "internal", requestId });
 }
 

@@ -40,7 +40,10 @@ export const listenerLimits = {
   rateWindow: 60_000,
 };
 
-/** What answers requests; the promise, if there is one, is for what it throws later. */
+/**
+ * Handler of requests; it may return a promise that rejects with a later
+ * failure.
+ */
 export type Handle = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -52,8 +55,8 @@ const keepAlive = 65_000;
 const mostPipelined = 100;
 
 /**
- * The HTTP server on its socket; HTTP/2 is not offered. Whatever a handler
- * throws ends its request with 400 or its connection, and never the process.
+ * The HTTP server on its socket; HTTP/2 is not offered. A failing handler ends
+ * its request with 400 or its connection, never the process.
  */
 export class Listener {
   readonly #server: Server | HttpsServer;
@@ -76,7 +79,8 @@ export class Listener {
     this.#server = makeServer(tls, limits);
     this.#listenForRequests(handle);
     this.#listenForConnections(caps);
-    // Of accepting a connection, long after it began to listen: the next one may succeed.
+    // Errors of accepting a connection come long after listening began; the
+    // next connection may succeed.
     this.#server.on("error", (error) => {
       if (this.#server.listening) onUnexpected(error, "listening socket");
     });
@@ -103,7 +107,10 @@ export class Listener {
       this.#server.setSecureContext(secureContext(tls));
   }
 
-  /** Takes no more connections, lets answers finish for `grace` ms, then cuts the rest. */
+  /**
+   * Stops accepting connections, lets answers finish for `grace` ms, then cuts
+   * the rest.
+   */
   async close(grace: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());

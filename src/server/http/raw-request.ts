@@ -17,8 +17,8 @@ export const refuseMalformed: RequestMiddleware = ({ req }, next) => {
 };
 
 /**
- * What is refused before any route looks at a request, on the URL as it came:
- * a decoded or normalized one could name another thing than the one checked.
+ * Finds the problem of a request before any route sees it. The URL is checked
+ * as it came: a decoded one could name another thing than the one checked.
  */
 function findRequestProblem(
   request: IncomingMessage,

@@ -24,7 +24,10 @@ const whyKeysAreRefused = {
   unknown: "is not known for this provider",
 } as const satisfies Record<KeyRefused["reason"], string>;
 
-/** What a client's person is told of each refusal that clients meet; others are of commands. */
+/**
+ * Reason phrases of refusals that clients meet; other errors belong to
+ * commands.
+ */
 const phrases: Readonly<Partial<Record<ErrorCode, Phrase>>> = {
   "malformed-address": "This is no address of a provider, module or version",
   "malformed-request": malformed,
@@ -97,10 +100,10 @@ function notServed({ hostname }: OriginNotServed): string {
 const longest = 200;
 
 /**
- * What stands behind the status of a refusal (RFC 9112, 4), because clients
- * print it: one sentence on the cause, of printable ASCII and at most 200 bytes,
- * without anything that only the operator may know. `page` is where the whole
- * answer is; it is left out where it does not fit.
+ * Formats the reason phrase of a refusal (RFC 9112, 4), because clients print
+ * it. It is one sentence on the cause, printable ASCII of at most 200 bytes,
+ * without facts that only the operator may know.
+ * `page` is the URL of the whole answer; it is left out where it does not fit.
  */
 export function formatReasonPhrase(
   error: ProvenderError | undefined,
@@ -120,7 +123,7 @@ function describe(error: ProvenderError | undefined): string {
     : (phrase as (error: ProvenderError) => string)(error);
 }
 
-/** Names may be whatever a client, an origin or a key says. */
+/** Removes unsafe characters. Clients, origins and keys choose names freely. */
 function makeSafe(text: string): string {
   return text.replaceAll(/[^\w .,:'()[\]+-]/g, "");
 }

@@ -30,7 +30,7 @@ export function answerUnread(
   refuse(socket, status, new MalformedRequest("could not be read", "HTTP/1.1"));
 }
 
-/** What a handler left unanswered, because it threw. */
+/** Ends a request whose handler threw before it answered. */
 export function endUnanswered(res: ServerResponse, socket: Duplex): void {
   if (res.headersSent || !socket.writable) {
     socket.destroy();

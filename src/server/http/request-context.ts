@@ -8,10 +8,10 @@ import {
 import type { Asker } from "../../telemetry/asker.ts";
 import type { Client } from "./client-address.ts";
 
-/** How a request ended that was not answered as asked. */
+/** Outcome of a request that was not answered as asked. */
 export type ErrorOutcome = "refused" | "not-found" | "malformed" | "failed";
 
-/** What a handler notes for the request's line in the log. */
+/** Facts that a handler notes for the request's line in the log. */
 export interface RequestNote {
   outcome: Outcome | ErrorOutcome | "none";
   /** Why the request was not answered as asked. */
@@ -33,16 +33,19 @@ export interface RenderedDocument {
   readonly tag: string;
 }
 
-/** What is known of a request from its first moment on. */
+/** Facts known of a request from its start. */
 export interface RequestState {
   readonly client: Client;
   readonly asker: Asker;
-  /** As it came, without its query and without the ticket of a signed URL, so that no log has what opens an archive. */
+  /**
+   * Path as it came, without its query and the ticket of a signed URL. So no
+   * log contains what opens an archive.
+   */
   readonly path: string;
   readonly note: RequestNote;
 }
 
-/** What the router adds to Koa's context. */
+/** Fields that the router adds to Koa's context. */
 interface Routing {
   /** Names in the path, undecoded, once a row of the table matched. */
   readonly params?: Readonly<Record<string, string>>;
@@ -51,13 +54,13 @@ interface Routing {
 }
 
 export type RequestContext = ParameterizedContext<RequestState, Routing>;
-/** Of a request that a row of the table matched. */
+/** Context of a request that a row of the table matched. */
 export type RoutedContext = RequestContext & {
   readonly params: Readonly<Record<string, string>>;
 };
 export type RequestMiddleware = Middleware<RequestState, Routing>;
 
-/** How the mirror came by what is answered. */
+/** Notes how the mirror obtained the answer. */
 export function noteAnswer(
   { note }: RequestState,
   { outcome, originTime }: Omit<Answer<unknown>, "value">,
@@ -66,7 +69,7 @@ export function noteAnswer(
   note.originTime += originTime;
 }
 
-/** What a list has not, or would not have, because of the rules or the keys. */
+/** Notes versions that rules or keys remove from a list, or would remove. */
 export function noteLeftOut(
   { note }: RequestState,
   {

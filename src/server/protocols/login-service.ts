@@ -4,7 +4,7 @@ import type {
 } from "../../origin/registries/openid-provider.ts";
 import type { Services } from "./service-discovery.ts";
 
-/** How clients introduce themselves to the OpenID provider. */
+/** Identity of clients at the OpenID provider. */
 interface LoginClient {
   readonly clientId: string;
   readonly scopes: readonly string[];

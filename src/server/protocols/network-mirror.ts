@@ -121,7 +121,7 @@ export class NetworkMirrorProtocol {
     note.outcome = archive.outcome;
     try {
       recordDelivery(audit, ctx.res, describe(admitted));
-      // What was spent on metadata counts: the client waits for one answer.
+      // Time spent on metadata counts, as the client waits for one answer.
       const answer = given.answer - (performance.now() - asked);
       const limits = { ...given, answer };
       await sendArchive(ctx, archive, admitted.found.filename, limits);

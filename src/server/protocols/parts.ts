@@ -3,7 +3,7 @@ import type { Authentication } from "../access/authentication.ts";
 import type { ArchiveResponseLimits } from "../http/archive-response.ts";
 import type { PublicAddress } from "./public-address.ts";
 
-/** What every protocol needs beside its mirror. */
+/** Parts that every protocol needs beside its mirror. */
 export interface ProtocolParts {
   readonly authentication: Authentication;
   readonly publicAddress: PublicAddress;

@@ -51,7 +51,7 @@ export class ProviderRegistryProtocol {
     noteAnswer(ctx.state, answer);
     const { request, versions, list, leftOut } = answer.value;
     noteLeftOut(ctx.state, answer.value);
-    // What could not be served must not be listed.
+    // A release that could not be served must not be listed.
     if (request.origin.registry.source !== "registry")
       throw new NothingToVerify(formatProviderAddress(provider), "signature");
     const document = renderVersionsOnce(versions, provider, list, leftOut);

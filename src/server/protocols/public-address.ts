@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import type { ClientAddresses } from "../http/client-address.ts";
 
-/** What a request or document is about, by the names that its path has. */
+/** Subject of a request or document, with the names in its path. */
 export interface Subject {
   /** HOSTNAME/NAMESPACE/TYPE. */
   readonly provider?: string | undefined;
@@ -14,7 +14,7 @@ export interface Subject {
 const host = /^(?:[a-z\d.-]+|\[[a-f\d:.]+\])(?::\d+)?$/i;
 const names = /^[\w.:+-]+(?:\/[\w.:+-]+){2,4}$/;
 
-/** Under which URL clients know this mirror, for what they are told to look at. */
+/** Public URL of this mirror, for links that clients get. */
 export class PublicAddress {
   readonly #configured: string | undefined;
   readonly #clients: ClientAddresses;
@@ -48,7 +48,10 @@ export class PublicAddress {
     return this.#configured ?? direct ?? "../".repeat(depth);
   }
 
-  /** As configured, else as the client or a trusted proxy, which adds TLS, says. */
+  /**
+   * Returns the configured URL, else the one in the client's request. A trusted
+   * proxy adds TLS.
+   */
   baseOf({ socket, headers }: IncomingMessage): string | undefined {
     if (this.#configured !== undefined) return this.#configured;
     if (headers.host === undefined || !host.test(headers.host))

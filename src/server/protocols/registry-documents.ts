@@ -67,7 +67,10 @@ export function renderPackage(
   };
 }
 
-/** Where a client that read `VERSION/download/OS/ARCH` finds the files of the release. It sends no token there. */
+/**
+ * Returns the URLs of a release's files for a client that read
+ * `VERSION/download/OS/ARCH`. The client sends no token there.
+ */
 function locateFiles(
   { provider, version }: ReleaseAddress,
   filename: string,

@@ -1,6 +1,9 @@
 import type { Context } from "koa";
 
-/** What this host offers to clients (Remote Service Discovery): URLs relative to the document, or a service's own object. */
+/**
+ * Services that this host offers to clients (Remote Service Discovery): URLs
+ * relative to the document, or a service's own object.
+ */
 export type Services = Readonly<Record<string, unknown>>;
 
 /** `/.well-known/terraform.json`; exactly application/json, because clients refuse anything else. */

@@ -11,14 +11,17 @@ import { Folding } from "../../telemetry/folding.ts";
 import type { Client } from "../http/client-address.ts";
 import { subjectOf, type PathNames } from "./subject.ts";
 
-/** Of the same refusal of the same client, of each client, and of all. */
-const told = { window: 60_000, same: 10, group: 60, all: 600 };
+/**
+ * Lines for the same refusal of the same client, for each client, and for all,
+ * in each window of milliseconds.
+ */
+const lineLimits = { window: 60_000, same: 10, group: 60, all: 600 };
 
 /** Writes down refusals as far as no client can push the others' lines out of the log. */
 export class RefusalAudit {
   readonly #audit: AuditLog;
   readonly #alarms: Alarms;
-  readonly #folding = new Folding<AuditEntry>(told, {
+  readonly #folding = new Folding<AuditEntry>(lineLimits, {
     summarize: ({ client }, of) => ({
       event: "refused",
       verdict: "refused",
@@ -60,7 +63,10 @@ export class RefusalAudit {
     this.#folding.close();
   }
 
-  /** An archive that was not the signed one is told of by its download. */
+  /**
+   * Raises the alarm for a refusal. A download raises its own alarm for an
+   * archive that differs from the signed one.
+   */
   #raise(error: ProvenderError, { provider, version, detail }: AuditEntry) {
     const isTampered =
       error instanceof ChecksumConflict || error instanceof PackageHashWrong;

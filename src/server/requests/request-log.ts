@@ -7,11 +7,11 @@ import { requestKind, subjectOf } from "./subject.ts";
 /** Characters. */
 const longestUserAgent = 200;
 
-/** How a request ended. */
+/** End of a request. */
 interface End {
   /** All of the answer was sent. */
   readonly complete: boolean;
-  /** Of the answer, with its head. */
+  /** Bytes of the answer, with its head. */
   readonly bytes: number;
   readonly ms: number;
 }

@@ -3,7 +3,10 @@ import type { Subject } from "../protocols/public-address.ts";
 
 const operations = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** What a path is about, whether or not anything is there: one of a few words, whatever a client writes. */
+/**
+ * Classifies a path by one of a few words, for any path that a client sends and
+ * whether or not anything is there.
+ */
 export function requestKind(asked: string): RequestKind {
   const path = asked.replace(/^\/registry\/[^/]+(?=\/)/, "");
   if (path.startsWith("/providers/")) return kindOfMirrored(path);
@@ -24,7 +27,10 @@ function kindOfMirrored(path: string): RequestKind {
 /** The names in the path that was asked, as the table of URLs has them. */
 export type PathNames = Readonly<Partial<Record<string, string>>>;
 
-/** The provider or module, and the document, that the path names, whatever protocol it is of. */
+/**
+ * Returns the provider or module, and the document, that a path of any protocol
+ * names.
+ */
 export function subjectOf(
   names: PathNames,
 ): Subject & { readonly platform?: string | undefined } {

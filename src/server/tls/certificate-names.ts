@@ -8,7 +8,10 @@ export function isEveryAddress(listenHost: string): boolean {
   return everyAddress.includes(normalName(listenHost));
 }
 
-/** What a certificate is for: what it was given, this machine, itself by loopback, and the address it listens on. */
+/**
+ * Lists the names in a certificate: the configured ones, this machine,
+ * loopback, and the address where it listens.
+ */
 export function certificateNames(
   listenHost: string,
   hostname: string,

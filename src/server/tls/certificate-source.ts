@@ -3,7 +3,7 @@ import { certificateNames } from "./certificate-names.ts";
 import { loadCertificateFiles, type ServerCertificate } from "./certificate.ts";
 import { loadSelfSigned } from "./self-signed-certificate.ts";
 
-/** What `listen.tls` asks for. */
+/** Choice in `listen.tls`. */
 export type TlsChoice =
   | { readonly kind: "self-signed" }
   | { readonly kind: "off" }

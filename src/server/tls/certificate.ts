@@ -3,7 +3,10 @@ import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { ConfigurationInvalid } from "../../errors/index.ts";
 
-/** What a TLS server presents, as PEM; `expires` is the end of the first certificate. */
+/**
+ * Certificate and key of a TLS server, as PEM; `expires` is the end of the
+ * first certificate.
+ */
 export interface ServerCertificate {
   readonly certificate: string;
   readonly key: string;
@@ -102,7 +105,10 @@ function checkValidity(path: string, parsed: X509Certificate, now: Date): void {
     );
 }
 
-/** What OpenSSL alone can say: a damaged chain, or a key that it holds to be too weak. */
+/**
+ * Throws for problems that only OpenSSL finds: a damaged chain, or a key that
+ * is too weak for it.
+ */
 function checkUsable(path: string, certificate: string, key: string): void {
   try {
     createSecureContext({ cert: certificate, key });

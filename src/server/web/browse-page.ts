@@ -48,7 +48,7 @@ export class BrowsePage {
     this.#listHeld = remembered(rememberedFor, () => listHeld(parts));
   }
 
-  /** What the policy would refuse is told, and served. */
+  /** True when the policy reports its refusals and serves them. */
   get #reportsOnly(): boolean {
     return this.#parts.providers.reportsOnly;
   }

@@ -24,7 +24,7 @@ export function formatMirrorUrl(
  * (CLI configuration file, "Explicit Installation Method Configuration")
  */
 export function formatClientInstructions(mirror: {
-  /** Where clients find the mirror, with a slash at the end. */
+  /** URL of the mirror for clients, with a slash at the end. */
   readonly url: string;
   /** The CA that clients do not know yet. */
   readonly caFile: string | undefined;
@@ -81,7 +81,10 @@ function installation(url: string, hostnames: readonly string[]): string[] {
   ];
 }
 
-/** For a hostname with a port: its registries, overridden by those of the mirror. */
+/**
+ * Formats the block of a hostname with a port: the mirror's registries in place
+ * of its own.
+ */
 function services(url: string, hostname: string): string[] {
   return [
     `host "${clientHostname(hostname)}" {`,

@@ -10,7 +10,7 @@ export function formatBytes(bytes: number): string {
   return `${index === 0 ? amount : amount.toFixed(1)} ${units[index] ?? ""}`;
 }
 
-/** To the minute, in UTC; empty for none. */
+/** Formats to the minute, in UTC; empty for none. */
 export function dateOf(moment: Date | undefined): string {
   return moment === undefined
     ? ""

@@ -1,4 +1,4 @@
-/** HTML in which whatever is no text of ours is escaped. */
+/** HTML in which all foreign text is escaped. */
 export class Html {
   readonly text: string;
 
@@ -26,7 +26,10 @@ function render(part: Part): string {
     : escapeHtml(String(part));
 }
 
-/** What turns the direction of text, or cannot be seen, is shown by its number: what it names has to look like itself. */
+/**
+ * Escapes text. Characters that are invisible or change its direction are shown
+ * by their number, so that two names that look alike are alike.
+ */
 function escapeHtml(text: string): string {
   return text
     .replaceAll(/[&<>"]/g, (character) => entities[character] ?? "")

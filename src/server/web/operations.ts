@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { NotReady } from "../../errors/index.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
-/** What `/readyz` and the service manager are told. */
+/** Readiness for `/readyz` and the service manager. */
 export class Readiness {
   readonly #probe: () => Promise<void>;
   readonly #findProblem: () => string | undefined;

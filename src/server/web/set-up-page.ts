@@ -40,7 +40,10 @@ export class SetUpPage {
     this.#parts = parts;
   }
 
-  /** Where it listens, and the file of the CA that clients do not know, once that is known. */
+  /**
+   * Sets the URL where it listens, and the file of a CA that clients do not
+   * know yet.
+   */
   announce(url: string, caFile: string | undefined): void {
     this.#url = url;
     this.#caFile = caFile;

@@ -1,4 +1,4 @@
-/** What is written where, for one kind of client. */
+/** Text and its place, for one kind of client. */
 interface SetUp {
   readonly name: string;
   readonly hint: string;
@@ -9,7 +9,7 @@ interface Mirror {
   readonly url: string;
   /** The block for the client's configuration. */
   readonly client: string;
-  /** Of the CA that clients do not know yet. */
+  /** Fingerprint of a CA that clients do not know yet. */
   readonly fingerprint: string | undefined;
 }
 
