@@ -74,7 +74,7 @@ export class DirectoryFolder extends OriginFolder {
     }
   }
 
-  /** To its end, also where it grew since it had `size` bytes. */
+  /** Reads to the end of the file, also where it grew beyond `size` bytes. */
   async *#read(
     handle: FileHandle,
     parts: readonly string[],
@@ -93,7 +93,7 @@ export class DirectoryFolder extends OriginFolder {
     }
   }
 
-  /** Where it really is; undefined where it is not. */
+  /** Resolves the real path; undefined where there is none. */
   async #place(parts: readonly string[]): Promise<string | undefined> {
     const top = await this.#try([], () => realpath(this.#directory));
     if (top === undefined || parts.length === 0) return top;

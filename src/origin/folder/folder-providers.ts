@@ -47,7 +47,7 @@ const mostLists = 1_000;
 export class FolderProviders implements ProviderOrigin {
   readonly source = "registry";
   readonly #parts: FolderProvidersParts;
-  /** What was complete once is not read again for a list. */
+  /** Complete releases, which are not read again for a list. */
   readonly #complete = new LRUCache<
     string,
     ReadonlyMap<Version, OriginVersion>
@@ -176,7 +176,7 @@ export class FolderProviders implements ProviderOrigin {
     };
   }
 
-  /** Undefined for what is no release, which is told. */
+  /** Returns undefined for an unfit folder, which is reported. */
   async #read(
     provider: ProviderAddress,
     version: Version,

@@ -10,7 +10,7 @@ import type { OriginFolder } from "./origin-folder.ts";
 import { readNamespaceKeys } from "./namespace-keys.ts";
 import { readReleaseFolder, type ReadingParts } from "./release-folder.ts";
 
-/** What is in a folder. */
+/** Result of looking through a folder. */
 export interface FolderSurvey {
   readonly releases: number;
   /** Folders that look like a release and are none, as operators know them, and why. */

@@ -3,8 +3,10 @@ import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
 /**
- * Who may sign releases of a namespace, ASCII-armored, in the order of their files' names: the public key of each *.asc, and nothing else
- * that is written there, since clients get it. Throws OriginAnswerUnusable where one of them is none: then it is unknown who may sign.
+ * Reads the keys that may sign releases of a namespace, ASCII-armored, in the
+ * order of their files' names. Clients get them, so only the public key of each
+ * *.asc is returned. Throws OriginAnswerUnusable for an invalid file, because
+ * the set of signers is unknown then.
  */
 export async function readNamespaceKeys(
   folder: OriginFolder,

@@ -19,13 +19,16 @@ export interface FolderFile extends AsyncDisposable {
 export abstract class OriginFolder {
   readonly #base: URL;
 
-  /** `place` ends in a slash. Without a hostname, files are told of by it. */
+  /**
+   * Sets the place, which ends in a slash. Without a hostname, messages name
+   * files by it.
+   */
   constructor(place: URL, hostname?: Hostname) {
     this.#base =
       hostname === undefined ? place : new URL(`https://${hostname}/`);
   }
 
-  /** As operators know it. */
+  /** Returns the name of a file for operators. */
   abstract show(parts: readonly string[]): string;
 
   protected abstract listNamed(
@@ -53,7 +56,10 @@ export abstract class OriginFolder {
       .map(decodeURIComponent);
   }
 
-  /** As clients may know it, who are told no path of the machine where there is a hostname. */
+  /**
+   * Returns the name of a file for clients; where there is a hostname, it has
+   * no path of the machine.
+   */
   nameOf(parts: readonly string[]): string {
     return this.urlOf(parts).href;
   }

@@ -11,7 +11,7 @@ import { OriginAnswerUnusable } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
-/** What a folder says of a release, not yet believed. */
+/** Release as described by a folder, not verified yet. */
 export interface FolderRelease {
   readonly packages: ReadonlyMap<string, FolderPackage>;
   readonly protocols: readonly string[];
@@ -37,7 +37,7 @@ const manifestShape = z.object({
   metadata: z.object({ protocol_versions: z.array(z.string()).min(1) }),
 });
 
-/** What clients take for said where nothing is. */
+/** Protocols that clients assume where none are given. */
 const defaultProtocols = ["5.0"];
 
 export interface ReadingParts {
@@ -122,7 +122,7 @@ function readPackages(
   return packages;
 }
 
-/** Of what names the protocols. */
+/** Returns the name of the file that lists the protocols. */
 export function formatManifestName(
   { type }: ProviderAddress,
   version: Version,

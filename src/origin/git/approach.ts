@@ -12,7 +12,10 @@ import { noSsh } from "./git-process.ts";
 import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
-/** How git reaches a host that the address guard let pass: by the very addresses that were looked at. */
+/**
+ * Connection of git to a host that passed the address guard, limited to the
+ * checked addresses.
+ */
 interface GitApproach {
   readonly protocol: "https" | "ssh";
   readonly settings: readonly string[];
@@ -36,7 +39,10 @@ export async function approachByHttps(
   return { protocol: "https", settings: [pin], proxy: undefined, ssh: noSsh };
 }
 
-/** By ssh with the machine's own keys and known hosts, never asking anybody. The URL was parsed by `parseGitUrl`. */
+/**
+ * Approaches by ssh with the machine's own keys and known hosts, without any
+ * prompt. The URL was parsed by `parseGitUrl`.
+ */
 export async function approachBySsh(
   url: URL,
   allowance: AddressAllowance,

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 
-/** What each process of a program may take. */
+/** Limits of each process of a program. */
 export interface ProcessBounds {
   /** Bytes of address space. */
   readonly memory: number;
-  /** Of the processor. */
+  /** Seconds of processor time. */
   readonly seconds: number;
   /** Bytes of each file that it writes. */
   readonly fileBytes: number;
@@ -22,9 +22,10 @@ export interface BoundedProcess {
 }
 
 /**
- * Sets the bounds, runs the program, and ends the whole process group as soon as the other end of descriptor 3 is gone, also when the
- * daemon is killed. Where the machine has no memory left, the kernel ends these processes first. A bound that the system's
- * shell does not know is left out.
+ * Sets the bounds, runs the program, and kills the whole process group when the
+ * other end of descriptor 3 closes, also when the daemon is killed. Where the
+ * machine has no memory left, the kernel ends these processes first. Bounds
+ * unknown to the system's shell are left out.
  */
 const script = `
 ulimit -c 0
@@ -60,7 +61,7 @@ export function startBounded(
     // A group of its own, so that what it starts ends with it.
     detached: true,
   });
-  // Of a process that is gone, its pipes say so; `ended` tells why.
+  // Pipes of a dead process emit errors; `ended` has the reason.
   for (const pipe of child.stdio) pipe?.on("error", () => undefined);
   const { stdin, stdout, stderr } = child;
   return {

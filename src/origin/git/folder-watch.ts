@@ -2,7 +2,7 @@ import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What a folder may hold. */
+/** Limits of a folder's content. */
 interface FolderBounds {
   readonly bytes: number;
   readonly files: number;
@@ -11,7 +11,10 @@ interface FolderBounds {
 /** Between the end of one look and the next. */
 const lookEvery = 200;
 
-/** Resolves with true once the folder holds more, and with false when the signal aborts; one look at a time. Throws what `hold` throws, which is told of the bytes. */
+/**
+ * Resolves with true once the folder exceeds its bounds, and with false when
+ * the signal aborts. `hold` gets the bytes of each look; its errors are thrown.
+ */
 export async function outgrows(
   folder: string,
   bounds: FolderBounds,

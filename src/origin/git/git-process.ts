@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { startBounded, type BoundedProcess } from "./bounded-process.ts";
 import { outgrows } from "./folder-watch.ts";
 
-/** What git may take. */
+/** Limits of git. */
 interface GitBounds {
   /** Bytes of memory of each of its processes. */
   readonly memory: number;
@@ -16,29 +16,35 @@ interface GitBounds {
 
 /** A repository that is here; threads hand it on. */
 export interface GitRepository {
-  /** Of this work alone; holds `home` (empty) and `repository.git`. */
+  /** Folder of this work alone; holds `home` (empty) and `repository.git`. */
   readonly folder: string;
-  /** Where programs are looked for. */
+  /** Search path for programs. */
   readonly path: string;
   readonly bounds: GitBounds;
 }
 
-/** Where git works and what it may reach; everything else of the machine's settings is shut out. */
+/**
+ * Environment of git: its folder and its one connection. All other settings of
+ * the machine are disabled.
+ */
 export interface GitSurroundings extends GitRepository {
-  /** What git may speak with others. */
+  /** Protocol that git may use. */
   readonly protocol: "https" | "ssh" | "none";
   /** `NAME=VALUE` of git-config(1). */
   readonly settings: readonly string[];
   /** May hold a password, so it is no argument. */
   readonly proxy: URL | undefined;
-  /** What git calls to reach a host by ssh. */
+  /** Command that git runs to reach a host by ssh. */
   readonly ssh: string;
-  /** Told of the bytes of the repository as it grows; throws where there is no room for them. */
+  /**
+   * Hears of the repository's bytes as it grows; throws where there is no room
+   * for them.
+   */
   readonly hold: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** Where git only reads what is here. */
+/** Returns the environment of a git that only reads local objects. */
 export function withoutRemote(
   repository: GitRepository,
   signal: AbortSignal,
@@ -102,7 +108,9 @@ export function startGit(
 /** Bytes that git may print. */
 const mostOutput = 1 << 20;
 
-/** What git printed; throws GitFailed, also above `mostOutput` bytes. */
+/**
+ * Returns the output of git; throws GitFailed, also above `mostOutput` bytes.
+ */
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,

@@ -39,7 +39,10 @@ type WorkFolder = { readonly path: string } & AsyncDisposable;
 
 /** Room on the disk for what is fetched. */
 interface WorkRoom {
-  /** For so many bytes in all; throws StoreFull where there is no room for them. */
+  /**
+   * Reserves so many bytes in all; throws StoreFull where there is no room for
+   * them.
+   */
   readonly hold: (bytes: number) => Promise<void>;
   readonly release: () => void;
 }
@@ -49,7 +52,7 @@ interface GitParts {
   readonly settings: OriginSettings;
   readonly http: HttpClient;
   readonly limits: GitLimits;
-  /** Where programs are looked for. */
+  /** Search path for programs. */
   readonly searchPath: string;
   readonly createFolder: () => Promise<WorkFolder>;
   /** Throws StoreFull. */
@@ -71,10 +74,16 @@ interface Remote extends GitSurroundings {
   readonly url: URL;
 }
 
-/** Of git's own in a repository, which has one for each branch and tag. */
+/**
+ * Limit of git's own files in a repository, which has one for each branch and
+ * tag.
+ */
 const mostFiles = 20_000;
 
-/** What a server of the smart protocol says that its references are (gitprotocol-http, "Smart Server Response"). */
+/**
+ * Media type of a server's list of references (gitprotocol-http, "Smart Server
+ * Response").
+ */
 const advertisement = "application/x-git-upload-pack-advertisement";
 
 const quiet = [
@@ -146,7 +155,10 @@ export class GitRepositories {
     }
   }
 
-  /** Where the repository is in the end, and the one way to it that git may go. */
+  /**
+   * Resolves the final URL of the repository, and the one connection that git
+   * may use.
+   */
   async #approach(
     url: URL,
     folder: string,

@@ -5,7 +5,10 @@ import ipaddr from "ipaddr.js";
 import { OriginAddressRefused } from "../../errors/index.ts";
 import { formatPublicUrl } from "./public-url.ts";
 
-/** What one origin's requests may reach beyond public addresses on port 443. */
+/**
+ * Addresses that one origin's requests may reach beyond public addresses on
+ * port 443.
+ */
 export interface AddressAllowance {
   /** `host:port` pairs that the operator wrote into the configuration. */
   readonly configured: ReadonlySet<string>;

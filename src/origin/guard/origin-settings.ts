@@ -1,10 +1,10 @@
 import type { Hostname } from "../../address/hostname.ts";
 import type { AddressAllowance } from "./address-guard.ts";
 
-/** How one origin is reached; made by the wiring from the configuration. */
+/** Access to one origin; made by the wiring from the configuration. */
 export interface OriginSettings extends AddressAllowance {
   readonly hostname: Hostname;
-  /** Where service discovery starts. */
+  /** URL where service discovery starts. */
   readonly url: URL;
   /** PEM certificates trusted in addition to the machine's. */
   readonly ca: string | undefined;

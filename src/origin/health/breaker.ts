@@ -1,6 +1,9 @@
 /** Milliseconds of one monotonic clock. */
 export interface BreakerTimes {
-  /** From the opening to the first probe; doubled after each probe that fails. */
+  /**
+   * Milliseconds from the opening to the first probe; doubled after each probe
+   * that fails.
+   */
   readonly first: number;
   readonly longest: number;
 }
@@ -45,7 +48,10 @@ export class Breaker {
     return this.#probing ? Math.max(this.#times.first, left) : left;
   }
 
-  /** For a request that passes: undefined, or the probe that it is and that all others wait for. */
+  /**
+   * Registers a request that passes. Returns undefined, or the probe that it is
+   * and that all others wait for.
+   */
   pass(): Probe | undefined {
     if (this.#until === undefined) return undefined;
     this.#probing = true;

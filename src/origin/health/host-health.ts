@@ -39,7 +39,7 @@ interface Watched {
   failure: OriginBusy | string;
 }
 
-/** What a request passed, and the probe that it is there. */
+/** Breaker that a request passed, and the request's probe of it. */
 interface Passed {
   readonly watched: Watched;
   readonly probe: Probe | undefined;
@@ -48,7 +48,9 @@ interface Passed {
 interface Ticket {
   readonly subject: string | undefined;
   readonly whole: Passed;
-  /** By name: the subject and its namespace, where they are watched. */
+  /**
+   * Breakers of the subject and its namespace by name, where they are watched.
+   */
   readonly own: ReadonlyMap<string, Passed>;
 }
 

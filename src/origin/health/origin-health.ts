@@ -5,7 +5,7 @@ import { HostHealth, type HealthEvents, type Passage } from "./host-health.ts";
 /** Hosts' names come from answers, so they are bounded; who was not asked for longest is forgotten. */
 const mostHosts = 1_000;
 
-/** Which hosts are asked at all, for all origins together: many lead to the same hosts. */
+/** Health of hosts, shared by all origins: many lead to the same hosts. */
 export class OriginHealth {
   readonly #hosts: LRUCache<string, HostHealth>;
 
@@ -33,7 +33,7 @@ export class OriginHealth {
     return this.#hosts.peek(hostAndPort(url))?.failingFor;
   }
 
-  /** How many hosts are suspended. */
+  /** Number of suspended hosts. */
   get suspended(): number {
     return [...this.#hosts.values()].filter((host) => host.isSuspended())
       .length;

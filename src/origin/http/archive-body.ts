@@ -17,11 +17,14 @@ import type { OriginLimits } from "../guard/origin-settings.ts";
 /** Asks for the same archive again with these headers. */
 type AskAgain = (headers: Readonly<Record<string, string>>) => Promise<Answer>;
 
-/** How often one archive is resumed before another so many bytes have come. */
+/**
+ * Resumes of one archive that are allowed before another `farEnough` bytes have
+ * come.
+ */
 const mostResumes = 3;
 const farEnough = 8 * 1024 * 1024;
 
-/** How far an archive has come; `size` is undefined until it is announced. */
+/** Progress of an archive; `size` is undefined until it is announced. */
 interface Progress {
   position: number;
   size: number | undefined;
@@ -67,7 +70,7 @@ async function* receiveRest(
 ): AsyncGenerator<Uint8Array> {
   let skipped = startOf(answer, progress) - progress.position;
   for await (const chunk of limitBody(answer, limits)) {
-    // What an answer with the whole repeats is not new.
+    // The bytes that a whole answer repeats are skipped.
     const fresh = chunk.subarray(Math.max(0, -skipped));
     skipped = Math.min(0, skipped + chunk.length);
     progress.position += fresh.length;
@@ -76,7 +79,10 @@ async function* receiveRest(
   }
 }
 
-/** Where the body begins: at once where a range was asked for, and nowhere else. */
+/**
+ * Returns the position where the body begins. A partial answer must begin at
+ * the requested position.
+ */
 function startOf(answer: Answer, progress: Progress): number {
   if (answer.status !== 206) return 0;
   const text = single(answer.headers["content-range"]) ?? "";

@@ -4,7 +4,10 @@ import { makeTrust } from "../../network/trusted-certificates.ts";
 import { guardedLookup } from "../guard/address-guard.ts";
 import type { OriginLimits, OriginSettings } from "../guard/origin-settings.ts";
 
-/** To one host: more than all downloads of an origin, and few enough for its good will and our descriptors. */
+/**
+ * Connections to one host: more than all downloads of an origin, and few enough
+ * for its good will and our descriptors.
+ */
 const mostConnections = 48;
 
 /** Two connection pools of one origin: for hosts the operator wrote, and for all others. */

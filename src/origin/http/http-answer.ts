@@ -9,7 +9,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Dispatcher.ResponseData["body"];
-  /** Told of bytes of the body as they come. */
+  /** Hears of bytes of the body as they come. */
   readonly onReceived: (bytes: number) => void;
 }
 

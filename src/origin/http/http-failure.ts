@@ -63,8 +63,8 @@ export function describeStatus(
 
 /** Why a token is refused (RFC 6750, 3), in printable ASCII alone. */
 function readReason(headers: IncomingHttpHeaders): string | undefined {
-  const told = headers["www-authenticate"] ?? "";
-  return /\berror_description="([\w ,.:'-]{1,200})"/.exec(told)?.[1];
+  const challenge = headers["www-authenticate"] ?? "";
+  return /\berror_description="([\w ,.:'-]{1,200})"/.exec(challenge)?.[1];
 }
 
 /** Undefined stands for a good answer and for a redirect. */

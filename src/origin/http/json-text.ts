@@ -1,6 +1,9 @@
 import { unusable } from "./http-failure.ts";
 
-/** Of `[`, `{` and `:` together; a list of 5,000 versions for 25 platforms has fewer. */
+/**
+ * Limit of `[`, `{` and `:` together; a list of 5,000 versions for 25 platforms
+ * has fewer.
+ */
 const mostMarks = 400_000;
 const [bracket, brace, colon] = Buffer.from("[{:");
 

@@ -21,14 +21,17 @@ export interface OriginEvents {
   readonly onReceived: (bytes: number) => void;
 }
 
-/** What is asked of every host on the way to an answer. */
+/** Request as sent to every host on the way to an answer. */
 export interface Question {
   readonly accept: string;
-  /** Of good answers. */
+  /** Statuses of good answers. */
   readonly statuses: readonly number[];
   /** Range and If-Range, for the rest of an archive. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whose document it is: a provider, so that one that fails takes no other along; undefined for all. */
+  /**
+   * Subject of the document: a provider, so that its failures affect no other;
+   * undefined for all.
+   */
   readonly subject: string | undefined;
   /** The asker's own: when it aborts, that says nothing about the host. */
   readonly asker: AbortSignal;

@@ -7,7 +7,7 @@ import {
   OriginUnreachable,
 } from "../../errors/index.ts";
 
-/** Of the same request, the first one included. */
+/** Attempts at one request, the first one included. */
 const tries = 3;
 /** Milliseconds before the second try at most; twice that before the third. */
 const longestDelay = 200;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { unusable } from "../http/http-failure.ts";
 
-/** Of a release; publishers have about 15. */
+/** Platforms of a release; publishers have about 15. */
 export const mostPlatforms = 256;
-/** Of an archive, which has one of each scheme. */
+/** Hashes of an archive, which has one of each scheme. */
 const mostHashes = 64;
 
 export const anObject = z.custom<object>(

@@ -18,7 +18,7 @@ import {
 } from "./answer-shape.ts";
 import { bareVersions, type OriginVersions } from "./registry-answers.ts";
 
-/** What a network mirror says of one package, not yet believed. */
+/** Package as described by a network mirror, not verified yet. */
 export interface MirroredArchive {
   readonly platform: Platform;
   readonly url: URL;
@@ -92,7 +92,7 @@ function readDigest(hash: string): Sha256 {
   return parseSha256(hash.slice("zh:".length));
 }
 
-/** Of the texts that start with `prefix`, those that can be read. */
+/** Parses the texts that start with `prefix`, and skips invalid ones. */
 function readEach<T>(
   texts: readonly string[] | null | undefined,
   prefix: string,

@@ -12,7 +12,10 @@ import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
-/** Where a registry says that a module is, not yet read; relative locations count from `base`. */
+/**
+ * Location of a module as its registry gave it, not parsed yet. Relative
+ * locations are resolved from `base`.
+ */
 interface OriginLocation {
   readonly location: string;
   readonly base: URL;
@@ -122,7 +125,7 @@ function readBody({ bytes }: OriginAnswer): string | undefined {
     const location = parsed.data?.location ?? "";
     return location === "" ? undefined : location;
   } catch {
-    // With the header a body is free to be anything.
+    // With the header, a body may have any content.
     return undefined;
   }
 }

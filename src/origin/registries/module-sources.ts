@@ -2,7 +2,9 @@ import type { ArchiveSource, GitSource } from "../../address/module-source.ts";
 import type { GitCheckout } from "../git/repository.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 
-/** Where modules of one registry are fetched from; no credentials of the registry go there. */
+/**
+ * Sources of one registry's modules, which get no credentials of the registry.
+ */
 export interface ModuleSources {
   /** `module` is whose archive it is, so that one that fails takes no other along. */
   openArchive(

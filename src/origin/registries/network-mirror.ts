@@ -169,7 +169,10 @@ function isNamed({ sha256 }: MirroredArchive): boolean {
   return sha256 !== undefined;
 }
 
-/** The names are the protocol's own, whatever the mirror calls its files, so that a digest speaks for one package. */
+/**
+ * Describes the package under the protocol's own file names, so that a digest
+ * names one package.
+ */
 function asPackage(
   address: ProviderAddress,
   version: Version,

@@ -7,7 +7,7 @@ type PublishedKey = Readonly<Record<string, unknown>> & {
   readonly kty: string;
 };
 
-/** What an OpenID provider says of itself at one time. */
+/** Configuration of an OpenID provider at one time. */
 export interface OpenIdConfiguration {
   readonly authorizationEndpoint: URL;
   readonly tokenEndpoint: URL;
@@ -31,7 +31,7 @@ interface Known {
 }
 
 const freshFor = 10 * 60_000;
-/** How often the issuer is asked at most, whatever clients send. */
+/** Requests to the issuer, at most, in so many milliseconds. */
 const mostAsked = { times: 4, within: 60_000 };
 /** Bytes. */
 const longestDocument = 256 * 1024;
@@ -83,8 +83,9 @@ export class OpenIdProvider {
   }
 
   /**
-   * What is known since `seen`, asking for it when that is allowed again; `seen`
-   * itself when the issuer was asked often enough. Throws the issuer's failure.
+   * Returns a configuration newer than `seen`, with a request if one is allowed
+   * again. Returns `seen` itself after too many requests. Throws the issuer's
+   * failure.
    */
   async findNewer(seen: OpenIdConfiguration): Promise<OpenIdConfiguration> {
     const known = this.#known?.value;

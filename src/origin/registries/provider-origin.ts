@@ -4,10 +4,13 @@ import type { Version } from "../../address/version.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import type { OriginPackage, OriginVersions } from "./registry-answers.ts";
 
-/** Who gave the checksums of a release: a registry its publisher's, a network mirror what it reports itself. */
+/**
+ * Source of a release's checksums: the publisher's from a registry, or a
+ * network mirror's own report.
+ */
 export type ProofSource = "registry" | "network-mirror";
 
-/** What speaks for a release, as fetched and not yet believed. */
+/** Verification material of a release, as fetched and not verified yet. */
 export interface OriginChecksums {
   readonly source: ProofSource;
   readonly document: Uint8Array;
@@ -15,7 +18,9 @@ export interface OriginChecksums {
   readonly signature: Uint8Array | undefined;
 }
 
-/** Where the providers of a hostname come from: its registry, or a network mirror of it. */
+/**
+ * Origin of a hostname's providers: its registry, or a network mirror of it.
+ */
 export interface ProviderOrigin {
   readonly source: ProofSource;
 

@@ -30,7 +30,7 @@ export interface OriginVersions {
   readonly warnings: readonly string[];
 }
 
-/** For an origin that says of its versions only which there are. */
+/** Builds the answer of an origin that lists nothing but versions. */
 export function bareVersions(versions: readonly Version[]): OriginVersions {
   const bare = { protocols: [], platforms: undefined };
   const listed = versions.map((version) => ({ version, ...bare }));
@@ -43,7 +43,9 @@ export interface ReportedPackage {
   readonly size: number | undefined;
 }
 
-/** What a registry says of a signing key beside the key itself, unsigned; clients show it. */
+/**
+ * Facts that a registry gives with a signing key, unsigned; clients show them.
+ */
 export interface KeyLabel {
   readonly id: string | undefined;
   /** ASCII-armored, by the registry's partner key over the signing key; empty or undefined for none. */
@@ -52,7 +54,7 @@ export interface KeyLabel {
   readonly sourceUrl: string | undefined;
 }
 
-/** Of a key of which nothing else is said. */
+/** Label of a key without further facts. */
 export const unlabelled: KeyLabel = {
   id: undefined,
   trustSignature: undefined,
@@ -60,7 +62,10 @@ export const unlabelled: KeyLabel = {
   sourceUrl: undefined,
 };
 
-/** Where SHA256SUMS and its signature are, or what a network mirror reports instead. */
+/**
+ * URLs of SHA256SUMS and its signature, or the report of a network mirror in
+ * their place.
+ */
 type ChecksumsPlace =
   | {
       readonly kind: "published";
@@ -69,13 +74,13 @@ type ChecksumsPlace =
     }
   | { readonly kind: "reported"; readonly document: Uint8Array };
 
-/** What an origin says of one package, not yet believed. */
+/** Package as described by an origin, not verified yet. */
 export interface OriginPackage {
   readonly filename: string;
   readonly downloadUrl: URL;
   /** Undefined when a network mirror names the content of the archive alone. */
   readonly shasum: Sha256 | undefined;
-  /** Where archives are, by digest, as far as the answer tells it. */
+  /** URLs of archives by digest, as far as the answer has them. */
   readonly places: ReadonlyMap<Sha256, URL>;
   readonly checksums: ChecksumsPlace;
   /** ASCII-armored, in the registry's order. */
@@ -83,7 +88,10 @@ export interface OriginPackage {
   /** One for each of `signingKeys`. */
   readonly keyLabels: readonly KeyLabel[];
   readonly protocols: readonly string[];
-  /** By OS_ARCH; empty unless the registry reports all platforms (registry.opentofu.org). */
+  /**
+   * Packages by OS_ARCH; empty unless the registry reports all platforms
+   * (registry.opentofu.org).
+   */
   readonly reported: ReadonlyMap<string, ReportedPackage>;
 }
 
@@ -141,7 +149,10 @@ const packageAnswer = z.object({
     .nullish(),
 });
 
-/** What is counted before each of it is looked at, which takes a hundred times as long. */
+/**
+ * Parts that are counted before each is parsed, which takes a hundred times as
+ * long.
+ */
 const counted = z.object({
   packages: anObject.nullish(),
   signing_keys: z
@@ -149,7 +160,7 @@ const counted = z.object({
     .nullish(),
 });
 
-/** Of a release. */
+/** Keys of a release. */
 const mostKeys = 1_000;
 const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;

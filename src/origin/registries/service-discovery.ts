@@ -72,7 +72,7 @@ export class ServiceDiscovery {
     });
   }
 
-  /** Detached from the askers, so that the first one to leave takes nothing from the others; the client's deadline ends it. */
+  /** Protocols of a version; there are six. */
   async #ask(): Promise<Discovered> {
     const detached = new AbortController().signal;
     const answer = await this.#http.fetchJson(

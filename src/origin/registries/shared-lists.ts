@@ -5,13 +5,13 @@ import {
 } from "../../address/platform.ts";
 import { checkCount } from "./answer-shape.ts";
 
-/** Of a version; there are six. */
+/** Protocols of a version; there are six. */
 const mostProtocols = 16;
 /** UTF-16 code units of such a list in JSON. */
 const longestProtocols = 256;
-/** Of a provider, all versions together. */
+/** Lists of protocols of a provider, all versions together. */
 const mostProtocolLists = 64;
-/** Of a provider, all versions together. */
+/** Platforms of a provider, all versions together. */
 const mostPlatforms = 1_000;
 /** Names in lists that differ; publishers have a handful of lists. */
 const mostNames = 50_000;
