@@ -1,7 +1,12 @@
 import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { isAbsence, LockMismatch, ProvenderError } from "../../errors/index.ts";
+import {
+  isAbsence,
+  LockMismatch,
+  NotStored,
+  ProvenderError,
+} from "../../errors/index.ts";
 import {
   ensureArchive,
   recallPackage,
@@ -13,10 +18,11 @@ import type { ModuleSupply } from "./module-packages.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "../output/progress.ts";
 
-/** What became of one package; `absent` when one of many versions is not made for the platform. */
+/** What became of one package; `absent` when one of many versions is not made for the platform, `missing` when a check does not find it. */
 export interface PrefetchedPackage {
   readonly wanted: WantedPackage;
-  readonly outcome: "stored" | "fetched" | "absent" | "failed" | "interrupted";
+  readonly outcome:
+    "stored" | "fetched" | "missing" | "absent" | "failed" | "interrupted";
   readonly admitted?: AdmittedPackage;
   readonly size?: number | undefined;
   readonly h1?: string | undefined;
@@ -30,6 +36,8 @@ export interface PrefetchParts {
   readonly signal: AbortSignal;
   /** Reads what is stored too, so that what the disk damaged is fetched again. */
   readonly inspects: boolean;
+  /** Asks a mirror that fetches nothing what it holds. */
+  readonly checks: boolean;
 }
 
 /** `HOSTNAME/NAMESPACE/TYPE VERSION OS_ARCH`. */
@@ -43,7 +51,7 @@ export async function prefetchPackage(
   wanted: WantedPackage,
   parts: PrefetchParts,
 ): Promise<PrefetchedPackage> {
-  const { progress, signal } = parts;
+  const { progress, signal, checks } = parts;
   let item: ProgressItem = {
     label: formatWanted(wanted),
     size: 0,
@@ -56,6 +64,8 @@ export async function prefetchPackage(
   const result = await fetchAndCompare(wanted, parts, begin).catch(
     (error: unknown): PrefetchedPackage => {
       if (signal.aborted) return { wanted, outcome: "interrupted" };
+      if (checks && error instanceof NotStored)
+        return { wanted, outcome: "missing" };
       if (isAbsence(error) && wanted.isOneOfMany)
         return { wanted, outcome: "absent" };
       if (error instanceof ProvenderError || isSystemError(error))

@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { ProvenderError } from "../../errors/index.ts";
+import { NotStored, ProvenderError } from "../../errors/index.ts";
 import {
   formatNotCarried,
   ModulePackages,
@@ -36,8 +36,8 @@ interface PrefetchOutput extends Output {
 const atOnce = 32;
 
 /**
- * `provender prefetch`: brings what is asked for into the store. Returns the
- * exit status: 1 when something could not be had, each of which is named on
+ * `provender prefetch`: brings what is asked for into the store, or names what is not there (`--check`).
+ * Returns the exit status: 1 when something could not be had, each of which is named on
  * standard error. Throws MalformedAddress and NothingAsked.
  */
 export async function runPrefetch(
@@ -66,9 +66,14 @@ export async function runPrefetch(
     progress.close();
   }
   const seconds = (output.now() - start) / 1000;
-  output.stderr(formatSummary(selection, results, seconds, signal.aborted));
+  const summary = parts.checks
+    ? formatCheck(selection, results)
+    : formatSummary(selection, results, seconds, signal.aborted);
+  output.stderr(summary);
   if (json) output.stdout(formatJson(selection, results, signal.aborted));
-  const isGood = results.every(({ outcome }) => outcome !== "failed");
+  const isGood = results.every(
+    ({ outcome }) => outcome !== "failed" && outcome !== "missing",
+  );
   return isGood && selection.problems.length === 0 && !signal.aborted ? 0 : 1;
 }
 
@@ -125,6 +130,33 @@ function formatSummary(
   const stored = describeModules(modules);
   const lines = [...failures, ...stored, `${counts.join(", ")}.\n`];
   return [...named, ...lines, rest].join("");
+}
+
+/** What of all that was asked for is held. */
+function formatCheck(
+  { modules, notCarried, problems }: Selection,
+  results: readonly PrefetchedPackage[],
+): string {
+  const missing = results.flatMap(({ wanted, outcome }) =>
+    outcome === "missing"
+      ? [`${formatWanted(wanted)} is not held here.\n`]
+      : [],
+  );
+  const failed = results.flatMap(({ wanted, error }) =>
+    error === undefined ? [] : [`${formatWanted(wanted)}: ${error.message}\n`],
+  );
+  const unknown = problems.map((error) =>
+    error instanceof NotStored
+      ? `${error.subject} is not held here.\n`
+      : `${error.message}\n`,
+  );
+  const left = [...missing, ...failed, ...unknown];
+  const held = results.filter(({ outcome }) => outcome === "stored").length;
+  return [
+    ...notCarried.map(formatNotCarried),
+    ...left,
+    `${held} packages and ${modules.length} modules held, ${left.length} missing.\n`,
+  ].join("");
 }
 
 function describeModules(

@@ -144,6 +144,10 @@ const guides: Readonly<Record<string, Guide>> = {
         "what is locked or required there, with its modules",
       ],
       ["provender prefetch --module acme/network/aws", "and what it calls"],
+      [
+        "provender prefetch --check --directory ./infrastructure",
+        "what would not survive an outage",
+      ],
     ],
     fails: workLeft,
   },

@@ -36,7 +36,8 @@ export async function exportPackages(
   await using core = await wireMirror(configuration);
   signal.addEventListener("abort", () => void core.stopFetching());
   const progress = makeProgress(process.stderr, () => performance.now());
-  const fetching = { mirror: core, progress, signal, inspects: true };
+  const ways = { inspects: true, checks: false };
+  const fetching = { mirror: core, progress, signal, ...ways };
   const parts = { ...fetching, store: core };
   await unlessStopped(signal, () => runExport(options, parts, output.stderr));
 }

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { collect, withConfig, type Flags } from "../flags.ts";
-import type { SelectionFlags } from "../options.ts";
 import type { ExportFlags } from "./air-gap.ts";
 import type { LockFlags } from "./lock.ts";
+import type { PrefetchFlags } from "./prefetch.ts";
 import type { PublishFlags } from "./publish.ts";
 
 /** Brings packages in and out, and says what they are. */
@@ -29,8 +29,9 @@ function addHash(program: Command): void {
 function addPrefetch(program: Command): void {
   withSelection(program.command("prefetch"))
     .description("fetch, verify and keep packages before they are asked for")
+    .option("--check", "fetch nothing; status 1 when something is not held")
     .option("--json", "print one JSON document")
-    .action(async (specs: string[], flags: SelectionFlags) =>
+    .action(async (specs: string[], flags: PrefetchFlags) =>
       (await import("./prefetch.ts")).prefetch(specs, flags),
     );
 }

@@ -7,19 +7,25 @@ import { output } from "../output.ts";
 
 const now = () => performance.now();
 
+export interface PrefetchFlags extends SelectionFlags {
+  readonly check?: boolean;
+}
+
 /** The first SIGINT or SIGTERM ends the work in order, a second one at once. */
 export async function prefetch(
   specs: readonly string[],
-  flags: SelectionFlags,
+  flags: PrefetchFlags,
 ): Promise<void> {
-  const configuration = loadConfiguration({ file: flags.config });
+  const loaded = loadConfiguration({ file: flags.config });
+  const checks = flags.check ?? false;
+  const configuration = checks ? { ...loaded, offline: true } : loaded;
   const input = selectionOf(specs, flags, configuration);
   await using core = await wireMirror(configuration);
   const parts = {
     mirror: core,
     progress: makeProgress(process.stderr, now),
     signal: untilStopped(),
-    inspects: false,
+    ...{ inspects: false, checks },
   };
   const stopFetching = () => core.stopFetching();
   if (configuration.storage.maxSize !== undefined)

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { runCommand } from "../../running-command.ts";
+import {
+  calling,
+  makeModuleCalls,
+  moduleHost,
+  otherHost,
+  providerHost,
+  type ModuleCallsScene,
+} from "../../scenes/module-calls.ts";
+import { expectDocument } from "../documents.ts";
+import { makeDirectory, makeStorage, type CommandStorage } from "../storage.ts";
+
+let scene: ModuleCallsScene;
+
+beforeAll(async () => {
+  scene = await makeModuleCalls();
+});
+
+beforeEach(() => {
+  scene.providers.requests.clear();
+  scene.modules.requests.length = 0;
+});
+
+afterAll(() => scene.stop());
+
+interface Printed {
+  readonly packages: readonly { provider: string; outcome: string }[];
+  readonly modules: readonly { module: string }[];
+  readonly problems: readonly { code: string; message: string }[];
+}
+
+const linux = ["--platform", "linux_amd64"];
+
+function run(storage: CommandStorage, ...args: readonly string[]) {
+  const command = ["prefetch", "--json", "--config", storage.configFile];
+  return runCommand([...command, ...args]);
+}
+
+async function check(storage: CommandStorage, ...args: readonly string[]) {
+  const { status, stdout, stderr } = await run(storage, "--check", ...args);
+  const printed = expectDocument("prefetch", stdout) as Printed;
+  return { ...{ status, stderr }, ...printed };
+}
+
+const kinds = ["discovery", "versions", "package", "archive"] as const;
+const asked = () =>
+  kinds.reduce(
+    (sum, kind) => sum + scene.providers.requests.count(kind),
+    scene.modules.requests.length,
+  );
+
+/** A directory with its lock file, as `provender lock` writes it. */
+async function lock(storage: CommandStorage, files: Record<string, string>) {
+  const directory = makeDirectory(files);
+  const command = ["lock", ...linux, "--config", storage.configFile];
+  expect((await runCommand([...command, directory])).status).toBe(0);
+  return directory;
+}
+
+const files = {
+  "main.tf": calling(`${moduleHost}/acme/network/aws`, "~> 1.0"),
+};
+
+describe("prefetch --check", () => {
+  it("names every locked package and module that is not held, and asks nobody", async () => {
+    const other = makeStorage(scene.config);
+    const directory = await lock(other, files);
+    scene.providers.requests.clear();
+    scene.modules.requests.length = 0;
+    const empty = makeStorage(scene.config);
+    const lockFile = join(directory, ".terraform.lock.hcl");
+    const by = await check(empty, ...linux, "--lock-file", lockFile);
+    expect(by.status).toBe(1);
+    expect(by.packages.map(({ outcome }) => outcome)).toEqual(
+      Array(4).fill("missing"),
+    );
+    expect(by.stderr).toContain(
+      `${providerHost}/acme/widget 1.5.0 linux_amd64 is not held here.\n`,
+    );
+    expect(by.stderr).toContain("0 packages and 0 modules held, 4 missing.\n");
+    const whole = await check(empty, ...linux, "--directory", directory);
+    expect(whole.status).toBe(1);
+    expect(whole.stderr).toContain(
+      `${moduleHost}/acme/network/aws is not held here.\n`,
+    );
+    expect(whole.problems).toContainEqual(
+      expect.objectContaining({ code: "not-stored" }),
+    );
+    expect(asked()).toBe(0);
+  });
+
+  it("is done with status 0 once all is held, whatever happens to the origins", async () => {
+    const storage = makeStorage(scene.config);
+    const directory = await lock(storage, files);
+    const wanted = [...linux, "--directory", directory];
+    expect((await run(storage, ...wanted)).status).toBe(0);
+    await scene.providers.stop();
+    await scene.modules.stop();
+    try {
+      const held = await check(storage, ...wanted);
+      expect(held.status).toBe(0);
+      expect(held.stderr).toContain(
+        "4 packages and 3 modules held, 0 missing.",
+      );
+      expect(held.modules.map(({ module }) => module)).toEqual([
+        `${moduleHost}/acme/network/aws`,
+        `${moduleHost}/acme/subnet/aws`,
+        `${otherHost}/acme/base/aws`,
+      ]);
+    } finally {
+      await scene.providers.restart();
+      await scene.modules.restart();
+    }
+  });
+
+  it("names an archive whose hash is not the locked one", async () => {
+    const storage = makeStorage(scene.config);
+    const directory = await lock(storage, files);
+    expect(
+      (await run(storage, ...linux, "--directory", directory)).status,
+    ).toBe(0);
+    const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
+    const other = text.replaceAll(/"(h1|zh):./g, '"$1:0');
+    const changed = makeDirectory({ ".terraform.lock.hcl": other });
+    const found = await check(storage, ...linux, "--directory", changed);
+    expect(found.status).toBe(1);
+    expect(found.packages.map(({ outcome }) => outcome)).toContain("failed");
+  });
+});
