@@ -261,7 +261,7 @@ export class VersionListing {
     return verdicts;
   }
 
-  /** What an origin that fails answers 404 for stays listed, with an alarm. */
+  /** Keeps listing versions for which a failing origin answers 404, and raises an alarm. */
   async #keepVanishing(
     request: ProviderRequest,
     allowed: readonly ReleaseRequest[],

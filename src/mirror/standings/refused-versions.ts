@@ -100,7 +100,7 @@ export class RefusedVersions {
         if (isUnreadable(error)) return before?.refusals;
         throw error;
       });
-    // What was noted meanwhile is newer.
+    // A note made during the read is newer.
     const meanwhile = this.#memory.get(name);
     if (meanwhile !== before && meanwhile !== undefined)
       return meanwhile.refusals;
