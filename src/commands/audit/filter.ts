@@ -11,7 +11,7 @@ import { isVersion } from "../../address/version.ts";
 import { MalformedAddress } from "../../errors/index.ts";
 import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
 
-/** What is asked for, as it was typed; what is left out asks for all. */
+/** Filter of the audit log, as typed; an omitted field selects all. */
 export interface AuditQuestion {
   /** `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, or `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`. */
   readonly spec?: string | undefined;

@@ -1,6 +1,9 @@
 import { inTime } from "../../concurrency/in-time.ts";
 
-/** What one look came to: a sentence on what is, and one on what to do where it is wrong. */
+/**
+ * Result of one check: a sentence on what was found, and a remedy where it is
+ * wrong.
+ */
 export interface Check {
   /** Such as "disk"; what is wrong has the same name at each time. */
   readonly check: string;

@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { connect, TLSSocket } from "node:tls";
 import { z } from "zod";
 
-/** How clients reach a mirror. */
+/** Access of clients to a mirror. */
 export interface MirrorAccess {
   /** The base of its network mirror protocol. */
   readonly base: URL;
@@ -14,7 +14,7 @@ export interface MirrorAccess {
   /** They are the mirror's own, so that its name does not matter. */
   readonly isPinned?: boolean;
   readonly token: string | undefined;
-  /** As HTTPS_PROXY and NO_PROXY have it. */
+  /** Proxy as in HTTPS_PROXY and NO_PROXY. */
   readonly proxy: {
     readonly https: URL | undefined;
     readonly no: string | undefined;
@@ -23,21 +23,21 @@ export interface MirrorAccess {
 
 /** An answer of any status. */
 export interface MirrorAnswer {
-  /** Of an error of this program's. */
+  /** Code of an error of this program. */
   readonly code: string | undefined;
   /** The sentences of such an error. */
   readonly errors: readonly string[];
   readonly body: string;
-  /** What stands there, when it is JSON. */
+  /** Body when it is JSON. */
   readonly document: unknown;
-  /** What the status is called. */
+  /** Reason phrase of the status. */
   readonly phrase: string;
   readonly certificateExpires: Date | undefined;
 }
 
 const error = z.object({ code: z.string(), errors: z.array(z.string()) });
 
-/** A certificate that is trusted itself, whatever is above it. */
+/** Trusts a certificate itself, without the authority above it. */
 const pinned = {
   allowPartialTrustChain: true,
   checkServerIdentity: () => undefined,

@@ -9,7 +9,7 @@ import {
   type MirrorAnswer,
 } from "./mirror-answer.ts";
 
-/** What only provender refuses, and without asking anybody. */
+/** Address that only provender refuses, and without a request to any origin. */
 const probe = "provender.invalid/doctor/doctor/doctor";
 
 /** A mirror as clients on this machine find it. */

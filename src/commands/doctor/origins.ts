@@ -33,7 +33,7 @@ export async function examineOrigins(
 /** A folder that stands for a registry. */
 export interface ExaminedFolder {
   readonly hostname: Hostname;
-  /** As operators know it. */
+  /** Path of the folder for operators. */
   readonly path: string;
   readonly survey: (signal: AbortSignal) => Promise<FolderSurvey>;
 }

@@ -36,7 +36,10 @@ export async function examineStorage(
   return isBad ? checks : [...checks, await examineWriting(layout)];
 }
 
-/** Undefined where no newer program wrote the store; what is no directory is told, too. */
+/**
+ * Returns undefined where no newer program wrote the store. A path that is no
+ * directory is reported too.
+ */
 async function examineVersion(layout: StoreLayout): Promise<Check | undefined> {
   const { directory } = layout;
   const there = findExisting(directory);
@@ -49,7 +52,7 @@ async function examineVersion(layout: StoreLayout): Promise<Check | undefined> {
     await checkStoreVersion(layout);
     return undefined;
   } catch (error) {
-    // What cannot be read is told with the folders.
+    // An unreadable folder is reported with the folders.
     return error instanceof ProvenderError
       ? failBy("storage", error)
       : undefined;

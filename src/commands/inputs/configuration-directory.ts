@@ -131,7 +131,10 @@ async function readRoot(
   };
 }
 
-/** What modules of one configuration require; clients want the constraints of all to hold at once. */
+/**
+ * Collects the requirements of one configuration's modules; clients require all
+ * constraints to hold at once.
+ */
 export function requireTogether(
   modules: readonly Module[],
   hostname: DefaultHostname,

@@ -25,15 +25,18 @@ export interface Requirement {
 /** The registry that a source without hostname means, which differs between the clients. */
 export type DefaultHostname = (namespaceAndType: string) => string;
 
-/** Where configuration files are: on the disk, or in an archive. */
+/** Source of configuration files: the disk, or an archive. */
 export interface ConfigurationFolder {
   /** All that is there. */
   readonly names: readonly string[];
-  /** As messages name a file of it. */
+  /** Returns the name of a file for messages. */
   show(name: string): string;
   /** Throws InputInvalid. */
   read(name: string): Promise<string>;
-  /** By what a folder is known, however it was reached; of one that need not exist. */
+  /**
+   * Returns one key for a folder that may be reached in several ways and need
+   * not exist.
+   */
   locate(path: string): Promise<string>;
 }
 
@@ -46,7 +49,7 @@ export interface Module {
     readonly requirements: readonly Requirement[];
     readonly problems: readonly InputInvalid[];
   };
-  /** By what the local modules that it calls are known, which may not exist. */
+  /** Keys of the local modules that it calls, which may not exist. */
   readonly calls: readonly string[];
   /** Modules that are not local. */
   readonly remoteCalls: readonly ModuleCall[];

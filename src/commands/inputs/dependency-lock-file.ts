@@ -57,7 +57,7 @@ export async function parseDependencyLockFile(
 }
 
 interface Syntax {
-  /** By label: a block, or each of several. */
+  /** Blocks by label, one or several. */
   readonly provider?: unknown;
 }
 

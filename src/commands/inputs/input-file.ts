@@ -48,7 +48,10 @@ function decode(path: string, bytes: Uint8Array): string {
   }
 }
 
-/** What the system said of it; an InputInvalid says more. */
+/**
+ * Converts a system error to InputInvalid, and returns an InputInvalid
+ * unchanged.
+ */
 export function unreadable(path: string, error: unknown): InputInvalid {
   if (error instanceof InputInvalid) return error;
   const { code, message } = error as NodeJS.ErrnoException;

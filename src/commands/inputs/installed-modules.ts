@@ -54,7 +54,7 @@ export class InstalledModules {
   /** Lists the real paths of the directories that calls lead to; none where no `init` was. */
   async listDirectories(): Promise<readonly string[]> {
     this.#read ??= this.#readFile();
-    // What a call needs of it is told there.
+    // The call reports its own problem with an unreadable file.
     const { keys } = await this.#read.catch(() => nothingInstalled);
     return [...keys].flatMap(([real, named]) =>
       named.includes("") ? [] : [real],

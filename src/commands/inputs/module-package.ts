@@ -34,7 +34,10 @@ export class ModulePackage {
     return this.#keyOf(posix.join(this.#top, subdirectory));
   }
 
-  /** By a key of this package. Throws InputInvalid where there is no such folder. */
+  /**
+   * Reads a module by its key in this package. Throws InputInvalid where there
+   * is no such folder.
+   */
   async read(key: string): Promise<Module> {
     const known = this.#modules.get(key) ?? readModule(this.#open(key));
     this.#modules.set(key, known);
@@ -74,7 +77,7 @@ export class ModulePackage {
     return readInputBytes(shown, bytes);
   }
 
-  /** Where links lead from a path; a folder is named without a slash at its end. */
+  /** Resolves links in a path; a folder is named without a slash at its end. */
   #follow(path: string): string {
     let parts = partsOf(path);
     for (let left = mostLinks; left > 0; left--) {

@@ -15,7 +15,7 @@ export interface NotCarried {
   readonly because: string;
 }
 
-/** What there is to read of a module, or why it is not carried. */
+/** Module's package, or the reason why it is not carried. */
 export type FoundModule = ModulePackage | { readonly because: string };
 
 /** Gets modules of registries: the newest version that the constraint allows. */
@@ -41,7 +41,10 @@ const onlyClientsKnow =
 /** Packages that one configuration leads to; a registry may name others without end. */
 const mostPackages = 1_000;
 
-/** What a configuration calls that is not on its own disk, and what that calls, to the end. */
+/**
+ * Collects the modules that a configuration calls and that are not on its own
+ * disk, recursively.
+ */
 export async function followModules(
   callers: readonly Module[],
   defaultHostname: string,

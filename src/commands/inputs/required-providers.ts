@@ -4,7 +4,10 @@ import {
 } from "../../address/version-constraint.ts";
 import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
 
-/** What one configuration file says of a provider, by the name that it has in its module. */
+/**
+ * Declaration of a provider in one configuration file, by the name that it has
+ * in its module.
+ */
 export interface ProviderDeclaration {
   readonly localName: string;
   /** `[HOSTNAME/]NAMESPACE/TYPE` as written; undefined leaves it to the local name. */
@@ -19,7 +22,7 @@ export interface ProviderDeclaration {
 export interface ModuleCall {
   /** The label of the block. */
   readonly name: string;
-  /** As written. */
+  /** Source as written. */
   readonly source: string;
   /** Empty when any version is allowed. */
   readonly constraint: VersionConstraint;
@@ -29,11 +32,14 @@ export interface ModuleCall {
   readonly where: string;
 }
 
-/** What one configuration file says of providers and modules. */
+/** Declarations of providers and modules in one configuration file. */
 export interface FileDeclarations {
-  /** From required_providers. */
+  /** Providers from required_providers. */
   readonly required: readonly ProviderDeclaration[];
-  /** From `provider` blocks, resources and data sources, which name no source. */
+  /**
+   * Providers from `provider` blocks, resources and data sources, which name no
+   * source.
+   */
   readonly implied: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
   readonly problems: readonly InputInvalid[];
@@ -218,7 +224,7 @@ function isPlain(value: unknown): value is string {
   return typeof value === "string" && !/[$%]\{/.test(value);
 }
 
-/** Of a module in the same package. */
+/** True for a module in the same package. */
 export function isLocalSource(source: string): boolean {
   return /^\.\.?(?:\/|$)/.test(source);
 }

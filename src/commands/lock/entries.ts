@@ -18,7 +18,10 @@ import type { LockEntry } from "./lock-file-format.ts";
 import type { LockableRelease, LockSource } from "./source.ts";
 import { chooseNewest } from "../packages/version-choice.ts";
 
-/** What a root's lock file should hold, as far as that could be found out. */
+/**
+ * Entries that a root's lock file should have, and the problems of finding
+ * them.
+ */
 interface LockEntries {
   readonly entries: readonly LockEntry[];
   readonly problems: readonly ProvenderError[];
@@ -29,7 +32,7 @@ interface Target {
   readonly name: string;
   readonly version: Version;
   readonly constraints: string | undefined;
-  /** What is in the file already. */
+  /** Entry that the file has already. */
   readonly lock: ProviderLock | undefined;
 }
 
@@ -119,9 +122,9 @@ async function packageHashes(
 }
 
 /**
- * What is locked must be this very release, or else its hashes would let in
- * something that was not locked. Behind a network mirror clients lock one h1
- * alone, perhaps of a platform that was not asked for. Throws LockMismatch.
+ * Requires the release to be the locked one, since other hashes would admit
+ * what was not locked. Behind a network mirror clients lock a single h1,
+ * perhaps of a platform that was not requested. Throws LockMismatch.
  */
 async function expectSame(
   { name, version, where, hashes }: ProviderLock,

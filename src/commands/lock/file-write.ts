@@ -3,13 +3,13 @@ import { InputInvalid } from "../../errors/index.ts";
 import { commitFile } from "../../store/durable-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
 
-/** Of a new file, before the umask. */
+/** Mode of a new file, before the umask. */
 const newMode = 0o644;
 
 /**
- * Replaces a file in one step, with the mode that it had; `before` is what was
- * read, undefined when there was no file. Throws InputInvalid when somebody
- * changed it meanwhile or it cannot be written.
+ * Replaces a file in one step and keeps its mode. `before` is the text that was
+ * read, undefined for no file. Throws InputInvalid when another process changed
+ * it meanwhile, or when it cannot be written.
  */
 export async function replaceLockFile(
   path: string,

@@ -94,15 +94,15 @@ export function lockFromMirror(
       const from = new URL(path, base);
       const read = (url: string, one: Omit<MirroredArchive, "url">) => {
         const resolved = URL.parse(url, from.href) ?? from;
-        const told = { ...one, url: resolved };
-        return turn(() => hashMirroredArchive(readers, told, signal));
+        const archive = { ...one, url: resolved };
+        return turn(() => hashMirroredArchive(readers, archive, signal));
       };
       return asRelease(address, await ask(path, readVersionDocument), read);
     },
   };
 }
 
-/** Of VERSION.json, below the base of a network mirror. */
+/** Returns the path of VERSION.json, below the base of a network mirror. */
 export function documentPath({ provider, version }: ReleaseAddress): string {
   return `${formatProviderAddress(provider)}/${version}.json`;
 }
@@ -141,11 +141,11 @@ function asRelease(
   const found = new Map<string, Promise<PackageHash | undefined>>();
   const find = async (name: string) => {
     const subject = `${formatRelease(address)} for ${name}`;
-    const told = archives[name];
-    if (told === undefined) throw new NotFound(subject);
+    const listed = archives[name];
+    if (listed === undefined) throw new NotFound(subject);
     const own = computed[name];
     return own === undefined
-      ? read(told.url, { subject, hashes: told.hashes })
+      ? read(listed.url, { subject, hashes: listed.hashes })
       : parsePackageHash(own);
   };
   return {

@@ -21,7 +21,7 @@ export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
     findRelease: async (address) => {
       const { release } = await providers.recallRelease(address);
       const { proof, packages } = release;
-      // Clients lock each line of SHA256SUMS, whatever it names.
+      // Clients lock each line of SHA256SUMS, under any name.
       const subject = { ...checksumsSubject(address), prefix: "" };
       const lines = parseChecksumsDocument(subject, proof.document);
       return {

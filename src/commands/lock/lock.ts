@@ -25,7 +25,7 @@ interface LockParts {
 export interface LockOptions {
   /** Each is where a client is run. */
   readonly directories: readonly string[];
-  /** Whose h1 is wanted; `zh:` is for all. */
+  /** Platforms whose h1 is requested; `zh:` is for all. */
   readonly platforms: readonly Platform[];
   /** Writes nothing. */
   readonly check: boolean;
@@ -78,7 +78,7 @@ async function lockRoot(
       "no provider is locked or required: give the directory of a configuration.",
     );
   for (const { message } of problems) stderr(`${message}\n`);
-  // What a client has locked it has seen.
+  // A client knows the modules that it has locked.
   if (root.locks === undefined)
     root.notCarried.map(formatUnread).forEach(stderr);
   const missing = listMissing(root, found.entries);

@@ -18,7 +18,7 @@ import {
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
 
-/** What reading the archives of a running mirror takes. */
+/** Connections and threads for reading archives of a running mirror. */
 export interface ArchiveReaders {
   readonly http: Pick<HttpClient, "fetchJson" | "openArchive">;
   readonly hashing: Pick<PackageHashThreads, "hash">;
@@ -97,7 +97,9 @@ function expectBytes({ subject, hashes }: MirroredArchive, got: Sha256): void {
     throw new ArchiveDigestWrong(subject, expected.slice("zh:".length), got);
 }
 
-/** Where only the content is named, that is what must be right. */
+/**
+ * Requires the content to match where the mirror names no digest of the file.
+ */
 function expectContent(
   { subject, hashes }: MirroredArchive,
   found: PackageHash | undefined,
@@ -111,7 +113,10 @@ function archiveHashesIn(hashes: readonly string[]): readonly string[] {
   return hashes.filter((hash) => hash.startsWith("zh:"));
 }
 
-/** With a cause it is an overrun, which says nothing about the archive. */
+/**
+ * Returns undefined for an archive without h1. A cause means that a limit of
+ * time or memory ended it, which says nothing about the archive.
+ */
 function undefinedIfUnhashable(error: unknown): undefined {
   const isVerdict =
     error instanceof ArchiveUnhashable && error.cause === undefined;

@@ -4,7 +4,7 @@ import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 
-/** What may be written into a dependency lock file for one version of a provider. */
+/** Hashes of one version of a provider for a dependency lock file. */
 export interface LockableRelease {
   /** `zh:` of every file that the publisher signed, or of every archive where only those are known. */
   readonly archiveHashes: readonly string[];
@@ -14,7 +14,9 @@ export interface LockableRelease {
   findPackageHash(platform: Platform): Promise<PackageHash | undefined>;
 }
 
-/** Where `lock` gets verified hashes: the local store, or a running mirror. */
+/**
+ * Source of verified hashes for `lock`: the local store, or a running mirror.
+ */
 export interface LockSource {
   /** Newest first. */
   listVersions(provider: ProviderAddress): Promise<readonly Version[]>;

@@ -5,7 +5,7 @@ import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import { readerOf } from "../lock/from-mirror.ts";
 
-/** Who answers: this store's own mirror, or one that runs elsewhere. */
+/** Source of the explanation: this store's own mirror, or a running one. */
 type Explain = (question: WhyQuestion) => Promise<Why>;
 
 const answer = z.object({
@@ -48,7 +48,10 @@ export async function runExplain(
   return why.verdict === "served" ? 0 : 1;
 }
 
-/** What a terminal could take for a command is left out. */
+/**
+ * Formats the explanation without control characters, which a terminal could
+ * execute.
+ */
 function formatWhy({ subject, verdict, code, reasons }: Why): string {
   const named = code === undefined ? "" : ` (${code})`;
   const lines = [`${subject}: ${titles[verdict]}${named}.`, ...reasons];

@@ -13,12 +13,14 @@ export function parseExposition(text: string): readonly Sample[] {
   return text.split("\n").flatMap((written) => {
     const [, name, labels = "", value] = line.exec(written) ?? [];
     if (name === undefined) return [];
-    const named = [...labels.matchAll(label)].map(([, key = "", told = ""]) => [
-      key,
-      told.replace(/\\(.)/g, (_, escaped) =>
-        escaped === "n" ? "\n" : String(escaped),
-      ),
-    ]);
+    const named = [...labels.matchAll(label)].map(
+      ([, key = "", value = ""]) => [
+        key,
+        value.replace(/\\(.)/g, (_, escaped) =>
+          escaped === "n" ? "\n" : String(escaped),
+        ),
+      ],
+    );
     const pairs = Object.fromEntries(named) as Sample["labels"];
     return [{ name, labels: pairs, value: Number(value) }];
   });

@@ -9,12 +9,12 @@ import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
 /** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
 export interface StatusSubject {
   readonly access: MirrorAccess | undefined;
-  /** Where clients find it. */
+  /** URL of the daemon for clients. */
   readonly url: string | undefined;
   readonly pid: number | undefined;
   readonly directory: string | undefined;
   readonly policyMode: string | undefined;
-  /** Where the audit logs stand; empty where they cannot be read. */
+  /** Heads of the audit logs; empty where they cannot be read. */
   readonly audit: readonly AuditHead[];
 }
 
@@ -22,13 +22,13 @@ interface AuditHead {
   readonly log: string;
   /** Lines. */
   readonly size: number;
-  /** Of the last line. */
+  /** SHA-256 of the last line. */
   readonly sha256: string;
 }
 
 type Figures = ReturnType<typeof readFigures>;
 
-/** As `status --json` shows it. */
+/** Status as `status --json` shows it. */
 interface Status {
   readonly running: boolean;
   readonly ready: boolean;
@@ -143,8 +143,15 @@ function formatJson(subject: StatusSubject, status: Status): string {
     ...{ release: null, startedAt: null, store: null },
     ...{ origins: [], suspendedHosts: null, alarms: [] },
   };
-  const told = figures ?? unknown;
-  return formatDocument({ running, ready, problems, ...place, audit, ...told });
+  const shown = figures ?? unknown;
+  return formatDocument({
+    running,
+    ready,
+    problems,
+    ...place,
+    audit,
+    ...shown,
+  });
 }
 
 function formatText(subject: StatusSubject, status: Status): string {

@@ -8,15 +8,15 @@ export interface ProgressItem {
   readonly received: number;
 }
 
-/** Where progress is shown; standard error, as a terminal or as anything else. */
+/** Output for progress: standard error, a terminal or not. */
 interface ProgressOutput {
   readonly isTTY?: boolean | undefined;
   write(text: string): unknown;
 }
 
-/** What people see of a command that works on many things. */
+/** Progress of a command that works on many items. */
 export interface Progress {
-  /** How many things there are in all, once that is known. */
+  /** Sets the total number of items, once known. */
   expect(total: number): void;
   /** It comes from the origin; things that need not come are only ended. */
   begin(item: ProgressItem): void;
@@ -36,7 +36,7 @@ export function makeProgress(
     : new LineProgress(output, tally);
 }
 
-/** What the whole comes to: count, rate and remaining time. */
+/** Totals: count, rate and remaining time. */
 class Tally {
   readonly #now: () => number;
   readonly #running = new Set<ProgressItem>();

@@ -21,7 +21,9 @@ import type { OriginLimits } from "../../origin/guard/origin-settings.ts";
 import { findTrustedDigest } from "../../verification/signed-checksums.ts";
 
 export interface DistParts {
-  /** Of the origin whose folder it is; names the release in messages. */
+  /**
+   * Hostname of the origin whose folder it is; names the release in messages.
+   */
   readonly hostname: Hostname;
   readonly policy: SignaturePolicy;
   readonly judge: SignatureJudge;
@@ -29,7 +31,7 @@ export interface DistParts {
   readonly now: () => Date;
 }
 
-/** As the one SHA256SUMS says; throws InputInvalid. */
+/** Finds the release's name in the one SHA256SUMS; throws InputInvalid. */
 export async function findDistName(from: string) {
   const names = await readdir(from).catch((cause: unknown) => {
     throw new InputInvalid(
@@ -57,7 +59,7 @@ export async function findDistName(from: string) {
 /** The release that a folder has at `parts`. */
 export interface Dist {
   readonly address: ReleaseAddress;
-  /** Where folders that stand for registries have it. */
+  /** Path of the release in folders that stand for registries. */
   readonly place: readonly string[];
   readonly folder: OriginFolder;
   readonly parts: readonly string[];
@@ -97,7 +99,10 @@ export async function readDist(
   return { address, place, folder, parts, release, files };
 }
 
-/** As the mirror that has `root` judges it, and every file by its digest. Throws what the mirror would refuse it with. */
+/**
+ * Verifies the release as the mirror that has `root` would, and every file by
+ * its digest. Throws the errors with which the mirror would refuse it.
+ */
 export async function judgeDist(
   { address, folder, parts, release, files }: Dist,
   root: OriginFolder,

@@ -141,7 +141,10 @@ async function gather(
   }
 }
 
-/** What is there, or in words why it is not; nothing for what need not be there. */
+/**
+ * Measures a package that is stored. Returns the reason in words where it is
+ * missing, and undefined where it may be.
+ */
 async function describe(
   { wanted, admitted, outcome, error }: PrefetchedPackage,
   store: ExportParts,

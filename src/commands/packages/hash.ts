@@ -14,7 +14,7 @@ interface HashOptions {
   readonly limits: ArchiveLimits;
 }
 
-/** What is known of one archive; `problem` says in a sentence why something is missing. */
+/** Hashes of one archive; `problem` is the reason for a missing one. */
 interface HashedArchive {
   readonly archive: string;
   readonly h1: string | null;

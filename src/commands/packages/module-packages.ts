@@ -47,7 +47,7 @@ export interface GatheredModule {
   /** Bytes. */
   readonly size: number;
   readonly outcome: "stored" | "fetched";
-  /** Where it was asked for: SPECs and FILE:LINEs. */
+  /** SPECs and FILE:LINEs that requested it. */
   readonly asked: readonly string[];
 }
 
@@ -156,7 +156,10 @@ export class ModulePackages implements ModuleReading {
   }
 }
 
-/** What can be read of a module's archive, or why nothing can. Throws ModuleArchiveRefused. */
+/**
+ * Reads the configuration in a module's archive, or returns the reason why it
+ * is not carried. Throws ModuleArchiveRefused.
+ */
 export async function readModulePackage(
   name: string,
   { format, subdirectory }: Pick<ModuleArchive, "format" | "subdirectory">,

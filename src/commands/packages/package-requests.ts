@@ -25,7 +25,7 @@ import { readSpecList } from "../inputs/spec-list.ts";
 import type { ModulePackages } from "./module-packages.ts";
 import { choiceOf, newestOf } from "./version-choice.ts";
 
-/** What was read and what could not be. */
+/** Requests that were read, and problems of the others. */
 interface Requests {
   readonly requests: readonly PackageRequest[];
   readonly problems: readonly ProvenderError[];
@@ -33,8 +33,9 @@ interface Requests {
 }
 
 /**
- * What is asked for, with what the modules that are called require; these are fetched for it. Throws MalformedAddress for a SPEC of
- * the command line that is none, and NothingAsked.
+ * Reads the requests, and fetches called modules for those that they require.
+ * Throws MalformedAddress for an invalid SPEC of the command line, and
+ * NothingAsked.
  */
 export async function readRequests(
   input: Omit<SelectionInput, "platforms">,

@@ -23,9 +23,12 @@ export interface WantedPackage {
   readonly provider: ProviderAddress;
   readonly version: Version;
   readonly platform: Platform;
-  /** What each lock file that asks for it lists; at least one hash of each has to match. */
+  /**
+   * Hashes from each lock file that requests it; at least one of each has to
+   * match.
+   */
   readonly locks: readonly LockedHashes[];
-  /** Where it was asked for: SPECs and FILE:LINEs. */
+  /** SPECs and FILE:LINEs that requested it. */
   readonly asked: readonly string[];
   /** True when only one of many versions was meant, which need not exist for every platform. */
   readonly isOneOfMany: boolean;
@@ -37,7 +40,10 @@ export interface Selection {
   readonly modules: readonly GatheredModule[];
   /** Modules that clients have to fetch themselves. */
   readonly notCarried: readonly NotCarried[];
-  /** What was asked for and could not be understood or found; the rest is in `packages`. */
+  /**
+   * Problems of requests that were invalid or unknown; the rest is in
+   * `packages`.
+   */
   readonly problems: readonly ProvenderError[];
 }
 

@@ -135,7 +135,7 @@ function expectLocked(
       throw new LockMismatch(filename, lock.where, lock.hashes, found);
 }
 
-/** Of the disk, such as ENOSPC. */
+/** True for errors of the system, such as ENOSPC. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }

@@ -69,7 +69,10 @@ async function stage(namespace: string, version: Version): Promise<string> {
 
 const dayMs = 86_400_000;
 
-/** To be read by the daemon, which is another user, whatever umask holds here. */
+/**
+ * Creates a folder that the daemon, which runs as another user, can read under
+ * any umask.
+ */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder);

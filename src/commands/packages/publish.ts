@@ -14,7 +14,7 @@ import { findDistName, judgeDist, readDist, type DistParts } from "./dist.ts";
 import type { Judge, PublishDirectory } from "./publish-directory.ts";
 
 interface PublishOptions {
-  /** What goreleaser made. */
+  /** Folder that goreleaser wrote. */
   readonly from: string;
   readonly to: PublishDirectory;
   /** Undefined for the only one that has keys there. */
@@ -71,11 +71,11 @@ function formatPublished(
   releases: readonly Published[],
   problems: readonly object[],
 ): string {
-  const told = releases.map(({ platforms, ...one }) => ({
+  const documented = releases.map(({ platforms, ...one }) => ({
     ...one,
     platforms: platforms.map(formatPlatform),
   }));
-  return formatDocument({ releases: told, problems });
+  return formatDocument({ releases: documented, problems });
 }
 
 async function publish(
@@ -119,7 +119,10 @@ async function findNamespace(root: OriginFolder): Promise<string> {
   return namespace;
 }
 
-/** What has the place is no release, though it has the same SHA256SUMS. */
+/**
+ * Throws for an invalid release in the same place, though it has the same
+ * SHA256SUMS.
+ */
 function refuseHeld(path: string) {
   return (cause: unknown): never => {
     if (!(cause instanceof ProvenderError)) throw cause;

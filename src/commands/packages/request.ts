@@ -5,7 +5,10 @@ import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
 
-/** What packages are asked for by: SPECs, files of SPECs, dependency lock files, directories that are searched. */
+/**
+ * Sources of package requests: SPECs, files of SPECs, dependency lock files,
+ * directories that are searched.
+ */
 export interface SelectionInput {
   readonly specs: readonly string[];
   /** SPECs of modules. */
@@ -18,7 +21,10 @@ export interface SelectionInput {
   readonly hosts: SpecHosts;
 }
 
-/** Which versions a request means: one by name, all that a SPEC selects, or the newest that a configuration allows. */
+/**
+ * Versions that a request selects: one by name, all of a SPEC, or the newest
+ * that a configuration allows.
+ */
 export type VersionChoice =
   | { readonly kind: "exact"; readonly version: Version }
   | { readonly kind: "every"; readonly selection: VersionSelection }
@@ -29,6 +35,6 @@ export interface PackageRequest {
   readonly provider: ProviderAddress;
   readonly choice: VersionChoice;
   readonly where: string;
-  /** Of a dependency lock file. */
+  /** Hashes from a dependency lock file. */
   readonly hashes?: readonly string[];
 }

@@ -49,7 +49,7 @@ export function choiceOf(selection: VersionSelection): VersionChoice {
     : { kind: "exact", version };
 }
 
-/** What a client would install where nothing is locked. */
+/** Chooses the version that a client would install where nothing is locked. */
 export function newestOf(constraint: VersionConstraint): VersionChoice {
   const version = exactVersion(constraint);
   return version === undefined

@@ -38,7 +38,10 @@ interface CompareOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one package came to; `there` is a `zh:`, and `because` why none could be had. */
+/**
+ * Comparison of one package. `there` is a `zh:` of the other mirror, and
+ * `because` the reason for its absence.
+ */
 interface Compared {
   readonly held: HeldPackage;
   readonly there?: string;
@@ -49,7 +52,7 @@ interface Compared {
 
 /** Releases that are asked for at once. */
 const atOnce = 8;
-/** Of what could not be compared, where people read it. */
+/** Packages that could not be compared and that the text for people names. */
 const mostNamed = 20;
 
 /**
@@ -72,12 +75,12 @@ export async function runCompare(
     compareRelease(release, ask),
   );
   const compared = found.flat();
-  const told = compared.filter(({ because }) => because === undefined);
-  const differing = told.filter(isDifferent);
+  const comparable = compared.filter(({ because }) => because === undefined);
+  const differing = comparable.filter(isDifferent);
   const missing = compared.filter(({ because }) => because !== undefined);
-  const counts = { told: told.length, differing, missing };
+  const counts = { compared: comparable.length, differing, missing };
   stdout(json ? formatJson(base, counts) : formatText(base, counts));
-  const isDone = told.length > 0 && !missing.some(({ failed }) => failed);
+  const isDone = comparable.length > 0 && !missing.some(({ failed }) => failed);
   return isDone && differing.length === 0 ? 0 : 1;
 }
 
@@ -127,7 +130,9 @@ function pickHash(
   const all = hashes.filter((hash) => hash.startsWith("zh:"));
   const own = formatArchiveHash(sha256);
   const there = all.includes(own) ? own : all[0];
-  return there === undefined ? { because: "it tells no zh: of it" } : { there };
+  return there === undefined
+    ? { because: "it lists no zh: for it" }
+    : { there };
 }
 
 /** Throws what is no word on one release. */
@@ -147,15 +152,18 @@ function isDifferent({ held, there }: Compared): boolean {
 }
 
 interface Counts {
-  readonly told: number;
+  readonly compared: number;
   readonly differing: readonly Compared[];
   readonly missing: readonly Compared[];
 }
 
-function formatJson(base: URL, { told, differing, missing }: Counts): string {
+function formatJson(
+  base: URL,
+  { compared, differing, missing }: Counts,
+): string {
   return formatDocument({
     with: base.href,
-    compared: told,
+    compared,
     differences: differing.map(({ held, there }) => ({
       ...namePackage(held),
       firstSeen: held.firstSeen?.toISOString() ?? null,
@@ -168,7 +176,10 @@ function formatJson(base: URL, { told, differing, missing }: Counts): string {
   });
 }
 
-function formatText(base: URL, { told, differing, missing }: Counts): string {
+function formatText(
+  base: URL,
+  { compared, differing, missing }: Counts,
+): string {
   const rows = differing.map(({ held, there = "" }) => {
     const { provider, version, platform, sha256 } = namePackage(held);
     return [provider, version, platform, `zh:${sha256}`, there];
@@ -180,7 +191,7 @@ function formatText(base: URL, { told, differing, missing }: Counts): string {
     .map(({ held, because }) => `${held.filename}: ${because}.\n`);
   const more = missing.length - named.length;
   const rest = more > 0 ? `and ${more} more that could not be compared.\n` : "";
-  const sum = `${told} packages compared with ${base.href}: ${differing.length} differ; ${missing.length} could not be compared.\n`;
+  const sum = `${compared} packages compared with ${base.href}: ${differing.length} differ; ${missing.length} could not be compared.\n`;
   const advice =
     differing.length > 0
       ? "Ask the publisher which ones are right: one of the two sites was shown other files.\n"

@@ -18,7 +18,10 @@ interface Held extends Awaited<ReturnType<typeof findHeld>> {
 
 const nothing = { packages: [], modules: [], problems: [] };
 
-/** What is held of a provider's SPEC, or of one with all parts of a module; of everything without one. Throws MalformedAddress. */
+/**
+ * Finds the stored packages and modules of a SPEC, or all without one. Throws
+ * MalformedAddress.
+ */
 export async function findAllHeld(
   parts: HeldParts,
   spec: string | undefined,
@@ -56,7 +59,7 @@ function readQuestion(
   return { module, choose: choiceOf(spec, selection) };
 }
 
-/** As JSON names a version of a module. */
+/** Names a version of a module as JSON does. */
 export function nameModule({ module, version, sha256, commit }: HeldModule) {
   return {
     module: formatModuleAddress(module),

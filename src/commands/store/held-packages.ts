@@ -20,7 +20,10 @@ export interface SpecOptions {
   readonly json: boolean;
 }
 
-/** What is held of SPECs, of everything without one. Throws MalformedAddress. */
+/**
+ * Finds the stored packages of SPECs, or all without one. Throws
+ * MalformedAddress.
+ */
 export async function findHeld(
   parts: HoldingParts,
   spec: string | undefined,
@@ -31,7 +34,7 @@ export async function findHeld(
   return { packages: held, problems };
 }
 
-/** What is held, and apart from it why a record cannot be believed. */
+/** Divides the list into packages and the errors of unreadable records. */
 export async function sortOut<T extends object>(
   listed: AsyncIterable<T | RecordUnreadable>,
 ) {
@@ -64,7 +67,7 @@ export function choiceOf(
     : everyVersion;
 }
 
-/** As JSON names a package. */
+/** Names a package as JSON does. */
 export function namePackage({
   provider,
   version,

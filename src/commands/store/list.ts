@@ -8,7 +8,10 @@ import { formatTable } from "../output/table.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
 import { namePackage, type SpecOptions } from "./held-packages.ts";
 
-/** `provender list [SPEC]`: returns the exit status, 1 when a record cannot be believed; each is named. */
+/**
+ * Runs `provender list [SPEC]`. Returns the exit status, 1 when a record is
+ * damaged; each is named.
+ */
 export async function runList(
   parts: HeldParts,
   { spec, hosts, json }: SpecOptions & { readonly spec: string | undefined },

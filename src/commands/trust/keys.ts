@@ -161,11 +161,11 @@ function nameRelease({ type, version }: ReleaseName): string {
 
 /** Names what is refused from now on. */
 function describeRefused(served: readonly string[]): string {
-  if (served.length === 0) return ": whatever comes under it is refused";
+  if (served.length === 0) return ": releases under it are refused";
   const named = served.slice(0, mostNamed).join(", ");
   const more = served.length - mostNamed;
   const rest = more > 0 ? ` and ${more} more` : "";
-  return `: ${named}${rest} and whatever comes under it are refused from now on`;
+  return `: ${named}${rest} and later releases under it are refused from now on`;
 }
 
 /** True for a key that counts by first contact. */

@@ -5,7 +5,7 @@ export type Shell = keyof typeof makers;
 
 type Commands = ReturnType<typeof describeCommands>;
 
-/** What the shells complete, from what the program says of itself. */
+/** Completion scripts by shell, made from the program's own description. */
 const makers = { bash: makeBash, zsh: makeZsh, fish: makeFish } as const;
 
 export const shells = Object.keys(makers) as readonly Shell[];
@@ -108,7 +108,7 @@ function listWords(commands: Commands): readonly string[] {
   return commands.map(({ words }) => words).filter((words) => words !== "");
 }
 
-/** For all three shells. */
+/** Quotes text for all three shells. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'"'"'`)}'`;
 }

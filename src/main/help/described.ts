@@ -11,7 +11,7 @@ interface DescribedCommand {
 }
 
 interface DescribedOption {
-  /** With its dashes. */
+  /** Name of the option, with its dashes. */
   readonly flag: string;
   readonly description: string;
   readonly takesValue: boolean;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 interface Guide {
-  /** What is typed, each with what it is for. */
+  /** Command lines, each with its purpose. */
   readonly examples: readonly (readonly [string, string])[];
   /** When its exit status is 1. */
   readonly fails: string;
@@ -9,7 +9,7 @@ interface Guide {
 
 const workLeft = "something could not be had, and each such thing is named";
 
-/** By the words of each command that does something. */
+/** Guides by the words of each command that does something. */
 const guides: Readonly<Record<string, Guide>> = {
   serve: {
     examples: [
@@ -187,7 +187,7 @@ const guides: Readonly<Record<string, Guide>> = {
       ["provender list", "everything"],
       ["provender list hashicorp/aws@>=5.0 --json", "some, for programs"],
     ],
-    fails: "a record cannot be believed",
+    fails: "a record is damaged",
   },
   purge: {
     examples: [

@@ -30,7 +30,7 @@ describe("a decision on a key", () => {
     await scene.expectOutcome("scopes", "1.2.0", "200");
     const revoked = await scene.trust("revoke", ...key, `${host}/scopes`);
     expect(revoked).toMatch(
-      /: .*thing 1\.1\.0, thing 1\.2\.0 and whatever comes under it are refused from now on/,
+      /: .*thing 1\.1\.0, thing 1\.2\.0 and later releases under it are refused from now on/,
     );
     await scene.expectOutcome("scopes", "1.1.0", "451 key-refused");
     const wider = await run("approve", ...key, "scopes/thing@1.2.0");
