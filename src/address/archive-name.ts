@@ -17,7 +17,10 @@ export function formatArchiveName(
   return `${formatReleasePrefix(address, version)}${formatPlatform(platform)}.zip`;
 }
 
-/** What an archive name of `address` says; throws MalformedAddress for any other name. */
+/**
+ * Parses an archive name of `address`; throws MalformedAddress for any other
+ * name.
+ */
 export function parseArchiveName(
   address: ProviderAddress,
   name: string,

@@ -1,6 +1,6 @@
 import { MalformedAddress } from "../errors/index.ts";
 
-/** How a module's files are packed. */
+/** Archive formats of a module's files. */
 export const archiveFormats = ["tar.gz", "tar.bz2", "tar.xz", "zip"] as const;
 
 export type ArchiveFormat = (typeof archiveFormats)[number];

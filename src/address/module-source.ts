@@ -6,7 +6,10 @@ import {
 } from "./module-archive-name.ts";
 import { isGitRef, parseGitUrl, SourceRefused } from "./git-source.ts";
 
-/** Where the content of a module is, as a registry's location says in the words of go-getter. */
+/**
+ * Source of a module's content, as a registry's location gives it in
+ * go-getter's syntax.
+ */
 export type ModuleSource = ArchiveSource | GitSource | ForeignSource;
 
 interface PackagePlace {
@@ -36,10 +39,10 @@ export interface GitSource extends PackagePlace {
   readonly ref: string | undefined;
 }
 
-/** What clients have to fetch themselves. */
+/** Source that clients have to fetch themselves. */
 interface ForeignSource {
   readonly kind: "foreign";
-  /** What the mirror does not know how to fetch, for the log. */
+  /** Getter that the mirror does not support, for the log. */
   readonly getter: string;
 }
 
@@ -163,7 +166,7 @@ function parseGit(text: string, place: PackagePlace): ModuleSource {
     throw new SourceRefused(
       `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
     );
-  // How deep clients would fetch makes no difference to the content.
+  // The depth of a client's fetch does not change the content.
   for (const known of ["ref", "depth"]) searchParams.delete(known);
   if (searchParams.size > 0)
     return { kind: "foreign", getter: "git with other parameters" };

@@ -3,7 +3,7 @@ import { parseHostname } from "./hostname.ts";
 import type { ModuleAddress } from "./module-address.ts";
 import type { ProviderAddress } from "./provider-address.ts";
 
-/** Which providers a rule speaks of. */
+/** Providers that a rule applies to. */
 export interface ProviderPattern {
   readonly text: string;
   readonly hostname: Wildcard;
@@ -11,7 +11,7 @@ export interface ProviderPattern {
   readonly type: Wildcard;
 }
 
-/** Which modules a rule speaks of. */
+/** Modules that a rule applies to. */
 interface ModulePattern {
   readonly text: string;
   readonly hostname: Wildcard;

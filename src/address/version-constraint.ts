@@ -8,7 +8,7 @@ const operators = [">", ">=", "=", "~>", "<=", "<", "!="] as const;
 interface VersionTerm {
   readonly operator: (typeof operators)[number];
   readonly boundary: Version;
-  /** Of `~>`: the first release that is too new. */
+  /** First release that is too new for `~>`. */
   readonly below?: Version;
 }
 

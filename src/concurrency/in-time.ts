@@ -1,6 +1,9 @@
 const passed = Symbol("the time has passed");
 
-/** What `awaited` comes to, or what `late` returns or throws after so many milliseconds; `awaited` goes on. */
+/**
+ * Returns the result of `awaited`, or that of `late` after so many
+ * milliseconds; `awaited` goes on.
+ */
 export async function inTime<T, L>(
   awaited: Promise<T>,
   milliseconds: number,
@@ -16,7 +19,10 @@ export async function inTime<T, L>(
   }
 }
 
-/** What `awaited` comes to; rejects with the signal's reason when it aborts first, and `awaited` goes on. */
+/**
+ * Returns the result of `awaited`. Rejects with the signal's reason when it
+ * aborts first, and `awaited` goes on.
+ */
 export async function untilAborted<T>(
   awaited: Promise<T>,
   signal: AbortSignal,

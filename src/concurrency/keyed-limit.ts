@@ -30,7 +30,7 @@ export class KeyedLimit {
     }
   }
 
-  /** What waits never runs, and its promises never settle. */
+  /** Drops the queue; its tasks never run, and their promises never settle. */
   clearQueue(): void {
     this.#all.clearQueue();
     for (const own of this.#own.values()) own.clearQueue();

@@ -1,13 +1,13 @@
-// What bounds concurrency, in the order in which a request meets it. Whoever
-// holds a place waits only for what comes after it, or for a run that needs
-// nothing but the disk and threads:
-// 1. coalescing: all who ask for one thing share one run (here, and by digest
+// Bounds of concurrency, in the order in which a request passes them. The owner
+// of a place waits only for later bounds, or for a run that needs nothing but
+// the disk and threads:
+// 1. coalescing: all requests for one thing share one run (here, and by digest
 //    in mirror/cache/archive-cache.ts); at most 4,096 wait or read;
 // 2. the share of an origin, a namespace and a download host
 //    (mirror/cache/fair-share.ts): `limits.fillsPerOrigin`;
 // 3. fills: 64 downloads in all, of the same share;
-// 4. waiters: who reads what arrives goes at its own pace, and the download
-//    waits for none of them unless it cannot be stored
+// 4. waiters: each reader goes at its own pace, and the download waits for
+//    none of them unless it cannot be stored
 //    (mirror/cache/archive-download.ts, store/blobs/unstored-window.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
@@ -28,7 +28,7 @@ export class SingleFlight<K, V> {
     return this.#running.has(key);
   }
 
-  /** What is under way; undefined when nothing is. */
+  /** Returns the run under way; undefined when there is none. */
   join(key: K): Promise<V> | undefined {
     return this.#running.get(key);
   }

@@ -7,7 +7,7 @@ interface ThreadSettings {
   readonly always?: number;
   /** MiB of JavaScript heap of each. */
   readonly heap: number;
-  /** Of these, MiB for what is new; little is collected often. */
+  /** MiB of the heap for new objects; a small one is collected often. */
   readonly youngHeap?: number;
 }
 

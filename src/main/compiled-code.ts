@@ -4,10 +4,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Lets this process and its threads take compiled code from what an earlier one
- * left in the user's own cache folder, which halves the time of a short command.
- * A folder that another user could write to would let them run code here, so
- * then nothing is kept.
+ * Enables the compile cache of Node in the user's own cache folder, for this
+ * process and its threads. It halves the time of a short command.
+ * In a folder that another user can write to, that user could run code here.
+ * Such a folder is not used.
  */
 export function keepCompiledCode(): void {
   if (process.env.NODE_COMPILE_CACHE !== undefined) return;

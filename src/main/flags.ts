@@ -1,18 +1,18 @@
 import type { Command } from "commander";
 
-/** Of nearly every command. */
+/** Flags of nearly every command. */
 export interface Flags {
   readonly config?: string;
   readonly json?: boolean;
 }
 
-/** Of commands that ask a running mirror where one is named. */
+/** Flags of commands that ask a running mirror where one is named. */
 export interface MirrorFlags extends Flags {
   readonly mirror?: string;
   readonly ca?: string;
 }
 
-/** For options that may be given more than once. */
+/** Collects the values of a repeatable option. */
 export function collect(
   value: string,
   values: readonly string[] = [],
@@ -20,7 +20,7 @@ export function collect(
   return [...values, value];
 }
 
-/** Of every command that reads the configuration. */
+/** Adds the option of every command that reads the configuration. */
 export function withConfig(command: Command): Command {
   return command.option(
     "--config <file>",

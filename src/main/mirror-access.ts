@@ -9,11 +9,14 @@ interface NamedMirror {
   readonly base: URL;
   /** PEM certificates to trust, beside the machine's. */
   readonly ca: string | undefined;
-  /** What clients have for its host in the environment. */
+  /** Token that clients have for its host in the environment. */
   readonly token: string | undefined;
 }
 
-/** What the option called `option` names, and `--ca`. Throws ConfigurationInvalid. */
+/**
+ * Reads the mirror named by the option `option`, and `--ca`. Throws
+ * ConfigurationInvalid.
+ */
 export function nameMirror(
   option: string,
   url: string,

@@ -44,7 +44,10 @@ export function anyHostOf(configuration: Configuration): SpecHosts {
   return anyHost(hostsOf(configuration));
 }
 
-/** What was named, else what the configuration names, else this machine's. Throws MalformedAddress. */
+/**
+ * Returns the named platforms, else the configured ones, else this machine's.
+ * Throws MalformedAddress.
+ */
 export function platformsOf(
   named: readonly string[] | undefined,
   configured: readonly Platform[],

@@ -1,6 +1,6 @@
 import type { Output } from "../commands/output/streams.ts";
 
-/** Of this process. */
+/** Output streams of this process. */
 export const output: Output = {
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),

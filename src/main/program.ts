@@ -32,7 +32,7 @@ export async function runProgram(): Promise<void> {
   try {
     await program.parseAsync();
   } catch (thrown) {
-    // What went wrong comes before what closing the store adds to it.
+    // The command's error comes before the one of closing the store.
     const isBoth = thrown instanceof SuppressedError;
     const error: unknown = isBoth ? thrown.suppressed : thrown;
     process.exitCode = report(error);

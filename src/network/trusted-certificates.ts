@@ -15,7 +15,10 @@ export function trustedCertificates(
   return [...new Set([...machine, ...own])];
 }
 
-/** For all connections of one client: to read a few hundred certificates for each one would hold up everybody. */
+/**
+ * Builds the trust store once for all connections of a client. Reading a few
+ * hundred certificates for each connection would delay all requests.
+ */
 export function makeTrust(extra: string | undefined): SecureContext {
   return createSecureContext({ ca: [...trustedCertificates(extra)] });
 }

@@ -21,7 +21,7 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
   "archive-damaged":
     "a stored archive was not what its name says, or could not be read; it is dropped and fetched again when it is asked for",
   "record-unreadable":
-    "a record of what was seen or decided cannot be believed; what depends on it is refused",
+    "a trust record is damaged; releases that depend on it are refused",
   "trust-reset":
     "an operator had a first contact forgotten; the next one counts as the first",
   "bucket-failing":
@@ -31,7 +31,7 @@ const sentences: Readonly<Record<AlarmKind, string>> = {
     "the origin offers other content for a module than is pinned; clients keep getting the pinned one",
 };
 
-/** What was raised, and when. */
+/** Raised alarm with its time. */
 export interface RaisedAlarm extends Alarm {
   readonly at: Date;
 }
@@ -41,8 +41,11 @@ interface Alarm {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** The same is told once in ten minutes, and of each kind so much that the rest of the log stays readable. */
-const told = { window: 600_000, same: 1, group: 600, all: Infinity };
+/**
+ * Lines in each window of milliseconds: the same alarm once, and of each kind
+ * so many that the rest of the log stays readable.
+ */
+const lineLimits = { window: 600_000, same: 1, group: 600, all: Infinity };
 
 /** Alarms that are remembered since the start. */
 const mostRecent = 50;
@@ -52,7 +55,7 @@ export class Alarms {
   readonly #logger: Logger;
   readonly #metrics: Metrics | undefined;
   #recent: readonly RaisedAlarm[] = [];
-  readonly #folding = new Folding<Alarm>(told, {
+  readonly #folding = new Folding<Alarm>(lineLimits, {
     summarize: ({ kind }) => ({ kind, facts: { other: true } }),
     onRepeated: (alarm, repeated) => this.#log(alarm, { repeated }),
   });
@@ -63,7 +66,7 @@ export class Alarms {
     this.#metrics = metrics;
   }
 
-  /** Never throws, whatever the facts are. */
+  /** Raises an alarm; never throws for any facts. */
   raise(kind: AlarmKind, facts: Readonly<Record<string, unknown>>): void {
     const key = `${kind} ${inspect(facts, { depth: 4 })}`;
     const alarm = { kind, facts };

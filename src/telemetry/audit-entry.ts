@@ -18,14 +18,17 @@ export interface AuditEntry {
   /** OS_ARCH. */
   readonly platform?: string | undefined;
   readonly sha256?: string | undefined;
-  /** Of the primary key that signed. */
+  /** Fingerprint of the primary key that signed. */
   readonly fingerprint?: string | undefined;
   /** The key of the configuration that decided. */
   readonly rule?: string | undefined;
   /** The code of the error that was answered. */
   readonly reason?: string | undefined;
   readonly detail?: string | undefined;
-  /** How often the same happened again within the window that ends with this line; those have no lines of their own. */
+  /**
+   * Repetitions within the window that ends with this line; they have no lines
+   * of their own.
+   */
   readonly repeated?: number | undefined;
   /** The login name of the operator who decided. */
   readonly operator?: string | undefined;

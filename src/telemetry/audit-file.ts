@@ -40,7 +40,10 @@ interface Current {
 export class AuditFile {
   readonly #settings: AuditFileSettings;
   #current: Current | undefined;
-  /** Where the chain stood when this process last wrote, so that lines that are cut off are missed. */
+  /**
+   * Head of the chain at this process's last write, so that truncation is
+   * noticed.
+   */
   #written: ChainHead | undefined;
 
   constructor(settings: AuditFileSettings) {
@@ -84,7 +87,7 @@ export class AuditFile {
     }
   }
 
-  /** As many lines as have room; at least one in an empty file. */
+  /** Links as many lines as have room; at least one in an empty file. */
   #link(entries: readonly string[], { end, size }: Current): Batch {
     let head = end;
     let text = "";
@@ -104,7 +107,8 @@ export class AuditFile {
     try {
       await handle.appendFile(text);
     } catch (error) {
-      // Where this fails as well, the next one to open the file removes what is unfinished.
+      // If this fails too, the next process that opens the file removes the
+      // unfinished line.
       await handle.truncate(size).catch(() => undefined);
       throw error;
     }

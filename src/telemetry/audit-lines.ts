@@ -27,7 +27,7 @@ export interface AuditLinesSettings {
 
 interface Line {
   readonly json: string;
-  /** Of a durable line. */
+  /** Promise of a durable line. */
   readonly settle?: PromiseWithResolvers<void>;
 }
 

@@ -22,14 +22,14 @@ interface AuditLogSettings extends Omit<
   };
 }
 
-/** What follows from single requests, of which clients make as many as they like. */
+/** Events of single requests, which clients can repeat without limit. */
 const ofRequests: ReadonlySet<AuditEvent> = new Set([
   "refused",
   "served",
   "cut",
 ]);
 
-/** What follows from what origins offer, as often as they are asked. */
+/** Events of origins' offers, which repeat with every request. */
 const ofOffers: ReadonlySet<AuditEvent> = new Set([
   "replaced",
   "quarantined",
@@ -38,13 +38,13 @@ const ofOffers: ReadonlySet<AuditEvent> = new Set([
 ]);
 
 /** Lines for refused offers: of the same event on the same release, of its provider or module, and of all. */
-const toldOfOffers = { window: 3_600_000, same: 10, group: 60, all: 600 };
+const offerLineLimits = { window: 3_600_000, same: 10, group: 60, all: 600 };
 
 /** Requests in one file and decisions about what is trusted in another, so that no number of requests moves a decision out; nor does an origin that changes what it offers. */
 export class AuditLog {
   readonly #requests: AuditLines;
   readonly #decisions: AuditLines;
-  readonly #folding = new Folding<AuditEntry>(toldOfOffers, {
+  readonly #folding = new Folding<AuditEntry>(offerLineLimits, {
     summarize: ({ provider, module }, of) => ({
       event: "refused",
       verdict: "refused",
@@ -88,7 +88,10 @@ export class AuditLog {
     await Promise.all([this.#requests.close(), this.#decisions.close()]);
   }
 
-  /** What operators decide, and what is believed from then on, always has a line. */
+  /**
+   * Folds repeated events. An operator's decision, and content that becomes
+   * trusted, always has a line.
+   */
   #isFolded(entry: AuditEntry): boolean {
     const { event, verdict, provider, module, version } = entry;
     if (verdict === "accepted" || !ofOffers.has(event)) return false;

@@ -1,4 +1,4 @@
-/** How much is told in one window, which begins with the first entry in it. */
+/** Limits of one window, which begins with the first entry in it. */
 interface FoldingLimits {
   /** Milliseconds. */
   readonly window: number;
@@ -11,12 +11,12 @@ interface FoldingLimits {
 }
 
 /**
- * What becomes of an entry: a line of its own, or a count, as one that has a line
- * already (`repeated`) or as one for which no line was left (`other`).
+ * Result for an entry: a line of its own, or a count. `repeated` counts with an
+ * earlier line; `other` exceeded the limits.
  */
 type Folded = "line" | "repeated" | "other";
 
-interface Told<T> {
+interface Counted<T> {
   readonly entry: T;
   lines: number;
   repeated: number;
@@ -29,12 +29,18 @@ interface FoldingParts<T> {
   readonly onRepeated: (entry: T, repeated: number) => void;
 }
 
-/** Bounds the lines for what others can make happen as often as they like; what has no line is counted, and the count is one line. */
+/**
+ * Bounds the lines for events that clients and origins can repeat at will.
+ * Events without a line are counted, and the count is one line.
+ */
 export class Folding<T> {
   readonly #limits: FoldingLimits;
   readonly #parts: FoldingParts<T>;
-  /** By what is the same; never more than the lines of one window and one more for each of its groups. */
-  readonly #told = new Map<string, Told<T>>();
+  /**
+   * Entries by name; never more than the lines of one window and one more for
+   * each of its groups.
+   */
+  readonly #entries = new Map<string, Counted<T>>();
   readonly #linesOf = new Map<string, number>();
   #lines = 0;
   #window: NodeJS.Timeout | undefined;
@@ -47,29 +53,29 @@ export class Folding<T> {
   /** Entries with the same key are the same. */
   add(key: string, group: string, entry: T): Folded {
     const name = `entry ${key}`;
-    const told = this.#told.get(name) ?? { entry, lines: 0, repeated: 0 };
-    if (told.lines < this.#limits.same && this.#takeLine(group)) {
-      this.#told.set(name, told);
-      told.lines++;
+    const counted = this.#entries.get(name) ?? { entry, lines: 0, repeated: 0 };
+    if (counted.lines < this.#limits.same && this.#takeLine(group)) {
+      this.#entries.set(name, counted);
+      counted.lines++;
       return "line";
     }
-    if (told.lines === 0) {
+    if (counted.lines === 0) {
       this.#countOther(group, entry);
       return "other";
     }
-    told.repeated++;
+    counted.repeated++;
     return "repeated";
   }
 
-  /** Tells the counts; a new window begins with the next entry. */
+  /** Reports the counts; a new window begins with the next entry. */
   close(): void {
     clearTimeout(this.#window);
     this.#window = undefined;
-    const told = [...this.#told.values()];
-    this.#told.clear();
+    const entries = [...this.#entries.values()];
+    this.#entries.clear();
     this.#linesOf.clear();
     this.#lines = 0;
-    for (const { entry, repeated } of told)
+    for (const { entry, repeated } of entries)
       if (repeated > 0) this.#parts.onRepeated(entry, repeated);
   }
 
@@ -86,12 +92,12 @@ export class Folding<T> {
   #countOther(group: string, entry: T): void {
     const isKnown = this.#linesOf.has(group);
     const name = isKnown ? `group ${group}` : "others";
-    const others = this.#told.get(name) ?? {
+    const others = this.#entries.get(name) ?? {
       entry: this.#parts.summarize(entry, isKnown ? "its group" : "others"),
       lines: 0,
       repeated: 0,
     };
     others.repeated++;
-    this.#told.set(name, others);
+    this.#entries.set(name, others);
   }
 }

@@ -21,7 +21,7 @@ export class GatheredLines implements DestinationStream {
     this.#timer ??= setTimeout(() => this.#flush(), longest).unref();
   }
 
-  /** For a process that ends. */
+  /** Writes the rest synchronously, for a process that ends. */
   flushSync(): void {
     this.#file.flushSync(this.#text);
     this.#text = "";

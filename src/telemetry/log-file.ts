@@ -19,7 +19,9 @@ export class LogFile {
   #bytes = 0;
   #dropped = 0;
   #isGone = false;
-  /** What is written before all that waits, and whether that is under way. */
+  /**
+   * Bytes written before all that wait, and whether their write is under way.
+   */
   #first: Buffer | undefined;
   #isWriting = false;
   #pause: NodeJS.Timeout | undefined;

@@ -11,7 +11,7 @@ import { Series, type Reader, type Sample } from "./series/series.ts";
 
 export { alarmKinds, type AlarmKind } from "./series/labels.ts";
 
-/** What is stored, and what the disk has left in bytes. */
+/** Stored amounts, and the free bytes of the disk. */
 export interface StoreUse {
   readonly archives: number;
   readonly bytes: number;
@@ -19,14 +19,14 @@ export interface StoreUse {
   readonly freeBytes: number;
 }
 
-/** What became of one request. */
+/** Result of one request. */
 interface CountedRequest {
   readonly kind: RequestKind;
   readonly outcome: string;
   readonly status: number;
   readonly milliseconds: number;
   readonly bytes: number;
-  /** Of the error that was answered. */
+  /** Code of the error that was answered. */
   readonly code?: string | undefined;
 }
 
@@ -49,13 +49,13 @@ export class Metrics {
     });
   }
 
-  /** What runs. */
+  /** Publishes the version of the program. */
   showBuild(version: string): void {
     const node = process.versions.node;
     this.#series.gauge("buildInfo").set({ version, node }, 1);
   }
 
-  /** What happened once, or `by` as much. */
+  /** Counts an event once, or `by` times. */
   count<N extends CounterName>(name: N, labels: LabelsOf<N>, by = 1): void {
     this.#series.counter(name).inc(labels, by);
   }
@@ -124,7 +124,7 @@ export class Metrics {
       this.#series.gauge("originLastSuccess").setToCurrentTime({ origin });
   }
 
-  /** How many hosts are suspended now. */
+  /** Publishes the number of suspended hosts. */
   showSuspended(hosts: number): void {
     this.#series.gauge("originSuspended").set(hosts);
   }

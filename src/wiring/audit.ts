@@ -23,7 +23,7 @@ export function wireAuditLogs(
   return { decisions: make("decisions"), requests: make("requests") };
 }
 
-/** Where the chain of a log stands. */
+/** Head of a log's chain. */
 interface AuditHead extends ChainHead {
   /** The name of its current file. */
   readonly log: string;

@@ -17,7 +17,10 @@ const keyRenewal = 60 * 60 * 1000;
 /** Milliseconds between looks at what other replicas did, half of what a new key waits before it signs. */
 const sharedKeyRenewal = 30_000;
 
-/** Who may ask, from the configuration now and from a later one by `replace`. */
+/**
+ * Authentication by the current configuration, or by a later one after
+ * `replace`.
+ */
 export interface WiredAuthentication {
   readonly authentication: Authentication;
   addLogin(services: Services): Promise<Services>;
@@ -79,7 +82,7 @@ async function wireKeys(
   lifeOf: () => number,
   replica: Replica | undefined,
 ): Promise<{ readonly keys: ArchiveUrlKeys; close(): void }> {
-  // Replicas agree on the bucket's time, whatever their clocks say.
+  // Replicas use the bucket's time, as their own clocks may differ.
   const now = () =>
     new Date(Date.now() + (replica?.bucket.connection.skew ?? 0));
   const keys = await ArchiveUrlKeys.open(layout, now(), replica?.uncopied);

@@ -5,7 +5,7 @@ import { MetadataCaps } from "../server/access/metadata-caps.ts";
 import type { listenerLimits } from "../server/http/listener.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
-/** How clients are told apart, and what each may have. */
+/** Sets up the addresses and the limits of clients. */
 export function wireClientLimits(
   { listen, limits }: Configuration,
   { logger, metrics }: DaemonTelemetry,

@@ -16,7 +16,7 @@ export interface Core extends Providers {
 }
 
 interface CoreParts extends KeptParts {
-  /** What a command does last, once nothing is fetched any more. */
+  /** Runs at the end of a command, once nothing is fetched any longer. */
   readonly close?: (kept: Kept) => Promise<void>;
 }
 

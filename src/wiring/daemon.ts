@@ -95,7 +95,7 @@ function wireDaemonTelemetry(
   return { ...wireTelemetry(configuration, layout, metrics), metrics };
 }
 
-/** What replicas share with one another, where there is a bucket. */
+/** Sets up the parts that replicas share, where there is a bucket. */
 async function wireShared(
   configuration: Configuration,
   rules: AdmissionRules,
@@ -158,7 +158,7 @@ async function leaveWord(
   );
 }
 
-/** What changed and does not count before the next start. */
+/** Lists changed keys that wait for the next start. */
 function listWaitingKeys(before: Configuration, next: Configuration) {
   return listChangedKeys(before, next).filter(
     (key) => !/^(?:policy|trust|auth)\b/.test(key),

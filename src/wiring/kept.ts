@@ -28,7 +28,9 @@ import type { Telemetry } from "./telemetry.ts";
 
 const staleSentence = "serving stale metadata while the origin fails";
 
-/** What is kept, and how long: without anybody who fetches or serves it. */
+/**
+ * Stored content with its caches and retention, without clients and origins.
+ */
 export interface Kept {
   readonly clock: Clock;
   readonly records: RecordStore;

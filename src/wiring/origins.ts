@@ -67,22 +67,22 @@ function wireFolder(
   { limits }: Configuration,
   { logger }: OriginParts,
 ): ProviderOrigin {
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   return new FolderProviders({
     folder: new DirectoryFolder(directory, hostname),
     limits: originLimits(limits),
     signed: signatures === "required",
     onUnfit: (folder, reason) => {
-      if (told.get(folder) === reason) return;
-      if (told.size >= mostTold) told.clear();
-      told.set(folder, reason);
+      if (reported.get(folder) === reason) return;
+      if (reported.size >= mostReported) reported.clear();
+      reported.set(folder, reason);
       logger.warn({ folder, reason }, "a folder is not taken for a release");
     },
   });
 }
 
-/** Folders that are remembered to have been told of. */
-const mostTold = 10_000;
+/** Folders whose report is remembered. */
+const mostReported = 10_000;
 
 function wireRegistry(
   origin: OriginConfiguration,

@@ -40,7 +40,7 @@ interface Protocols {
   close(): void;
 }
 
-/** Who may ask, and how much. */
+/** Authentication and limits of clients. */
 type Access = Pick<WiredAuthentication, "authentication" | "addLogin"> &
   Pick<AppParts, "clients" | "metadataCaps"> &
   Pick<ProtocolParts, "limits">;

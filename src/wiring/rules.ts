@@ -4,7 +4,10 @@ import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { parseProviderPattern } from "../address/policy-pattern.ts";
 import { parsePolicy } from "../trust/policy.ts";
 
-/** What the rules of a configuration come to; throws ConfigurationInvalid for a pattern that is none. */
+/**
+ * Builds the rules of a configuration; throws ConfigurationInvalid for an
+ * invalid pattern.
+ */
 export function wireRules({
   policy,
   trust,

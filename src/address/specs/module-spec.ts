@@ -16,7 +16,7 @@ interface ModuleCallSource {
   readonly subdirectory: string;
 }
 
-/** What clients fetch with git there, whatever it looks like. */
+/** Hosts that clients fetch from with git, for any path. */
 const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
 
 /** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a provider's SPEC. Throws MalformedAddress. */

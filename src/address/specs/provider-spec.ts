@@ -9,7 +9,7 @@ import {
 } from "../version-constraint.ts";
 import { newestFirst, type Version } from "../version.ts";
 
-/** Which of a provider's versions are meant. */
+/** Selection of a provider's versions. */
 export type VersionSelection =
   | { readonly kind: "constraint"; readonly constraint: VersionConstraint }
   | { readonly kind: "all" }
@@ -50,7 +50,7 @@ export function selectVersions(
   }
 }
 
-/** What follows the `@` of a SPEC. Throws MalformedAddress. */
+/** Parses the text after the `@` of a SPEC. Throws MalformedAddress. */
 export function parseSelection(written: string | undefined): VersionSelection {
   if (written === undefined) return { kind: "latest", count: 1 };
   const text = written.trim();

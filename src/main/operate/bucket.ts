@@ -4,7 +4,10 @@ import { proveBucket } from "../../store/bucket/bucket-proof.ts";
 import { layOutStore } from "../../store/layout.ts";
 import { wireBucket } from "../../wiring/store/bucket.ts";
 
-/** A line on the bucket, of which this proves anew what replicas rely on; empty where there is none. Throws what is wrong with it. */
+/**
+ * Returns a line on the bucket, after it proves the properties that replicas
+ * need; empty without a bucket. Throws the bucket's problem.
+ */
 export async function describeBucket({
   storage: { s3, directory },
 }: Configuration): Promise<string> {

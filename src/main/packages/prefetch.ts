@@ -31,6 +31,6 @@ export async function prefetch(
   if (configuration.storage.maxSize !== undefined)
     await core.retention.measure();
   const options = { input, json: flags.json ?? false };
-  const told = { ...output, now, stopFetching };
-  process.exitCode = await runPrefetch(options, parts, told);
+  const streams = { ...output, now, stopFetching };
+  process.exitCode = await runPrefetch(options, parts, streams);
 }

@@ -13,10 +13,10 @@ interface LogPlace {
   readonly line: number;
 }
 
-/** Where a log is not what was written. */
+/** Break of a log's chain. */
 export interface LogBreak extends LogPlace {
   readonly kind: "changed" | "dropped" | "doubled" | "swapped";
-  /** What is wrong with that line, as the rest of a sentence. */
+  /** Problem of that line, as the rest of a sentence. */
   readonly problem: string;
 }
 
@@ -53,7 +53,7 @@ export class ChainCheck {
     this.#last = at;
   }
 
-  /** What was found up to the last line. */
+  /** Returns the findings up to the last line. */
   get findings() {
     return {
       lines: this.#lines,
@@ -92,7 +92,8 @@ export class ChainCheck {
       return { ...at, kind: "swapped", problem };
     }
     const missing = seq - size - 1;
-    // As many lines are missing as are not chained: these were changed, and are told already.
+    // Missing lines of the same number as unchained ones were changed, and are
+    // reported already.
     if (missing > 0 && missing === this.#passed) return undefined;
     if (missing > 0) {
       const problem = `follows lines ${size + 1} to ${seq - 1} of the chain, which are not there`;

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 
-/** Where a chain of lines stands. */
+/** Head of a chain of lines. */
 export interface ChainHead {
-  /** How many lines it has. */
+  /** Number of lines. */
   readonly size: number;
   /** SHA-256 of its last line without the newline, in hex. */
   readonly sha256: string;
@@ -10,7 +10,7 @@ export interface ChainHead {
 
 export const emptyChain: ChainHead = { size: 0, sha256: "0".repeat(64) };
 
-/** What a line says of those before it. */
+/** Link of a line to those before it. */
 export interface Link {
   /** Its own number in the chain; the first is 1. */
   readonly seq: number;

@@ -11,7 +11,7 @@ export interface LogFile {
   readonly size: number;
 }
 
-/** How many older files a log keeps unless it is told otherwise. */
+/** Older files that a log keeps by default. */
 export const filesKept = 8;
 
 /** The files of a log that are there, oldest first. What has nothing in it is left out. */

@@ -5,7 +5,7 @@ import type { LogToRead } from "./verify-log.ts";
 
 /** An entry of this version or an earlier one. */
 export interface WrittenEntry {
-  /** As it was written, one object of JSON in ASCII. */
+  /** Entry as it was written, one object of JSON in ASCII. */
   readonly json: string;
   readonly fields: Readonly<
     Partial<Record<keyof AuditEntry | "at", string | number>>

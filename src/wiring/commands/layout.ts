@@ -11,7 +11,7 @@ import {
 } from "../../store/storage-directory.ts";
 import { actAsOwner } from "../../store/storage-owner.ts";
 
-/** As the owner of the store, before anything in it is touched. */
+/** Finds the store, and acts as its owner before anything in it is touched. */
 export function findLayout({ storage }: Configuration): StoreLayout {
   const layout = layOutStore(storage.directory);
   const other = findServedElsewhere(layout, listServiceDirectories());
@@ -37,14 +37,17 @@ export function findAuthority(configuration: Configuration): string {
   return findLayout(configuration).tls.authority;
 }
 
-/** Where the packaged service keeps its store: what the system's configuration names, and what the unit does. */
+/**
+ * Lists the stores of a packaged service: the one in the system's
+ * configuration, and the unit's default.
+ */
 function listServiceDirectories(): readonly string[] {
   const unit = "/var/lib/provender";
   try {
     const { storage } = loadConfiguration({ file: systemFile });
     return [storage.directory, unit];
   } catch (error) {
-    // Whether it can be used is told by the command that uses it.
+    // The command that uses it reports its problems.
     if (!(error instanceof ConfigurationInvalid)) throw error;
     return [unit];
   }

@@ -33,7 +33,10 @@ export async function findDaemon(
   return { ...here, access, ...note };
 }
 
-/** What the daemon presents, or what signed it; nothing where it cannot be read or TLS is off. */
+/**
+ * Reads the certificate that the daemon presents, or its authority; empty where
+ * it is unreadable or TLS is off.
+ */
 async function readOwnCertificates(
   { listen: { tls } }: Configuration,
   layout: StoreLayout,

@@ -23,7 +23,10 @@ export async function wireMirror(
   return closing(wireCore(configuration, rules, layout, telemetry, parts));
 }
 
-/** What is stored, for a command that asks no origin and admits nothing. */
+/**
+ * Opens the stored content for a command that asks no origin and admits
+ * nothing.
+ */
 export async function wireStored(configuration: Configuration) {
   const { layout, telemetry, replica, close } = await openStore(configuration);
   const kept = wireKept(configuration, layout, telemetry, { replica });
@@ -31,7 +34,10 @@ export async function wireStored(configuration: Configuration) {
   return closing({ ...kept, modules, close: () => close(kept) });
 }
 
-/** How large the parts of a bundle may be, as if an origin had sent them. */
+/**
+ * Returns size limits for the parts of a bundle, the same as for an origin's
+ * answers.
+ */
 export function wireBundleLimits({ limits }: Configuration): BundleLimits {
   const parts = originLimits(limits);
   const { originJson: manifest, archive } = parts;
@@ -58,7 +64,7 @@ export async function wireTrust(configuration: Configuration) {
   return closing({ trust, audit, alarms, records, close: () => close() });
 }
 
-/** What commands work with; `close` closes first what was made of it. */
+/** Opens the store of a command; `close` closes `kept` first. */
 async function openStore(configuration: Configuration) {
   const layout = await openLayout(configuration);
   const telemetry = wireCommandTelemetry(configuration, layout);

@@ -8,7 +8,7 @@ import { readSharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
 import { layOutStore } from "../../store/layout.ts";
 import type { Kept } from "../kept.ts";
 
-/** What `prune` works on when it is about the bucket. Throws ConfigurationInvalid. */
+/** Sets up `prune` for the bucket. Throws ConfigurationInvalid. */
 export function wireBucketPruning(core: Kept, configuration: Configuration) {
   const { records, releases, replica } = wireShared(core, configuration);
   const { bucket, blobs } = replica;
@@ -21,7 +21,10 @@ export function wireBucketPruning(core: Kept, configuration: Configuration) {
   };
 }
 
-/** What `verify` works on when it is about the bucket; `sample` is how many archives are hashed. Throws ConfigurationInvalid. */
+/**
+ * Sets up `verify` for the bucket; `sample` is the number of archives to hash.
+ * Throws ConfigurationInvalid.
+ */
 export function wireBucketInspection(
   core: Kept,
   configuration: Configuration,

@@ -9,7 +9,7 @@ import type { RecordUnreadable } from "../../errors/index.ts";
 import type { Replica } from "./replica.ts";
 import type { Telemetry } from "../telemetry.ts";
 
-/** Milliseconds for which nothing more is said of a file. */
+/** Milliseconds between two reports on the same file. */
 const quiet = 60_000;
 
 /** The records of a storage directory, or of the bucket that it is a replica of; what is wrong with one is said once a minute, however many ask for it. */
@@ -18,14 +18,14 @@ export function wireRecords(
   { logger, alarms, metrics }: Telemetry,
   replica: Replica | undefined,
 ): RecordStore {
-  const told = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
-  const tell = (about: string, say: () => void) => {
-    if (told.has(about)) return;
-    told.set(about, true);
+  const reported = new LRUCache<string, true>({ max: 1_000, ttl: quiet });
+  const reportOnce = (about: string, say: () => void) => {
+    if (reported.has(about)) return;
+    reported.set(about, true);
     say();
   };
   const onUnreadable = ({ file, problem, cure }: RecordUnreadable) =>
-    tell(file, () =>
+    reportOnce(file, () =>
       alarms.raise("record-unreadable", { file, problem, cure }),
     );
   const local = new DiskRecords(layout, {
@@ -35,10 +35,12 @@ export function wireRecords(
       const text = healed
         ? "a copy of a record was no good; it was made again from the other copy"
         : "a copy of a record is no good and cannot be made again now; the other copy is used";
-      tell(`${file} ${healed}`, () => logger.warn({ file, problem }, text));
+      reportOnce(`${file} ${healed}`, () =>
+        logger.warn({ file, problem }, text),
+      );
     },
     onPassedOver: (file, problem) =>
-      tell(file, () =>
+      reportOnce(file, () =>
         logger.warn({ file, problem }, "a damaged record is passed over"),
       ),
   });

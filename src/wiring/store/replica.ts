@@ -17,12 +17,12 @@ import { wireBucket } from "./bucket.ts";
 
 /** This process as one of many on a bucket. */
 export interface Replica {
-  /** Of no other storage directory. */
+  /** Id of this storage directory alone. */
   readonly id: string;
   readonly bucket: Bucket;
   readonly identity: BucketIdentity;
   readonly blobs: BucketBlobs;
-  /** Of the service. */
+  /** URL of the service. */
   readonly url: URL;
   readonly watch: BucketWatch;
   readonly clock: Clock;
