@@ -20,6 +20,11 @@ export function readMoment(clock: Clock): Moment {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }
 
+/** Returns the later moment: what was known at one is known at the other, though the wall clock was set back between them. */
+export function laterOf(one: Date, other: Date): Date {
+  return one > other ? one : other;
+}
+
 /**
  * Milliseconds since `date` was recorded; undefined when it lies ahead.
  * The wall clock may have been stepped since `start`. So `date` is compared

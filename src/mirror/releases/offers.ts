@@ -14,6 +14,7 @@ import {
   findTrustedDigest,
   verifyRegistryDigest,
 } from "../../verification/signed-checksums.ts";
+import { laterOf } from "../cache/clock.ts";
 import {
   goodEvidence,
   isKept,
@@ -132,6 +133,7 @@ export function refreshKnown(
  * Judges evidence again by the keys that the registry publishes now, and by the
  * profile of today. Keys that decide replace those that decided before; others change
  * nothing, so that a revocation lasts until a registry publishes the key as good again.
+ * A wall clock that was set back takes nothing away.
  */
 export async function rejudge(
   known: KnownRelease,
@@ -140,9 +142,11 @@ export async function rejudge(
   { judge, clock, policy: { profile } }: ReleaseOrigin,
 ): Promise<KnownRelease> {
   if (keys.length === 0 || isSameList(keys, known.keys)) return known;
+  const now = clock.now();
   const judged = known.trust.evidence.map(async (one) => {
     if (one.proof.exemption !== undefined) return one;
-    const proof = { ...one.proof, keys, profile, verifiedAt: clock.now() };
+    const verifiedAt = laterOf(one.proof.verifiedAt, now);
+    const proof = { ...one.proof, keys, profile, verifiedAt };
     try {
       const checksums = await judgeProof(address, proof, judge);
       const { noted } = one;

@@ -10,7 +10,7 @@ import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { Clock } from "../cache/clock.ts";
+import { laterOf, type Clock } from "../cache/clock.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import { joinReleases } from "./joined-releases.ts";
 import {
@@ -210,7 +210,7 @@ export class ReleaseRecords implements MetadataRecords<
     }
   }
 
-  /** A verdict on other terms than today's is made again, as of now. */
+  /** A verdict on other terms than today's is made again, as of now or, where the clock was set back, as of then. */
   #onPresentTerms(
     address: ReleaseAddress,
     proof: StoredEvidence["proof"],
@@ -219,7 +219,10 @@ export class ReleaseRecords implements MetadataRecords<
     const policy = policyOf(address.provider.hostname);
     return matchesPolicy(proof, policy)
       ? proof
-      : prepareProof(address, proof, policy, judge.library, clock.now());
+      : prepareProof(
+          ...([address, proof, policy, judge.library] as const),
+          laterOf(proof.verifiedAt, clock.now()),
+        );
   }
 
   async #folders(...prefix: RecordKey): Promise<readonly string[]> {

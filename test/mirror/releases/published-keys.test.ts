@@ -63,6 +63,19 @@ describe("the keys that a registry publishes now", () => {
     expect(standing(again)).toEqual(["good", "good"]);
   });
 
+  it("take nothing away because the wall clock was set back behind a signature", async () => {
+    const known = await know({ content: both, by: K });
+    const before = new Date("2023-01-01T00:00:00Z");
+    const setBack = {
+      ...origin,
+      clock: { ...origin.clock, now: () => before },
+    };
+    const block = `${K.armoredPublicKey}\n`;
+    expect(standing(await judge(known, [block], setBack))).toEqual(["good"]);
+    const fallen = await judge(known, [revoked], setBack);
+    expect(standing(fallen)).toEqual(["revoked"]);
+  });
+
   it("take a signature away that has expired, where the rules ask for that", async () => {
     const expiring = await createSigner({
       ...{ name: "X", algorithm: "ed25519" },

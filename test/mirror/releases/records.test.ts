@@ -188,6 +188,21 @@ describe("recorded evidence", () => {
     expect(own?.proof).toMatchObject({ profile: "strict", verifiedAt: now });
   });
 
+  it("is judged as of when it was taken, on other terms after the clock was set back", async () => {
+    const { releases, open } = await prepare();
+    const known = await knownOf({ by: "K" });
+    const verifiedAt = new Date(now.getTime() + 3_600_000);
+    const [own] = known.trust.evidence;
+    if (own === undefined) throw new Error("nothing is known");
+    const evidence = [{ ...own, proof: { ...own.proof, verifiedAt } }];
+    const later = { ...known, trust: { ...known.trust, evidence } };
+    await releases.write(address, kept(later), undefined);
+    const read = await open({ profile: "strict" }).read(address);
+    expect(read?.value.trust.evidence[0]?.proof).toMatchObject({
+      ...{ profile: "strict", verifiedAt },
+    });
+  });
+
   it.each([
     ["another provider", { provider: { ...address.provider, type: "other" } }],
     ["another version", { version: "9.9.9" as Version }],
