@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { has } from "../packaging/release.ts";
 
@@ -12,6 +14,7 @@ export async function fakeTime(offset: string) {
 
 /** The same by how much a file says now, so that the clock can be set while the process runs. */
 export async function fakeTimeOf(file: string) {
+  sweep();
   return {
     ...(await preload()),
     FAKETIME_TIMESTAMP_FILE: file,
@@ -19,7 +22,24 @@ export async function fakeTimeOf(file: string) {
   };
 }
 
-async function preload() {
+/** Removes what libfaketime left of processes that ended: it refuses another process of the same number. */
+function sweep(): void {
+  const folder = "/dev/shm";
+  for (const name of readdirSync(folder)) {
+    const [, pid] =
+      /^(?:sem\.faketime_sem|faketime_shm)_(\d+)$/.exec(name) ?? [];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`))
+      rmSync(join(folder, name), { force: true });
+  }
+}
+
+let preloaded: Promise<Readonly<Record<string, string>>> | undefined;
+
+function preload() {
+  return (preloaded ??= findPreload());
+}
+
+async function findPreload() {
   const { stdout } = await promisify(execFile)("faketime", [
     ...["-m", "-f", "+0", "printenv", "LD_PRELOAD"],
   ]);

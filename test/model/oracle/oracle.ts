@@ -88,13 +88,13 @@ export class Oracle implements Known {
 
   /** Notes what a bundle carries of providers. */
   noteBundle(offers: readonly Offer[]): void {
-    const shown = offers.map((offer) => showOffer(offer, this.settings));
+    const now = this.#machine.clock.now();
+    const shown = offers.map((offer) => showOffer(offer, this.settings, now));
     for (const { signed, isVerified } of shown) {
       this.shown.note(signed, isVerified);
       // An import confirms a release as a look-up does.
       this.#takenBack.confirm(signed, this.#machine.clock.monotonic());
     }
-    const now = this.#machine.clock.now();
     for (const type of new Set(shown.map(({ signed }) => signed.type))) {
       const contact = showBundle(offers, type, this.settings, now);
       this.contacts.note(type, contact, this.decided.hasApproved);
@@ -107,7 +107,8 @@ export class Oracle implements Known {
   noteRelease(name: ReleaseName): void {
     const { registry, clock } = this.#machine;
     const offer = registry.findOffer(name);
-    const shown = offer && showOffer(offer, this.settings);
+    const wall = clock.now();
+    const shown = offer && showOffer(offer, this.settings, wall);
     if (shown !== undefined) this.shown.note(shown.signed, shown.isVerified);
     for (const { signed } of this.shown.of(name)) {
       const isTakenBack = shown?.takenBack.includes(signed.signer) ?? false;

@@ -23,6 +23,7 @@ export interface ShownOffer {
 export function showOffer(
   { signed, blocks }: Offer,
   { signatures, profile }: Settings,
+  now: Date,
 ): ShownOffer {
   const { signature, sha256sums } = signed;
   const isExcused =
@@ -30,12 +31,10 @@ export function showOffer(
     (signatures === "when-published" && blocks.length === 0);
   const isSigned =
     signature !== undefined &&
-    decideToySignature(
-      Buffer.from(signature).toString(),
-      sha256sums,
-      blocks,
+    decideToySignature(Buffer.from(signature).toString(), sha256sums, blocks, {
       profile,
-    ).accepted;
+      now,
+    }).accepted;
   const keys = blocks.map(readKeyBlock);
   const takenBack = keys.includes(undefined)
     ? []
@@ -62,7 +61,7 @@ export function showContact(
     const offer = registry.findOffer(name);
     const fault =
       registry.findFault("release", name) ?? registry.findFault("sums", name);
-    const shown = offer && showOffer(offer, settings);
+    const shown = offer && showOffer(offer, settings, now);
     if (fault !== undefined || !offer || !shown?.isVerified) continue;
     return {
       versions: new Set(listed),
@@ -84,7 +83,7 @@ export function showBundle(
 ): Contact | undefined {
   const verified = offers.filter(
     (offer) =>
-      offer.signed.type === type && showOffer(offer, settings).isVerified,
+      offer.signed.type === type && showOffer(offer, settings, now).isVerified,
   );
   const versions = verified.map(({ signed }) => signed.version);
   const [version] = orderReleases(versions);
@@ -93,7 +92,7 @@ export function showBundle(
     newest && {
       versions: new Set(versions),
       published: new Set(verified.flatMap(listKeys)),
-      key: showOffer(newest, settings).signed.signer,
+      key: showOffer(newest, settings, now).signed.signer,
       at: now.getTime(),
     }
   );

@@ -115,9 +115,9 @@ async function expectTaken(
   name: ReleaseName,
   sha256sums: string,
 ): Promise<void> {
-  const { oracle, settings, registry, rim } = world;
+  const { oracle, settings, registry, rim, machine } = world;
   const offer = registry.findOffer(name);
-  const shown = offer && showOffer(offer, settings);
+  const shown = offer && showOffer(offer, settings, machine.clock.now());
   const { signer } = shown?.signed ?? {};
   const isTaken =
     shown?.isVerified === true &&

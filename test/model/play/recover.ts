@@ -9,6 +9,7 @@ import {
   type SignedText,
 } from "../world/documents.ts";
 import { nameOfRelease } from "../world/publisher.ts";
+import { isAhead } from "../world/toy-keys.ts";
 import { type World } from "../world/world.ts";
 import { isDecided, surveyFaces } from "./survey.ts";
 
@@ -59,13 +60,19 @@ function findGood(world: World, name: ReleaseName): SignedText | undefined {
   const current = publisher.findCurrent(name);
   if (current === undefined) return undefined;
   const texts = oracle.shown.of(name).filter(({ isVerified }) => isVerified);
+  const now = world.machine.clock.now();
+  // Clients refuse what is dated in the future, and so does a mirror that gets it then.
   const isGood = (text: ShownText) =>
-    isSurelyAcceptable(oracle, text) && oracle.isSurelyGood(text);
+    isSurelyAcceptable(oracle, text) &&
+    oracle.isSurelyGood(text) &&
+    !isAhead(text.signed.signedAt, { profile: world.settings.profile, now });
   const first = oracle.first.list(name);
   if (first.length === 0 && world.settings.offline) return undefined;
   if (first.length === 0) {
     const offer = world.registry.findOffer(name);
-    const isOffered = offer && showOffer(offer, world.settings).isVerified;
+    const isOffered =
+      offer &&
+      showOffer(offer, world.settings, world.machine.clock.now()).isVerified;
     if (!isOffered) return undefined;
     const own = texts.find(({ signed }) => isSameText(signed, current));
     const rivals = texts.filter(

@@ -1,6 +1,6 @@
 import { versions } from "../world/documents.ts";
 import { Violation } from "../oracle/violation.ts";
-import type { Answer } from "../world/answers.ts";
+import { formatAnswer, type Answer } from "../world/answers.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import { type World } from "../world/world.ts";
 
@@ -88,7 +88,10 @@ async function expectSameFaces(
 function expectSame(what: string, expected: Answer, got: Answer): void {
   if (!isDecided(got)) return;
   if (!isSameAnswer(expected, got))
-    throw new Violation(4, `${what} differs from its VERSION.json`);
+    throw new Violation(
+      4,
+      `${what} differs from its VERSION.json (${formatAnswer(got)})`,
+    );
 }
 
 export function isSameAnswer(one: Answer, other: Answer): boolean {

@@ -52,7 +52,11 @@ function isHarmless({ registry, oracle, rim }: World, lie: OfferLie): boolean {
   if (offer === undefined || lie.keys !== "beside" || rim.disk?.isFull)
     return false;
   if (!registry.answers(lie.type)) return false;
-  const { signed, isVerified, takenBack } = showOffer(offer, oracle.settings);
+  const { signed, isVerified, takenBack } = showOffer(
+    offer,
+    oracle.settings,
+    rim.machine.clock.now(),
+  );
   if (takenBack.length > 0) return false;
   const shown = { signed, isVerified, wasAcceptable: false };
   return (

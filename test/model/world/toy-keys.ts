@@ -95,7 +95,7 @@ export function decideToySignature(
   signature: string,
   sha256sums: string,
   armored: readonly string[],
-  profile: SignatureProfile,
+  { profile, now }: Pick<SignatureQuestion, "profile" | "now">,
 ): SignatureDecision {
   const [signer = "", signedAt = "", signed = ""] = signature.split(" ");
   for (const block of armored) {
@@ -106,9 +106,19 @@ export function decideToySignature(
     if (state === "revoked") return refuse("revoked", "its key is revoked");
     if (state === "expired" && isStrict(profile))
       return refuse("key-expired", "its key has expired");
+    if (state === "valid" && isAhead(Number(signedAt), { profile, now }))
+      return refuse("signature-expired", "it is dated in the future");
     return accept(name, Number(signedAt), state === "expired");
   }
   return refuse("unknown-issuer", "no signing key of the registry made it");
+}
+
+/** True for a signature that clients refuse because their clock has not come to its date. */
+export function isAhead(
+  signedAt: number,
+  { profile, now }: Pick<SignatureQuestion, "profile" | "now">,
+): boolean {
+  return profile !== "opentofu" && signedAt > now.getTime();
 }
 
 /** True where an expired key signs nothing. */
@@ -122,13 +132,13 @@ export function toyJudge(
 ): SignatureJudge {
   return {
     library: "toy 1",
-    decide: (_, { document, signature, keys, profile }: SignatureQuestion) =>
+    decide: (_, question: SignatureQuestion) =>
       Promise.resolve(
         decideToySignature(
-          Buffer.from(signature).toString(),
-          digestOf(document),
-          keys,
-          profile,
+          Buffer.from(question.signature).toString(),
+          digestOf(question.document),
+          question.keys,
+          question,
         ),
       ),
   };
