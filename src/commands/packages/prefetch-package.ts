@@ -18,7 +18,10 @@ import type { ModuleSupply } from "./module-packages.ts";
 import type { LockedHashes, WantedPackage } from "./package-selection.ts";
 import type { Progress, ProgressItem } from "../output/progress.ts";
 
-/** What became of one package; `absent` when one of many versions is not made for the platform, `missing` when a check does not find it. */
+/**
+ * Result for one package. `absent`: one of many versions is not made for the
+ * platform. `missing`: a check does not find it.
+ */
 export interface PrefetchedPackage {
   readonly wanted: WantedPackage;
   readonly outcome:

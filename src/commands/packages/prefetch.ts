@@ -132,7 +132,7 @@ function formatSummary(
   return [...named, ...lines, rest].join("");
 }
 
-/** What of all that was asked for is held. */
+/** Formats the result of a check: what is missing, and how much is held. */
 function formatCheck(
   { modules, notCarried, problems }: Selection,
   results: readonly PrefetchedPackage[],
