@@ -106,7 +106,7 @@ async function installWithoutOrigin(
   stage: Stage,
   release: Release,
 ): Promise<void> {
-  say("\n5. The origin is stopped and the mirror started anew");
+  say("\n5. The origin is stopped and the mirror is started again");
   await stage.registry.stop();
   await stage.mirror.stop();
   const { directory } = stage.mirror;

@@ -12,7 +12,7 @@ import { scratch, type RunningMirror } from "../test/running-mirror.ts";
 /** A mirror, or a balancer in front of some. */
 export type Source = Pick<RunningMirror, "url" | "caFile" | "get">;
 
-/** Installs one provider version through a mirror into a new directory, as somebody would who trusts the mirror's CA. */
+/** Installs one provider version through a mirror into a new directory, as a user who trusts the mirror's CA. */
 export interface Installer {
   readonly name: string;
   /** The hashes that the installation was held to; throws with the reason when it is refused. */

@@ -91,7 +91,7 @@ async function stopBucket(stage: Stage, release: Release): Promise<void> {
   const retry = String(refused.headers["retry-after"]);
   check(
     refused.status === 503,
-    `a provider that nobody has seen: ${refused.status}, to be asked for again in ${retry} s`,
+    `a provider that no replica has seen: ${refused.status}, to be asked for again in ${retry} s`,
   );
   say("   The bucket is back");
   scene.ceph.resume();

@@ -55,7 +55,7 @@ async function writeModules(
     minifyWhitespace: true,
     charset: "ascii",
     loader: { ".gz": "binary" },
-    // Niceness of threads, which nobody sets; and a global that every Node has.
+    // Niceness of threads, which is never set; and a global that every Node has.
     external: ["@napi-rs/nice", "performance"],
     legalComments: "none",
     plugins: [onlyOneFolder(version)],

@@ -82,7 +82,7 @@ function formatRow(key: string, section: string): string {
   const fallback =
     comment === "" || matches.length > 1 ? written : defaultOf(key);
   const sample = item ?? (fallback === written ? undefined : written);
-  const told = [
+  const facts = [
     words?.replaceAll(/\bdocs\/(\S+\.md)/g, "[$1]($1)"),
     isNeeded.has(name) ? "needed" : undefined,
     sample === undefined ? undefined : `such as \`${sample}\``,
@@ -91,7 +91,7 @@ function formatRow(key: string, section: string): string {
   const cells = [
     `\`${key}\``,
     fallback ? `\`${fallback}\`` : "",
-    told.join("; "),
+    facts.join("; "),
   ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

@@ -121,7 +121,7 @@ function withStaticUser(unit: string): string {
 const isProgram =
   /^(?:node|main\.js|postinst|prerm|postrm|ld-linux.*|.*\.so\.\d+)$/;
 
-/** The modes that files are installed with, whatever the umask of who packs them. */
+/** Modes of installed files, under any umask of the packing user. */
 export async function setModes(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true })) {
