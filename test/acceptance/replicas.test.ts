@@ -225,7 +225,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     const key = blobObject(sha256 as Sha256);
     await bucket.put(key, Buffer.alloc(bytes.length, 1));
     const cut = await requestsFor(other, "lied").archive("1.0.0");
-    expect([cut.status, cut.complete]).toEqual([200, false]);
+    expect([cut.status, cut.complete]).toEqual([451, true]);
     const healed = await eventually(
       () => requestsFor(other, "lied").archive("1.0.0"),
       ({ complete }) => complete,

@@ -95,6 +95,14 @@ export const sections: readonly Section[] = [
     name: "acme/tampered",
   },
   {
+    title: "Tampered and large",
+    words: ["unexpected EOF"],
+    cause:
+      "The origin sent other bytes for the archive than its publisher signed, or it was cut on its way again and again. An archive of more than 8 MiB is on its way to the client before the mirror has the whole, so that its end is cut: no client gets a wrong archive. `/why/…` and the log have the reason. Tell the publisher when it goes on.",
+    hostname: host,
+    name: "acme/tampered-large",
+  },
+  {
     title: "No such provider",
     words: [
       "does not have a provider named",

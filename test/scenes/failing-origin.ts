@@ -74,7 +74,7 @@ export async function startFailingOrigin(): Promise<FailingOrigin> {
 }
 
 /** Small, so that tests are fast, but long enough for a machine that is busy. */
-const limits = { firstByte: "2s", answer: "3s", archive: "1MiB" };
+const limits = { firstByte: "2s", answer: "3s", archive: "10MiB" };
 
 async function startCanary() {
   let connections = 0;

@@ -204,8 +204,11 @@ export class WhyScene {
     const { registry, mirror } = this;
     const old = new Date("2024-01-01T00:00:00Z");
     const common = { version: "1.0.0", signer: own, signedAt: old };
-    for (const type of ["denied", "partly", "held", "tampered"])
+    for (const type of ["denied", "partly", "held"])
       await registry.publish({ ...common, type });
+    const sizes = { tampered: 1024 * 1024, "tampered-large": 9 * 1024 * 1024 };
+    for (const [type, size] of Object.entries(sizes))
+      await registry.publish({ ...common, type, size });
     await registry.publish({ ...common, type: "partly", version: "2.0.0" });
     await registry.publish({ ...common, type: "young", signedAt: new Date() });
     const recreated = await registry.publish({ ...common, type: "recreated" });

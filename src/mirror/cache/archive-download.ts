@@ -32,8 +32,10 @@ export interface ReadableArchive {
   close(): Promise<void>;
 }
 
-/** The end of each body that readers get only after the digest matched. */
+/** Bytes at the end of each body that readers get only after the digest matched. */
 export const heldBack = 64 * 1024;
+/** Bytes of an archive that readers get none of before, so that a wrong one is refused with a reason. */
+export const heldWhole = 8 * 1024 * 1024;
 type State =
   | { readonly is: "downloading" }
   | { readonly is: "verified" }
@@ -277,7 +279,11 @@ export class ArchiveDownload {
   }
 
   #readableEnd(range: ByteRange): number {
-    const end = Math.min(this.#spool.written, range.end ?? Infinity);
-    return this.#state.is === "verified" ? end : end - heldBack;
+    const { written } = this.#spool;
+    const end = Math.min(written, range.end ?? Infinity);
+    if (this.#state.is === "verified") return end;
+    const isSmall = (this.#size ?? written) <= heldWhole;
+    // Memory holds less than that of an archive that no disk takes.
+    return isSmall && !this.isUnstored ? 0 : end - heldBack;
   }
 }

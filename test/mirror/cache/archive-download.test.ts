@@ -7,6 +7,7 @@ import {
 import {
   ArchiveDownload,
   heldBack,
+  heldWhole,
 } from "../../../src/mirror/cache/archive-download.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
 import {
@@ -17,7 +18,7 @@ import {
   SteeredBody,
 } from "./archives.ts";
 
-const size = 1_000_000;
+const size = heldWhole + 1_000_000;
 const nothing = { verified: () => undefined, leave: () => undefined };
 
 async function prepare({ bytes, digest } = randomArchive(size)) {
@@ -88,6 +89,25 @@ describe("the last bytes of an archive", () => {
         expect((await reader.whole).equals(bytes)).toBe(true);
         await running;
       }
+    },
+  );
+});
+
+describe("an archive of at most 8 MiB", () => {
+  it.each([undefined, heldWhole])(
+    "comes to no reader at all before its digest matched, announced as %s bytes",
+    async (announced) => {
+      const { download, blobs, bytes } = await prepare(
+        randomArchive(heldWhole),
+      );
+      const source = new SteeredBody(bytes, announced);
+      const reader = new Drain(download.join());
+      const running = download.run(source.open(), blobs, nothing);
+      await source.sendTo(heldWhole);
+      expect(reader.size).toBe(0);
+      source.end();
+      expect((await reader.whole).equals(bytes)).toBe(true);
+      await running;
     },
   );
 });

@@ -6,6 +6,7 @@ import { collect, openOnce } from "../../fakes/fetching.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
 import type { Release } from "../../fakes/release.ts";
+import { heldWhole } from "../../../src/mirror/cache/archive-download.ts";
 import {
   digest,
   expectCut,
@@ -73,14 +74,14 @@ describe("an archive that is cut on its way", () => {
       faults.cut(200_000),
       faults.alteredByte(-1),
     ]);
-    expectCut(await origin.ask(release, "archive"), release);
+    expectRefusal(await origin.ask(release, "archive"), 451, "archive-digest");
     expect(origin.isStored(release)).toBe(false);
     await origin.expectHealed(release, "archive");
   });
 });
 
 describe("an archive that goes wrong after its first bytes", () => {
-  it.each<[string, Fault]>([
+  const wrongs: readonly (readonly [string, Fault])[] = [
     ["with another first byte", faults.alteredByte(0)],
     ["with another last byte", faults.alteredByte(-1)],
     ["cut with a length", faults.all(untagged, faults.cut(200_000))],
@@ -92,32 +93,47 @@ describe("an archive that goes wrong after its first bytes", () => {
       "with a byte too many and no length",
       faults.all(faults.grown(1), faults.chunked),
     ],
-    [
-      "larger than the limit without a length",
-      faults.all(faults.grown(1024 * 1024), faults.chunked),
-    ],
-  ])("is a cut transfer %s, and healed at once", async (_, fault) => {
-    const release = await origin.publish();
-    const held = barrier();
-    // The answer has begun before the transfer goes wrong.
-    origin.registry.script(
-      "archive",
-      faults.all(fault, held.afterBytes(69_000)),
-    );
-    const answer = await openArchive(release);
-    held.release();
-    const { body, whole: complete } = await collect(answer);
-    expectCut({ status: answer.statusCode, complete, body }, release);
-    expect(origin.isStored(release)).toBe(false);
-    await origin.expectHealed(release, "archive");
-  });
+  ];
+  const endless = faults.all(faults.grown(10 * 1024 * 1024), faults.chunked);
 
-  it("is an error where all of it was held back", async () => {
-    const release = await origin.publish(20_000);
-    origin.registry.script("archive", faults.alteredByte(0));
-    expectRefusal(await origin.ask(release, "archive"), 451, "archive-digest");
-    await origin.expectHealed(release, "archive");
-  });
+  it.each(wrongs)(
+    "is an answer with a reason %s, and healed at once",
+    async (_, fault) => {
+      const release = await origin.publish();
+      origin.registry.script("archive", fault);
+      const answer = await origin.ask(release, "archive");
+      const { status, complete } = answer;
+      expect([status === 451 || status === 502, complete]).toEqual([
+        true,
+        true,
+      ]);
+      expect(answer.json()).toHaveProperty("errors");
+      expect(origin.isStored(release)).toBe(false);
+      await origin.expectHealed(release, "archive");
+    },
+  );
+
+  it.each([
+    ...wrongs,
+    ["larger than the limit without a length", endless] as const,
+  ])(
+    "is a cut transfer %s where it is larger than 8 MiB, and healed at once",
+    async (_, fault) => {
+      const release = await origin.publish(heldWhole + 300_000);
+      const held = barrier();
+      // The answer has begun before the transfer goes wrong.
+      origin.registry.script(
+        "archive",
+        faults.all(fault, held.afterBytes(69_000)),
+      );
+      const answer = await openArchive(release);
+      held.release();
+      const { body, whole: complete } = await collect(answer);
+      expectCut({ status: answer.statusCode, complete, body }, release);
+      expect(origin.isStored(release)).toBe(false);
+      await origin.expectHealed(release, "archive");
+    },
+  );
 
   it("is whole when only bytes beyond the announced length follow", async () => {
     const release = await origin.publish();
@@ -129,7 +145,7 @@ describe("an archive that goes wrong after its first bytes", () => {
 });
 
 describe("many clients of an archive in flight", () => {
-  it("all see a cut transfer when its digest turns out wrong, and share the next download", async () => {
+  it("are all refused with the reason when its digest turns out wrong, and share the next download", async () => {
     const { registry } = origin;
     const release = await origin.publish();
     const held = barrier();
@@ -143,7 +159,8 @@ describe("many clients of an archive in flight", () => {
     await held.reached;
     asked.push(origin.ask(release, "archive"));
     held.release();
-    for (const answer of await Promise.all(asked)) expectCut(answer, release);
+    for (const answer of await Promise.all(asked))
+      expectRefusal(answer, 451, "archive-digest");
     registry.requests.clear();
     await Promise.all(asked.map(() => origin.expectHealed(release, "archive")));
     expect(registry.requests.count("archive")).toBe(1);

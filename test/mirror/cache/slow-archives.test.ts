@@ -11,8 +11,8 @@ import { digest, sha256Of } from "../../scenes/failing-origin.ts";
 import { openConnection } from "../../scenes/raw-connection.ts";
 
 const places = 8;
-/** Of each slow archive: more than a minute's worth. */
-const size = 6 * 1024 * 1024;
+/** Of each slow archive: more than a minute's worth, and not held back whole. */
+const size = 9 * 1024 * 1024;
 /** Faster than the least rate. */
 const rate = 80_000;
 

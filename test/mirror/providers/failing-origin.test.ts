@@ -177,7 +177,7 @@ describe.each<[RequestKind, Question, Record<string, Refusal>]>([
         "origin-answer",
       ],
       "sends more than the limit": [
-        faults.grown(1024 * 1024),
+        faults.grown(11 * 1024 * 1024),
         502,
         "origin-answer",
       ],

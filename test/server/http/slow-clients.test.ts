@@ -179,7 +179,7 @@ it("a body without a length that fails is a reset for a client of HTTP/1.0, whic
   const release = await registry.publish({
     type: "torn",
     version: "1.0.0",
-    size: 300_000,
+    size: 9_000_000,
   });
   const torn = all(chunked, alteredByte(100));
   registry.script("archive", onlyFor(/_torn_|-torn_/, torn));
