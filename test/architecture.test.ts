@@ -259,10 +259,10 @@ describe("the house", () => {
     expect(readers.map(({ path }) => path)).toEqual([]);
   });
 
-  it("keeps statuses of HTTP in server, origin and the bucket", () => {
+  it("keeps statuses of HTTP in the table of errors, server, origin and the bucket", () => {
     const knowing = files.filter(
       ({ path, text }) =>
-        !["server", "origin"].includes(roomOf(path)) &&
+        !["errors", "server", "origin"].includes(roomOf(path)) &&
         !isBelow(path, "store/bucket") &&
         /\bstatus(?:Code)?\s*(?:===?|:|=)\s*[1-5]\d\d\b/.test(text),
     );

@@ -6,7 +6,7 @@ import { configurationPage } from "../packaging/configuration-page.ts";
 import { metricsPage } from "../packaging/metrics-page.ts";
 import { root } from "../packaging/project.ts";
 import { prometheusRule } from "../packaging/prometheus-rule.ts";
-import { statuses } from "../src/server/http/error-response.ts";
+import { errorCodes, statusOfCode } from "../src/errors/index.ts";
 import { makeRouter, type RoutedParts } from "../src/server/routes.ts";
 import { layOutStore } from "../src/store/layout.ts";
 import { auditFields, type AuditEvent } from "../src/telemetry/audit-entry.ts";
@@ -55,9 +55,9 @@ describe("docs/http.md", () => {
           ([, code = ""]) => ({ status, code }),
         ),
     );
-    const answered = Object.entries(statuses).filter(
-      ([, status]) => status !== 500,
-    );
+    const answered = errorCodes
+      .map((code) => [code, statusOfCode(code)] as const)
+      .filter(([, status]) => status !== 500);
     expect(told.map(({ code }) => code).sort()).toEqual(
       [...answered.map(([code]) => code), "internal"].sort(),
     );

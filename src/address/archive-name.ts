@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import {
   findPlatform,
   formatPlatform,
@@ -18,7 +18,7 @@ export function formatArchiveName(
 }
 
 /**
- * Parses an archive name of `address`; throws MalformedAddress for any other
+ * Parses an archive name of `address`; throws malformed-address for any other
  * name.
  */
 export function parseArchiveName(
@@ -31,7 +31,8 @@ export function parseArchiveName(
   );
   const [, version = "", platform = ""] = match ?? [];
   if (!isVersion(version))
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "archive name",
       name,
       `${prefix}VERSION_OS_ARCH.zip`,

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** A SHA-256 digest as 64 lower-case hexadecimal digits; nothing is known about who vouches for it. */
 export type Sha256 = string & { readonly __brand: "sha256" };
@@ -8,7 +8,12 @@ export type PackageHash = string & { readonly __brand: "h1" };
 
 export function parseSha256(text: string): Sha256 {
   if (!/^[0-9a-fA-F]{64}$/.test(text))
-    throw new MalformedAddress("SHA-256", text, "64 hexadecimal digits");
+    throw failure(
+      "malformed-address",
+      "SHA-256",
+      text,
+      "64 hexadecimal digits",
+    );
   return text.toLowerCase() as Sha256;
 }
 
@@ -19,7 +24,12 @@ export function isSha256(text: string): text is Sha256 {
 
 export function parsePackageHash(text: string): PackageHash {
   if (!/^h1:[A-Za-z0-9+/]{43}=$/.test(text))
-    throw new MalformedAddress("package hash", text, "h1: and 44 of base64");
+    throw failure(
+      "malformed-address",
+      "package hash",
+      text,
+      "h1: and 44 of base64",
+    );
   return text as PackageHash;
 }
 

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** A registry's hostname in ASCII form, lower case, with `:port` unless that is 443. */
 export type Hostname = string & { readonly __brand: "hostname" };
@@ -13,7 +13,8 @@ export function parseHostname(text: string): Hostname {
   const named =
     name.length <= 253 && name.split(".").every((part) => label.test(part));
   if (!named || (port !== undefined && !isPort(port)))
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "hostname",
       text,
       "lower-case letters, digits and dashes in labels, with an optional port",

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /**
@@ -18,7 +18,7 @@ export interface ModuleAddress {
 const name = /^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$/;
 const system = /^[0-9a-z]{1,64}$/;
 
-/** The four parts as a client sends them in a path (Module Registry Protocol, "Module Addresses"); throws MalformedAddress. */
+/** The four parts as a client sends them in a path (Module Registry Protocol, "Module Addresses"); throws malformed-address. */
 export function moduleAddress(
   hostname: string,
   ...[namespace, moduleName, targetSystem]: [string, string, string]
@@ -50,6 +50,7 @@ function parsePart(
   shape: RegExp,
   expected: string,
 ): string {
-  if (!shape.test(text)) throw new MalformedAddress(what, text, expected);
+  if (!shape.test(text))
+    throw failure("malformed-address", what, text, expected);
   return text;
 }

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** Archive formats of a module's files. */
 export const archiveFormats = ["tar.gz", "tar.bz2", "tar.xz", "zip"] as const;
@@ -33,12 +33,13 @@ export function formatModuleArchiveName(format: ArchiveFormat): string {
   return `archive.${format}`;
 }
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 export function parseModuleArchiveName(name: string): ArchiveFormat {
   const [, ending = ""] = /^archive\.(.+)$/.exec(name) ?? [];
   const format = formats.get(ending);
   if (format === undefined || format !== ending)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "archive of a module",
       name,
       "archive.tar.gz, archive.tar.bz2, archive.tar.xz or archive.zip",

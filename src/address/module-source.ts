@@ -1,4 +1,4 @@
-import { ModuleSourceRefused } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import {
   findArchiveFormat,
   findFormatOfPath,
@@ -53,7 +53,7 @@ const printable = /^[\x21-\x7e]{1,4096}$/;
 
 /**
  * Reads a location of `module`, resolved against `base` when it is relative (Module Registry Protocol, "Download Source
- * Code for a Specific Module Version"; go-getter, "URL Format"). Throws ModuleSourceRefused.
+ * Code for a Specific Module Version"; go-getter, "URL Format"). Throws module-source-refused.
  */
 export function parseModuleSource(
   module: string,
@@ -63,7 +63,7 @@ export function parseModuleSource(
   return naming(module, () => readSource(location, base));
 }
 
-/** A location that does not depend on where it was read; throws ModuleSourceRefused. */
+/** A location that does not depend on where it was read; throws module-source-refused. */
 export function resolveLocation(
   module: string,
   location: string,
@@ -77,7 +77,9 @@ function naming<T>(module: string, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof SourceRefused)) throw error;
-    throw new ModuleSourceRefused(module, error.message, { cause: error });
+    throw failure("module-source-refused", module, error.message, {
+      cause: error,
+    });
   }
 }
 

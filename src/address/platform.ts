@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** An operating system and an architecture in Go's words, such as linux_amd64. */
 export interface Platform {
@@ -8,11 +8,16 @@ export interface Platform {
 
 const word = /^[a-z0-9]{1,32}$/;
 
-/** `OS_ARCH`; throws MalformedAddress. */
+/** `OS_ARCH`; throws malformed-address. */
 export function parsePlatform(text: string): Platform {
   const platform = findPlatform(text);
   if (platform === undefined)
-    throw new MalformedAddress("platform", text, "OS_ARCH such as linux_amd64");
+    throw failure(
+      "malformed-address",
+      "platform",
+      text,
+      "OS_ARCH such as linux_amd64",
+    );
   return platform;
 }
 

@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { parseHostname } from "./hostname.ts";
 import type { ModuleAddress } from "./module-address.ts";
 import type { ProviderAddress } from "./provider-address.ts";
@@ -30,12 +30,13 @@ const typeName = /^[a-z0-9*](?:[a-z0-9*-]*[a-z0-9*])?$/;
 const moduleName = /^[A-Za-z0-9*](?:[\w*-]*[A-Za-z0-9*])?$/;
 const moduleSystem = /^[a-z0-9*]+$/;
 
-/** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. Throws MalformedAddress. */
+/** `HOSTNAME/NAMESPACE/TYPE`, where `*` stands for any text inside its part. Throws malformed-address. */
 export function parseProviderPattern(text: string): ProviderPattern {
   const [hostname = "", namespace = "", type = "", ...more] = text.split("/");
   const isNamed = namespaceName.test(namespace) && typeName.test(type);
   if (!isNamed || more.length > 0)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "provider pattern",
       text,
       "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*",
@@ -48,14 +49,15 @@ export function parseProviderPattern(text: string): ProviderPattern {
   };
 }
 
-/** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules, in any case of letters. Throws MalformedAddress. */
+/** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules, in any case of letters. Throws malformed-address. */
 export function parsePattern(text: string): Pattern {
   const [hostname = "", namespace = "", name = "", system, ...more] =
     text.split("/");
   if (system === undefined) return parseProviderPattern(text);
   const isNamed = moduleName.test(namespace) && moduleName.test(name);
   if (!isNamed || !moduleSystem.test(system) || more.length > 0)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "module pattern",
       text,
       "HOSTNAME/NAMESPACE/NAME/SYSTEM such as registry.terraform.io/acme/*/aws",

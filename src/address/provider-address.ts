@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /** HOSTNAME/NAMESPACE/TYPE, as in a `source` of required_providers. */
@@ -20,7 +20,8 @@ export function parseProviderAddress(text: string): ProviderAddress {
   const [type = "", namespace = "", hostname = defaultHostname] =
     parts.toReversed();
   if (parts.length < 2 || parts.length > 3)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "provider address",
       text,
       "[HOSTNAME/]NAMESPACE/TYPE",
@@ -28,7 +29,7 @@ export function parseProviderAddress(text: string): ProviderAddress {
   return providerAddress(hostname, namespace, type);
 }
 
-/** The three parts as a client sends them in a path; throws MalformedAddress. */
+/** The three parts as a client sends them in a path; throws malformed-address. */
 export function providerAddress(
   hostname: string,
   namespace: string,
@@ -66,6 +67,7 @@ function parsePart(
   shape: RegExp,
   expected: string,
 ): string {
-  if (!shape.test(text)) throw new MalformedAddress(what, text, expected);
+  if (!shape.test(text))
+    throw failure("malformed-address", what, text, expected);
   return text;
 }

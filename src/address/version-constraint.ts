@@ -1,5 +1,5 @@
 import semver from "semver";
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { compareVersions, isVersion, type Version } from "./version.ts";
 
 const operators = [">", ">=", "=", "~>", "<=", "<", "!="] as const;
@@ -17,13 +17,14 @@ export type VersionConstraint = readonly VersionTerm[];
 
 /**
  * `~> 5.0`, `>= 1.2, < 2.0, != 1.5.0`, `5.1.0`: what both parsers that Terraform applies accept (go-version on the configuration, then
- * go-versions' ParseRubyStyleMulti). Throws MalformedAddress.
+ * go-versions' ParseRubyStyleMulti). Throws malformed-address.
  */
 export function parseVersionConstraint(text: string): VersionConstraint {
   return text.split(",").map((part) => {
     const term = parseTerm(part.trim());
     if (term) return term;
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "version constraint",
       text,
       'terms such as "~> 1.2", ">= 1.2.3" or "1.2.3", separated by commas, without a "v" before the version',

@@ -1,12 +1,13 @@
 import semver from "semver";
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** A strict semantic version without a leading `v`, at most 128 characters. */
 export type Version = string & { readonly __brand: "version" };
 
 export function parseVersion(text: string): Version {
   if (!isVersion(text))
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "version",
       text,
       "a semantic version such as 1.2.3 or 1.2.3-beta1",
@@ -23,7 +24,7 @@ export function isVersion(text: string): text is Version {
   );
 }
 
-/** Semantic precedence, oldest first; build metadata and then the text (`+1`, `+01`) decide last, so that the order is total. */
+/** Semantic precedence, oldest first; build metadata and then the text (`+1`, "+01") decide last, so that the order is total. */
 export function compareVersions(a: Version, b: Version): number {
   return compareParsed(parseOnce(a), parseOnce(b));
 }

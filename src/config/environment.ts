@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { ConfigurationInvalid } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** What surrounds the process, handed in so that nothing below reads it again. */
@@ -23,7 +23,7 @@ export function defaultStorageDirectory(from: Surroundings): string {
 /** Where programs are without a PATH. */
 export const defaultSearchPath = "/usr/local/bin:/usr/bin:/bin";
 
-/** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do; throws ConfigurationInvalid. */
+/** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do; throws a configuration error. */
 export function parseProxy(env: NodeJS.ProcessEnv): Configuration["proxy"] {
   const name = env.HTTPS_PROXY ? "HTTPS_PROXY" : "https_proxy";
   return {
@@ -75,8 +75,10 @@ export function parseNotify(env: NodeJS.ProcessEnv): Configuration["notify"] {
 function parseProxyUrl(name: string, text: string): URL {
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw new ConfigurationInvalid(
+  throw failure(
+    "configuration",
     name,
-    "this is not a proxy: expected a URL such as http://proxy.example.com:3128.",
+    "this is not a proxy",
+    "give a URL such as http://proxy.example.com:3128",
   );
 }

@@ -14,7 +14,7 @@ import { explainIssues } from "./explain.ts";
 import { configurationSchema } from "./schema.ts";
 import { readSource } from "./source.ts";
 import { parseYaml, type Problem, type YamlDocument } from "./yaml-document.ts";
-import { ConfigurationInvalid } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 export type * from "./configuration.ts";
 export type { Limits } from "./limits.ts";
@@ -41,7 +41,7 @@ const mostProblems = 5;
 /**
  * The configuration of `file` (the value of --config), else of $PROVENDER_CONFIG, ./provender.yaml or
  * /etc/provender/config.yaml, else the defaults; CA files and tokens are read, everything is frozen.
- * Throws ConfigurationInvalid with the first problems, each with FILE:LINE.
+ * Throws a configuration error with the first problems, each with FILE:LINE.
  */
 export function loadConfiguration({
   file,
@@ -93,7 +93,12 @@ function refuse(file: string, problems: readonly Problem[]): never {
     ...lines.slice(1, mostProblems),
     ...(more > 0 ? [`(and ${more} more)`] : []),
   ];
-  throw new ConfigurationInvalid(where, [sentence, ...others].join("\n"));
+  throw failure(
+    "configuration",
+    where,
+    [sentence, ...others].join("\n"),
+    undefined,
+  );
 }
 
 /** A user without an entry in the password file, as in containers, and without $HOME has none. */

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { ConfigurationInvalid } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import type { Surroundings } from "./environment.ts";
 import { readTextFile, reasonOf } from "./text-file.ts";
 
@@ -16,7 +16,7 @@ export const systemFile = "/etc/provender/config.yaml";
 
 /**
  * --config, else $PROVENDER_CONFIG, else ./provender.yaml if it exists, else the system's file if it exists.
- * Throws ConfigurationInvalid for a file that was asked for, or exists, and cannot be read.
+ * Throws a configuration error for a file that was asked for, or exists, and cannot be read.
  */
 export function readSource(
   option: string | undefined,
@@ -47,9 +47,11 @@ function readIfExists(path: string): Source | undefined {
 }
 
 function refuse(path: string, reason: string, cause?: unknown): never {
-  throw new ConfigurationInvalid(
+  throw failure(
+    "configuration",
     path,
-    `the configuration cannot be read (${reason}): check the path, its permissions and its encoding.`,
+    `the configuration cannot be read (${reason})`,
+    "check the path, its permissions and its encoding",
     { cause },
   );
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { loadHostToken, type Configuration } from "../config/load.ts";
-import { ConfigurationInvalid } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
 
 /** A running mirror that a command asks. */
@@ -15,7 +15,7 @@ interface NamedMirror {
 
 /**
  * Reads the mirror named by the option `option`, and `--ca`. Throws
- * ConfigurationInvalid.
+ * configuration.
  */
 export function nameMirror(
   option: string,
@@ -38,7 +38,7 @@ export function openMirror(
   return { base, http, [Symbol.asyncDispose]: () => http.close() };
 }
 
-/** Throws ConfigurationInvalid for a CA of nothing. */
+/** Throws a configuration error for a CA of nothing. */
 export function refuseLoneAuthority({
   mirror,
   ca,
@@ -47,16 +47,23 @@ export function refuseLoneAuthority({
   readonly ca?: string;
 }): void {
   if (mirror === undefined && ca !== undefined)
-    throw new ConfigurationInvalid("--ca", "it is for --mirror only.");
+    throw failure(
+      "configuration",
+      "--ca",
+      "it is for --mirror only",
+      "leave it out",
+    );
 }
 
 /** The mirror's own URL, or the one that its clients have in `network_mirror`. */
 function parseMirrorUrl(option: string, text: string): URL {
   const url = URL.parse(text);
   if (url?.protocol !== "https:")
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       option,
-      `${JSON.stringify(text)} is not a URL: expected one that starts with https://.`,
+      `${JSON.stringify(text)} is not a URL`,
+      "give one that starts with https://",
     );
   const path = url.pathname === "/" ? "providers/" : "";
   return new URL(`${url.pathname.replace(/\/?$/, "/")}${path}`, url);
@@ -67,9 +74,11 @@ function readAuthority(path: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       "--ca",
-      `${path} cannot be read (${code}): check the path and its permissions.`,
+      `${path} cannot be read (${code})`,
+      "check the path and its permissions",
       { cause: error },
     );
   }

@@ -17,7 +17,7 @@ export interface SelectionFlags extends Flags {
   readonly list?: readonly string[];
 }
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 export function selectionOf(
   specs: readonly string[],
   flags: SelectionFlags,
@@ -46,7 +46,7 @@ export function anyHostOf(configuration: Configuration): SpecHosts {
 
 /**
  * Returns the named platforms, else the configured ones, else this machine's.
- * Throws MalformedAddress.
+ * Throws malformed-address.
  */
 export function platformsOf(
   named: readonly string[] | undefined,

@@ -1,14 +1,5 @@
 import { Argument, Command, CommanderError } from "commander";
-import {
-  ArgumentsInvalid,
-  ConfigurationInvalid,
-  MalformedAddress,
-  NothingAsked,
-  ProvenderError,
-  StoreOwnedByAnother,
-  StoreTooNew,
-  StoreVersionUnreadable,
-} from "../errors/index.ts";
+import { isFailure, ProvenderError } from "../errors/index.ts";
 import { formatFailure } from "../commands/output/json-document.ts";
 import { makeCompletion, shells, type Shell } from "./help/completion.ts";
 import { addExamples } from "./help/examples.ts";
@@ -80,14 +71,15 @@ function report(error: unknown): number {
 }
 
 function isMisuse(error: unknown): boolean {
-  return (
-    error instanceof ArgumentsInvalid ||
-    error instanceof ConfigurationInvalid ||
-    error instanceof MalformedAddress ||
-    error instanceof NothingAsked ||
-    error instanceof StoreOwnedByAnother ||
-    error instanceof StoreTooNew ||
-    error instanceof StoreVersionUnreadable
+  return isFailure(
+    error,
+    "arguments",
+    "configuration",
+    "malformed-address",
+    "nothing-asked",
+    "store-owned-by-another",
+    "store-too-new",
+    "store-version-unreadable",
   );
 }
 

@@ -1,5 +1,5 @@
 import Koa from "koa";
-import { NoSuchPage } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
 import type { Authentication } from "./access/authentication.ts";
 import { answerErrors } from "./answer-errors.ts";
@@ -94,5 +94,5 @@ function authenticate(authentication: Authentication): RequestMiddleware {
 }
 
 const refuseUnknown: RequestMiddleware = () => {
-  throw new NoSuchPage();
+  throw failure("no-such-page");
 };

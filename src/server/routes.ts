@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
-import { MalformedAddress } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Authentication } from "./access/authentication.ts";
 import type { PublicAddress } from "./protocols/public-address.ts";
@@ -113,7 +113,8 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
 }
 
 function refuseDocument({ params }: RoutedContext): never {
-  throw new MalformedAddress(
+  throw failure(
+    "malformed-address",
     "document of a provider",
     params.document ?? "",
     "index.json, VERSION.json or an archive's name",

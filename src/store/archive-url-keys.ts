@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import { ProvenderError, StoreUnusable } from "../errors/index.ts";
+import { failure, ProvenderError } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { readJson } from "./json-text.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "./layout.ts";
@@ -55,7 +55,7 @@ export class ArchiveUrlKeys {
     this.#shared = shared;
   }
 
-  /** Reads the keys, or makes the first one. Throws StoreUnusable, also when others can read the file, and what the bucket fails with. */
+  /** Reads the keys, or makes the first one. Throws store-unusable, also when others can read the file, and what the bucket fails with. */
   static async open(
     layout: StoreLayout,
     now: Date,
@@ -67,11 +67,13 @@ export class ArchiveUrlKeys {
       keys.#secrets = keys.#inOrder(now).map(secretOf);
       return keys;
     } catch (error) {
-      // It names its own cure.
+      // It names its own remedy.
       if (error instanceof ProvenderError) throw error;
       const { archiveUrlKeys } = layout;
       const reason = `${archiveUrlKeys}: ${(error as Error).message}`;
-      throw new StoreUnusable(layout.directory, reason, { cause: error });
+      throw failure("store-unusable", layout.directory, reason, {
+        cause: error,
+      });
     }
   }
 

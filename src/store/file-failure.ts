@@ -1,4 +1,4 @@
-import { StoreFull } from "../errors/index.ts";
+import { failure, type Failure } from "../errors/index.ts";
 
 /** Why an operation on a file failed, as far as it decides what to do next. */
 type FileFailure =
@@ -26,7 +26,7 @@ const failures: Readonly<Record<string, FileFailure>> = {
   EFBIG: "full",
 };
 
-const cures: Readonly<Record<FileFailure, string>> = {
+const remedies: Readonly<Record<FileFailure, string>> = {
   full: "try again shortly, and make room on the mirror's disk",
   broken: "look at the mirror's disk and at how it is mounted",
   missing: "look at the mirror's disk and at how it is mounted",
@@ -35,20 +35,23 @@ const cures: Readonly<Record<FileFailure, string>> = {
     "try again shortly, and allow the mirror more open files and memory",
 };
 
-/** Why `subject` cannot be stored, with the cure of the failure at hand. */
-export function refuseToStore(subject: string, failure: unknown): StoreFull {
-  const kind = classifyFileFailure(failure);
+/** Why `subject` cannot be stored, with the remedy of the failure at hand. */
+export function refuseToStore(
+  subject: string,
+  cause: unknown,
+): Failure<"store-full"> {
+  const kind = classifyFileFailure(cause);
   const reason =
-    kind === undefined ? "it cannot be written" : describeFailure(failure);
-  return new StoreFull(subject, reason, cures[kind ?? "broken"], {
-    cause: failure,
+    kind === undefined ? "it cannot be written" : describeFailure(cause);
+  return failure("store-full", subject, reason, remedies[kind ?? "broken"], {
+    cause,
   });
 }
 
-/** Turns the failure of a disk that is full or broken into StoreFull; returns any other one as it is. */
+/** Turns the failure of a disk that is full or broken into store-full; returns any other one as it is. */
 export function asStoreFull(subject: string, error: unknown): unknown {
-  const failure = classifyFileFailure(error);
-  return failure === "full" || failure === "broken"
+  const kind = classifyFileFailure(error);
+  return kind === "full" || kind === "broken"
     ? refuseToStore(subject, error)
     : error;
 }

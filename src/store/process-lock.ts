@@ -7,7 +7,7 @@ import {
 } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import { TooBusy } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** SQLITE_BUSY. */
 const busy = 5;
@@ -50,7 +50,7 @@ export function tryLock(path: string): ProcessLock | undefined {
   return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
 }
 
-/** Tries once at least and until `end`, of `performance.now()`: others hold the lock for moments only, for `subject`. Throws TooBusy. */
+/** Tries once at least and until `end`, of `performance.now()`: others hold the lock for moments only, for `subject`. Throws too-busy. */
 export async function waitForLock<T>(
   tryIt: () => T | undefined,
   subject: string,
@@ -59,7 +59,7 @@ export async function waitForLock<T>(
   for (;;) {
     const lock = tryIt();
     if (lock !== undefined) return lock;
-    if (performance.now() > end) throw new TooBusy(subject);
+    if (performance.now() > end) throw failure("too-busy", subject);
     // At random, so that processes that wait do not meet again.
     await pause(1 + Math.random() * longestPause);
   }
@@ -74,7 +74,7 @@ export class OpenLock {
     this.#path = path;
   }
 
-  /** One call at a time; `subject` is what others hold it for. Throws TooBusy when another process keeps the lock. */
+  /** One call at a time; `subject` is what others hold it for. Throws too-busy when another process keeps the lock. */
   async hold<T>(subject: string, work: () => Promise<T>): Promise<T> {
     const database = await waitForLock(() => this.#try(), subject);
     try {

@@ -8,7 +8,7 @@ const shape = z.object({ replica: z.uuid() });
 /**
  * Returns the id of this storage directory among all replicas. It is created
  * with the first call and lasts as long as the directory. Throws
- * RecordUnreadable.
+ * record-unreadable.
  */
 export async function readReplicaId(layout: StoreLayout): Promise<string> {
   const known = await read(layout);
@@ -21,8 +21,8 @@ export async function readReplicaId(layout: StoreLayout): Promise<string> {
 }
 
 async function read(layout: StoreLayout): Promise<string | undefined> {
-  const cure =
+  const remedy =
     "restore it from a backup, or remove it, so that it is made again";
-  const said = await readJsonFile(shape, layout, layout.replicaId, cure);
+  const said = await readJsonFile(shape, layout, layout.replicaId, remedy);
   return said?.replica;
 }

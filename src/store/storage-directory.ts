@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ProvenderError, StoreInUse, StoreUnusable } from "../errors/index.ts";
+import { failure, ProvenderError } from "../errors/index.ts";
 import { layOutStore, type StoreLayout } from "./layout.ts";
 import { isLockHeld, tryLock, type ProcessLock } from "./process-lock.ts";
 import { checkStoreVersion, markStoreVersion } from "./store-version.ts";
@@ -13,8 +13,8 @@ export interface DirectoryLimits {
 }
 
 /**
- * Makes the folders of a store. Throws StoreUnusable when they cannot be made or
- * written, and StoreTooNew or StoreVersionUnreadable before anything is touched.
+ * Makes the folders of a store. Throws store-unusable when they cannot be made or
+ * written, and store-too-new or store-version-unreadable before anything is touched.
  */
 export async function prepareStorageDirectory(
   layout: StoreLayout,
@@ -25,7 +25,7 @@ export async function prepareStorageDirectory(
     await markStoreVersion(layout);
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
-    throw new StoreUnusable(layout.directory, reasonOf(error), {
+    throw failure("store-unusable", layout.directory, reasonOf(error), {
       cause: error,
     });
   }
@@ -63,11 +63,11 @@ export interface DaemonLock {
 
 /**
  * Makes this process the one daemon of the directory until `release` or its
- * death. Throws StoreInUse.
+ * death. Throws store-in-use.
  */
 export function lockStorageDirectory(layout: StoreLayout): DaemonLock {
   let lock = tryDaemonLock(layout);
-  if (lock === undefined) throw new StoreInUse(layout.directory);
+  if (lock === undefined) throw failure("store-in-use", layout.directory);
   return {
     keep() {
       if (lock?.isInPlace() === true) return true;
@@ -84,7 +84,7 @@ function tryDaemonLock(layout: StoreLayout): ProcessLock | undefined {
     mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
     return tryLock(layout.lock);
   } catch (error) {
-    throw new StoreUnusable(layout.directory, reasonOf(error), {
+    throw failure("store-unusable", layout.directory, reasonOf(error), {
       cause: error,
     });
   }

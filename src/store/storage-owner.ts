@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
-import { StoreOwnedByAnother } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import type { StoreLayout } from "./layout.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { StoreLayout } from "./layout.ts";
  * file that it leaves there: started as root, it takes the owner's user and group
  * for good, without other groups and without capabilities. Nothing happens where
  * there is no store yet, nor where users have no numbers. Throws
- * StoreOwnedByAnother for any other user but the owner.
+ * store-owned-by-another for any other user but the owner.
  */
 export function actAsOwner(layout: StoreLayout): void {
   const user = process.geteuid?.();
@@ -20,7 +20,9 @@ export function actAsOwner(layout: StoreLayout): void {
     process.setuid?.(owner.uid);
   } catch (cause) {
     const { directory } = layout;
-    throw new StoreOwnedByAnother(directory, owner.uid, user, { cause });
+    throw failure("store-owned-by-another", directory, owner.uid, user, {
+      cause,
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { StoreTooNew, StoreVersionUnreadable } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { unlessMissing } from "./file-failure.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
@@ -17,13 +17,13 @@ const shape = z.object({ version: z.int().positive() });
 /**
  * Refuses a store that a newer program wrote, before anything in it is touched.
  * A store without its file is of the first version: a full disk takes no mark.
- * Throws StoreTooNew and StoreVersionUnreadable.
+ * Throws store-too-new and store-version-unreadable.
  */
 export async function checkStoreVersion(layout: StoreLayout): Promise<void> {
   const marked = await readVersion(layout);
   const newest = Math.max(marked ?? 0, ...(await listRecordVersions(layout)));
   if (newest > storeVersion)
-    throw new StoreTooNew(layout.directory, newest, storeVersion);
+    throw failure("store-too-new", layout.directory, newest, storeVersion);
 }
 
 /** Says which version a store is of, once. A full disk leaves that to the next start, and what is there is served. */
@@ -46,7 +46,9 @@ async function readVersion({
   try {
     return shape.parse(JSON.parse(text)).version;
   } catch (error) {
-    throw new StoreVersionUnreadable(version, storeVersion, { cause: error });
+    throw failure("store-version-unreadable", version, storeVersion, {
+      cause: error,
+    });
   }
 }
 

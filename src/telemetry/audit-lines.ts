@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { StoreFull, TooBusy } from "../errors/index.ts";
+import { failure, type Failure } from "../errors/index.ts";
 import { currentAsker } from "./asker.ts";
 import { formatAuditEntry, type AuditEntry } from "./audit-entry.ts";
 import { AuditFile, type AuditFileSettings } from "./audit-file.ts";
@@ -58,7 +58,7 @@ export class AuditLines {
 
   /**
    * Adds who asked. Resolves for a durable entry when it is on the disk, for another one at once. Only a
-   * durable entry rejects, with StoreFull: then what it speaks of must not be answered.
+   * durable entry rejects, with store-full: then what it speaks of must not be answered.
    */
   async record(
     entry: AuditEntry,
@@ -77,7 +77,7 @@ export class AuditLines {
     return settle.promise;
   }
 
-  /** Writes and syncs what waits. Rejects with StoreFull when that fails. */
+  /** Writes and syncs what waits. Rejects with store-full when that fails. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
@@ -90,7 +90,7 @@ export class AuditLines {
     const { onLost } = this.#settings;
     if (this.#closed) onLost(1, this.#unwritten(closed));
     else if (this.#waiting + json.length > this.#maxWaiting)
-      onLost(1, new TooBusy("entries for the audit log"));
+      onLost(1, failure("too-busy", "entries for the audit log"));
     else {
       this.#waiting += json.length;
       this.#queue.push({ json });
@@ -139,11 +139,13 @@ export class AuditLines {
     return this.#queue.splice(0, count);
   }
 
-  #unwritten(cause: unknown): StoreFull {
+  #unwritten(cause: unknown): Failure<"store-full"> {
     const { message } = cause as Error;
     // The path is not for clients.
     const reason = message.replace(/, \w+(?: '.*)?$/, "");
     const remedy = "look at the mirror's disk and at how it is mounted";
-    return new StoreFull("a line of the audit log", reason, remedy, { cause });
+    return failure("store-full", "a line of the audit log", reason, remedy, {
+      cause,
+    });
   }
 }

@@ -70,7 +70,7 @@ export class AuditLog {
 
   /**
    * Adds who asked. Resolves for a durable entry when it is on the disk, for another one at once. Only a
-   * durable entry rejects, with StoreFull: then what it speaks of must not be answered.
+   * durable entry rejects, with store-full: then what it speaks of must not be answered.
    */
   async record(
     entry: AuditEntry,
@@ -82,7 +82,7 @@ export class AuditLog {
     await this.#decisions.record(entry, options);
   }
 
-  /** Writes and syncs what waits. Rejects with StoreFull when that fails. */
+  /** Writes and syncs what waits. Rejects with store-full when that fails. */
   async close(): Promise<void> {
     this.#folding.close();
     await Promise.all([this.#requests.close(), this.#decisions.close()]);

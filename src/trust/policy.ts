@@ -52,7 +52,7 @@ export interface PolicyDecision {
  */
 type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 
-/** Throws MalformedAddress for a pattern that is none. */
+/** Throws malformed-address for a pattern that is none. */
 export function parsePolicy(settings: PolicySettings): Policy {
   return {
     rules: settings.rules.map((rule, index) =>

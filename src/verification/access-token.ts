@@ -7,7 +7,7 @@ import {
   type JWK,
   type JWTPayload,
 } from "jose";
-import { TokenRefused } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { findRefusedClaim, type ClaimRules } from "./claim-rules.ts";
 
 /** Issuer, audience and claims that a token has to have. */
@@ -45,7 +45,7 @@ export function isJsonWebToken(text: string): boolean {
 
 /**
  * Refuses what no key could make good, before an issuer is asked for keys:
- * throws TokenRefused. Nothing of the token counts afterwards.
+ * throws token-refused. Nothing of the token counts afterwards.
  */
 export function inspectAccessToken(
   token: string,
@@ -59,12 +59,12 @@ export function inspectAccessToken(
 function inspectHeader(token: string): void {
   const { alg, typ } = readHeader(token);
   if (alg === undefined || !algorithms.includes(alg))
-    throw new TokenRefused("its algorithm is none with a public key");
+    throw failure("token-refused", "its algorithm is none with a public key");
   if (typ !== undefined && !types.has(typ.toLowerCase()))
-    throw new TokenRefused("it is no access token");
+    throw failure("token-refused", "it is no access token");
 }
 
-/** The token's subject, once a key of `keys` has verified it; undefined when it names none of them. Throws TokenRefused. */
+/** The token's subject, once a key of `keys` has verified it; undefined when it names none of them. Throws token-refused. */
 export async function verifyAccessToken(
   token: string,
   keys: readonly object[],
@@ -90,7 +90,7 @@ async function verifySignature(
     return payload;
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return undefined;
-    throw new TokenRefused(explain(error), { cause: error });
+    throw failure("token-refused", explain(error), { cause: error });
   }
 }
 
@@ -112,7 +112,7 @@ function readHeader(token: string): {
     if (typ !== undefined && typeof typ !== "string") throw new TypeError();
     return { alg, typ };
   } catch {
-    throw new TokenRefused("it cannot be read");
+    throw failure("token-refused", "it cannot be read");
   }
 }
 
@@ -120,7 +120,7 @@ function readClaims(token: string): JWTPayload {
   try {
     return decodeJwt(token);
   } catch {
-    throw new TokenRefused("it cannot be read");
+    throw failure("token-refused", "it cannot be read");
   }
 }
 
@@ -132,24 +132,26 @@ function checkClaims(
 ): AccessToken {
   const { iss, aud, exp, nbf } = claims;
   if (nameIssuer(iss) !== nameIssuer(issuer.href))
-    throw new TokenRefused("it is from another issuer");
+    throw failure("token-refused", "it is from another issuer");
   if (![aud].flat().includes(audience))
-    throw new TokenRefused("it is for another audience");
+    throw failure("token-refused", "it is for another audience");
   if (typeof exp !== "number" || !(now.getTime() < exp * 1000))
-    throw new TokenRefused("it has expired");
+    throw failure("token-refused", "it has expired");
   if (nbf !== undefined && !(nbf <= now.getTime() / 1000 + clockTolerance))
-    throw new TokenRefused("it is not valid yet");
+    throw failure("token-refused", "it is not valid yet");
   const refused = findRefusedClaim(claims, rules);
   if (refused !== undefined)
-    throw new TokenRefused(
+    throw failure(
+      "token-refused",
       `its claim ${JSON.stringify(refused)} has no value that this mirror takes`,
     );
   const subject = [claims.sub, claims.client_id, claims.azp].find(isName);
-  if (subject === undefined) throw new TokenRefused("it has no subject");
+  if (subject === undefined)
+    throw failure("token-refused", "it has no subject");
   return { subject, expires: exp * 1000 };
 }
 
-/** Reads which issuer a token names; nothing is verified. Throws TokenRefused. */
+/** Reads which issuer a token names; nothing is verified. Throws token-refused. */
 export function readIssuer(token: string): string {
   return nameIssuer(readClaims(token).iss);
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Sha256 } from "../address/hash.ts";
-import { ChecksumsMalformed } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 
 /** A publisher sizes the document, and the event loop reads it. Real ones have at most some 30 lines. */
 const mostLines = 2_000;
@@ -20,7 +20,7 @@ export interface ChecksumsSubject {
  * Clients and tools would disagree about a byte order mark, NUL, the `*` of
  * binary mode or other lengths. These, two digests for one name, and more than
  * 2,000 lines are refused. The rules apply to all lines; only names that begin
- * with `prefix` are returned. Throws ChecksumsMalformed.
+ * with `prefix` are returned. Throws checksums-malformed.
  */
 export function parseChecksumsDocument(
   { release, prefix }: ChecksumsSubject,
@@ -29,13 +29,13 @@ export function parseChecksumsDocument(
   const digests = new Map<string, Sha256>();
   const kept = new Map<string, Sha256>();
   if (!isUtf8(document))
-    throw new ChecksumsMalformed(release, 1, "it is not UTF-8 text");
+    throw failure("checksums-malformed", release, 1, "it is not UTF-8 text");
   const lines = Buffer.from(document)
     .toString()
     .split("\n", mostLines + 2);
   for (const [index, text] of lines.entries()) {
     const refuse = (reason: string) =>
-      new ChecksumsMalformed(release, index + 1, reason);
+      failure("checksums-malformed", release, index + 1, reason);
     if (index > mostLines) throw refuse(`more than ${mostLines} lines`);
     if (/^[ \t]*\r?$/.test(text)) continue;
     const [, digest = "", name = ""] = line.exec(text) ?? [];

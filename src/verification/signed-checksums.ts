@@ -1,9 +1,5 @@
 import type { Sha256 } from "../address/hash.ts";
-import {
-  ArchiveNotSigned,
-  ChecksumConflict,
-  SignatureRefused,
-} from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import {
   parseChecksumsDocument,
   type ChecksumsSubject,
@@ -54,7 +50,7 @@ interface ChecksumsClaim {
 /**
  * The signature first, then the strict parse.
  * `decide` is where the arithmetic runs (a worker thread with a deadline).
- * Throws SignatureRefused or ChecksumsMalformed.
+ * Throws signature-refused or checksums-malformed.
  */
 export async function verifySignedChecksums(
   claim: ChecksumsClaim,
@@ -63,7 +59,8 @@ export async function verifySignedChecksums(
   const { subject, ...question } = claim;
   const decision = await decide(question);
   if (!decision.accepted)
-    throw new SignatureRefused(
+    throw failure(
+      "signature-refused",
       subject.release,
       decision.reason,
       decision.detail,
@@ -84,25 +81,31 @@ export function acceptUnsignedChecksums(
   return trust(subject, document, said);
 }
 
-/** The digest that the document has for this archive. Throws ArchiveNotSigned when it does not name it. */
+/** The digest that the document has for this archive. Throws archive-not-signed when it does not name it. */
 export function findTrustedDigest(
   checksums: SignedChecksums,
   filename: string,
 ): TrustedSha256 {
   const digest = checksums.sha256ByFilename.get(filename);
   if (digest === undefined)
-    throw new ArchiveNotSigned(checksums.release, filename);
+    throw failure("archive-not-signed", checksums.release, filename);
   return digest;
 }
 
-/** Throws ChecksumConflict unless the registry's own `shasum` is what was signed. */
+/** Throws checksum-conflict unless the registry's own `shasum` is what was signed. */
 export function verifyRegistryDigest(
   filename: string,
   trusted: TrustedSha256,
   shasum: Sha256,
 ): void {
   if (shasum !== trusted)
-    throw new ChecksumConflict(filename, trusted, shasum, "the registry");
+    throw failure(
+      "checksum-conflict",
+      filename,
+      trusted,
+      shasum,
+      "the registry",
+    );
 }
 
 function trust(

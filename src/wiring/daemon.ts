@@ -5,7 +5,7 @@ import { Daemon } from "../server/daemon.ts";
 import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
-import { StoreInUse } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { removeDaemonNote, writeDaemonNote } from "../store/daemon-note.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
@@ -31,7 +31,7 @@ import {
 /**
  * A daemon that holds its storage directory and is about to listen; `load`
  * is called again on a reload. Clients are held to `within`. Throws what `load`
- * throws, StoreUnusable and StoreInUse.
+ * throws, store-unusable and store-in-use.
  */
 export async function wireDaemon(
   load: () => Configuration,
@@ -177,7 +177,7 @@ function watchLock(
   const look = () => {
     if (lock.keep()) return;
     clearInterval(beat);
-    const error = new StoreInUse(directory);
+    const error = failure("store-in-use", directory);
     logger.fatal({ err: error }, "the lock of the storage directory is lost");
     process.kill(process.pid, "SIGTERM");
   };

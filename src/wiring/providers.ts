@@ -2,7 +2,7 @@ import type { Sha256 } from "../address/hash.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { formatProviderAddress } from "../address/provider-address.ts";
 import { type Configuration } from "../config/load.ts";
-import { ArchiveDigestWrong, StoreFull } from "../errors/index.ts";
+import { isFailure } from "../errors/index.ts";
 import { ArchiveCache } from "../mirror/cache/archive-cache.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
 import { ProviderCatalog } from "../mirror/standings/provider-catalog.ts";
@@ -172,9 +172,9 @@ function wireArchives(
       hashes.schedule(sha256, stored);
     },
     onFailed: (archive: string, error: unknown, host: string | undefined) => {
-      if (error instanceof StoreFull)
+      if (isFailure(error, "store-full"))
         metrics?.count("archives", { outcome: "passed" });
-      if (error instanceof ArchiveDigestWrong) {
+      if (isFailure(error, "archive-digest")) {
         const { expected, got } = error;
         tampered.note(error, clock.now());
         alarms.raise("archive-tampered", { archive, host, expected, got });

@@ -1,11 +1,11 @@
 import { type Configuration } from "../config/load.ts";
-import { ConfigurationInvalid, MalformedAddress } from "../errors/index.ts";
+import { failure, isFailure } from "../errors/index.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
 import { parseProviderPattern } from "../address/policy-pattern.ts";
 import { parsePolicy } from "../trust/policy.ts";
 
 /**
- * Builds the rules of a configuration; throws ConfigurationInvalid for an
+ * Builds the rules of a configuration; throws a configuration error for an
  * invalid pattern.
  */
 export function wireRules({
@@ -26,7 +26,7 @@ export function wireRules({
       })),
     };
   } catch (error) {
-    if (!(error instanceof MalformedAddress)) throw error;
-    throw new ConfigurationInvalid(source ?? "", error.message);
+    if (!isFailure(error, "malformed-address")) throw error;
+    throw failure("configuration", source ?? "", error.sentence, error.remedy);
   }
 }

@@ -1,4 +1,4 @@
-import { SignatureUndecided } from "../errors/index.ts";
+import { failure } from "../errors/index.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
 import { PackageHashThreads } from "../verification/archives/threads/package-hash.ts";
 import {
@@ -29,7 +29,7 @@ export function wireJudge(signatures: SignatureThreads): SignatureJudge {
     decide: (release, question) =>
       signatures.decide(question).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : "unknown";
-        throw new SignatureUndecided(release, reason, { cause: error });
+        throw failure("signature-undecided", release, reason, { cause: error });
       }),
   };
 }

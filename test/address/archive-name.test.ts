@@ -7,7 +7,7 @@ import {
 import { parsePlatform } from "../../src/address/platform.ts";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { MalformedAddress } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 
 const address = parseProviderAddress("hashicorp/null");
 
@@ -49,7 +49,9 @@ test.each([
   "terraform-provider-null_3.2.4_linux_amd64.zip\n",
   "terraform-provider-null_3.2.4_linux_amd64.ZIP",
 ])("refuses %j as an archive name of hashicorp/null", (name) => {
-  expect(() => parseArchiveName(address, name)).toThrow(MalformedAddress);
+  expect(() => parseArchiveName(address, name)).toThrow(
+    failing("malformed-address"),
+  );
   const version = parseVersion("3.2.4");
   expect(findArchivePlatform(address, version, name)).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import {
   parsePackageHash,
   parseSha256,
 } from "../../src/address/hash.ts";
-import { MalformedAddress } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 
 const digest = createHash("sha256").update("provender");
 const hex = digest.copy().digest("hex");
@@ -27,7 +27,7 @@ test("reads an h1 as it is", () => {
 test.each(["", hex.slice(1), `${hex}0`, `g${hex.slice(1)}`, `${hex}\n`])(
   "refuses %j as a SHA-256",
   (text) => {
-    expect(() => parseSha256(text)).toThrow(MalformedAddress);
+    expect(() => parseSha256(text)).toThrow(failing("malformed-address"));
   },
 );
 
@@ -42,5 +42,5 @@ test.each([
   `h1:-${base64.slice(1)}`,
   `h1:${base64}\n`,
 ])("refuses %j as a package hash", (text) => {
-  expect(() => parsePackageHash(text)).toThrow(MalformedAddress);
+  expect(() => parsePackageHash(text)).toThrow(failing("malformed-address"));
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseHostname } from "../../src/address/hostname.ts";
-import { MalformedAddress } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 
 const label = "a".repeat(63);
 const longest = `${label}.${label}.${label}.${"a".repeat(61)}`;
@@ -42,5 +42,5 @@ test.each([
   `${label}a.com`,
   `${longest}a`,
 ])("refuses %j as a hostname", (text) => {
-  expect(() => parseHostname(text)).toThrow(MalformedAddress);
+  expect(() => parseHostname(text)).toThrow(failing("malformed-address"));
 });

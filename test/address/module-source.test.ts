@@ -3,16 +3,17 @@ import {
   parseModuleSource,
   resolveLocation,
 } from "../../src/address/module-source.ts";
-import { ModuleSourceRefused } from "../../src/errors/index.ts";
+import type { Failure } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 
 const module = "registry.example.com/acme/net/aws 1.0.0";
 const base = "https://registry.example.com/v1/modules/";
-const refusalOf = (read: () => unknown): ModuleSourceRefused => {
+const refusalOf = (read: () => unknown): Failure<"module-source-refused"> => {
   try {
     read();
   } catch (error) {
-    expect(error).toBeInstanceOf(ModuleSourceRefused);
-    return error as ModuleSourceRefused;
+    expect(error).toEqual(failing("module-source-refused"));
+    return error as Failure<"module-source-refused">;
   }
   throw new Error("it was not refused");
 };
@@ -47,7 +48,7 @@ describe("a place that no client should be sent to", () => {
     expect(
       refusalOf(() => parseModuleSource(module, location, from)).message,
     ).toBe(
-      `The place that the registry names for ${module} is refused: ${reason}; tell its publisher.`,
+      `The place that the registry names for ${module} is refused (${reason}): tell its publisher.`,
     );
   });
 

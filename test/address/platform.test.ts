@@ -4,7 +4,7 @@ import {
   machinePlatform,
   parsePlatform,
 } from "../../src/address/platform.ts";
-import { MalformedAddress } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 
 test.each(["linux_amd64", "windows_386", "arbitrary_os", "darwin_arm64"])(
   "reads the platform %s and writes it again",
@@ -30,7 +30,7 @@ test.each([
   "linux_../..",
   `linux_${"a".repeat(33)}`,
 ])("refuses %j as a platform", (text) => {
-  expect(() => parsePlatform(text)).toThrow(MalformedAddress);
+  expect(() => parsePlatform(text)).toThrow(failing("malformed-address"));
 });
 
 test.each([

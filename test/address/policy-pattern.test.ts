@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
-import { MalformedAddress } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import {
   isMatch,
   parseProviderPattern,
@@ -91,5 +91,7 @@ test.each([
   "a.io:0/b/c",
   "a.io:99999/b/c",
 ])("refuses %j", (text) => {
-  expect(() => parseProviderPattern(text)).toThrow(MalformedAddress);
+  expect(() => parseProviderPattern(text)).toThrow(
+    failing("malformed-address"),
+  );
 });

@@ -3,7 +3,7 @@ import {
   formatProviderAddress,
   parseProviderAddress,
 } from "../../src/address/provider-address.ts";
-import { MalformedAddress } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 
 const longest = "a".repeat(64);
 
@@ -48,5 +48,7 @@ test.each([
   "hashicorp/ aws",
   `hashicorp/${longest}a`,
 ])("refuses %j as a provider address", (text) => {
-  expect(() => parseProviderAddress(text)).toThrow(MalformedAddress);
+  expect(() => parseProviderAddress(text)).toThrow(
+    failing("malformed-address"),
+  );
 });

@@ -112,6 +112,7 @@ export function expectRefusal(
     status,
     {
       errors: [expect.stringMatching(/^[^\n]+\.$/) as string],
+      remedy: expect.stringMatching(/^[a-z]/) as string,
       code,
       requestId: expect.stringMatching(/^[\da-f-]{36}$/) as string,
     },

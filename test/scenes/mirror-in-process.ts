@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { Sha256 } from "../../src/address/hash.ts";
 import { providerAddress } from "../../src/address/provider-address.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import { ProvenderError } from "../../src/errors/index.ts";
+import { isFailure, ProvenderError } from "../../src/errors/index.ts";
 import { ArchiveCache } from "../../src/mirror/cache/archive-cache.ts";
 import { MetadataCache } from "../../src/mirror/cache/metadata-cache.ts";
 import type { MetadataRecords } from "../../src/mirror/cache/metadata-records.ts";
@@ -262,16 +262,16 @@ export class MirrorScene {
 
 /** No document is asked for. */
 const noHashes = {} as unknown as PackageHashes;
-
 /** What a client got, or the code of the refusal with its reason. */
 export async function tell(ask: () => Promise<string>): Promise<string> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    const { code } = error as ProvenderError & { code: string };
-    const { reason } = error as { reason?: unknown };
-    return typeof reason === "string" ? `${code}: ${reason}` : code;
+    if (isFailure(error, "key-refused"))
+      return `${error.code}: ${error.because}`;
+    const isReasoned = isFailure(error, "signature-refused", "origin-answer");
+    return isReasoned ? `${error.code}: ${error.reason}` : error.code;
   }
 }
 

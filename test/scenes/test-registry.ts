@@ -4,7 +4,7 @@ import { parsePlatform, type Platform } from "../../src/address/platform.ts";
 import type { ProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersion, type Version } from "../../src/address/version.ts";
 import { parseSha256, type Sha256 } from "../../src/address/hash.ts";
-import { NotFound, OriginUnreachable } from "../../src/errors/index.ts";
+import { failure } from "../../src/errors/index.ts";
 import type {
   OriginChecksums,
   ProviderOrigin,
@@ -134,10 +134,10 @@ export class TestRegistry implements ProviderOrigin {
     const name = `${provider.type} ${version}`;
     await this.#answer(`release ${name}`);
     const offered = this.#offers.get(name);
-    if (offered === undefined) throw new NotFound(name);
+    if (offered === undefined) throw failure("not-found", name);
     const pairs = readContent(offered.content);
     const letter = new Map(pairs).get(`${platform.os}_${platform.arch}`);
-    if (letter === undefined) throw new NotFound(name);
+    if (letter === undefined) throw failure("not-found", name);
     const { by, keys = by === undefined ? [] : [by.armoredPublicKey] } =
       offered;
     const url = new URL(`${name}/SHA256SUMS`, base);
@@ -180,7 +180,7 @@ export class TestRegistry implements ProviderOrigin {
     const version = parseVersion(name.split(" ")[1] ?? "");
     await this.#answer(`sums ${name}`);
     const offered = this.#offers.get(name);
-    if (offered === undefined) throw new NotFound(name);
+    if (offered === undefined) throw failure("not-found", name);
     const document = writeChecksums(provider, version, offered);
     const signature = await offered.by?.sign(document, offered.signedAt);
     return { source: this.source, document, signature };
@@ -198,4 +198,4 @@ export class TestRegistry implements ProviderOrigin {
   }
 }
 
-export const unreachable = new OriginUnreachable(base, "ECONNREFUSED");
+export const unreachable = failure("origin-unreachable", base, "ECONNREFUSED");

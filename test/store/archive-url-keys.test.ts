@@ -1,10 +1,6 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import {
-  BucketRefuses,
-  BucketUnreachable,
-  RecordUnreadable,
-} from "../../src/errors/index.ts";
+import { failure } from "../../src/errors/index.ts";
 import { ArchiveUrlKeys } from "../../src/store/archive-url-keys.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { layOutStore, type StoreLayout } from "../../src/store/layout.ts";
@@ -109,12 +105,14 @@ describe("the keys of archive URLs of replicas", () => {
   });
 
   it.each([
-    new RecordUnreadable("records/v1/auth/archive-url-keys.json", "it is cut"),
-    new BucketUnreachable("keys", "ECONNREFUSED"),
-    new BucketRefuses("keys", "be written", {
-      status: 403,
-      reason: "AccessDenied",
-    }),
+    failure(
+      "record-unreadable",
+      "records/v1/auth/archive-url-keys.json",
+      "it is cut",
+      "restore it",
+    ),
+    failure("bucket-unreachable", "keys", "ECONNREFUSED"),
+    failure("bucket-refuses", "keys", "be written", 403, "AccessDenied"),
   ])(
     "are refused with the bucket's own word, and no advice about the directory: $code",
     async (problem) => {

@@ -79,7 +79,7 @@ describe(`${all.length} kinds of damage to records of trust`, () => {
         .poll(() => new Set(alarms().map(({ file }) => file)).size)
         .toBe(all.length);
       expect(alarms()[0]).toMatchObject({
-        cure: expect.stringContaining("backup") as unknown,
+        remedy: expect.stringContaining("backup") as unknown,
       });
       const listed = await runCommand(scene.mirror, "trust", "list");
       expect(listed.status).toBe(1);

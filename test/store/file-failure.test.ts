@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Hostname } from "../../src/address/hostname.ts";
-import { StoreFull } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import { TrustStore } from "../../src/mirror/trust/trust-store.ts";
 import {
   classifyFileFailure,
@@ -30,10 +30,10 @@ describe("what cannot be stored", () => {
       "look at the mirror's disk and at how it is mounted",
     ],
     ["EMFILE", "too many open files", "allow the mirror more open files"],
-  ])("because of %s says so, and what cures that", (code, text, cure) => {
+  ])("because of %s says so, and what cures that", (code, text, remedy) => {
     const { message } = refuseToStore("the archive", failure(code, text));
     expect(message).toContain(`cannot store the archive (${code}: ${text}): `);
-    expect(message).toContain(cure);
+    expect(message).toContain(remedy);
     expect(message).not.toContain("/var/lib");
   });
 });
@@ -61,7 +61,7 @@ if (disk === undefined)
 afterAll(() => disk?.unmount());
 
 describe.runIf(disk !== undefined)("a decision on a disk", () => {
-  it("that was mounted to be read only is named, with that cause and its cure, whatever was written before", async () => {
+  it("that was mounted to be read only is named, with that cause and its remedy, whatever was written before", async () => {
     const directory = disk?.directory ?? "";
     const layout = layOutStore(directory);
     await prepareStorageDirectory(layout);
@@ -76,7 +76,7 @@ describe.runIf(disk !== undefined)("a decision on a disk", () => {
         namespace === "known" ? change : revokeK,
       );
       const error: unknown = await note.catch((reason: unknown) => reason);
-      expect(error).toBeInstanceOf(StoreFull);
+      expect(error).toEqual(failing("store-full"));
       expect((error as Error).message).toMatch(
         `cannot store the trust records of a.example/${namespace} (`,
       );

@@ -4,7 +4,7 @@ import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { StoreInUse, StoreUnusable } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import {
   lockStorageDirectory,
@@ -41,7 +41,7 @@ describe("the lock of a storage directory", () => {
   it("refuses a second process while the first one lives, and is free once it is killed", async () => {
     const layout = await makeLayout();
     const holder = await startHolder(layout.directory);
-    expect(() => lockStorageDirectory(layout)).toThrow(StoreInUse);
+    expect(() => lockStorageDirectory(layout)).toThrow(failing("store-in-use"));
     expect(() => lockStorageDirectory(layout)).toThrow(layout.directory);
     const dead = once(holder, "exit");
     holder.kill("SIGKILL");
@@ -53,7 +53,7 @@ describe("the lock of a storage directory", () => {
   it("refuses a second holder in one process, and is free after its release", async () => {
     const layout = await makeLayout();
     const lock = lockStorageDirectory(layout);
-    expect(() => lockStorageDirectory(layout)).toThrow(StoreInUse);
+    expect(() => lockStorageDirectory(layout)).toThrow(failing("store-in-use"));
     lock.release();
     lockStorageDirectory(layout).release();
   });
@@ -68,7 +68,9 @@ describe("the lock of a storage directory", () => {
   it("cannot be had where its file is something else", async () => {
     const layout = await makeLayout();
     writeFileSync(layout.lock, "this is no lock file at all, and long enough");
-    expect(() => lockStorageDirectory(layout)).toThrow(StoreUnusable);
+    expect(() => lockStorageDirectory(layout)).toThrow(
+      failing("store-unusable"),
+    );
   });
 });
 
@@ -79,7 +81,7 @@ describe("a lock whose file was removed", () => {
     rmSync(layout.lock);
     expect(lock.keep()).toBe(true);
     expect(statSync(layout.lock).mode & 0o777).toBe(0o600);
-    expect(() => lockStorageDirectory(layout)).toThrow(StoreInUse);
+    expect(() => lockStorageDirectory(layout)).toThrow(failing("store-in-use"));
     lock.release();
   });
 
@@ -126,7 +128,7 @@ describe("a storage directory", () => {
     writeFileSync(join(folder, "file"), "");
     const directory = place(folder);
     const prepared = prepareStorageDirectory(layOutStore(directory));
-    await expect(prepared).rejects.toThrow(StoreUnusable);
+    await expect(prepared).rejects.toThrow(failing("store-unusable"));
     await expect(prepared).rejects.toThrow(directory);
   });
 });

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { StoreTooNew, StoreVersionUnreadable } from "../../src/errors/index.ts";
+import { failure } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import { layOutStore } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import { prepareStorageDirectory } from "../../src/store/storage-directory.ts";
@@ -50,7 +51,7 @@ describe("the version of a store", () => {
     writeFileSync(path, text);
     const before = readdirSync(layout.directory, { recursive: true });
     const prepared = prepareStorageDirectory(layout);
-    await expect(prepared).rejects.toThrow(StoreTooNew);
+    await expect(prepared).rejects.toThrow(failing("store-too-new"));
     await expect(prepared).rejects.toThrow("knows stores up to version 1");
     expect(readdirSync(layout.directory, { recursive: true })).toEqual(before);
   });
@@ -71,7 +72,9 @@ describe("the version of a store", () => {
       const layout = empty();
       writeFileSync(layout.version, text);
       const prepared = prepareStorageDirectory(layout);
-      await expect(prepared).rejects.toThrow(StoreVersionUnreadable);
+      await expect(prepared).rejects.toThrow(
+        failing("store-version-unreadable"),
+      );
       await expect(prepared).rejects.toThrow(layout.version);
       expect(readdirSync(layout.directory)).toEqual(["store.json"]);
     },
@@ -97,7 +100,7 @@ describe("the version of a store", () => {
       ]);
       expect([status, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(
-        `provender: ${new StoreTooNew(layout.directory, 2, 1).message}\n`,
+        `provender: ${failure("store-too-new", layout.directory, 2, 1).message}\n`,
       );
     },
   );

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, type FileHandle } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { StoreFull, TooBusy } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import { AuditDirectory, durable, entry, numbers } from "./audit-directory.ts";
 import { endingWithTests } from "../child-process.ts";
 
@@ -111,7 +111,7 @@ test("counts the records that do not fit into its memory, and has room again aft
   for (const id of numbers(2, 6))
     await log.record(entry(id), { durable: false });
   expect(audit.lost.map(({ entries }) => entries)).toEqual([1, 1, 1]);
-  expect(audit.lost[0]?.cause).toBeInstanceOf(TooBusy);
+  expect(audit.lost[0]?.cause).toEqual(failing("too-busy"));
   const again = held.next();
   held.calls[0]?.resolve();
   await first;
@@ -135,7 +135,7 @@ test("rejects a durable record whose sync failed, and writes the next one throug
     },
   });
   const failed = log.record(entry(1), durable);
-  await expect(failed).rejects.toThrow(StoreFull);
+  await expect(failed).rejects.toThrow(failing("store-full"));
   await expect(failed).rejects.toThrow(/EIO/);
   await log.record(entry(2), durable);
   expect(handles[1]).not.toBe(handles[0]);
@@ -146,11 +146,13 @@ test("rejects a durable record whose sync failed, and writes the next one throug
 test("rejects durable records and counts the others while the file cannot be opened, and recovers", async () => {
   await mkdir(audit.path);
   const log = audit.open();
-  await expect(log.record(entry(1), durable)).rejects.toThrow(StoreFull);
+  await expect(log.record(entry(1), durable)).rejects.toThrow(
+    failing("store-full"),
+  );
   await log.record(entry(2), { durable: false });
   await expect(log.record(entry(3), durable)).rejects.toThrow(/EISDIR/);
   expect(audit.lost.reduce((sum, { entries }) => sum + entries, 0)).toBe(1);
-  expect(audit.lost[0]?.cause).toBeInstanceOf(StoreFull);
+  expect(audit.lost[0]?.cause).toEqual(failing("store-full"));
   await rm(audit.path, { recursive: true });
   await log.record(entry(4), durable);
   expect(await audit.readIds()).toEqual([4]);
@@ -160,7 +162,9 @@ test("rejects durable records and counts the others while the file cannot be ope
 test("refuses what comes after close", async () => {
   const log = audit.open();
   await log.close();
-  await expect(log.record(entry(1), durable)).rejects.toThrow(StoreFull);
+  await expect(log.record(entry(1), durable)).rejects.toThrow(
+    failing("store-full"),
+  );
   await log.record(entry(2), { durable: false });
   expect(audit.lost).toHaveLength(1);
   expect(await readdir(audit.folder)).toEqual([]);

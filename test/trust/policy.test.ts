@@ -2,11 +2,8 @@ import { describe, expect, test } from "vitest";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
 import { parseVersion } from "../../src/address/version.ts";
-import {
-  MalformedAddress,
-  PolicyDenied,
-  TooYoung,
-} from "../../src/errors/index.ts";
+import { failure } from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import {
   decideByRules,
   findProviderDenial,
@@ -228,11 +225,14 @@ describe("a provider is denied wholly", () => {
 });
 
 test("refuses a rule whose pattern is none, rather than one that never matches", () => {
-  expect(() => policyOf([["deny", "hashicorp/*"]])).toThrow(MalformedAddress);
+  expect(() => policyOf([["deny", "hashicorp/*"]])).toThrow(
+    failing("malformed-address"),
+  );
 });
 
 test("refusals are 451 and say which key decided and what to do", () => {
-  const denied = new PolicyDenied(
+  const denied = failure(
+    "policy-denied",
     "example.com/a/b",
     "1.0.0",
     "policy.rules[2]",
@@ -241,14 +241,16 @@ test("refusals are 451 and say which key decided and what to do", () => {
   expect(denied.message).toBe(
     'example.com/a/b 1.0.0 is denied by "policy.rules[2]" of this mirror: use another version, or ask the mirror\'s operator to allow it.',
   );
-  const wholly = new PolicyDenied(
+  const wholly = failure(
+    "policy-denied",
     "example.com/a/b",
     undefined,
     "policy.default",
   );
   expect(wholly.message).toMatch(/^example.com\/a\/b is .* another provider/);
   const when = new Date("2026-11-28T10:00:00Z");
-  const young = new TooYoung(
+  const young = failure(
+    "too-young",
     "example.com/a/b",
     "1.0.0",
     "policy.minimumAge",
@@ -258,7 +260,8 @@ test("refusals are 451 and say which key decided and what to do", () => {
   expect(young.message).toBe(
     'example.com/a/b 1.0.0 is held back by "policy.minimumAge" of this mirror until 2026-11-28T10:00:00.000Z: use an older version, or ask the mirror\'s operator to allow it.',
   );
-  const undated = new TooYoung(
+  const undated = failure(
+    "too-young",
     "example.com/a/b",
     "1.0.0",
     "policy.minimumAge",

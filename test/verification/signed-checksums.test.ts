@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseSha256 } from "../../src/address/hash.ts";
-import {
-  ArchiveNotSigned,
-  ChecksumConflict,
-  ChecksumsMalformed,
-  SignatureRefused,
-} from "../../src/errors/index.ts";
+import { failing } from "../scenes/failing.ts";
 import {
   decideSignature,
   type SignatureDecision,
@@ -80,7 +75,7 @@ describe("a digest is trusted", () => {
       { ...claim, profile: "terraform" },
       decide,
     );
-    await expect(asked).rejects.toThrow(SignatureRefused);
+    await expect(asked).rejects.toThrow(failing("signature-refused"));
     await expect(asked).rejects.toMatchObject({ reason: "bad-signature" });
   });
 
@@ -92,7 +87,7 @@ describe("a digest is trusted", () => {
     const claim = { subject, document: text, signature, keys, now } as const;
     await expect(
       verifySignedChecksums({ ...claim, profile: "terraform" }, decide),
-    ).rejects.toThrow(ChecksumsMalformed);
+    ).rejects.toThrow(failing("checksums-malformed"));
   });
 
   it.each(["signatures-off", "unsigned-when-published"] as const)(
@@ -117,14 +112,16 @@ describe("of what was signed", () => {
     "signatures-off",
   );
   it("an archive that it does not name has no digest", () => {
-    expect(() => findTrustedDigest(checksums, other)).toThrow(ArchiveNotSigned);
+    expect(() => findTrustedDigest(checksums, other)).toThrow(
+      failing("archive-not-signed"),
+    );
   });
 
   it("a registry that names another digest is contradicted", () => {
     const trusted = findTrustedDigest(checksums, name);
     expect(() => {
       verifyRegistryDigest(name, trusted, parseSha256(b));
-    }).toThrow(ChecksumConflict);
+    }).toThrow(failing("checksum-conflict"));
     expect(() => {
       verifyRegistryDigest(name, trusted, parseSha256(a.toUpperCase()));
     }).not.toThrow();

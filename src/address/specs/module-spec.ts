@@ -1,4 +1,4 @@
-import { ifAddress, MalformedAddress } from "../../errors/index.ts";
+import { failure, ifAddress } from "../../errors/index.ts";
 import { moduleAddress, type ModuleAddress } from "../module-address.ts";
 import { parseSelection, type VersionSelection } from "./provider-spec.ts";
 import { readModuleSpec, type SpecHosts } from "./spec.ts";
@@ -19,7 +19,7 @@ interface ModuleCallSource {
 /** Hosts that clients fetch from with git, for any path. */
 const repositoryHosts = new Set(["github.com", "bitbucket.org", "gitlab.com"]);
 
-/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a provider's SPEC. Throws MalformedAddress. */
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]`, with the CONSTRAINT of a provider's SPEC. Throws malformed-address. */
 export function parseModuleSpec(text: string, hosts: SpecHosts): ModuleSpec {
   const { module, chosen } = readModuleSpec(text, hosts);
   return { address: module, selection: parseSelection(chosen) };
@@ -36,7 +36,7 @@ export function parseModuleCall(
   return address && { address, subdirectory: below.join("//") };
 }
 
-/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`; throws MalformedAddress. */
+/** `[HOSTNAME/]NAMESPACE/NAME/SYSTEM`; throws malformed-address. */
 export function parseModuleAddress(
   text: string,
   defaultHostname: string,
@@ -45,7 +45,8 @@ export function parseModuleAddress(
   const [system = "", name = "", namespace = "", hostname = defaultHostname] =
     parts.toReversed();
   if (parts.length < 3 || parts.length > 4)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "module address",
       text,
       "[HOSTNAME/]NAMESPACE/NAME/SYSTEM",

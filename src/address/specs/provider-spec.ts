@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ProviderAddress } from "../provider-address.ts";
 import { readProviderSpec, type SpecHosts } from "./spec.ts";
 import {
@@ -23,7 +23,7 @@ export interface ProviderSpec {
 
 /**
  * `[HOSTNAME/]NAMESPACE/TYPE[@CONSTRAINT]`, where CONSTRAINT is Terraform's language, `all` or `latest:N`; without one the
- * latest version is meant. Throws MalformedAddress.
+ * latest version is meant. Throws malformed-address.
  */
 export function parseProviderSpec(
   text: string,
@@ -50,7 +50,7 @@ export function selectVersions(
   }
 }
 
-/** Parses the text after the `@` of a SPEC. Throws MalformedAddress. */
+/** Parses the text after the `@` of a SPEC. Throws malformed-address. */
 export function parseSelection(written: string | undefined): VersionSelection {
   if (written === undefined) return { kind: "latest", count: 1 };
   const text = written.trim();
@@ -59,7 +59,8 @@ export function parseSelection(written: string | undefined): VersionSelection {
     return { kind: "constraint", constraint: parseVersionConstraint(text) };
   const count = /^latest:([1-9][0-9]{0,5})$/.exec(text)?.[1];
   if (count === undefined)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "version selection",
       text,
       "latest:N with a number of versions, such as latest:3",

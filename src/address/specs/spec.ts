@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import { findNearest } from "../../errors/nearest.ts";
 import { parseHostname, type Hostname } from "../hostname.ts";
 import { moduleAddress, type ModuleAddress } from "../module-address.ts";
@@ -72,7 +72,7 @@ const mostNamed = 5;
 /**
  * Reads the one grammar of addresses. A first part with a dot or colon, or one that
  * is configured, is a hostname; without one it is registry.terraform.io. The number
- * of the other parts says what is named. Throws MalformedAddress.
+ * of the other parts says what is named. Throws malformed-address.
  */
 export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
   const at = text.indexOf("@");
@@ -84,13 +84,13 @@ export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
   );
   const rest = isNamed ? parts.slice(1) : parts;
   if (!form.counts.includes(rest.length))
-    throw new MalformedAddress(form.what, text, form.expected);
+    throw failure("malformed-address", form.what, text, form.expected);
   if (!hosts.allowsOthers && !hosts.configured.has(hostname))
     throw unknownHostname(hostname, hosts);
   return { hostname, parts: rest, chosen };
 }
 
-/** Reads `[HOSTNAME/]NAMESPACE/TYPE[@…]`. Throws MalformedAddress. */
+/** Reads `[HOSTNAME/]NAMESPACE/TYPE[@…]`. Throws malformed-address. */
 export function readProviderSpec(
   text: string,
   hosts: SpecHosts,
@@ -98,12 +98,12 @@ export function readProviderSpec(
   return nameProvider(readSpec(text, hosts, provider));
 }
 
-/** Reads `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@…]`. Throws MalformedAddress. */
+/** Reads `[HOSTNAME/]NAMESPACE/NAME/SYSTEM[@…]`. Throws malformed-address. */
 export function readModuleSpec(text: string, hosts: SpecHosts): NamedModule {
   return nameModule(readSpec(text, hosts, module));
 }
 
-/** Reads a SPEC of a provider, or of a module where it has a part more. Throws MalformedAddress. */
+/** Reads a SPEC of a provider, or of a module where it has a part more. Throws malformed-address. */
 export function readEitherSpec(
   text: string,
   hosts: SpecHosts,
@@ -137,14 +137,15 @@ function startsWithHostname(
 function unknownHostname(
   hostname: string,
   { configured }: SpecHosts,
-): MalformedAddress {
+): Failure<"malformed-address"> {
   const all = [...configured];
   const nearest = findNearest(hostname, all);
   const expected =
     nearest === undefined
       ? `one of ${all.slice(0, mostNamed).join(", ")}`
       : `${nearest}, which is the nearest one`;
-  return new MalformedAddress(
+  return failure(
+    "malformed-address",
     `hostname that "origins" configures`,
     hostname,
     expected,

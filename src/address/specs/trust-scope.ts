@@ -1,4 +1,4 @@
-import { MalformedAddress } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Hostname } from "../hostname.ts";
 import type { ModuleAddress } from "../module-address.ts";
 import {
@@ -26,7 +26,7 @@ const form = {
   counts: [1, 2],
 };
 
-/** Reads a scope from the number of its parts. Throws MalformedAddress. */
+/** Reads a scope from the number of its parts. Throws malformed-address. */
 export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
   const { hostname, parts, chosen } = readSpec(text, hosts, form);
   const [namespace = "", type] = parts;
@@ -36,15 +36,16 @@ export function parseTrustScope(text: string, hosts: SpecHosts): TrustScope {
       version: chosen === undefined ? null : parseVersion(chosen),
     };
   if (chosen !== undefined || !isNamespace(namespace))
-    throw new MalformedAddress(form.what, text, form.expected);
+    throw failure("malformed-address", form.what, text, form.expected);
   return { hostname, namespace, type: null, version: null };
 }
 
-/** Reads a release of a provider, or of a module with NAME/SYSTEM as its type. Throws MalformedAddress. */
+/** Reads a release of a provider, or of a module with NAME/SYSTEM as its type. Throws malformed-address. */
 export function parseReleaseSpec(text: string, hosts: SpecHosts) {
   const { chosen, ...named } = readEitherSpec(text, hosts);
   if (chosen === undefined)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "release",
       text,
       "[HOSTNAME/]NAMESPACE/TYPE@VERSION or [HOSTNAME/]NAMESPACE/NAME/SYSTEM@VERSION",

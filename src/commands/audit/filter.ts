@@ -8,7 +8,7 @@ import {
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
 import { isVersion } from "../../address/version.ts";
-import { MalformedAddress } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
 
 /** Filter of the audit log, as typed; an omitted field selects all. */
@@ -28,7 +28,7 @@ export interface AuditQuestion {
 type Fields = WrittenEntry["fields"];
 type Test = (fields: Fields) => boolean;
 
-/** Returns what is true for the entries that are asked for. Throws MalformedAddress. */
+/** Returns what is true for the entries that are asked for. Throws malformed-address. */
 export function makeFilter(
   question: AuditQuestion,
   hosts: SpecHosts,
@@ -69,7 +69,8 @@ function parseMoment(text: string, now: Date): number {
   const moment =
     found === null ? now.getTime() - durationOf(text) : Date.parse(text + zone);
   if (!Number.isNaN(moment)) return moment;
-  throw new MalformedAddress(
+  throw failure(
+    "malformed-address",
     "time",
     text,
     "2026-11-21, 2026-11-21T10:00:00Z, or how long ago, such as 30m, 12h or 7d",

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import { fail, failBy, good, warn, type Check } from "./check.ts";
 
 /** Milliseconds before the end of a certificate from which on it is said. */
@@ -25,7 +25,7 @@ export async function examineCertificate(
     );
     return [judgeExpiry(parsed.validToDate, now), ...unnamed];
   } catch (error) {
-    if (!(error instanceof ConfigurationInvalid)) throw error;
+    if (!isFailure(error, "configuration")) throw error;
     return [failBy("certificate", error)];
   }
 }

@@ -1,4 +1,5 @@
 import { inTime } from "../../concurrency/in-time.ts";
+import type { ProvenderError } from "../../errors/index.ts";
 
 /**
  * Result of one check: a sentence on what was found, and a remedy where it is
@@ -9,31 +10,29 @@ export interface Check {
   readonly check: string;
   readonly state: "ok" | "warn" | "fail";
   readonly found: string;
-  readonly cure: string | null;
+  readonly remedy: string | null;
 }
 
 /** Checks that belong together; nothing of them waits after the signal. */
 export type Examination = (signal: AbortSignal) => Promise<readonly Check[]>;
 
 export function good(check: string, found: string): Check {
-  return { check, state: "ok", found, cure: null };
+  return { check, state: "ok", found, remedy: null };
 }
 
-export function fail(check: string, found: string, cure: string): Check {
-  return { check, state: "fail", found, cure };
+export function fail(check: string, found: string, remedy: string): Check {
+  return { check, state: "fail", found, remedy };
 }
 
-export function warn(check: string, found: string, cure: string): Check {
-  return { check, state: "warn", found, cure };
+export function warn(check: string, found: string, remedy: string): Check {
+  return { check, state: "warn", found, remedy };
 }
 
-/** The errors of this program say after their last colon what to do. */
-export function failBy(check: string, { message }: Error): Check {
-  const at = message.lastIndexOf(": ");
-  if (at < 0) return fail(check, message, "Look at what is named there.");
-  const cure = message.slice(at + 2);
-  const sentence = cure.charAt(0).toUpperCase() + cure.slice(1);
-  return fail(check, `${message.slice(0, at)}.`, sentence);
+/** Fails a check by an error and its remedy. */
+export function failBy(check: string, error: ProvenderError): Check {
+  const { sentence, remedy: text = "look at what is named there" } = error;
+  const remedy = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return fail(check, `${sentence}.`, remedy);
 }
 
 /** Milliseconds for all checks of a kind together. */

@@ -2,22 +2,22 @@ import { fail, type Check } from "./check.ts";
 
 interface Fault {
   readonly found: string;
-  readonly cure: string;
+  readonly remedy: string;
 }
 
 const certificate: Fault = {
   found: "its certificate is not trusted under this name now",
-  cure: `Give the mirror's CA with --ca, which "provender ca" prints there, use a name that is in the certificate, and renew an expired one.`,
+  remedy: `Give the mirror's CA with --ca, which "provender ca" prints there, use a name that is in the certificate, and renew an expired one.`,
 };
 
 const address: Fault = {
   found: "nothing takes connections there",
-  cure: `Correct the name and the port, start the mirror, and look at "listen.host" there, DNS, HTTPS_PROXY and firewalls.`,
+  remedy: `Correct the name and the port, start the mirror, and look at "listen.host" there, DNS, HTTPS_PROXY and firewalls.`,
 };
 
 const answer: Fault = {
   found: "it does not answer as a mirror does",
-  cure: `Look at the mirror's log, at "listen.tls", and at what is between.`,
+  remedy: `Look at the mirror's log, at "listen.tls", and at what is between.`,
 };
 
 /** Tells by what Node says of the connection why no answer came from `url`. */
@@ -32,6 +32,6 @@ export function explainFailure(url: URL, error: unknown): Check {
   return fail(
     check,
     `${url.origin} cannot be used: ${fault.found} (${reason}).`,
-    fault.cure,
+    fault.remedy,
   );
 }

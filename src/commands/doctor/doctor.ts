@@ -15,9 +15,9 @@ export function tellChecks(
 
 function formatText(checks: readonly Check[], failures: number): string {
   const width = Math.max(...checks.map(({ check }) => check.length));
-  const lines = checks.flatMap(({ check, state, found, cure }) => [
+  const lines = checks.flatMap(({ check, state, found, remedy }) => [
     `${state.padEnd(4)}  ${check.padEnd(width)}  ${found}\n`,
-    ...(cure === null ? [] : [`${" ".repeat(width + 8)}${cure}\n`]),
+    ...(remedy === null ? [] : [`${" ".repeat(width + 8)}${remedy}\n`]),
   ]);
   const warnings = checks.filter(({ state }) => state === "warn").length;
   const sum = `${checks.length} checks: ${failures} failed, ${warnings} warnings.\n`;

@@ -1,4 +1,4 @@
-import { MirrorWantsToken } from "../../errors/index.ts";
+import { wantToken } from "../inputs/mirror-token.ts";
 import { judgeExpiry } from "./certificate.ts";
 import { fail, failBy, good, warn, type Check } from "./check.ts";
 import { explainFailure } from "./connection.ts";
@@ -48,21 +48,20 @@ function judgePlace(
   { code, errors }: MirrorAnswer,
 ): readonly Check[] {
   const path = good("path", `${base.href} is a mirror of provender.`);
-  if (code === "token-needed")
-    return [path, failBy("token", new MirrorWantsToken(base))];
+  if (code === "token-needed") return [path, failBy("token", wantToken(base))];
   if (code === "token-refused") return [path, refuseToken(base, errors)];
   if (code === "malformed-address")
     return token === undefined
       ? [path]
       : [path, good("token", "The token is taken.")];
   const found = `What answers at ${base.href} is not provender's network mirror.`;
-  const cure = `Give the URL that the mirror prints at its start, which ends in /providers/, and look at what is in front of it.`;
-  return [fail("path", found, cure)];
+  const remedy = `Give the URL that the mirror prints at its start, which ends in /providers/, and look at what is in front of it.`;
+  return [fail("path", found, remedy)];
 }
 
 function refuseToken(base: URL, errors: readonly string[]): Check {
-  const { cure } = failBy("token", new MirrorWantsToken(base));
-  return fail("token", errors.join(" "), cure ?? "");
+  const { remedy } = failBy("token", wantToken(base));
+  return fail("token", errors.join(" "), remedy ?? "");
 }
 
 async function judgeReadiness(
@@ -81,18 +80,18 @@ async function judgePhrases(
   { phrase }: MirrorAnswer,
   signal: AbortSignal,
 ): Promise<Check> {
-  const cure = `Let what is in front of the mirror speak HTTP/1.1 with clients and pass the reason on; until then "provender explain" says why something is refused.`;
+  const remedy = `Let what is in front of the mirror speak HTTP/1.1 with clients and pass the reason on; until then "provender explain" says why something is refused.`;
   if (await speaksHttp2(access, signal))
     return warn(
       "reason-phrases",
       "Clients speak HTTP/2 with what is in front of the mirror, so that they print no reasons of refusals.",
-      cure,
+      remedy,
     );
   return phrase === "Bad Request" || phrase === ""
     ? warn(
         "reason-phrases",
         "What is in front of the mirror drops the reasons of refusals, so that clients print none.",
-        cure,
+        remedy,
       )
     : good("reason-phrases", "The reasons of refusals reach clients.");
 }

@@ -1,4 +1,4 @@
-import { OriginStatus, ProvenderError } from "../../errors/index.ts";
+import { isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { FolderSurvey } from "../../origin/folder/folder-survey.ts";
 import type { OriginAnswer } from "../../origin/http/http-client.ts";
@@ -98,7 +98,7 @@ function judgeFailure(
   { hostname, isNetworkMirror }: ExaminedOrigin,
   error: ProvenderError,
 ): Check {
-  if (!(error instanceof OriginStatus)) return failBy("origin", error);
+  if (!isFailure(error, "origin-status")) return failBy("origin", error);
   return isNetworkMirror
     ? good("origin", `${hostname} can be asked.`)
     : failBy("discovery", error);

@@ -1,11 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import {
-  ProvenderError,
-  StoreOwnedByAnother,
-  StoreUnusable,
-} from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { stagingPath, type StoreLayout } from "../../store/layout.ts";
 import { checkStoreVersion } from "../../store/store-version.ts";
@@ -24,7 +20,7 @@ export async function examineStorage(
   try {
     actAsOwner(layout);
   } catch (error) {
-    if (!(error instanceof StoreOwnedByAnother)) throw error;
+    if (!isFailure(error, "store-owned-by-another")) throw error;
     return [failBy("storage", error)];
   }
   const unusable = await examineVersion(layout);
@@ -46,7 +42,7 @@ async function examineVersion(layout: StoreLayout): Promise<Check | undefined> {
   if (!(await stat(there)).isDirectory())
     return failBy(
       "storage",
-      new StoreUnusable(directory, `${there} is a file`),
+      failure("store-unusable", directory, `${there} is a file`),
     );
   try {
     await checkStoreVersion(layout);
@@ -63,14 +59,14 @@ async function examineDisk(directory: string, minFree: number): Promise<Check> {
   const found = await statfs(findExisting(directory));
   const bytes = found.bavail * found.bsize;
   const left = `The disk of ${directory} has ${formatAmount(bytes)} left`;
-  const cure = `Make room there, or set "storage.maxSize"; until then archives that are not stored only pass through.`;
+  const remedy = `Make room there, or set "storage.maxSize"; until then archives that are not stored only pass through.`;
   if (found.files > 0 && found.ffree === 0)
-    return fail("disk", `${left} and no inode for another file.`, cure);
+    return fail("disk", `${left} and no inode for another file.`, remedy);
   return bytes < minFree
     ? fail(
         "disk",
         `${left}, less than ${formatAmount(minFree)} ("storage.minFree").`,
-        cure,
+        remedy,
       )
     : good("disk", `${left}.`);
 }

@@ -1,7 +1,11 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { InputInvalid, type ProvenderError } from "../../errors/index.ts";
+import {
+  failure,
+  type Failure,
+  type ProvenderError,
+} from "../../errors/index.ts";
 import {
   readModule,
   type ConfigurationFolder,
@@ -53,7 +57,7 @@ export async function findRoots(
 ): Promise<FoundRoots> {
   const modules = new Map<string, Module>();
   const shown = new Map<string, string>();
-  const problems: InputInvalid[] = [];
+  const problems: Failure<"input">[] = [];
   for await (const directory of searchDirectories(path, problems)) {
     const folder = await openFolder(directory.shown);
     modules.set(directory.real, await readModule(folder));
@@ -74,9 +78,11 @@ export async function findRoots(
   const known = problems.length + modules.size > 0;
   if (roots.length === 0 && known && problems.length === 0)
     problems.push(
-      new InputInvalid(
+      failure(
+        "input",
         path,
-        `there is neither a ${lockFileName} nor a configuration here or below: give the directory of one.`,
+        `there is neither a ${lockFileName} nor a configuration here or below`,
+        "give the directory of one",
       ),
     );
   return {
@@ -85,16 +91,18 @@ export async function findRoots(
   };
 }
 
-/** One directory as a root, whether or not something is in it. Throws InputInvalid when it is no directory. */
+/** One directory as a root, whether or not something is in it. Throws an input error when it is no directory. */
 export async function readRootDirectory(
   directory: string,
   reading: ModuleReading,
 ): Promise<ConfigurationRoot> {
   try {
     if (!(await stat(directory)).isDirectory())
-      throw new InputInvalid(
+      throw failure(
+        "input",
         directory,
-        "it is not a directory: give the path of one.",
+        "it is not a directory",
+        "give the path of one",
       );
   } catch (error) {
     throw unreadable(directory, error);
@@ -140,7 +148,7 @@ export function requireTogether(
   hostname: DefaultHostname,
 ): {
   readonly requirements: readonly Requirement[];
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly Failure<"input">[];
 } {
   const read = modules.map((module) => module.requirements(hostname));
   return {
@@ -227,7 +235,7 @@ async function findLocks(
 /** Each directory once, with its real path and the name under which it was reached. */
 async function* searchDirectories(
   path: string,
-  problems: InputInvalid[],
+  problems: Failure<"input">[],
 ): AsyncGenerator<{ readonly real: string; readonly shown: string }> {
   const seen = new Set<string>();
   const pending = [path];
@@ -235,8 +243,8 @@ async function* searchDirectories(
     const entered = await enter(next, seen, problems);
     if (entered === undefined) continue;
     if (seen.size > mostDirectories) {
-      const problem = `it has more than ${mostDirectories} directories below it.`;
-      problems.push(new InputInvalid(path, problem));
+      const problem = `it has more than ${mostDirectories} directories below it`;
+      problems.push(failure("input", path, problem, "name one below it"));
       return;
     }
     yield { real: entered.real, shown: next };
@@ -247,7 +255,7 @@ async function* searchDirectories(
 async function enter(
   path: string,
   seen: Set<string>,
-  problems: InputInvalid[],
+  problems: Failure<"input">[],
 ): Promise<
   { readonly real: string; readonly below: readonly string[] } | undefined
 > {

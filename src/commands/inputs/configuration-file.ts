@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { inTime } from "../../concurrency/in-time.ts";
-import { InputInvalid } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import {
   readDeclarations,
   type FileDeclarations,
@@ -11,7 +11,7 @@ const patience = 20_000;
 
 /**
  * The declarations of one `.tf`, `.tofu`, `.tf.json` or `.tofu.json` file, which messages call `path`; what is wrong with it is
- * among the problems. `read` throws InputInvalid.
+ * among the problems. `read` throws an input error.
  */
 export async function readConfigurationFile(
   path: string,
@@ -24,7 +24,7 @@ export async function readConfigurationFile(
       : await parseNativeSyntax(path, text);
     return readDeclarations(path, text, root);
   } catch (error) {
-    if (!(error instanceof InputInvalid)) throw error;
+    if (!isFailure(error, "input")) throw error;
     return { required: [], implied: [], calls: [], problems: [error] };
   }
 }
@@ -34,9 +34,11 @@ function parseJsonSyntax(path: string, text: string): unknown {
     return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
   } catch (error) {
     const { message } = error as Error;
-    throw new InputInvalid(
+    throw failure(
+      "input",
       `${path}:${lineOfJsonError(text, message)}`,
-      `it is not JSON: ${message.replaceAll(/\s+/g, " ")}.`,
+      `it is not JSON (${message.replaceAll(/\s+/g, " ")})`,
+      "correct it",
       { cause: error },
     );
   }
@@ -55,9 +57,11 @@ export async function parseNativeSyntax(
   text: string,
 ): Promise<unknown> {
   if (deepestNesting(text) > mostNesting)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       path,
-      `it cannot be parsed: brackets are nested more than ${mostNesting} deep.`,
+      `it cannot be parsed (brackets are nested more than ${mostNesting} deep)`,
+      "check which file this is",
     );
   const { parse } = require("@cdktn/hcl2json") as NativeSyntaxParser;
   try {
@@ -92,12 +96,17 @@ interface NativeSyntaxParser {
 }
 
 /** The parser says `parse config: [x.tf:LINE,COLUMN-COLUMN: SUMMARY; DETAIL]`, with a range that may span lines. */
-function describeSyntaxError(path: string, error: Error): InputInvalid {
+function describeSyntaxError(path: string, error: Error): Failure<"input"> {
   const [, line, problem] =
     /\bx\.tf:(\d+),\d+(?:-[\d,]+)?: ([^]*?)\]?$/.exec(error.message) ?? [];
   return line === undefined
-    ? new InputInvalid(path, `it cannot be parsed: ${error.message}.`)
-    : new InputInvalid(`${path}:${line}`, nameLines(problem));
+    ? failure(
+        "input",
+        path,
+        `it cannot be parsed (${error.message})`,
+        "correct it",
+      )
+    : failure("input", `${path}:${line}`, nameLines(problem), "correct it");
 }
 
 /** Further problems of the file follow with ranges of their own. */

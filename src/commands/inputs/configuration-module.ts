@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import {
   isLocalSource,
@@ -31,7 +31,7 @@ export interface ConfigurationFolder {
   readonly names: readonly string[];
   /** Returns the name of a file for messages. */
   show(name: string): string;
-  /** Throws InputInvalid. */
+  /** Throws an input error. */
   read(name: string): Promise<string>;
   /**
    * Returns one key for a folder that may be reached in several ways and need
@@ -47,13 +47,13 @@ export interface Module {
   readonly isTofu: boolean;
   requirements(hostname: DefaultHostname): {
     readonly requirements: readonly Requirement[];
-    readonly problems: readonly InputInvalid[];
+    readonly problems: readonly Failure<"input">[];
   };
   /** Keys of the local modules that it calls, which may not exist. */
   readonly calls: readonly string[];
   /** Modules that are not local. */
   readonly remoteCalls: readonly ModuleCall[];
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly Failure<"input">[];
 }
 
 /** Reads the configuration files of a directory as the clients choose them. */
@@ -138,7 +138,7 @@ function resolveAll(
   hostname: DefaultHostname,
 ) {
   const requirements: Requirement[] = [];
-  const problems: InputInvalid[] = [];
+  const problems: Failure<"input">[] = [];
   for (const { localName, constraint, where } of declarations)
     try {
       const source = sources.get(localName) ?? `hashicorp/${localName}`;
@@ -152,8 +152,10 @@ function resolveAll(
         where,
       });
     } catch (error) {
-      if (!(error instanceof MalformedAddress)) throw error;
-      problems.push(new InputInvalid(where, error.message, { cause: error }));
+      if (!isFailure(error, "malformed-address")) throw error;
+      problems.push(
+        failure("input", where, error.sentence, error.remedy, { cause: error }),
+      );
     }
   return { requirements, problems };
 }

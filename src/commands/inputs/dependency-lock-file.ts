@@ -4,7 +4,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
-import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { parseNativeSyntax } from "./configuration-file.ts";
 import { readInputFile } from "./input-file.ts";
 
@@ -27,7 +27,7 @@ export interface DependencyLockFile {
   readonly text: string;
   readonly locks: readonly ProviderLock[];
   /** Entries that no client could use, or why the whole file is not understood. */
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly Failure<"input">[];
 }
 
 /** Never throws for the content of the file: that is among the problems. */
@@ -37,7 +37,7 @@ export async function readDependencyLockFile(
   try {
     return await parseDependencyLockFile(path, await readInputFile(path));
   } catch (error) {
-    if (!(error instanceof InputInvalid)) throw error;
+    if (!isFailure(error, "input")) throw error;
     return { text: "", locks: [], problems: [error] };
   }
 }
@@ -51,7 +51,7 @@ export async function parseDependencyLockFile(
     const { provider } = (await parseNativeSyntax(file, text)) as Syntax;
     return { text, ...readLocks(file, text, provider) };
   } catch (error) {
-    if (!(error instanceof InputInvalid)) throw error;
+    if (!isFailure(error, "input")) throw error;
     return { text, locks: [], problems: [error] };
   }
 }
@@ -63,7 +63,7 @@ interface Syntax {
 
 function readLocks(file: string, text: string, blocks: unknown) {
   const locks: ProviderLock[] = [];
-  const problems: InputInvalid[] = [];
+  const problems: Failure<"input">[] = [];
   const labelled: unknown = Array.isArray(blocks) ? { "": blocks } : blocks;
   const places = findBlocks(text);
   for (const [label, bodies] of Object.entries(labelled ?? {})) {
@@ -72,12 +72,14 @@ function readLocks(file: string, text: string, blocks: unknown) {
     try {
       locks.push(readLock(place(0), label, bodies));
       if ((bodies as unknown[]).length > 1)
-        throw new InputInvalid(
+        throw failure(
+          "input",
           place(1),
-          `${label} is locked already at ${place(0)}: remove one of the two.`,
+          `${label} is locked already at ${place(0)}`,
+          "remove one of the two",
         );
     } catch (error) {
-      if (!(error instanceof InputInvalid)) throw error;
+      if (!isFailure(error, "input")) throw error;
       problems.push(error);
     }
   }
@@ -102,10 +104,7 @@ function readLock(where: string, label: string, bodies: unknown): ProviderLock {
   const [body = {}] = bodies as readonly Readonly<Record<string, unknown>>[];
   const version = readText(where, body, "version");
   if (version === undefined)
-    throw new InputInvalid(
-      where,
-      `${name} has no version: let "init" write it again.`,
-    );
+    throw failure("input", where, `${name} has no version`, rewrite);
   return {
     provider,
     name,
@@ -116,6 +115,8 @@ function readLock(where: string, label: string, bodies: unknown): ProviderLock {
   };
 }
 
+const rewrite = 'let "init" write it again';
+
 /** Clients want the address whole and in normal form. */
 function readAddress(
   where: string,
@@ -123,14 +124,18 @@ function readAddress(
   bodies: unknown,
 ): ProviderAddress {
   if (!Array.isArray(bodies) || label.split("/").length !== 3)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       where,
-      `${JSON.stringify(label)} is not a provider address: expected HOSTNAME/NAMESPACE/TYPE.`,
+      `${JSON.stringify(label)} is not a provider address`,
+      "give HOSTNAME/NAMESPACE/TYPE",
     );
   if (label.includes("/-/"))
-    throw new InputInvalid(
+    throw failure(
+      "input",
       where,
-      `${label} is a provider address of Terraform 0.12: name its namespace in required_providers and run "init".`,
+      `${label} is a provider address of Terraform 0.12`,
+      `name its namespace in required_providers and run "init"`,
     );
   return parsed(where, () => parseProviderAddress(label));
 }
@@ -139,8 +144,10 @@ function parsed<T>(where: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    if (!(error instanceof MalformedAddress)) throw error;
-    throw new InputInvalid(where, error.message, { cause: error });
+    if (!isFailure(error, "malformed-address")) throw error;
+    throw failure("input", where, error.sentence, error.remedy, {
+      cause: error,
+    });
   }
 }
 
@@ -151,12 +158,17 @@ function readText(
 ): string | undefined {
   const value = body[name] ?? undefined;
   if (value === undefined || isPlain(value)) return value;
-  throw new InputInvalid(where, `"${name}" is not a plain string.`);
+  throw failure("input", where, `"${name}" is not a plain string`, rewrite);
 }
 
 function readHashes(where: string, value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every(isPlain)) return value;
-  throw new InputInvalid(where, '"hashes" is not a list of plain strings.');
+  throw failure(
+    "input",
+    where,
+    '"hashes" is not a list of plain strings',
+    rewrite,
+  );
 }
 
 /** Without templates and anything that would have to be escaped, which no version and no hash has. */

@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { InputInvalid } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 
 /** Bytes of a lock file, configuration file or list; generated ones are far smaller. */
 const most = 8 * 1024 * 1024;
 
-/** The text of a file that a command was given; throws InputInvalid. */
+/** The text of a file that a command was given; throws an input error. */
 export async function readInputFile(path: string): Promise<string> {
   try {
     // Not waiting for the writer of a pipe.
@@ -15,7 +15,7 @@ export async function readInputFile(path: string): Promise<string> {
     );
     const stat = await file.stat();
     if (!stat.isFile())
-      throw new InputInvalid(path, "it is not a file: give the path of one.");
+      throw failure("input", path, "it is not a file", "give the path of one");
     expectFair(path, stat.size);
     return decode(path, await file.readFile());
   } catch (error) {
@@ -23,7 +23,7 @@ export async function readInputFile(path: string): Promise<string> {
   }
 }
 
-/** The text of a file that is here already; throws InputInvalid. */
+/** The text of a file that is here already; throws an input error. */
 export function readInputBytes(path: string, bytes: Uint8Array): string {
   expectFair(path, bytes.length);
   return decode(path, bytes);
@@ -31,9 +31,11 @@ export function readInputBytes(path: string, bytes: Uint8Array): string {
 
 function expectFair(path: string, size: number): void {
   if (size > most)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       path,
-      `it has ${size} bytes, expected at most ${most}: look which file this is.`,
+      `it has ${size} bytes, expected at most ${most}`,
+      "look which file this is",
     );
 }
 
@@ -42,22 +44,24 @@ function decode(path: string, bytes: Uint8Array): string {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     return text.decode(bytes);
   } catch (cause) {
-    throw new InputInvalid(path, "it is not UTF-8: save it as that.", {
+    throw failure("input", path, "it is not UTF-8", "save it as that", {
       cause,
     });
   }
 }
 
 /**
- * Converts a system error to InputInvalid, and returns an InputInvalid
+ * Converts a system error to an input error, and returns an input error
  * unchanged.
  */
-export function unreadable(path: string, error: unknown): InputInvalid {
-  if (error instanceof InputInvalid) return error;
+export function unreadable(path: string, error: unknown): Failure<"input"> {
+  if (isFailure(error, "input")) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return new InputInvalid(
+  return failure(
+    "input",
     path,
-    `it cannot be read (${code ?? message}): check the path and its permissions.`,
+    `it cannot be read (${code ?? message})`,
+    "check the path and its permissions",
     { cause: error },
   );
 }

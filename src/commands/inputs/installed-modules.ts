@@ -6,7 +6,7 @@ import {
   parseVersionConstraint,
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
-import { InputInvalid } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import type { Module } from "./configuration-module.ts";
 import { readInputFile } from "./input-file.ts";
 import { isLocalSource, type ModuleCall } from "./required-providers.ts";
@@ -67,7 +67,7 @@ export class InstalledModules {
     if (!module.remoteCalls.some(isLeft)) return module;
     const calls = [...module.calls];
     const remoteCalls: ModuleCall[] = [];
-    const problems: InputInvalid[] = [];
+    const problems: Failure<"input">[] = [];
     try {
       this.#read ??= this.#readFile();
       const installed = await this.#read;
@@ -80,7 +80,7 @@ export class InstalledModules {
           else remoteCalls.push(asCall(call, entry));
       }
     } catch (error) {
-      if (!(error instanceof InputInvalid)) throw error;
+      if (!isFailure(error, "input")) throw error;
       problems.push(error);
       remoteCalls.push(...module.remoteCalls);
     }
@@ -137,9 +137,11 @@ function parse(path: string, text: string): z.infer<typeof shape> {
   try {
     return shape.parse(JSON.parse(text));
   } catch (error) {
-    throw new InputInvalid(
+    throw failure(
+      "input",
       path,
-      `it is not what "init" writes: remove it and run "init" again.`,
+      `it is not what "init" writes`,
+      `remove it and run "init" again`,
       { cause: error },
     );
   }

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { InputInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ModuleFiles } from "../../mirror/modules/files.ts";
 import {
   readModule,
@@ -35,7 +35,7 @@ export class ModulePackage {
   }
 
   /**
-   * Reads a module by its key in this package. Throws InputInvalid where there
+   * Reads a module by its key in this package. Throws an input error where there
    * is no such folder.
    */
   async read(key: string): Promise<Module> {
@@ -48,9 +48,11 @@ export class ModulePackage {
     const path = key.slice(this.name.length + 2);
     const names = this.#names.get(path);
     if (names === undefined)
-      throw new InputInvalid(
+      throw failure(
+        "input",
         this.name,
-        `no folder "${path}" is in it: see its caller.`,
+        `no folder "${path}" is in it`,
+        "see its caller",
       );
     const fileOf = (name: string) => posix.join(path, name);
     const show = (name: string) => `${this.name}//${fileOf(name)}`;
@@ -70,9 +72,11 @@ export class ModulePackage {
   #read(path: string, shown: string): string {
     const bytes = this.#content.files.get(this.#follow(path));
     if (bytes === undefined)
-      throw new InputInvalid(
+      throw failure(
+        "input",
         shown,
-        "it is a link to nothing: tell its publisher.",
+        "it is a link to nothing",
+        "tell its publisher",
       );
     return readInputBytes(shown, bytes);
   }

@@ -2,7 +2,7 @@ import type { ModuleAddress } from "../../address/module-address.ts";
 import { withoutQuery } from "../../address/module-source.ts";
 import { parseModuleCall } from "../../address/specs/module-spec.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { InputInvalid, ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import type { Module } from "./configuration-module.ts";
 import type { ModulePackage } from "./module-package.ts";
 import type { ModuleCall } from "./required-providers.ts";
@@ -124,9 +124,11 @@ class Walk implements FollowedModules {
     }
     this.#called.add(source);
     if (this.#called.size > mostPackages)
-      throw new InputInvalid(
+      throw failure(
+        "input",
         where,
-        `more than ${mostPackages} modules are called: no configuration needs as many.`,
+        `more than ${mostPackages} modules are called`,
+        "no configuration needs as many",
       );
     const found = await this.#reading.open(named.address, constraint, where);
     if ("because" in found) refuse(found.because);

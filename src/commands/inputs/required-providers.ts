@@ -2,7 +2,7 @@ import {
   parseVersionConstraint,
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
-import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 
 /**
  * Declaration of a provider in one configuration file, by the name that it has
@@ -42,7 +42,7 @@ export interface FileDeclarations {
    */
   readonly implied: readonly ProviderDeclaration[];
   readonly calls: readonly ModuleCall[];
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly Failure<"input">[];
 }
 
 /** An object of a configuration file in JSON form (HCL JSON, or native syntax converted to it). */
@@ -54,7 +54,7 @@ export function readDeclarations(
   text: string,
   root: unknown,
 ): FileDeclarations {
-  const problems: InputInvalid[] = [];
+  const problems: Failure<"input">[] = [];
   const lines = text.split("\n");
   const at = (pattern: RegExp) => {
     const index = lines.findIndex((line) => pattern.test(line));
@@ -64,7 +64,7 @@ export function readDeclarations(
     try {
       return [read()];
     } catch (error) {
-      if (!(error instanceof InputInvalid)) throw error;
+      if (!isFailure(error, "input")) throw error;
       problems.push(error);
       return [];
     }
@@ -112,15 +112,19 @@ function readRequired(
     };
   const [entry, ...others] = objects(value);
   if (entry === undefined || others.length > 0)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       where,
-      `${localName} of required_providers is neither an object nor a version constraint: write one of the two.`,
+      `${localName} of required_providers is neither an object nor a version constraint`,
+      "write one of the two",
     );
   const { source, version } = entry;
   if (source !== undefined && !isPlain(source))
-    throw new InputInvalid(
+    throw failure(
+      "input",
       where,
-      `The source of ${localName} is not a plain string: write it without expressions.`,
+      `The source of ${localName} is not a plain string`,
+      "write it without expressions",
     );
   return {
     localName,
@@ -165,15 +169,17 @@ function readConstraint(
 ): VersionConstraint {
   if (text === undefined) return [];
   if (!isPlain(text))
-    throw new InputInvalid(
+    throw failure(
+      "input",
       where,
-      `The version of ${name} is not a plain string: write it without expressions.`,
+      `The version of ${name} is not a plain string`,
+      "write it without expressions",
     );
   try {
     return text.trim() === "" ? [] : parseVersionConstraint(text);
   } catch (error) {
-    if (!(error instanceof MalformedAddress)) throw error;
-    throw new InputInvalid(where, `${name}: ${error.message}`, {
+    if (!isFailure(error, "malformed-address")) throw error;
+    throw failure("input", where, `${name}: ${error.sentence}`, error.remedy, {
       cause: error,
     });
   }

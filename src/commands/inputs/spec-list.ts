@@ -4,7 +4,7 @@ import {
   type ProviderSpec,
 } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
-import { InputInvalid, MalformedAddress } from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { readInputFile } from "./input-file.ts";
 
 /** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */
@@ -13,7 +13,7 @@ interface SpecList {
     readonly spec: ProviderSpec;
     readonly where: string;
   }[];
-  readonly problems: readonly InputInvalid[];
+  readonly problems: readonly Failure<"input">[];
 }
 
 /** One SPEC a line; blank lines and what follows a `#` are nothing. `-` is standard input. */
@@ -29,7 +29,7 @@ export async function readSpecList(
       : await readInputFile(path);
     return parseSpecList(name, content, hosts);
   } catch (error) {
-    if (!(error instanceof InputInvalid)) throw error;
+    if (!isFailure(error, "input")) throw error;
     return { specs: [], problems: [error] };
   }
 }
@@ -40,7 +40,7 @@ function parseSpecList(
   hosts: SpecHosts,
 ): SpecList {
   const specs: SpecList["specs"][number][] = [];
-  const problems: InputInvalid[] = [];
+  const problems: Failure<"input">[] = [];
   for (const [index, line] of content.split(/\r?\n/).entries()) {
     const written = line.replace(/(?:^|\s)#.*$/, "").trim();
     const where = `${name}:${index + 1}`;
@@ -48,8 +48,8 @@ function parseSpecList(
     try {
       specs.push({ spec: parseProviderSpec(written, hosts), where });
     } catch (error) {
-      if (!(error instanceof MalformedAddress)) throw error;
-      problems.push(new InputInvalid(where, error.message));
+      if (!isFailure(error, "malformed-address")) throw error;
+      problems.push(failure("input", where, error.sentence, error.remedy));
     }
   }
   return { specs, problems };

@@ -6,11 +6,7 @@ import {
   isAllowed,
 } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  LockMismatch,
-  LockOutdated,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
 import type { ConfigurationRoot } from "../inputs/configuration-directory.ts";
 import type { Requirement } from "../inputs/configuration-module.ts";
 import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
@@ -70,13 +66,13 @@ export async function findLockEntries(
 function expectCurrent(
   { name, version, where }: ProviderLock,
   requirements: readonly Requirement[],
-): readonly LockOutdated[] {
+): readonly Failure<"lock-outdated">[] {
   const required = requirements.find((one) => one.name === name);
   if (required === undefined || required.constraint.length === 0) return [];
   const { constraint } = required;
   if (isAllowed(constraint, version)) return [];
   const asked = formatVersionConstraint(constraint);
-  return [new LockOutdated(where, name, version, asked)];
+  return [failure("lock-outdated", where, name, version, asked)];
 }
 
 /** The version that a client would lock. */
@@ -124,7 +120,7 @@ async function packageHashes(
 /**
  * Requires the release to be the locked one, since other hashes would admit
  * what was not locked. Behind a network mirror clients lock a single h1,
- * perhaps of a platform that was not requested. Throws LockMismatch.
+ * perhaps of a platform that was not requested. Throws lock-mismatch.
  */
 async function expectSame(
   { name, version, where, hashes }: ProviderLock,
@@ -141,7 +137,7 @@ async function expectSame(
       tried.push(...known);
     }
   const all = [...new Set([...found, ...tried])].toSorted();
-  throw new LockMismatch(`${name} ${version}`, where, hashes, all);
+  throw failure("lock-mismatch", `${name} ${version}`, where, hashes, all);
 }
 
 const common = ["linux_amd64", "darwin_arm64", "windows_amd64", "darwin_amd64"];

@@ -1,5 +1,5 @@
 import { chmod, open, realpath, rm, stat } from "node:fs/promises";
-import { InputInvalid } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import { commitFile } from "../../store/durable-file.ts";
 import { readInputFile } from "../inputs/input-file.ts";
 
@@ -8,7 +8,7 @@ const newMode = 0o644;
 
 /**
  * Replaces a file in one step and keeps its mode. `before` is the text that was
- * read, undefined for no file. Throws InputInvalid when another process changed
+ * read, undefined for no file. Throws an input error when another process changed
  * it meanwhile, or when it cannot be written.
  */
 export async function replaceLockFile(
@@ -32,10 +32,12 @@ export async function replaceLockFile(
     }
   } catch (error) {
     await rm(staged, { force: true }).catch(() => undefined);
-    if (error instanceof InputInvalid) throw error;
+    if (isFailure(error, "input")) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    const problem = `it cannot be written (${code ?? message}).`;
-    throw new InputInvalid(path, problem, { cause: error });
+    const problem = `it cannot be written (${code ?? message})`;
+    throw failure("input", path, problem, "check its directory and the disk", {
+      cause: error,
+    });
   }
 }
 
@@ -49,5 +51,5 @@ async function expectUnchanged(
   );
   const now = exists ? await readInputFile(path) : undefined;
   if (now !== before)
-    throw new InputInvalid(path, "it was changed meanwhile: run this again.");
+    throw failure("input", path, "it was changed meanwhile", "run this again");
 }

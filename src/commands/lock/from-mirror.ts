@@ -4,12 +4,8 @@ import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { formatPlatform, parsePlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { isVersion, newestFirst } from "../../address/version.ts";
-import {
-  MirrorWantsToken,
-  NotFound,
-  OriginAnswerUnusable,
-  OriginRejectsCredentials,
-} from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
+import { wantToken } from "../inputs/mirror-token.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import {
   anObject,
@@ -51,7 +47,7 @@ type VersionDocument = z.infer<typeof document>;
 /** Archives that are read at once. */
 const atOnce = 4;
 
-/** Asks a mirror for what lies at a path below `base`. Throws MirrorWantsToken and what the mirror's failures are. */
+/** Asks a mirror for what lies at a path below `base`. Throws origin-credentials and what the mirror's failures are. */
 export function readerOf(
   http: Pick<HttpClient, "fetchJson">,
   base: URL,
@@ -63,8 +59,8 @@ export function readerOf(
   ): Promise<T> => {
     const asked = http.fetchJson(new URL(path, base), signal);
     const { url, value } = await asked.catch((error: unknown) => {
-      throw error instanceof OriginRejectsCredentials
-        ? new MirrorWantsToken(base, { cause: error, reason: error.reason })
+      throw isFailure(error, "origin-credentials")
+        ? wantToken(base, error)
         : error;
     });
     return read(url, value);
@@ -126,7 +122,7 @@ function readShape<T>(url: URL, shape: z.ZodType<T>, value: unknown): T {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
   const reason = "it is not a document of the network mirror protocol";
-  throw new OriginAnswerUnusable(url.href, reason, { cause: parsed.error });
+  throw failure("origin-answer", url.href, reason, { cause: parsed.error });
 }
 
 function asRelease(
@@ -142,7 +138,7 @@ function asRelease(
   const find = async (name: string) => {
     const subject = `${formatRelease(address)} for ${name}`;
     const listed = archives[name];
-    if (listed === undefined) throw new NotFound(subject);
+    if (listed === undefined) throw failure("not-found", subject);
     const own = computed[name];
     return own === undefined
       ? read(listed.url, { subject, hashes: listed.hashes })

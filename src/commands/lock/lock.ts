@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Platform } from "../../address/platform.ts";
-import { InputInvalid, ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   readRootDirectory,
   type ConfigurationRoot,
@@ -55,7 +55,7 @@ export async function runLock(
   return isGood ? 0 : 1;
 }
 
-/** Returns whether all is well. Throws InputInvalid. */
+/** Returns whether all is well. Throws an input error. */
 async function lockRoot(
   root: ConfigurationRoot,
   { platforms, check }: LockOptions,
@@ -73,9 +73,11 @@ async function lockRoot(
   const found = await findLockEntries(root, platforms, source);
   const problems = [...root.problems, ...found.problems];
   if (found.entries.length === 0 && problems.length === 0)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       directory,
-      "no provider is locked or required: give the directory of a configuration.",
+      "no provider is locked or required",
+      "give the directory of a configuration",
     );
   for (const { message } of problems) stderr(`${message}\n`);
   // A client knows the modules that it has locked.

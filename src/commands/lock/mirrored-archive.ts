@@ -8,13 +8,7 @@ import {
   type PackageHash,
   type Sha256,
 } from "../../address/hash.ts";
-import {
-  ArchiveDigestWrong,
-  ArchiveUnhashable,
-  InputInvalid,
-  OriginAnswerUnusable,
-  PackageHashWrong,
-} from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
 
@@ -34,7 +28,7 @@ export interface MirroredArchive {
 
 /**
  * The h1 of an archive, computed here from the bytes that the mirror sends; undefined when it has none. They must have
- * the `zh:` that the mirror tells, or an `h1:` where it tells no other. Throws ArchiveDigestWrong, PackageHashWrong
+ * the `zh:` that the mirror tells, or an `h1:` where it tells no other. Throws archive-digest, archive-digest
  * and what the mirror's failures are.
  */
 export async function hashMirroredArchive(
@@ -43,7 +37,8 @@ export async function hashMirroredArchive(
   signal: AbortSignal,
 ): Promise<PackageHash | undefined> {
   if (archive.hashes.length === 0)
-    throw new OriginAnswerUnusable(
+    throw failure(
+      "origin-answer",
       `${archive.url.origin}${archive.url.pathname}`,
       "the mirror tells no hash that it could be compared with",
     );
@@ -90,11 +85,11 @@ export async function keepBody(
   return size;
 }
 
-/** Throws ArchiveDigestWrong. */
+/** Throws archive-digest. */
 function expectBytes({ subject, hashes }: MirroredArchive, got: Sha256): void {
   const [expected] = archiveHashesIn(hashes);
   if (expected !== undefined && !hashes.includes(formatArchiveHash(got)))
-    throw new ArchiveDigestWrong(subject, expected.slice("zh:".length), got);
+    throw failure("archive-digest", subject, expected.slice("zh:".length), got);
 }
 
 /**
@@ -106,7 +101,12 @@ function expectContent(
 ): void {
   if (archiveHashesIn(hashes).length > 0) return;
   if (found === undefined || !hashes.includes(found))
-    throw new PackageHashWrong(subject, hashes, found);
+    throw failure(
+      "archive-digest",
+      subject,
+      hashes.join(" or "),
+      found ?? "an archive that has none",
+    );
 }
 
 function archiveHashesIn(hashes: readonly string[]): readonly string[] {
@@ -119,12 +119,14 @@ function archiveHashesIn(hashes: readonly string[]): readonly string[] {
  */
 function undefinedIfUnhashable(error: unknown): undefined {
   const isVerdict =
-    error instanceof ArchiveUnhashable && error.cause === undefined;
+    isFailure(error, "archive-unhashable") && error.cause === undefined;
   if (!isVerdict) throw error;
 }
 
-function asInput(error: unknown): InputInvalid {
+function asInput(error: unknown): Failure<"input"> {
   const { code = "unknown" } = error as NodeJS.ErrnoException;
-  const problem = `an archive cannot be kept there while it is read (${code}): make room, or set TMPDIR.`;
-  return new InputInvalid(tmpdir(), problem, { cause: error });
+  const problem = `an archive cannot be kept there while it is read (${code})`;
+  return failure("input", tmpdir(), problem, "make room, or set TMPDIR", {
+    cause: error,
+  });
 }

@@ -7,7 +7,7 @@ import {
   type ArchiveSource,
 } from "../../address/module-source.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
-import { NotFound } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import {
   formatModuleRelease,
   type ModuleReleaseAddress,
@@ -54,7 +54,7 @@ export class MirroredModules implements ModuleReading {
       );
       return await this.#get(registry, { module, version });
     } catch (error) {
-      if (!(error instanceof NotFound)) throw error;
+      if (!isFailure(error, "not-found")) throw error;
       return { because: `${this.#base.host} does not have it` };
     }
   }

@@ -1,19 +1,19 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { AuthorityMissing } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Output } from "../output/streams.ts";
 
 /**
  * `provender ca`: the CA of the self-signed certificate on standard output, so
  * that it can be written to a file, and on standard error how machines come to
- * trust it. Throws AuthorityMissing.
+ * trust it. Throws no-authority.
  */
 export async function runCa(
   file: string,
   { stdout, stderr }: Output,
 ): Promise<void> {
   const pem = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw new AuthorityMissing(file, { cause });
+    throw failure("no-authority", file, { cause });
   });
   const { fingerprint256, validTo } = parse(file, pem);
   stdout(pem);
@@ -24,7 +24,7 @@ function parse(file: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    throw new AuthorityMissing(file, { cause });
+    throw failure("no-authority", file, { cause });
   }
 }
 

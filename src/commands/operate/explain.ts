@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OriginAnswerUnusable, type ErrorCode } from "../../errors/index.ts";
+import { type ErrorCode, failure } from "../../errors/index.ts";
 import { formatQuestion, type WhyQuestion } from "../../mirror/why/question.ts";
 import { renderWhy, titles, type Why } from "../../mirror/why/why.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
@@ -16,7 +16,7 @@ const answer = z.object({
   reasons: z.array(z.string()).max(1_000),
 });
 
-/** A running mirror at `base`, its root. Throws MirrorWantsToken and what the asking throws. */
+/** A running mirror at `base`, its root. Throws origin-credentials and what the asking throws. */
 export function explainFrom(
   http: HttpClient,
   base: URL,
@@ -29,7 +29,7 @@ export function explainFrom(
 function readWhy(url: URL, value: unknown): Why {
   const parsed = answer.safeParse(value);
   if (!parsed.success)
-    throw new OriginAnswerUnusable(url.href, "it is no answer to why", {
+    throw failure("origin-answer", url.href, "it is no answer to why", {
       cause: parsed.error,
     });
   const { subject, verdict, code, reasons } = parsed.data;

@@ -73,8 +73,8 @@ async function findStatus(
       figures: isTold ? readFigures(metrics.body) : undefined,
     };
   } catch (error) {
-    const { found, cure } = explainFailure(access.base, error);
-    return { ...absent, problems: [`${found} ${cure ?? ""}`] };
+    const { found, remedy } = explainFailure(access.base, error);
+    return { ...absent, problems: [`${found} ${remedy ?? ""}`] };
   }
 }
 

@@ -1,17 +1,24 @@
 import { hash, randomBytes } from "node:crypto";
-import { ArgumentsInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 
-/** `provender token new`: a token for a client, and what the configuration has to have of it. Throws ArgumentsInvalid. */
+/** `provender token new`: a token for a client, and what the configuration has to have of it. Throws an arguments error. */
 export function formatNewToken(
   name: string,
   expires: string | undefined,
 ): string {
   if (!/^\S(?:.*\S)?$/.test(name))
-    throw new ArgumentsInvalid("NAME", "expected text, such as ci.");
+    throw failure(
+      "arguments",
+      "NAME",
+      "it is no name",
+      "give text, such as ci",
+    );
   if (expires !== undefined && !isDate(expires))
-    throw new ArgumentsInvalid(
+    throw failure(
+      "arguments",
       "--expires",
-      "expected a date such as 2027-01-31.",
+      "it is no date",
+      "give one such as 2027-01-31",
     );
   const token = `provender_${randomBytes(32).toString("base64url")}`;
   const entry = [

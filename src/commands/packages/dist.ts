@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import type { Hostname } from "../../address/hostname.ts";
 import { isVersion, parseVersion } from "../../address/version.ts";
-import { ChecksumConflict, InputInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import {
   judgeProof,
@@ -31,12 +31,14 @@ export interface DistParts {
   readonly now: () => Date;
 }
 
-/** Finds the release's name in the one SHA256SUMS; throws InputInvalid. */
+/** Finds the release's name in the one SHA256SUMS; throws an input error. */
 export async function findDistName(from: string) {
   const names = await readdir(from).catch((cause: unknown) => {
-    throw new InputInvalid(
+    throw failure(
+      "input",
       from,
-      "it cannot be read: check the path and its permissions.",
+      "it cannot be read",
+      "check the path and its permissions",
       { cause },
     );
   });
@@ -49,9 +51,11 @@ export async function findDistName(from: string) {
   });
   const [one, ...others] = found;
   if (one === undefined || others.length > 0)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       from,
-      `expected one terraform-provider-TYPE_VERSION_SHA256SUMS, got ${found.length}: give the folder that goreleaser made of one release.`,
+      `expected one terraform-provider-TYPE_VERSION_SHA256SUMS, got ${found.length}`,
+      "give the folder that goreleaser made of one release",
     );
   return one;
 }
@@ -68,7 +72,7 @@ export interface Dist {
   readonly files: readonly string[];
 }
 
-/** Throws InputInvalid unless all that belongs to the release is there, and OriginAnswerUnusable for what is too large to be served. */
+/** Throws an input error unless all that belongs to the release is there, and origin-answer for what is too large to be served. */
 export async function readDist(
   folder: OriginFolder,
   parts: readonly string[],
@@ -80,9 +84,11 @@ export async function readDist(
   const reading = { folder, limits, signed };
   const release = await readReleaseFolder(reading, parts, provider, version);
   if (release === undefined || "unfit" in release)
-    throw new InputInvalid(
+    throw failure(
+      "input",
       folder.show(parts),
-      `${release?.unfit ?? "it is not there"}.`,
+      release?.unfit ?? "it is not there",
+      "give all that belongs to the release",
     );
   const { packages, checksums, signature } = release;
   const archives = [...packages.values()].map(({ filename }) => filename);
@@ -131,7 +137,7 @@ export async function judgeDist(
     const got = await digestOf(folder, [...parts, name]);
     if (got === expected) continue;
     const path = folder.show([...parts, name]);
-    throw new ChecksumConflict(name, expected, got ?? "nothing", path);
+    throw failure("checksum-conflict", name, expected, got ?? "nothing", path);
   }
 }
 

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { NothingAsked, ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import { formatModuleRelease } from "../../mirror/modules/release.ts";
 import {
   BundleFile,
@@ -45,8 +45,8 @@ interface ExportOptions {
 /**
  * `provender export (--to DIR | --bundle FILE | --oci DIR)`: fetches what is not stored, as
  * prefetch does, and writes what could be had. Returns the exit status: 1 when
- * something is missing, and each such thing is named. Throws NothingAsked,
- * MalformedAddress, BundleRefused for `since`, and ExportFailed.
+ * something is missing, and each such thing is named. Throws nothing-asked,
+ * malformed-address, bundle-refused for `since`, and export-failed.
  */
 export async function runExport(
   { input, to, oci, bundle, since, limits }: ExportOptions,
@@ -54,7 +54,11 @@ export async function runExport(
   stderr: (text: string) => void,
 ): Promise<number> {
   if (to === undefined && bundle === undefined && oci === undefined)
-    throw new NothingAsked("write", "--to DIR or --bundle FILE or --oci DIR");
+    throw failure(
+      "nothing-asked",
+      "write",
+      "--to DIR or --bundle FILE or --oci DIR",
+    );
   const { store, signal } = parts;
   const known =
     since === undefined ? undefined : await readBundled(since, limits);

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { formatArchiveHash, parseSha256 } from "../../address/hash.ts";
-import { ArchiveUnhashable } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
 import type { ArchiveLimits } from "../../verification/archives/limits.ts";
@@ -76,8 +76,8 @@ async function hashOpened(
   try {
     return { archive: path, h1: await hashPackage(opened, limits), zh };
   } catch (error) {
-    if (!(error instanceof ArchiveUnhashable)) throw error;
-    const problem = new ArchiveUnhashable(path, error.reason).message;
+    if (!isFailure(error, "archive-unhashable")) throw error;
+    const problem = failure("archive-unhashable", path, error.reason).message;
     return { archive: path, h1: null, zh, problem };
   }
 }

@@ -15,7 +15,7 @@ interface ImportOptions {
 
 /**
  * `provender import FILE`: returns the exit status, 1 when some release was
- * refused, and each is named with the reason. Throws BundleRefused when the file
+ * refused, and each is named with the reason. Throws bundle-refused when the file
  * as such cannot be used; then nothing of it was imported.
  */
 export async function runImport(

@@ -4,11 +4,7 @@ import {
 } from "../../address/module-address.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  ModuleArchiveRefused,
-  OriginNotServed,
-  StoredArchiveUnreadable,
-} from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import type { ModuleArchives } from "../../mirror/modules/archives.ts";
 import type { ModuleMirror } from "../../mirror/modules/module-mirror.ts";
 import {
@@ -94,12 +90,15 @@ export class ModulePackages implements ModuleReading {
       if (version === undefined) throw new Error("chooseVersions finds one");
       return await this.get({ module, version }, where);
     } catch (error) {
-      if (!(error instanceof OriginNotServed)) throw error;
+      if (
+        !isFailure(error, "origin-not-served", "origin-not-served-fall-through")
+      )
+        throw error;
       return { because: `${error.hostname} is none of "origins"` };
     }
   }
 
-  /** Throws NoVersionMatches and what listing throws. */
+  /** Throws no-version and what listing throws. */
   choose(
     module: ModuleAddress,
     choice: VersionChoice,
@@ -147,7 +146,7 @@ export class ModulePackages implements ModuleReading {
     const { sha256 } = one.archive;
     const blob = await blobs.open(sha256);
     if (blob === undefined)
-      throw new StoredArchiveUnreadable(sha256, "it is gone");
+      throw failure("stored-archive-unreadable", sha256, "it is gone");
     await using handle = blob.handle;
     const { size } = blob;
     this.#gathered.set(name, { ...one, size });
@@ -158,7 +157,7 @@ export class ModulePackages implements ModuleReading {
 
 /**
  * Reads the configuration in a module's archive, or returns the reason why it
- * is not carried. Throws ModuleArchiveRefused.
+ * is not carried. Throws module-archive-refused.
  */
 export async function readModulePackage(
   name: string,
@@ -172,7 +171,9 @@ export async function readModulePackage(
     isConfigurationFile,
   ).catch((error: unknown) => {
     if (!(error instanceof ArchiveRefused)) throw error;
-    throw new ModuleArchiveRefused(name, error.message, { cause: error });
+    throw failure("module-archive-refused", name, error.message, {
+      cause: error,
+    });
   });
   return content === undefined
     ? { because: `what it calls is not seen in a ${format}` }

@@ -4,7 +4,7 @@ import {
 } from "../../address/specs/module-spec.ts";
 import { parseProviderSpec } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
-import { NothingAsked, ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import {
   findRoots,
   requireTogether,
@@ -34,8 +34,8 @@ interface Requests {
 
 /**
  * Reads the requests, and fetches called modules for those that they require.
- * Throws MalformedAddress for an invalid SPEC of the command line, and
- * NothingAsked.
+ * Throws malformed-address for an invalid SPEC of the command line, and
+ * nothing-asked.
  */
 export async function readRequests(
   input: Omit<SelectionInput, "platforms">,
@@ -44,7 +44,8 @@ export async function readRequests(
   const { specs, lists, lockFiles, directories, hosts } = input;
   const ways = [specs, lists, lockFiles, directories, input.modules];
   if (ways.every((way) => way.length === 0))
-    throw new NothingAsked(
+    throw failure(
+      "nothing-asked",
       "fetch",
       "SPECs, --list, --lock-file or --directory, or modules with --module",
     );

@@ -52,8 +52,8 @@ const listings = 16;
 
 /**
  * The packages that the input asks for, each once. Versions that are named
- * exactly cost no look-up. Throws MalformedAddress for a SPEC that is none and
- * NothingAsked for an empty input.
+ * exactly cost no look-up. Throws malformed-address for a SPEC that is none and
+ * nothing-asked for an empty input.
  */
 export async function selectPackages(
   input: SelectionInput,

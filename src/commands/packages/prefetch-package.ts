@@ -2,9 +2,9 @@ import { formatArchiveHash } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import {
+  failure,
   isAbsence,
-  LockMismatch,
-  NotStored,
+  isFailure,
   ProvenderError,
 } from "../../errors/index.ts";
 import {
@@ -67,7 +67,7 @@ export async function prefetchPackage(
   const result = await fetchAndCompare(wanted, parts, begin).catch(
     (error: unknown): PrefetchedPackage => {
       if (signal.aborted) return { wanted, outcome: "interrupted" };
-      if (checks && error instanceof NotStored)
+      if (checks && isFailure(error, "not-stored"))
         return { wanted, outcome: "missing" };
       if (isAbsence(error) && wanted.isOneOfMany)
         return { wanted, outcome: "absent" };
@@ -122,7 +122,7 @@ function expectPossible(wanted: WantedPackage, found: ReleasePackage): void {
   const zh = formatArchiveHash(found.sha256);
   for (const { where, hashes } of wanted.locks)
     if (!hashes.includes(zh) && hashes.every((hash) => hash.startsWith("zh:")))
-      throw new LockMismatch(found.filename, where, hashes, [zh]);
+      throw failure("lock-mismatch", found.filename, where, hashes, [zh]);
 }
 
 function expectLocked(
@@ -135,7 +135,7 @@ function expectLocked(
     found.some((hash) => hashes.includes(hash));
   for (const lock of wanted.locks)
     if (!isListed(lock))
-      throw new LockMismatch(filename, lock.where, lock.hashes, found);
+      throw failure("lock-mismatch", filename, lock.where, lock.hashes, found);
 }
 
 /** True for errors of the system, such as ENOSPC. */

@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { NotStored, ProvenderError } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import {
   formatNotCarried,
   ModulePackages,
@@ -16,7 +16,7 @@ import {
   type PrefetchedPackage,
   type PrefetchParts,
 } from "./prefetch-package.ts";
-import { formatDocument } from "../output/json-document.ts";
+import { describeError, formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
 import { formatAmount, formatTime } from "../output/figures.ts";
 
@@ -38,7 +38,7 @@ const atOnce = 32;
 /**
  * `provender prefetch`: brings what is asked for into the store, or names what is not there (`--check`).
  * Returns the exit status: 1 when something could not be had, each of which is named on
- * standard error. Throws MalformedAddress and NothingAsked.
+ * standard error. Throws malformed-address and nothing-asked.
  */
 export async function runPrefetch(
   { input, json }: PrefetchOptions,
@@ -146,7 +146,7 @@ function formatCheck(
     error === undefined ? [] : [`${formatWanted(wanted)}: ${error.message}\n`],
   );
   const unknown = problems.map((error) =>
-    error instanceof NotStored
+    isFailure(error, "not-stored")
       ? `${error.subject} is not held here.\n`
       : `${error.message}\n`,
   );
@@ -207,9 +207,4 @@ function keyOf(one: {
   readonly platform: string;
 }): string {
   return `${one.provider} ${one.version} ${one.platform}`;
-}
-
-function describeError(error: Error) {
-  const code = error instanceof ProvenderError ? error.code : "system";
-  return { code, message: error.message };
 }

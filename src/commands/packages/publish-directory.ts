@@ -10,7 +10,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Version } from "../../address/version.ts";
-import { InputInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
 import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { describeFailure } from "../../store/file-failure.ts";
@@ -31,7 +31,7 @@ export class PublishDirectory {
     this.#directory = directory;
   }
 
-  /** Resolves with `present` where the same SHA256SUMS has the place already. Throws InputInvalid where something else has it, and what `judge` throws. */
+  /** Resolves with `present` where the same SHA256SUMS has the place already. Throws an input error where something else has it, and what `judge` throws. */
   async put(dist: Dist, judge: Judge, signal: AbortSignal) {
     const { namespace, type } = dist.address.provider;
     const { version } = dist.address;
@@ -91,7 +91,7 @@ async function copyDurably(from: string, to: string): Promise<void> {
   await file.sync();
 }
 
-/** Throws InputInvalid where another release has the place. */
+/** Throws an input error where another release has the place. */
 async function place(staged: string, path: string, { release }: Dist) {
   const above = dirname(path);
   await makeFolder(above);
@@ -114,27 +114,31 @@ async function place(staged: string, path: string, { release }: Dist) {
 
 function refuse(path: string, what = "made") {
   return (cause: unknown): never => {
-    const problem = `it cannot be ${what} (${describeFailure(cause)}).`;
-    throw new InputInvalid(path, problem, { cause });
+    const problem = `it cannot be ${what} (${describeFailure(cause)})`;
+    throw failure("input", path, problem, "check the directory and its disk", {
+      cause,
+    });
   };
 }
 
-/** Throws InputInvalid once it is to end. */
+/** Throws an input error once it is to end. */
 function goOn({ folder, parts }: Dist, { aborted }: AbortSignal): void {
   if (!aborted) return;
   const from = folder.show(parts);
-  throw new InputInvalid(from, "it was interrupted: publish it again.");
+  throw failure("input", from, "it was interrupted", "publish it again");
 }
 
-/** Throws InputInvalid where SHA256SUMS have another digest at `path`. */
+/** Throws an input error where SHA256SUMS have another digest at `path`. */
 function expectSame(
   path: string,
   ours: string | undefined,
   theirs = "of nothing",
 ): "present" {
   if (ours === theirs) return "present";
-  throw new InputInvalid(
+  throw failure(
+    "input",
     path,
-    `it is there with other content (SHA256SUMS ${theirs}, not ${ours}): a version is published once, make a new one.`,
+    `it is there with other content (SHA256SUMS ${theirs}, not ${ours}), and a version is published once`,
+    "make a new one",
   );
 }

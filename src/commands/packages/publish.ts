@@ -1,15 +1,10 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  InputInvalid,
-  MalformedAddress,
-  NothingAsked,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
 import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
-import { formatDocument } from "../output/json-document.ts";
+import { describeError, formatDocument } from "../output/json-document.ts";
 import { findDistName, judgeDist, readDist, type DistParts } from "./dist.ts";
 import type { Judge, PublishDirectory } from "./publish-directory.ts";
 
@@ -34,8 +29,8 @@ interface Published {
 
 /**
  * `provender publish DIR --to DIRECTORY`: checks a release as the mirror will, and puts it in its place, where it is never seen in part. Returns the exit
- * status: 1 when it is refused, which is named on standard error. Throws NothingAsked where the namespace is unknown, and
- * MalformedAddress for one that is none.
+ * status: 1 when it is refused, which is named on standard error. Throws nothing-asked where the namespace is unknown, and
+ * malformed-address for one that is none.
  */
 export async function runPublish(
   options: PublishOptions,
@@ -46,15 +41,15 @@ export async function runPublish(
   },
 ): Promise<number> {
   const releases: Published[] = [];
-  const problems: { readonly code: string; readonly message: string }[] = [];
+  const problems: ProvenderError[] = [];
   try {
     releases.push(await publish(options, parts));
   } catch (error) {
     const isForeseen =
       error instanceof ProvenderError &&
-      !(error instanceof NothingAsked || error instanceof MalformedAddress);
+      !isFailure(error, "nothing-asked", "malformed-address");
     if (!isForeseen) throw error;
-    problems.push({ code: error.code, message: error.message });
+    problems.push(error);
   }
   for (const { path, outcome } of releases)
     output.stderr(
@@ -69,13 +64,16 @@ export async function runPublish(
 
 function formatPublished(
   releases: readonly Published[],
-  problems: readonly object[],
+  problems: readonly ProvenderError[],
 ): string {
   const documented = releases.map(({ platforms, ...one }) => ({
     ...one,
     platforms: platforms.map(formatPlatform),
   }));
-  return formatDocument({ releases: documented, problems });
+  return formatDocument({
+    releases: documented,
+    problems: problems.map(describeError),
+  });
 }
 
 async function publish(
@@ -101,7 +99,7 @@ async function publish(
   return { provider: name, version, platforms, path, outcome };
 }
 
-/** Throws NothingAsked unless one namespace has keys. */
+/** Throws nothing-asked unless one namespace has keys. */
 async function findNamespace(root: OriginFolder): Promise<string> {
   const entries = (await root.list([])) ?? [];
   const found: string[] = [];
@@ -112,7 +110,8 @@ async function findNamespace(root: OriginFolder): Promise<string> {
   }
   const [namespace, ...others] = found;
   if (namespace === undefined || others.length > 0)
-    throw new NothingAsked(
+    throw failure(
+      "nothing-asked",
       `publish into, since ${found.length} namespaces of ${root.show([])} have keys`,
       "--namespace NAMESPACE, and its keys in DIRECTORY/NAMESPACE/keys/*.asc",
     );
@@ -126,7 +125,9 @@ async function findNamespace(root: OriginFolder): Promise<string> {
 function refuseHeld(path: string) {
   return (cause: unknown): never => {
     if (!(cause instanceof ProvenderError)) throw cause;
-    const problem = `it is there and would be refused, so take it away and publish again: ${cause.message}`;
-    throw new InputInvalid(path, problem, { cause });
+    const problem = `it is there and would be refused (${cause.sentence})`;
+    throw failure("input", path, problem, "take it away and publish again", {
+      cause,
+    });
   };
 }

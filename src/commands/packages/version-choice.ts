@@ -7,10 +7,10 @@ import {
   type VersionConstraint,
 } from "../../address/version-constraint.ts";
 import type { Version } from "../../address/version.ts";
-import { NoVersionMatches } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { PackageRequest, VersionChoice } from "./request.ts";
 
-/** Asks for the list of versions only when the choice needs one. Throws NoVersionMatches and what listing throws. */
+/** Asks for the list of versions only when the choice needs one. Throws no-version and what listing throws. */
 export async function chooseVersions(
   name: string,
   { choice, where }: Pick<PackageRequest, "choice" | "where">,
@@ -21,11 +21,11 @@ export async function chooseVersions(
   const selection = selectionOf(choice);
   const matching = selectVersions(selection, versions);
   if (matching.length === 0)
-    throw new NoVersionMatches(name, describeSelection(selection), where);
+    throw failure("no-version", name, describeSelection(selection), where);
   return choice.kind === "newest" ? matching.slice(0, 1) : matching;
 }
 
-/** The version that a client would install where nothing is locked. Throws NoVersionMatches and what listing throws. */
+/** The version that a client would install where nothing is locked. Throws no-version and what listing throws. */
 export async function chooseNewest(
   name: string,
   constraint: VersionConstraint,

@@ -1,13 +1,7 @@
 import pLimit from "p-limit";
 import { formatArchiveHash } from "../../address/hash.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
-import {
-  NotFound,
-  OriginAnswerUnusable,
-  OriginBusy,
-  OriginStatus,
-  OriginTimedOut,
-} from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type {
   HeldPackage,
   HoldingParts,
@@ -137,11 +131,13 @@ function pickHash(
 
 /** Throws what is no word on one release. */
 function explain(error: unknown) {
-  if (error instanceof NotFound)
+  if (isFailure(error, "not-found"))
     return { because: "it does not have the release", failed: false };
-  const isOfRelease = [
-    ...[OriginStatus, OriginTimedOut, OriginBusy, OriginAnswerUnusable],
-  ].some((kind) => error instanceof kind);
+  const isOfRelease = isFailure(
+    error,
+    ...(["origin-status", "origin-timeout", "origin-busy"] as const),
+    "origin-answer",
+  );
   if (!isOfRelease) throw error;
   const { message } = error as Error;
   return { because: message.replace(/\.$/, ""), failed: true };

@@ -20,7 +20,7 @@ const nothing = { packages: [], modules: [], problems: [] };
 
 /**
  * Finds the stored packages and modules of a SPEC, or all without one. Throws
- * MalformedAddress.
+ * malformed-address.
  */
 export async function findAllHeld(
   parts: HeldParts,

@@ -6,7 +6,7 @@ import {
   type VersionSelection,
 } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
 import {
   listHeld,
   type HeldPackage,
@@ -22,7 +22,7 @@ export interface SpecOptions {
 
 /**
  * Finds the stored packages of SPECs, or all without one. Throws
- * MalformedAddress.
+ * malformed-address.
  */
 export async function findHeld(
   parts: HoldingParts,
@@ -36,12 +36,12 @@ export async function findHeld(
 
 /** Divides the list into packages and the errors of unreadable records. */
 export async function sortOut<T extends object>(
-  listed: AsyncIterable<T | RecordUnreadable>,
+  listed: AsyncIterable<T | Failure<"record-unreadable">>,
 ) {
   const held: T[] = [];
-  const problems: RecordUnreadable[] = [];
+  const problems: Failure<"record-unreadable">[] = [];
   for await (const one of listed)
-    if (one instanceof RecordUnreadable) problems.push(one);
+    if (isFailure(one, "record-unreadable")) problems.push(one);
     else held.push(one);
   return { held, problems };
 }

@@ -2,7 +2,7 @@ import type { HeldModule } from "../../mirror/upkeep/held-modules.ts";
 import type { HeldPackage } from "../../mirror/upkeep/held-packages.ts";
 import type { StoredArchive } from "../../mirror/upkeep/stored-archives.ts";
 import { formatAmount } from "../output/figures.ts";
-import { formatDocument } from "../output/json-document.ts";
+import { describeError, formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
 import { formatTable } from "../output/table.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
@@ -21,7 +21,7 @@ export async function runList(
   const document = {
     packages: packages.map(describe),
     modules: modules.map(describeModule),
-    problems: problems.map(({ code, message }) => ({ code, message })),
+    problems: problems.map(describeError),
   };
   const text = `${formatPackages(packages)}${formatModules(modules)}`;
   output.stdout(json ? formatDocument(document) : text);

@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
-import { NothingHeld } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
@@ -12,7 +12,7 @@ interface SharedArchives {
 
 /**
  * `provender purge SPEC`: forgets stored archives, so that they are fetched again when they are asked for. What was seen
- * first and decided of them stays. Throws NothingHeld, MalformedAddress, and RecordUnreadable before anything is forgotten.
+ * first and decided of them stays. Throws nothing-held, malformed-address, and record-unreadable before anything is forgotten.
  */
 export async function runPurge(
   parts: HeldParts & { readonly shared: SharedArchives | undefined },
@@ -31,7 +31,7 @@ export async function runPurge(
       : [],
   );
   const all = [...purged, ...modules];
-  if (all.length === 0) throw new NothingHeld(spec);
+  if (all.length === 0) throw failure("nothing-held", spec);
   for (const sha256 of new Set(all.map((one) => one.sha256))) {
     await parts.shared?.delete(sha256);
     await parts.blobs.delete(sha256);

@@ -1,14 +1,12 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { parseReleaseSpec } from "../../address/specs/trust-scope.ts";
 import {
-  ContentNotChosen,
+  failure,
   formatApproval,
   formatKeyDecision,
   isModuleType,
-  MalformedAddress,
   nameContent,
-  type NamedContent,
-  NotApprovable,
+  type Failure,
 } from "../../errors/index.ts";
 import {
   formatRelease,
@@ -33,6 +31,14 @@ import {
 } from "./decision.ts";
 import { findRevocation, nameDecided } from "./key-scope.ts";
 
+/** Content of a release that can be approved or whose approval can be taken back. */
+interface NamedContent {
+  /** SHA-256 of its SHA256SUMS; a module's archive or commit. */
+  readonly sha256sums: string;
+  /** Undefined for an unsigned release, or when that is not known. */
+  readonly fingerprint: string | undefined;
+}
+
 /** A release that a decision is about, with what is known of it. */
 interface Subject {
   readonly release: ReleaseAddress;
@@ -45,7 +51,7 @@ interface Subject {
 /**
  * `provender trust approve SPEC@VERSION`: clients get exactly one content of the
  * release, and no key becomes known by it (12-trust-model, rule 5). Returns the exit
- * status. Throws ContentNotChosen and NotApprovable.
+ * status. Throws trust-decision.
  */
 export async function approveContent(
   parts: TrustParts,
@@ -74,7 +80,7 @@ export async function approveContent(
   return 0;
 }
 
-/** `provender trust revoke SPEC@VERSION`: removes the approval of a content. Returns the exit status. Throws ContentNotChosen. */
+/** `provender trust revoke SPEC@VERSION`: removes the approval of a content. Returns the exit status. Throws trust-decision. */
 export async function revokeContent(
   parts: TrustParts,
   spec: string,
@@ -135,9 +141,7 @@ function chooseCandidate(
     ...([release, prefix, matching.length, "need a decision"] as const),
   );
   const choices = matching.length > 0 ? matching : candidates;
-  throw new ContentNotChosen(release, problem, choices, ({ sha256sums }) =>
-    formatApproval(release, sha256sums),
-  );
+  throw chooseOne(release, problem, choices, "approve");
 }
 
 function chooseApproved(
@@ -148,13 +152,32 @@ function chooseApproved(
   const matching = prefix === undefined ? approved : match(approved, prefix);
   const [only, ...more] = matching;
   if (only !== undefined && more.length === 0) return only;
-  throw new ContentNotChosen(
-    release,
-    describeProblem(release, prefix, matching.length, "are approved"),
-    matching.length > 0 ? matching : approved,
-    ({ sha256sums }) =>
-      formatApproval(release, sha256sums).replace(" approve ", " revoke "),
+  const problem = describeProblem(
+    ...([release, prefix, matching.length, "are approved"] as const),
   );
+  const choices = matching.length > 0 ? matching : approved;
+  throw chooseOne(release, problem, choices, "revoke");
+}
+
+/** Names the command for each content, since not exactly one was chosen. */
+function chooseOne(
+  release: ReleaseAddress,
+  problem: string,
+  choices: readonly NamedContent[],
+  decision: "approve" | "revoke",
+): Failure<"trust-decision"> {
+  const listed = choices.map(({ sha256sums, fingerprint = "none" }) => {
+    const key = isModuleType(release.provider.type)
+      ? ""
+      : `, key ${fingerprint}`;
+    const command = formatApproval(release, sha256sums);
+    return `\n  ${nameContent(release, sha256sums)}${key}: ${command.replace(" approve ", ` ${decision} `)}`;
+  });
+  const remedy =
+    choices.length === 0
+      ? 'run "provender trust list", which names what needs a decision'
+      : `run one of these:${listed.join("")}`;
+  return failure("trust-decision", formatRelease(release), problem, remedy);
 }
 
 function describeProblem(
@@ -176,7 +199,8 @@ function match<C extends NamedContent>(
 ): readonly C[] {
   const digits = prefix.toLowerCase();
   if (!/^[0-9a-f]{8,64}$/.test(digits))
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "digest of a content",
       prefix,
       "8 to 64 hexadecimal digits",
@@ -184,7 +208,7 @@ function match<C extends NamedContent>(
   return contents.filter(({ sha256sums }) => sha256sums.startsWith(digits));
 }
 
-/** An approval under a revoked or excluded key would serve nothing. Throws NotApprovable. */
+/** An approval under a revoked or excluded key would serve nothing. Throws trust-decision. */
 function expectEffect(
   { rules }: TrustParts,
   { release, name, decisions }: Subject,
@@ -196,16 +220,18 @@ function expectEffect(
       ? undefined
       : findRevocation(decisions, name, fingerprint);
   if (fingerprint !== undefined && revocation !== undefined)
-    throw new NotApprovable(
+    throw failure(
+      "trust-decision",
       subject,
-      `its key ${fingerprint} is revoked`,
+      `cannot be approved because its key ${fingerprint} is revoked`,
       `if the key is good again, run "${formatKeyDecision("approve", fingerprint, nameDecided(release.provider, revocation))}" first`,
     );
   const setting = findExclusion(rules, release.provider, fingerprint);
   if (setting !== undefined)
-    throw new NotApprovable(
+    throw failure(
+      "trust-decision",
       subject,
-      `"${setting}" excludes ${fingerprint === undefined ? "unsigned releases" : `its key ${fingerprint}`}`,
+      `cannot be approved because "${setting}" excludes ${fingerprint === undefined ? "unsigned releases" : `its key ${fingerprint}`}`,
       `change "${setting}" in the configuration first`,
     );
 }

@@ -3,7 +3,7 @@ import {
   parseTrustScope,
   type TrustScope,
 } from "../../address/specs/trust-scope.ts";
-import { formatKeyDecision, NotApprovable } from "../../errors/index.ts";
+import { failure, formatKeyDecision } from "../../errors/index.ts";
 import { listSigned } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
@@ -36,7 +36,7 @@ interface Asked {
 /**
  * `provender trust approve|revoke --key FINGERPRINT`: the key is acceptable, or
  * refused, for a namespace, a provider or one release from now on. Returns the exit
- * status. Throws NotApprovable.
+ * status. Throws trust-decision.
  */
 export async function decideKey(
   parts: TrustParts,
@@ -74,7 +74,7 @@ export async function decideKey(
   return touchedNothing;
 }
 
-/** A wider revocation, or the configuration, would leave the approval without effect. Throws NotApprovable. */
+/** A wider revocation, or the configuration, would leave the approval without effect. Throws trust-decision. */
 function expectEffect(
   { rules }: TrustParts,
   { decisions }: NamespaceBody,
@@ -89,9 +89,10 @@ function expectEffect(
   );
   if (wider !== undefined) {
     const where = nameDecided(scope, wider);
-    throw new NotApprovable(
+    throw failure(
+      "trust-decision",
       fingerprint,
-      `it is revoked for ${where}`,
+      `cannot be approved because it is revoked for ${where}`,
       `if it is good again, run "${formatKeyDecision("approve", fingerprint, where)}" first`,
     );
   }
@@ -101,9 +102,10 @@ function expectEffect(
       ? undefined
       : findExclusion(rules, { ...scope, type }, fingerprint);
   if (setting !== undefined)
-    throw new NotApprovable(
+    throw failure(
+      "trust-decision",
       fingerprint,
-      `"${setting}" excludes it for ${formatTrustScope(scope)}`,
+      `cannot be approved because "${setting}" excludes it for ${formatTrustScope(scope)}`,
       `change "${setting}" in the configuration first`,
     );
 }

@@ -1,4 +1,4 @@
-import type { RecordUnreadable } from "../../errors/index.ts";
+import type { Failure } from "../../errors/index.ts";
 import {
   explainPending,
   type PendingDecision,
@@ -23,7 +23,7 @@ export interface ListedNamespace {
 export interface UnknownTrust {
   /** HOSTNAME/NAMESPACE, or a provider of it. */
   readonly subject: string;
-  readonly problem: RecordUnreadable;
+  readonly problem: Failure<"record-unreadable">;
 }
 
 type Row = readonly string[];

@@ -8,7 +8,7 @@ import type {
   ReadNamespace,
   TrustStore,
 } from "../../mirror/trust/trust-store.ts";
-import { formatDocument } from "../output/json-document.ts";
+import { describeError, formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
 import {
   formatTrust,
@@ -75,8 +75,8 @@ function formatJson(
 ): string {
   return formatDocument({
     namespaces: listed.map(describeInJson),
-    problems: unknown.map(({ subject, problem: { code, message } }) => ({
-      ...{ subject, code, message },
+    problems: unknown.map(({ subject, problem }) => ({
+      ...{ subject, ...describeError(problem) },
     })),
   });
 }

@@ -2,13 +2,13 @@ import {
   formatTrustScope,
   parseTrustScope,
 } from "../../address/specs/trust-scope.ts";
-import { MalformedAddress, NothingToReset } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { decidedNow, recordDecision, type TrustParts } from "./decision.ts";
 
 /**
  * `provender trust reset PROVIDER|NAMESPACE`: forgets first contacts that were lost,
  * so that the next one counts as the first (12-trust-model, rule 3). Decisions and
- * pinned checksums stay. Throws NothingToReset.
+ * pinned checksums stay. Throws trust-decision.
  */
 export async function resetTrust(
   parts: TrustParts,
@@ -16,7 +16,8 @@ export async function resetTrust(
 ): Promise<void> {
   const scope = parseTrustScope(text, parts.hosts);
   if (scope.version !== null)
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "provider or namespace",
       text,
       "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE",
@@ -30,7 +31,12 @@ export async function resetTrust(
     () => scope.type === null,
   );
   if (!isLost && known.every((type) => !types.includes(type)))
-    throw new NothingToReset(subject);
+    throw failure(
+      "trust-decision",
+      subject,
+      "has neither a first contact nor a release here",
+      'check the name in "provender trust list"',
+    );
   await trust.reset(scope, scope.type ?? undefined, decidedNow(parts));
   await recordDecision(parts, "reset", {
     provider: subject,

@@ -1,7 +1,7 @@
 import { printAudit } from "../../commands/audit/read.ts";
 import { verifyAudit } from "../../commands/audit/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ArgumentsInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { wireAuditLogs } from "../../wiring/audit.ts";
 import { openLayout } from "../../wiring/commands/layout.ts";
 import type { Flags } from "../flags.ts";
@@ -24,12 +24,14 @@ export async function audit(
 ): Promise<void> {
   const filters = [spec, ...Object.values(flags)];
   if (verify && filters.some((filter) => filter !== undefined))
-    throw new ArgumentsInvalid(
+    throw failure(
+      "arguments",
       "audit --verify",
-      "checks whole logs: leave out what chooses lines, or leave out --verify.",
+      "checks whole logs",
+      "leave out what chooses lines, or leave out --verify",
     );
   if (head.length > 0 && !verify)
-    throw new ArgumentsInvalid("audit --head", "needs --verify: add it.");
+    throw failure("arguments", "audit --head", "needs --verify", "add it");
   const configuration = loadConfiguration({ file: config });
   const layout = await openLayout(configuration);
   const { decisions, requests } = wireAuditLogs(layout);

@@ -1,6 +1,6 @@
 import { runCa } from "../../commands/operate/ca.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { findAuthority } from "../../wiring/commands/layout.ts";
 import type { Flags } from "../flags.ts";
 import { output } from "../output.ts";
@@ -8,9 +8,11 @@ import { output } from "../output.ts";
 export async function showAuthority({ config }: Flags): Promise<void> {
   const configuration = loadConfiguration({ file: config });
   if (configuration.listen.tls.kind !== "self-signed")
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       "listen.tls",
-      'it is not "self-signed", so this mirror has no CA of its own: clients need the one that signed its certificate.',
+      'it is not "self-signed", so this mirror has no CA of its own',
+      "clients need the one that signed its certificate",
     );
   await runCa(findAuthority(configuration), output);
 }

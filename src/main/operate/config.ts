@@ -4,7 +4,7 @@ import {
   loadConfiguration,
   type Configuration,
 } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import type { Flags } from "../flags.ts";
@@ -16,7 +16,7 @@ export interface CheckFlags extends Flags {
   readonly explain?: string;
 }
 
-/** Reads every file that the configuration names, and asks its bucket, too. Throws ConfigurationInvalid and what is wrong with the bucket. */
+/** Reads every file that the configuration names, and asks its bucket, too. Throws a configuration error and what is wrong with the bucket. */
 export async function checkConfiguration({
   config,
   explain,
@@ -47,8 +47,10 @@ async function describeCertificate({
     const { expires } = await loadCertificateFiles(tls, new Date());
     return `${tls.certificate}: good until ${expires.toISOString()}, with its key\n`;
   } catch (cause) {
-    if (!(cause instanceof ConfigurationInvalid)) throw cause;
+    if (!isFailure(cause, "configuration")) throw cause;
     const where = `${source}: "listen.tls"`;
-    throw new ConfigurationInvalid(where, cause.message, { cause });
+    throw failure("configuration", where, cause.sentence, cause.remedy, {
+      cause,
+    });
   }
 }

@@ -16,7 +16,7 @@ import {
 import { examineStorage } from "../../commands/doctor/storage.ts";
 import { examineTokens } from "../../commands/doctor/tokens.ts";
 import { loadConfiguration, type Configuration } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { layOutStore } from "../../store/layout.ts";
@@ -64,9 +64,9 @@ async function examineServer(
     const checks = await examineAll(listKinds(configuration));
     return [good("configuration", `${source} can be used.`), ...checks];
   } catch (error) {
-    if (!(error instanceof ConfigurationInvalid)) throw error;
-    const cure = `Correct it until "provender config check" finds it good.`;
-    return [fail("configuration", error.message, cure)];
+    if (!isFailure(error, "configuration")) throw error;
+    const remedy = `Correct it until "provender config check" finds it good.`;
+    return [fail("configuration", error.message, remedy)];
   }
 }
 

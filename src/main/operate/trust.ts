@@ -7,7 +7,7 @@ import { decideKey } from "../../commands/trust/keys.ts";
 import { listTrust } from "../../commands/trust/list.ts";
 import { resetTrust } from "../../commands/trust/reset.ts";
 import { loadConfiguration, loadOperator } from "../../config/load.ts";
-import { ArgumentsInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { wireTrust } from "../../wiring/commands/store.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import type { Flags } from "../flags.ts";
@@ -56,7 +56,7 @@ export function reset(what: string, flags: TrustFlags): Promise<void> {
   });
 }
 
-/** Contents and keys are never decided on at once. Throws ArgumentsInvalid. */
+/** Contents and keys are never decided on at once. Throws an arguments error. */
 function readDecided(
   what: What,
   { key, for: scope, sha256sums }: TrustFlags,
@@ -64,24 +64,35 @@ function readDecided(
   { readonly key: string; readonly scope: string } | { readonly spec: string } {
   if (key === undefined) {
     if (scope !== undefined)
-      throw new ArgumentsInvalid("--for", "it needs --key FINGERPRINT.");
+      throw failure(
+        "arguments",
+        "--for",
+        "it is for a key alone",
+        "add --key FINGERPRINT",
+      );
     if (what !== undefined) return { spec: what };
-    throw new ArgumentsInvalid(
+    throw failure(
+      "arguments",
       "trust",
-      "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT.",
+      "there is nothing to decide on",
+      "name a release, such as acme/net@1.2.0, or a key with --key FINGERPRINT",
     );
   }
   if (sha256sums !== undefined)
-    throw new ArgumentsInvalid(
+    throw failure(
+      "arguments",
       "--sha256sums",
-      "it names a content: leave out --key, or --sha256sums.",
+      "it names a content",
+      "leave out --key, or --sha256sums",
     );
   const [subject, ...more] = [what, scope].filter((one) => one !== undefined);
   if (subject !== undefined && more.length === 0)
     return { key, scope: subject };
-  throw new ArgumentsInvalid(
+  throw failure(
+    "arguments",
     "--key",
-    "give the namespace, provider or release that the key counts for once, behind --for or alone.",
+    "what the key counts for is needed once",
+    "give the namespace, provider or release, behind --for or alone",
   );
 }
 

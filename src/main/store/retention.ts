@@ -2,7 +2,7 @@ import { runPrune } from "../../commands/store/prune.ts";
 import { makeProgress } from "../../commands/output/progress.ts";
 import { runVerify } from "../../commands/store/verify.ts";
 import { loadConfiguration } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { planPrune } from "../../mirror/upkeep/pruning.ts";
 import { wireStored } from "../../wiring/commands/store.ts";
 import {
@@ -47,7 +47,12 @@ export async function verify(flags: VerifyFlags): Promise<void> {
   const configuration = loadConfiguration({ file: flags.config });
   const { bucket = false, sample } = flags;
   if (sample !== undefined && !bucket)
-    throw new ConfigurationInvalid("--sample", "it is for --bucket only.");
+    throw failure(
+      "configuration",
+      "--sample",
+      "it is for --bucket only",
+      "leave it out",
+    );
   await using core = await wireStored(configuration);
   const signal = untilStopped();
   const progress = makeProgress(process.stderr, () => performance.now());

@@ -2,7 +2,7 @@ import { createHash, hash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import { BundleRefused } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import {
   listMembers,
   manifestName,
@@ -58,13 +58,13 @@ export class BundleFile {
     this.#places = new Map(places.map((place) => [place.sha256, place]));
   }
 
-  /** Reads the manifest and sees that the file is as long as it says; throws BundleRefused. */
+  /** Reads the manifest and sees that the file is as long as it says; throws bundle-refused. */
   static async open(path: string, limits: BundleLimits): Promise<BundleFile> {
     // Not waiting for the writer of a pipe.
     const flags = constants.O_RDONLY | constants.O_NONBLOCK;
     const handle = await open(path, flags).catch((error: unknown) => {
       const { code = "unknown" } = error as NodeJS.ErrnoException;
-      throw new BundleRefused(path, `it cannot be read, ${code}`);
+      throw failure("bundle-refused", path, `it cannot be read, ${code}`);
     });
     try {
       const manifest = await readManifest(path, handle, limits.manifest);
@@ -87,7 +87,7 @@ export class BundleFile {
     return this.#places.get(sha256)?.size;
   }
 
-  /** Compares everything between the contents; throws BundleRefused. */
+  /** Compares everything between the contents; throws bundle-refused. */
   async verifyFrame(): Promise<void> {
     let end = this.#manifestEnd;
     for (const place of this.#places.values()) {
@@ -101,14 +101,14 @@ export class BundleFile {
     await this.#expectBytes(end, tarEnd, "the end");
   }
 
-  /** Throws BundleRefused unless the content has its digest. */
+  /** Throws bundle-refused unless the content has its digest. */
   async verifyContent(sha256: Sha256): Promise<void> {
     const sum = createHash("sha256");
     for await (const piece of this.read(sha256)) sum.update(piece);
     this.#expectDigest(sha256, sum.digest("hex"));
   }
 
-  /** A proof, whole and with its digest; throws BundleRefused. */
+  /** A proof, whole and with its digest; throws bundle-refused. */
   async readProof(sha256: Sha256): Promise<Uint8Array> {
     const pieces = await Array.fromAsync(this.read(sha256), (piece) =>
       Uint8Array.from(piece),
@@ -153,8 +153,8 @@ export class BundleFile {
       throw this.#refuse(`expected SHA-256 ${expected}, got ${got}`);
   }
 
-  #refuse(problem: string): BundleRefused {
-    return new BundleRefused(this.#path, problem);
+  #refuse(problem: string): Failure<"bundle-refused"> {
+    return failure("bundle-refused", this.#path, problem);
   }
 }
 
@@ -164,7 +164,7 @@ async function readManifest(
   most: number,
 ): Promise<{ readonly value: BundleManifest; readonly end: number }> {
   const refuse = (problem: string, cause?: unknown) =>
-    new BundleRefused(path, problem, { cause });
+    failure("bundle-refused", path, problem, { cause });
   if (!(await handle.stat()).isFile()) throw refuse("it is not a file");
   const header = await readAt(handle, 0, tarBlock);
   const size = readTarSize(header) ?? 0;
@@ -209,7 +209,8 @@ function expectLimits(
   const isLarge =
     proofs.some(({ size }) => size > limits.proof) ||
     [...archives, ...moduleArchives].some(({ size }) => size > limits.archive);
-  if (isLarge) throw new BundleRefused(path, "a member is over the limits");
+  if (isLarge)
+    throw failure("bundle-refused", path, "a member is over the limits");
 }
 
 async function expectLength(
@@ -226,7 +227,8 @@ async function expectLength(
   const { size } = await handle.stat();
   const expected = end + tarEnd.length;
   if (size !== expected)
-    throw new BundleRefused(
+    throw failure(
+      "bundle-refused",
       path,
       `expected ${expected} bytes by its manifest, got ${size}`,
     );

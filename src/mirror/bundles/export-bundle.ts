@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Sha256 } from "../../address/hash.ts";
-import { ExportFailed, StoredArchiveDamaged } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { formatManifest, listMembers, manifestName } from "./manifest.ts";
 import {
@@ -18,7 +18,7 @@ import type { BundlePlan } from "./export-plan.ts";
 /**
  * Writes the whole bundle beside `path` and gives it its name at the end; equal
  * content makes equal bytes. `most` is the size of the largest manifest that
- * is read. Returns the size in bytes. Throws ExportFailed.
+ * is read. Returns the size in bytes. Throws export-failed.
  */
 export async function writeBundle(
   path: string,
@@ -27,7 +27,7 @@ export async function writeBundle(
   { most, signal }: { readonly most: number; readonly signal: AbortSignal },
 ): Promise<number> {
   if (Buffer.byteLength(formatManifest(plan.manifest)) > most)
-    throw new ExportFailed(path, "it lists too much for one bundle");
+    throw failure("export-failed", path, "it lists too much for one bundle");
   const partial = join(
     dirname(path),
     `.${basename(path)}.${crypto.randomUUID()}.partial`,
@@ -69,7 +69,7 @@ async function writeMembers(
 }
 
 /**
- * Copies an archive into the bundle. Throws ExportFailed for other bytes than
+ * Copies an archive into the bundle. Throws export-failed for other bytes than
  * the manifest, which is already written, announces.
  */
 async function copyArchive(
@@ -85,7 +85,8 @@ async function copyArchive(
   if (handle !== undefined && blob?.size === size)
     await copy(tar, handle, hash, signal);
   const got = hash.digest("hex");
-  if (got !== sha256) throw new StoredArchiveDamaged(sha256, got);
+  if (got !== sha256)
+    throw failure("stored-archive-damaged", sha256, `its SHA-256 is ${got}`);
 }
 
 async function copy(

@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import type { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
-import { ExportFailed } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { hashFile } from "../../store/blobs/verified-blobs.ts";
 import { plainFileFlags } from "../../store/plain-file.ts";
 
@@ -18,7 +18,7 @@ import { plainFileFlags } from "../../store/plain-file.ts";
 const largestDocument = 64 * 1024 * 1024;
 
 /**
- * Makes DIR and the folders below it, one by one; throws ExportFailed where
+ * Makes DIR and the folders below it, one by one; throws export-failed where
  * something below DIR is not a folder itself, such as a link to one elsewhere.
  */
 export async function makeFolders(
@@ -32,7 +32,11 @@ export async function makeFolders(
       folder = join(folder, part);
       await mkdir(folder).catch(unlessThere);
       if (!(await lstat(folder)).isDirectory())
-        throw new ExportFailed(folder, "it is there and is not a folder");
+        throw failure(
+          "export-failed",
+          folder,
+          "it is there and is not a folder",
+        );
     }
     return folder;
   } catch (error) {
@@ -72,7 +76,7 @@ export async function placeDocument(
   });
 }
 
-/** Undefined when there is none; throws ExportFailed for what is not a file of a fair size. */
+/** Undefined when there is none; throws export-failed for what is not a file of a fair size. */
 export async function readDocument(
   folder: string,
   name: string,
@@ -82,11 +86,11 @@ export async function readDocument(
   if (file === undefined) return undefined;
   const stat = await file.stat();
   if (!stat.isFile() || stat.size > largestDocument)
-    throw new ExportFailed(path, "what is there is not a document");
+    throw failure("export-failed", path, "what is there is not a document");
   return await file.readFile("utf8");
 }
 
-/** The same in the form of `shape`; `what` is what it should be. Throws ExportFailed for anything else. */
+/** The same in the form of `shape`; `what` is what it should be. Throws export-failed for anything else. */
 export async function readShaped<T>(
   folder: string,
   name: string,
@@ -99,7 +103,7 @@ export async function readShaped<T>(
     return shape.parse(JSON.parse(text));
   } catch (cause) {
     const reason = `what is there is not ${what}; move it away`;
-    throw new ExportFailed(`${folder}/${name}`, reason, { cause });
+    throw failure("export-failed", `${folder}/${name}`, reason, { cause });
   }
 }
 
@@ -139,7 +143,7 @@ async function openPlain(path: string): Promise<FileHandle | undefined> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
     throw code === "ELOOP"
-      ? new ExportFailed(path, "it is there and is a link")
+      ? failure("export-failed", path, "it is there and is a link")
       : asFailure(path, error);
   }
 }
@@ -149,12 +153,12 @@ function unlessThere(error: unknown): void {
 }
 
 /**
- * Converts a file system error to ExportFailed for `path`. Other errors are
+ * Converts a file system error to export-failed for `path`. Other errors are
  * returned unchanged.
  */
 export function asFailure(path: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return syscall === undefined
     ? error
-    : new ExportFailed(path, code ?? syscall, { cause: error });
+    : failure("export-failed", path, code ?? syscall, { cause: error });
 }

@@ -1,5 +1,5 @@
 import { formatModuleAddress } from "../../address/module-address.ts";
-import { ExportFailed } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { formatModuleRelease } from "../modules/release.ts";
 import { makeFolders, placeDocument, readDocument } from "./export-folder.ts";
 import {
@@ -39,7 +39,8 @@ async function writeModule(
   const text = `${JSON.stringify(archive, null, 2)}\n`;
   const there = await readDocument(folder, `${version}.json`);
   if (there !== undefined && there !== text)
-    throw new ExportFailed(
+    throw failure(
+      "export-failed",
       `${folder}/${version}.json`,
       `it is there and speaks of other content than SHA-256 ${archive.sha256}`,
     );

@@ -1,6 +1,6 @@
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { ExportFailed, ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { AdmittedPackage } from "../providers/admitted.ts";
 import type { BundledModule } from "./manifest.ts";
@@ -65,7 +65,7 @@ export async function writeEach<T>(
 
 /**
  * Adds the stored size to a package whose archive was just seen in the store.
- * Throws ExportFailed.
+ * Throws export-failed.
  */
 export async function measureExported(
   { blobs }: ExportParts,
@@ -74,6 +74,6 @@ export async function measureExported(
   const { sha256, filename } = admitted.found;
   const size = await blobs.size(sha256);
   if (size === undefined)
-    throw new ExportFailed(filename, "it left the store meanwhile");
+    throw failure("export-failed", filename, "it left the store meanwhile");
   return { ...admitted, size };
 }

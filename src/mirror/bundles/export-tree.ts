@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
-import { ExportFailed } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import {
   describeFile,
@@ -78,7 +78,7 @@ export async function placeArchive(
   if (await isThere(folder, blobs, filename, sha256)) return;
   await placeFile(folder, filename, async (path) => {
     if (!(await blobs.giveOut(sha256, path)))
-      throw new ExportFailed(filename, "it left the store meanwhile");
+      throw failure("export-failed", filename, "it left the store meanwhile");
   });
 }
 

@@ -1,9 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
-import {
-  BundleRefused,
-  ProvenderError,
-  ReleaseConflict,
-} from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
 import type { BundleFile } from "./bundle-file.ts";
 import {
@@ -50,8 +46,8 @@ type ImportedRelease =
  * Takes what a bundle carries into the store. The whole file is read and judged
  * before anything is written; then one release after the other is written, each
  * archive before the record that speaks of it. What is stored is not written
- * again, so an import that was ended goes on where it was. Throws BundleRefused,
- * and StoreFull before anything is written where all of it together has no room.
+ * again, so an import that was ended goes on where it was. Throws bundle-refused,
+ * and store-full before anything is written where all of it together has no room.
  */
 export async function* importBundle(
   parts: ImportParts,
@@ -114,7 +110,7 @@ async function* judgeEach<E, T extends object>(
 }
 
 /**
- * Throws StoreFull unless the whole bundle can be stored at once, after any
+ * Throws store-full unless the whole bundle can be stored at once, after any
  * evictions.
  */
 async function expectRoom(
@@ -210,7 +206,7 @@ async function findGrounds(
   return { contact, list: limitVersions(list, present) };
 }
 
-/** Admits the release, as one that an origin offers. Throws its refusal, and ReleaseConflict where other content is pinned. */
+/** Admits the release, as one that an origin offers. Throws its refusal, and release-conflict where other content is pinned. */
 async function settle(
   { settlements, catalog }: ImportParts,
   { request, evidence, packages }: JudgedRelease,
@@ -227,7 +223,7 @@ async function settle(
     release.packages.values().some((found) => found.sha256 === sha256),
   );
   if (!isServed)
-    throw new ReleaseConflict(request.address, evidence.sha256sums);
+    throw failure("release-conflict", request.address, evidence.sha256sums);
 }
 
 /** Hashed again while it is copied, because the bundle may have changed since it was verified. */
@@ -247,7 +243,7 @@ async function storeArchive(
     }
     const got = spool.digest();
     if (got !== sha256)
-      throw new BundleRefused(sha256, `its content changed to ${got}`);
+      throw failure("bundle-refused", sha256, `its content changed to ${got}`);
     await blobs.commit(spool, sha256);
   });
   hashes.schedule(sha256, Promise.resolve());

@@ -1,11 +1,6 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, parsePlatform } from "../../address/platform.ts";
-import {
-  ArchiveNotSigned,
-  BundleIncomplete,
-  BundleRefused,
-  ChecksumConflict,
-} from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { addEvidence } from "../../trust/settle.ts";
@@ -53,7 +48,7 @@ export interface JudgedRelease {
 /**
  * Verifies one release as if an origin had offered it now: signature, digests,
  * names and rules, all by local terms. Changes nothing. Throws the same errors as
- * the daemon would answer with, and BundleIncomplete.
+ * the daemon would answer with, and bundle-incomplete.
  */
 export async function judgeRelease(
   parts: JudgingParts,
@@ -103,7 +98,7 @@ async function verify(
   if (!bundle.carries(proof)) {
     const newest = known?.trust.evidence.findLast(({ isGood }) => isGood);
     if (newest === undefined)
-      throw new BundleIncomplete(formatRelease(address));
+      throw failure("bundle-incomplete", formatRelease(address));
     return newest;
   }
   const { policy, judge, clock } = origin;
@@ -122,7 +117,7 @@ function readEvidence(
     return parseProof(bytes);
   } catch (cause) {
     const name = `The proof of ${formatRelease(address)}`;
-    throw new BundleRefused(name, "it is not in a form that is known", {
+    throw failure("bundle-refused", name, "it is not in a form that is known", {
       cause,
     });
   }
@@ -141,11 +136,11 @@ function findSigned(
   if (signed === undefined) {
     const { provider, version } = address;
     const filename = formatArchiveName(provider, version, platform);
-    throw new ArchiveNotSigned(formatRelease(address), filename);
+    throw failure("archive-not-signed", formatRelease(address), filename);
   }
   const { filename, sha256 } = signed;
   if (sha256 !== claimed)
-    throw new ChecksumConflict(filename, sha256, claimed, "the bundle");
+    throw failure("checksum-conflict", filename, sha256, claimed, "the bundle");
   return signed;
 }
 
@@ -156,5 +151,5 @@ async function expectAtHand(
 ): Promise<void> {
   for (const { filename, sha256 } of packages)
     if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-      throw new BundleIncomplete(filename);
+      throw failure("bundle-incomplete", filename);
 }

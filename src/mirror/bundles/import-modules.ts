@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
-import { BundleIncomplete } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ModuleArchives } from "../modules/archives.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
@@ -23,8 +23,8 @@ export interface Imported {
 }
 
 /**
- * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Throws PolicyDenied, TooYoung,
- * OriginNotServed, ModuleReplaced and BundleIncomplete.
+ * Decides on one module as if an origin had offered it now: rules, and what clients get of it. Throws policy-denied, too-young,
+ * origin-not-served, module-replaced and bundle-incomplete.
  */
 export async function judgeModule(
   { modules, moduleArchives, blobs }: ModuleImportParts,
@@ -36,7 +36,7 @@ export async function judgeModule(
   const { sha256 } = archive;
   const isKnown = await moduleArchives.expectSame(address, archive);
   if (!bundle.carries(sha256) && (await blobs.size(sha256)) === undefined)
-    throw new BundleIncomplete(formatModuleRelease(address));
+    throw failure("bundle-incomplete", formatModuleRelease(address));
   // A bundle cannot give other bytes to a commit that is known.
   return isKnown
     ? { address, archive: { ...archive, commit: undefined } }
@@ -79,6 +79,6 @@ async function* readStored(
 ): AsyncGenerator<Uint8Array> {
   const blob = await blobs.open(archive.sha256);
   if (blob === undefined)
-    throw new BundleIncomplete(formatModuleRelease(address));
+    throw failure("bundle-incomplete", formatModuleRelease(address));
   yield* blob.handle.createReadStream() as AsyncIterable<Uint8Array>;
 }

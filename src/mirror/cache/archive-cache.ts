@@ -1,13 +1,6 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { inTime } from "../../concurrency/in-time.ts";
-import {
-  ArchiveDigestWrong,
-  NotReady,
-  OriginAnswerUnusable,
-  ProvenderError,
-  StoreFull,
-  TooBusy,
-} from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore, StoredBlob } from "../../store/blobs/blob-store.ts";
 import type { TrustedSha256 } from "../../verification/signed-checksums.ts";
@@ -138,7 +131,7 @@ export class ArchiveCache {
 
   /** Ends the downloads; resolves when their files are gone. */
   async close(): Promise<void> {
-    this.#closing.abort(new NotReady("it is stopping"));
+    this.#closing.abort(failure("not-ready", "it is stopping"));
     await Promise.allSettled(this.#running.values());
   }
 
@@ -148,7 +141,7 @@ export class ArchiveCache {
    */
   #start(sha256: TrustedSha256, start: ArchiveStart): ArchiveDownload {
     if (this.#running.size >= this.#limits.waiters)
-      throw new TooBusy("archives being fetched");
+      throw failure("too-busy", "archives being fetched");
     const spool = this.#blobs.planSpool();
     const download = new ArchiveDownload(sha256, start.name, spool);
     this.#downloads.set(sha256, download);
@@ -213,7 +206,8 @@ export class ArchiveCache {
   #expectUnstored(): void {
     const others = [...this.#running.keys()].filter((one) => one.isUnstored);
     if (others.length >= mostUnstored)
-      throw new StoreFull(
+      throw failure(
+        "store-full",
         "the archive",
         "too many others are only passing through already",
         "try again shortly, and look why the mirror's disk takes nothing",
@@ -228,7 +222,10 @@ export class ArchiveCache {
 
   #follow(download: ArchiveDownload, outcome: Outcome): OpenArchive {
     if (this.#readers >= this.#limits.waiters)
-      throw new TooBusy("clients reading archives that are being fetched");
+      throw failure(
+        "too-busy",
+        "clients reading archives that are being fetched",
+      );
     const reader = download.join();
     this.#readers++;
     return {
@@ -289,7 +286,5 @@ export class ArchiveCache {
 }
 
 function isWrong(error: unknown): boolean {
-  return (
-    error instanceof ArchiveDigestWrong || error instanceof OriginAnswerUnusable
-  );
+  return isFailure(error, "archive-digest", "origin-answer");
 }

@@ -1,8 +1,5 @@
 import type { Sha256 } from "../../address/hash.ts";
-import {
-  ArchiveDigestWrong,
-  OriginAnswerUnusable,
-} from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import { classifyFileFailure } from "../../store/file-failure.ts";
@@ -178,7 +175,8 @@ export class ArchiveDownload {
     }
     const { written } = this.#spool;
     if (this.#size !== undefined && written !== this.#size)
-      throw new OriginAnswerUnusable(
+      throw failure(
+        "origin-answer",
         this.#name,
         `${written} bytes came, ${this.#size} were announced`,
       );
@@ -235,7 +233,7 @@ export class ArchiveDownload {
   #verify(): void {
     const got = this.#spool.digest();
     if (got !== this.sha256)
-      throw new ArchiveDigestWrong(this.#name, this.sha256, got);
+      throw failure("archive-digest", this.#name, this.sha256, got);
     this.#size = this.#spool.written;
   }
 

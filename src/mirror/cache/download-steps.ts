@@ -1,4 +1,4 @@
-import { StoreFull } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 
 /** Callbacks of the cache for a download, in this order. */
 export interface DownloadSteps {
@@ -15,7 +15,7 @@ export interface DownloadSteps {
    */
   readonly proceed?: () => Promise<void>;
   /**
-   * Throws StoreFull when the limit of archives that are streamed unstored is
+   * Throws store-full when the limit of archives that are streamed unstored is
    * reached.
    */
   readonly expectUnstored?: () => void;
@@ -60,14 +60,14 @@ export async function makeRoom(
   return room.grow(missing, Math.max(missing, Math.min(step, rest)));
 }
 
-export function refuseForRoom(subject: string): StoreFull {
+export function refuseForRoom(subject: string): Failure<"store-full"> {
   const reason = "its disk is full, or as full as it may be";
-  const cure =
+  const remedy =
     'try again shortly, and make room on the mirror\'s disk or raise "storage.maxSize"';
-  return new StoreFull(subject, reason, cure);
+  return failure("store-full", subject, reason, remedy);
 }
 
-/** Room for work on what is not stored yet, of unknown size; both throw StoreFull. */
+/** Room for work on what is not stored yet, of unknown size; both throw store-full. */
 export async function openWorkRoom(
   reserve: Reserve,
   subject: string,

@@ -1,4 +1,4 @@
-import { TooBusy } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 
 /** Download that competes for a place. */
 export interface Sharer {
@@ -10,7 +10,7 @@ export interface Sharer {
 
 /** The right to download, until it is disposed of. */
 export interface Turn extends Disposable {
-  /** Aborts with TooBusy when the download has to end, because others wait. */
+  /** Aborts with too-busy when the download has to end, because others wait. */
   readonly signal: AbortSignal;
   /** Host that it is downloaded from, once known. */
   noteHost(host: string): void;
@@ -64,7 +64,7 @@ export class FairShare {
     this.#limits = limits;
   }
 
-  /** Resolves when it is the sharer's turn. Throws TooBusy when that does not come in `longestWait`, and the signal's reason. */
+  /** Resolves when it is the sharer's turn. Throws too-busy when that does not come in `longestWait`, and the signal's reason. */
   async take(sharer: Sharer, signal?: AbortSignal): Promise<Turn> {
     const entry: Entry = {
       ...sharer,
@@ -294,6 +294,6 @@ function hasPassed({ since }: Entry, ms: number): boolean {
   return performance.now() - since >= ms;
 }
 
-function refusal(): TooBusy {
-  return new TooBusy("downloads from this origin");
+function refusal(): Failure<"too-busy"> {
+  return failure("too-busy", "downloads from this origin");
 }

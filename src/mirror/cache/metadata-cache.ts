@@ -1,11 +1,9 @@
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import {
+  failure,
   isBucketFailure,
+  isFailure,
   isOriginFailure,
-  NotFound,
-  NotStored,
-  RecordUnreadable,
-  TooBusy,
 } from "../../errors/index.ts";
 import type { Answer } from "./answer.ts";
 import { ageOf, readMoment, type Clock, type Moment } from "./clock.ts";
@@ -144,7 +142,7 @@ export class MetadataCache<K, V extends object> {
 
   async #join(asking: Promise<Answer<V>>): Promise<Answer<V>> {
     if (this.#waiting >= this.#limits.waiters)
-      throw new TooBusy("clients waiting for one answer");
+      throw failure("too-busy", "clients waiting for one answer");
     this.#waiting++;
     const start = this.#clock.monotonic();
     try {
@@ -211,7 +209,7 @@ export class MetadataCache<K, V extends object> {
   }
 
   #answerOffline(key: string, known: Remembered<V> | undefined): Answer<V> {
-    if (known === undefined) throw new NotStored(key);
+    if (known === undefined) throw failure("not-stored", key);
     const age = this.#clock.monotonic() - known.checkedAt;
     return { value: known.value, outcome: "hit", age, originTime: 0 };
   }
@@ -223,7 +221,7 @@ export class MetadataCache<K, V extends object> {
     start: number,
   ): Answer<V> {
     const now = this.#clock.monotonic();
-    if (error instanceof NotFound) {
+    if (isFailure(error, "not-found")) {
       const until = now + this.#limits.notFound;
       this.#memory.noteAbsent(key, { subject: error.subject, until });
     }
@@ -262,7 +260,7 @@ export class MetadataCache<K, V extends object> {
       value === known ? ours : this.#records.write(subject, ours, known);
     const kept = await Promise.resolve(written).catch((error: unknown) => {
       // A disk that is full must not turn a good answer into a failure.
-      if (error instanceof RecordUnreadable) throw error;
+      if (isFailure(error, "record-unreadable")) throw error;
       this.#onUnwritten(key, error);
       return ours;
     });

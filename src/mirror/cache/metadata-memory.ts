@@ -1,6 +1,6 @@
 import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
-import { NotFound } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Kept } from "./metadata-records.ts";
 
 export interface Remembered<V> extends Kept<V> {
@@ -67,10 +67,10 @@ export class MetadataMemory<V extends object> {
     return now < (this.#absent.get(key)?.until ?? -Infinity);
   }
 
-  /** Throws NotFound for as long as an absence lasts. */
+  /** Throws not-found for as long as an absence lasts. */
   expectPresent(key: string, now: number): void {
     const absent = this.#absent.get(key);
     if (absent !== undefined && now < absent.until)
-      throw new NotFound(absent.subject);
+      throw failure("not-found", absent.subject);
   }
 }

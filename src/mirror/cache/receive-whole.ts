@@ -7,13 +7,13 @@ import {
   type Room,
 } from "./download-steps.ts";
 
-/** Throws StoreFull. */
+/** Throws store-full. */
 type Append = (piece: Uint8Array) => Promise<void>;
 
 /**
  * Receives an archive that is read only once it is whole. `receive` appends,
  * verifies and commits; nothing remains when it fails. `subject` is the name in
- * `StoreFull`, `size` the announced size.
+ * `store-full`, `size` the announced size.
  */
 export async function receiveWhole<T>(
   { blobs, reserve }: { readonly blobs: BlobStore; readonly reserve: Reserve },

@@ -1,5 +1,5 @@
 import { inTime } from "../../concurrency/in-time.ts";
-import { NotStored, type ProvenderError } from "../../errors/index.ts";
+import { isFailure, type ProvenderError } from "../../errors/index.ts";
 import type { ReleaseRequest } from "../trust/request.ts";
 import type { SettledRelease } from "../trust/settlements.ts";
 import type { Standings } from "../standings/standings.ts";
@@ -35,7 +35,7 @@ export class LookUps {
     try {
       return await this.#standings.look(request);
     } catch (error) {
-      if (!(error instanceof NotStored)) throw error;
+      if (!isFailure(error, "not-stored")) throw error;
     }
     if (this.#left[reason]-- <= 0) return undefined;
     return this.#findInTime(request);

@@ -1,5 +1,5 @@
 import type { Version } from "../../address/version.ts";
-import { ProvenderError, TooYoung } from "../../errors/index.ts";
+import { isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import {
@@ -107,7 +107,7 @@ async function findYouth(
     return age.old ? undefined : leaveOutYoung(version, age.availableAt);
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    if (error instanceof TooYoung)
+    if (isFailure(error, "too-young"))
       return leaveOutYoung(version, error.availableAt);
     if (saysNothing(error)) looks.failure = error;
     return leaveOutRefused(version, error);

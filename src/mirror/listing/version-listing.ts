@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
-import { NotFound, NotStored } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import type { ArchiveCache } from "../cache/archive-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -94,7 +94,7 @@ export class VersionListing {
 
   /**
    * Newest first, and the same object while neither the rules, nor decisions, nor
-   * time makes another of it. Throws NothingAdmitted when all are refused, NotFound
+   * time makes another of it. Throws nothing-admitted when all are refused, not-found
    * when all are gone, and the origin's failure when that could not be decided.
    */
   async list(request: ProviderRequest, list: VersionList): Promise<Listing> {
@@ -130,12 +130,12 @@ export class VersionListing {
     if (!trusted.any && list.versions.size === 0)
       return { versions, leftOut: [], reported: [] };
     const name = formatProviderAddress(request.provider);
-    if (!trusted.any) throw new NotFound(name);
+    if (!trusted.any) throw failure("not-found", name);
     // An empty list would send clients on to their next installation method.
     throw looks.failure ?? nothingAdmitted(name, refused);
   }
 
-  /** The versions on record of which an archive is stored, on a mirror that asks no origin. Throws NothingAdmitted and NotStored. */
+  /** The versions on record of which an archive is stored, on a mirror that asks no origin. Throws nothing-admitted and not-stored. */
   async listStored(
     request: ProviderRequest,
     list: VersionList | undefined,
@@ -158,7 +158,7 @@ export class VersionListing {
     if (versions.length === 0)
       throw refused.length > 0
         ? nothingAdmitted(name, refused)
-        : new NotStored(name);
+        : failure("not-stored", name);
     const limited = limitVersions(list, new Set(versions));
     const looking = { list: limited, looks };
     const byMinimumAge = groupByAge(good);

@@ -1,5 +1,5 @@
 import type { Version } from "../../address/version.ts";
-import { ProvenderError, TooYoung } from "../../errors/index.ts";
+import { isFailure, ProvenderError } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import {
   leaveOutPhantom,
@@ -48,7 +48,7 @@ export async function judgeVersion(
       : undecided;
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    if (error instanceof TooYoung)
+    if (isFailure(error, "too-young"))
       return leaveOutYoung(version, error.availableAt);
     if (!saysNothing(error)) return leaveOutRefused(version, error);
     looks.failure = error;

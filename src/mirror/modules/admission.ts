@@ -3,7 +3,7 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
-import { PolicyDenied, TooYoung } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { refuseByPolicy } from "../trust/admission-rules.ts";
 import type { Admission, Listed } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -42,18 +42,18 @@ export class ModuleAdmission {
     this.#clock = clock;
   }
 
-  /** Throws PolicyDenied when no version of the module could be allowed. */
+  /** Throws policy-denied when no version of the module could be allowed. */
   admitModule(module: ModuleAddress): void {
     const rule = findProviderDenial(this.#policy, module);
     const name = formatModuleAddress(module);
     const { rules } = this.#admission;
     if (rule !== undefined)
-      refuseByPolicy(rules, new PolicyDenied(name, undefined, rule, "module"));
+      refuseByPolicy(rules, failure("policy-denied", name, undefined, rule));
   }
 
   /**
    * Admits hostnames that are not served, to which `policy.default` does not
-   * apply; throws PolicyDenied.
+   * apply; throws policy-denied.
    */
   admitElsewhere(module: ModuleAddress): void {
     const { otherwise } = this.#policy;
@@ -61,7 +61,7 @@ export class ModuleAdmission {
       this.admitModule(module);
   }
 
-  /** Throws PolicyDenied and TooYoung. */
+  /** Throws policy-denied and too-young. */
   admitRelease(
     address: ModuleReleaseAddress,
     list: VersionList | undefined,
@@ -71,20 +71,26 @@ export class ModuleAdmission {
     const name = formatModuleAddress(module);
     const { rules } = this.#admission;
     if (decision.action === "deny") {
-      const denied = new PolicyDenied(name, version, decision.rule, "module");
+      const denied = failure("policy-denied", name, version, decision.rule);
       refuseByPolicy(rules, denied);
     }
     const { minimumAge, minimumAgeRule } = decision;
     const age = this.#decideAge(version, list, minimumAge);
     if (age.old) return;
     const { availableAt } = age;
-    const young = new TooYoung(name, version, minimumAgeRule, availableAt);
+    const young = failure(
+      "too-young",
+      name,
+      version,
+      minimumAgeRule,
+      availableAt,
+    );
     refuseByPolicy(rules, young);
   }
 
   /**
    * Returns the admitted versions and records those left out. Throws
-   * NothingAdmitted when there are versions and all are left out.
+   * nothing-admitted when there are versions and all are left out.
    */
   keepAdmitted(module: ModuleAddress, list: VersionList): ListedModule {
     const listed = this.sortOut(module, list.versions.keys(), list);

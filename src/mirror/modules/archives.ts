@@ -1,6 +1,6 @@
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
 import type { Checksum } from "../../address/module-source.ts";
-import { NotReady, TooBusy } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
@@ -76,7 +76,7 @@ export class ModuleArchives {
 
   /**
    * Starts or joins the fetch of what is not stored; it goes on without its askers, but makes way when all of them have left and others
-   * wait. Throws TooBusy, ModuleReplaced, StoreFull and what `start` throws.
+   * wait. Throws too-busy, module-replaced, store-full and what `start` throws.
    */
   async fetch(
     address: ModuleReleaseAddress,
@@ -90,7 +90,7 @@ export class ModuleArchives {
     return fill.result;
   }
 
-  /** Compares an archive that comes from no origin with what clients get; false where nothing is known. Throws ModuleReplaced. */
+  /** Compares an archive that comes from no origin with what clients get; false where nothing is known. Throws module-replaced. */
   async expectSame(
     address: ModuleReleaseAddress,
     archive: ModuleArchive,
@@ -103,7 +103,7 @@ export class ModuleArchives {
 
   /** Ends the fetches; resolves when their files are gone. */
   async close(): Promise<void> {
-    this.#closing.abort(new NotReady("it is stopping"));
+    this.#closing.abort(failure("not-ready", "it is stopping"));
     const results = [...this.#fills.values()].map(({ result }) => result);
     await Promise.allSettled(results);
   }
@@ -114,7 +114,7 @@ export class ModuleArchives {
     start: ModuleStart,
   ): Fill {
     if (this.#fills.size >= this.#parts.limits.waiters)
-      throw new TooBusy("modules being fetched");
+      throw failure("too-busy", "modules being fetched");
     const askers = new Set<AbortSignal>();
     const sharer = {
       origin: start.hostname,
@@ -199,7 +199,7 @@ export class ModuleArchives {
     return kept;
   }
 
-  /** Pins what is the first content, before it is stored. Throws ModuleReplaced where clients get another one. */
+  /** Pins what is the first content, before it is stored. Throws module-replaced where clients get another one. */
   async #admit(
     address: ModuleReleaseAddress,
     offered: ModuleEvidence,

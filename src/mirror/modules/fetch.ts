@@ -6,7 +6,7 @@ import {
   type GitSource,
   type ModuleSource,
 } from "../../address/module-source.ts";
-import { ModuleSourceRefused, NotFound } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { ModuleRegistry } from "../../origin/registries/module-registry.ts";
 import type { ModuleSources } from "../../origin/registries/module-sources.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -32,7 +32,7 @@ export interface ModuleOrigin {
   readonly clock: Clock;
 }
 
-/** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. Throws ModuleSourceRefused and the origin's failures. */
+/** Asks the registry where a release is now. The last place outlives its removal, and a new one that is refused. Throws module-source-refused and the origin's failures. */
 export async function fetchModuleRelease(
   { registry, sources }: ModuleOrigin,
   address: ModuleReleaseAddress,
@@ -50,8 +50,7 @@ export async function fetchModuleRelease(
         : undefined;
     return { ...place, commit };
   } catch (error) {
-    const isGone =
-      error instanceof NotFound || error instanceof ModuleSourceRefused;
+    const isGone = isFailure(error, "not-found", "module-source-refused");
     if (known !== undefined && isGone) return known;
     throw error;
   }
@@ -70,7 +69,7 @@ export function offerOf(
   return evidenceOf(digest, { place, foreign: source.getter });
 }
 
-/** Throws ModuleSourceRefused. */
+/** Throws module-source-refused. */
 export function sourceOf(
   address: ModuleReleaseAddress,
   { location, base }: ModulePlace,

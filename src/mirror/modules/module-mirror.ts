@@ -11,12 +11,7 @@ import {
 } from "../../address/module-source.ts";
 import type { Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
-import {
-  NotFound,
-  NotStored,
-  OriginNotServed,
-  TooBusy,
-} from "../../errors/index.ts";
+import { failure, notServed } from "../../errors/index.ts";
 import { asHit, type Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
@@ -105,7 +100,7 @@ export class ModuleMirror {
     // An imported module has no location, and needs none.
     if (this.#parts.offline) {
       if (isArchive(found)) return asHit({ kind: "archive", ...found });
-      throw new NotStored(formatModuleRelease(address));
+      throw failure("not-stored", formatModuleRelease(address));
     }
     const answer = await this.#findRelease(address);
     const value = isArchive(found)
@@ -127,10 +122,11 @@ export class ModuleMirror {
     for (let tries = 0; found === undefined && tries < 2; tries++) {
       const archive = await this.ensureArchive(address, asker);
       if (!isArchive(archive) || archive.format !== format)
-        throw new NotFound(`${name} as ${format}`);
+        throw failure("not-found", `${name} as ${format}`);
       found = await this.#parts.stored.openStored(archive.sha256);
     }
-    if (found === undefined) throw new TooBusy("archives that leave the store");
+    if (found === undefined)
+      throw failure("too-busy", "archives that leave the store");
     return found;
   }
 
@@ -142,7 +138,8 @@ export class ModuleMirror {
     await this.admit(address);
     const found = await this.#parts.archives.find(address);
     if (found !== undefined) return found;
-    if (this.#parts.offline) throw new NotStored(formatModuleRelease(address));
+    if (this.#parts.offline)
+      throw failure("not-stored", formatModuleRelease(address));
     const { value: release } = await this.#findRelease(address);
     const source = sourceOf(address, release);
     if (source.kind !== "foreign")
@@ -172,7 +169,7 @@ export class ModuleMirror {
     return { kind: "archive", format, subdirectory: source.subdirectory };
   }
 
-  /** Throws ModuleReplaced where clients get other content than what only they can fetch. */
+  /** Throws module-replaced where clients get other content than what only they can fetch. */
   async #expectForeign(
     address: ModuleReleaseAddress,
     release: ModuleRelease,
@@ -264,7 +261,8 @@ export class ModuleMirror {
     const { versions, admission } = this.#parts;
     const list = await versions.peek(module);
     const stored = await this.#listStoredVersions(module);
-    if (stored.length === 0) throw new NotStored(formatModuleAddress(module));
+    if (stored.length === 0)
+      throw failure("not-stored", formatModuleAddress(module));
     return asHit(admission.sortOut(module, stored, list));
   }
 
@@ -279,7 +277,7 @@ export class ModuleMirror {
     return versions.filter((_, index) => isArchive(found[index]));
   }
 
-  /** Throws OriginNotServed, PolicyDenied and TooYoung. */
+  /** Throws origin-not-served, policy-denied and too-young. */
   async admit(address: ModuleReleaseAddress): Promise<void> {
     const { admission, versions } = this.#parts;
     this.#originOf(address.module);
@@ -292,6 +290,6 @@ export class ModuleMirror {
     const origin = origins.get(module.hostname);
     if (origin !== undefined) return origin;
     admission.admitElsewhere(module);
-    throw new OriginNotServed(module.hostname, fallThrough);
+    throw notServed(module.hostname, fallThrough);
   }
 }

@@ -1,4 +1,4 @@
-import { ArchiveDigestWrong } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import type { OpenArchive } from "../../verification/archives/open-archive.ts";
@@ -18,7 +18,7 @@ export interface NearestArchivesParts {
   readonly settlements: Pick<ModuleSettlements, "settle">;
   readonly reserve: Reserve;
   readonly nearest: NearestOrigin | undefined;
-  /** Throws ModuleArchiveRefused. */
+  /** Throws module-archive-refused. */
   readonly verify: (
     module: string,
     format: ArchiveFormat,
@@ -63,8 +63,7 @@ export class NearestArchives {
       );
       return true;
     } catch (error) {
-      if (error instanceof ArchiveDigestWrong)
-        nearest?.distrust(archive.sha256);
+      if (isFailure(error, "archive-digest")) nearest?.distrust(archive.sha256);
       onFailed(module, error);
       return false;
     }
@@ -76,7 +75,7 @@ export class NearestArchives {
     spool: Spool,
   ): Promise<void> {
     const got = spool.digest();
-    if (got !== sha256) throw new ArchiveDigestWrong(module, sha256, got);
+    if (got !== sha256) throw failure("archive-digest", module, sha256, got);
     const place = { fd: spool.handle.fd, size: spool.written };
     await this.#parts.verify(module, format, place);
     await this.#parts.blobs.commit(spool, sha256);

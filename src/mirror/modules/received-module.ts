@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Checksum } from "../../address/module-source.ts";
-import { ChecksumConflict, OriginAnswerUnusable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { formatModuleRelease, type ModuleReleaseAddress } from "./release.ts";
 
 /** A module's archive that starts to arrive. */
@@ -14,7 +14,7 @@ export interface OpenedModule {
   readonly close: () => Promise<void>;
 }
 
-/** Throws StoreFull, ChecksumConflict and OriginAnswerUnusable. */
+/** Throws store-full, checksum-conflict and origin-answer. */
 export async function receiveModule(
   { body, size }: OpenedModule,
   address: ModuleReleaseAddress,
@@ -30,13 +30,15 @@ export async function receiveModule(
     written += chunk.length;
   }
   if (size !== undefined && written !== size)
-    throw new OriginAnswerUnusable(
+    throw failure(
+      "origin-answer",
       name,
       `${written} bytes came, ${size} were announced`,
     );
   const got = hash?.digest("hex");
   if (checksum !== undefined && got !== checksum.digest)
-    throw new ChecksumConflict(
+    throw failure(
+      "checksum-conflict",
       name,
       checksum.digest,
       String(got),

@@ -147,7 +147,7 @@ export class ModuleTrustRecords {
     this.#records = records;
   }
 
-  /** Undefined while nothing was offered. Throws RecordUnreadable, also for one that was lost. */
+  /** Undefined while nothing was offered. Throws record-unreadable, also for one that was lost. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
     const key = trustKey(address);
     const read = (refresh: boolean) =>
@@ -160,7 +160,7 @@ export class ModuleTrustRecords {
     return (await read(true)) ?? this.#records.refuse(key, lost);
   }
 
-  /** Changes a release; no change of any process is lost. Durable on return. Throws RecordUnreadable. */
+  /** Changes a release; no change of any process is lost. Durable on return. Throws record-unreadable. */
   async change(
     address: ModuleReleaseAddress,
     change: (before: ModuleTrust) => ModuleTrust,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import { ModuleReplaced, TooBusy } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import { addEvidence, settle, type Settled } from "../../trust/settle.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
@@ -40,7 +40,7 @@ export class ModuleSettlements {
     this.#parts = parts;
   }
 
-  /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. Throws RecordUnreadable and StoreFull. */
+  /** Finds what clients get, with `offered` beside what is known; undefined while nothing was admitted. Throws record-unreadable and store-full. */
   async settle(
     address: ModuleReleaseAddress,
     offered?: ModuleEvidence,
@@ -59,7 +59,7 @@ export class ModuleSettlements {
         }),
       );
     }
-    throw new TooBusy(`writers of ${name}`);
+    throw failure("too-busy", `writers of ${name}`);
   }
 
   /** The same, but an offer pins nothing. */
@@ -92,7 +92,7 @@ export class ModuleSettlements {
   }
 }
 
-/** Throws ModuleReplaced where clients get other content than what is offered. */
+/** Throws module-replaced where clients get other content than what is offered. */
 export function expectServed(
   address: ModuleReleaseAddress,
   served: ModuleEvidence | undefined,
@@ -100,10 +100,15 @@ export function expectServed(
 ): void {
   if (served === undefined || isSame(served, offered)) return;
   const named = nameSubject(address);
-  throw new ModuleReplaced(named, served.sha256sums, offered.sha256sums);
+  throw failure(
+    "module-replaced",
+    named,
+    served.sha256sums,
+    offered.sha256sums,
+  );
 }
 
-/** Finds what clients get by what is recorded, and changes nothing. Throws RecordUnreadable. */
+/** Finds what clients get by what is recorded, and changes nothing. Throws record-unreadable. */
 export async function findServed(
   {
     records,

@@ -25,7 +25,7 @@ export interface ArchiveEnsurer {
   readonly hashes: PackageHashes;
 }
 
-/** A package that clients may have; nothing is asked of the origin for what is known. Throws NotFound. */
+/** A package that clients may have; nothing is asked of the origin for what is known. Throws not-found. */
 export async function recallPackage(
   providers: ProviderMirror,
   address: ReleaseAddress,

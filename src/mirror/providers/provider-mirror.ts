@@ -3,11 +3,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import {
-  NotStored,
-  ProvenderError,
-  RecordUnreadable,
-} from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
 import { asHit, type Answer } from "../cache/answer.ts";
 import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
@@ -67,7 +63,7 @@ export class ProviderMirror {
     this.#listing = new VersionListing(parts);
   }
 
-  /** Newest first. Throws NotFound, PolicyDenied, OriginNotServed and the origin's failures. */
+  /** Newest first. Throws not-found, policy-denied, origin-not-served and the origin's failures. */
   async listVersions(
     provider: ProviderAddress,
   ): Promise<Answer<AdmittedVersions>> {
@@ -84,7 +80,7 @@ export class ProviderMirror {
     return this.#described.of(admitted);
   }
 
-  /** The digest that was signed for a package; throws NotFound when none was. An archive that only its h1 names is fetched for it. */
+  /** The digest that was signed for a package; throws not-found when none was. An archive that only its h1 names is fetched for it. */
   async findPackage(
     address: ReleaseAddress,
     platform: Platform,
@@ -118,7 +114,7 @@ export class ProviderMirror {
   }: AdmittedPackage): Promise<OpenArchive> {
     const { archives, offline } = this.#parts;
     if (offline && (await this.findSize(found)) === undefined)
-      throw new NotStored(found.filename);
+      throw failure("not-stored", found.filename);
     const place = release.places.get(formatPlatform(found.platform));
     return archives.open(found.sha256, {
       name: found.filename,
@@ -126,7 +122,7 @@ export class ProviderMirror {
       namespace: address.provider.namespace,
       open: async (signal) => {
         // A stored archive may be found damaged, and dropped.
-        if (offline) throw new NotStored(found.filename);
+        if (offline) throw failure("not-stored", found.filename);
         return openPackage(origin, address, found, place, signal);
       },
     });
@@ -168,7 +164,7 @@ export class ProviderMirror {
     return { request, release, list };
   }
 
-  /** The origin of a provider and the rules of this moment. Throws OriginNotServed; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
+  /** The origin of a provider and the rules of this moment. Throws origin-not-served; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
   #serve(provider: ProviderAddress): Served {
     const { catalog, admission } = this.#parts;
     const { rules } = admission;
@@ -186,7 +182,7 @@ export class ProviderMirror {
   ): Promise<Release> {
     const { standings, offline } = this.#parts;
     const { address, origin } = request;
-    if (offline) throw new NotStored(formatRelease(address));
+    if (offline) throw failure("not-stored", formatRelease(address));
     await origin.learn?.(address, platform, packageHashes);
     return (await standings.find(request, { refresh: true })).value;
   }
@@ -210,7 +206,7 @@ export class ProviderMirror {
     const list = await catalog.peekVersions(request.provider);
     const kept = await releases.list(request.provider);
     if (kept.length === 0)
-      throw new NotStored(formatProviderAddress(request.provider));
+      throw failure("not-stored", formatProviderAddress(request.provider));
     const listing = await this.#listing.listStored(request, list, kept);
     return asHit({ request, list, ...listing });
   }
@@ -218,6 +214,9 @@ export class ProviderMirror {
 
 /** A release that is refused as it is known has to be asked for. */
 function noneIfRefused(error: unknown): undefined {
-  if (!(error instanceof ProvenderError) || error instanceof RecordUnreadable)
+  if (
+    !(error instanceof ProvenderError) ||
+    isFailure(error, "record-unreadable")
+  )
     throw error;
 }

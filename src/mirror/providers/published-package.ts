@@ -1,5 +1,5 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
-import { NothingToVerify } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import {
   unlabelled,
   type KeyLabel,
@@ -46,10 +46,10 @@ interface PublishedProof {
   readonly signature: Uint8Array;
 }
 
-/** The registry of which clients take packages without signing keys (OpenTofu, `ShouldEnforceGPGValidationForProvider`). */
+/** The registry of which clients take packages without signing keys (OpenTofu, "ShouldEnforceGPGValidationForProvider"). */
 const unsignedRegistry = "registry.opentofu.org";
 
-/** Throws NotFound and NothingToVerify. */
+/** Throws not-found and nothing-to-verify. */
 export async function describePublished(
   mirror: ProviderMirror,
   admitted: AdmittedRelease,
@@ -71,7 +71,7 @@ export async function describePublished(
   };
 }
 
-/** Throws NothingToVerify. */
+/** Throws nothing-to-verify. */
 export function publishedProof({
   request,
   release,
@@ -94,9 +94,9 @@ function expectVerifiable(
   // A mirror without signatures does not say that the publisher has none.
   const isExempt = hostname === unsignedRegistry && source === "registry";
   if (keys.length === 0 && !isExempt)
-    throw new NothingToVerify(name, "signing key");
+    throw failure("nothing-to-verify", name, "signing key");
   if (keys.length > 0 && signature === undefined)
-    throw new NothingToVerify(name, "signature");
+    throw failure("nothing-to-verify", name, "signature");
 }
 
 async function listSized(

@@ -1,4 +1,4 @@
-import { SignatureUndecided } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { agrees, widen } from "../../trust/content.ts";
 import type { PinnedChecksums } from "../../trust/state.ts";
 import {
@@ -77,7 +77,11 @@ function asUnread(
   address: ReleaseAddress,
   body: ReleaseBody["evidence"][number],
 ): StoredEvidence {
-  const fault = new SignatureUndecided(formatRelease(address), "not read yet");
+  const fault = failure(
+    "signature-undecided",
+    formatRelease(address),
+    "not read yet",
+  );
   const { keyLabels, noted } = body;
   const proof = readProof(body);
   return { ...faultyEvidence(address, proof, keyLabels, body, fault), noted };

@@ -84,7 +84,7 @@ export function goodEvidence(
   };
 }
 
-/** Recorded evidence that does not hold today; its content is still known. Throws ChecksumsMalformed. */
+/** Recorded evidence that does not hold today; its content is still known. Throws checksums-malformed. */
 export function faultyEvidence(
   address: ReleaseAddress,
   proof: ReleaseProof,
@@ -104,7 +104,7 @@ export function faultyEvidence(
   };
 }
 
-/** Reads which archives a document names; nothing is verified. Throws ChecksumsMalformed. */
+/** Reads which archives a document names; nothing is verified. Throws checksums-malformed. */
 export function readContent(
   address: ReleaseAddress,
   { document }: Pick<ReleaseProof, "document">,

@@ -7,7 +7,7 @@ import {
 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import { NotReady, PackageHashWrong, TooBusy } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import type { NetworkMirror } from "../../origin/registries/network-mirror.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
@@ -67,7 +67,7 @@ export class LearntDigests {
 
   /**
    * Computes the digest once for concurrent requests, and only for an h1 that
-   * was reported `first`. Throws PackageHashWrong, TooBusy and the origin's
+   * was reported `first`. Throws archive-digest, too-busy and the origin's
    * failures.
    */
   async learn(
@@ -79,7 +79,7 @@ export class LearntDigests {
     const name = recordKey(address, platform).join("/");
     const isRunning = this.#learning.has(name);
     if (!isRunning && this.#learning.size >= this.#parts.limits.waiters)
-      throw new TooBusy("archives whose digests are being learnt");
+      throw failure("too-busy", "archives whose digests are being learnt");
     return this.#learning.run(name, () =>
       this.#learn(address, platform, origin, first),
     );
@@ -87,7 +87,7 @@ export class LearntDigests {
 
   /** Ends what is being learnt. */
   async close(): Promise<void> {
-    this.#closing.abort(new NotReady("it is stopping"));
+    this.#closing.abort(failure("not-ready", "it is stopping"));
     await this.#learning.settled();
   }
 
@@ -123,7 +123,12 @@ export class LearntDigests {
       if (isNew) await this.#parts.blobs.delete(sha256);
       if (isNew && !wasKnown) await this.#parts.hashes.forget(sha256);
       const subject = `${formatRelease(address)} for ${formatPlatform(platform)}`;
-      throw new PackageHashWrong(subject, refusing ?? first, packageHash);
+      throw failure(
+        "archive-digest",
+        subject,
+        (refusing ?? first).join(" or ") || "h1: of the mirror itself",
+        packageHash ?? "an archive that has none",
+      );
     }
     const key = recordKey(address, platform);
     // The first bytes of an h1 are the ones that count.

@@ -1,9 +1,8 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
+  isFailure,
   isOriginFailure,
   ProvenderError,
-  SignatureRefused,
-  SignatureUndecided,
 } from "../../errors/index.ts";
 import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
@@ -86,7 +85,7 @@ export async function asOffer(
   } catch (error) {
     const saysNothing =
       isOriginFailure(error) ||
-      error instanceof SignatureUndecided ||
+      isFailure(error, "signature-undecided") ||
       !(error instanceof ProvenderError);
     if (saysNothing) throw error;
     return { refused: error };
@@ -152,7 +151,7 @@ export async function rejudge(
       const { noted } = one;
       return { ...goodEvidence(address, proof, keyLabels, checksums), noted };
     } catch (fault) {
-      if (!(fault instanceof SignatureRefused)) throw fault;
+      if (!isFailure(fault, "signature-refused")) throw fault;
       return takesAway.has(fault.reason)
         ? { ...one, proof, fault, isGood: false, checksums: undefined }
         : one;

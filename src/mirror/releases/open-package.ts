@@ -1,10 +1,4 @@
-import {
-  OriginAddressRefused,
-  OriginAnswerUnusable,
-  OriginRejectsCredentials,
-  OriginStatus,
-  OriginUnreachable,
-} from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { OriginArchive } from "../../origin/http/http-client.ts";
 import { verifyRegistryDigest } from "../../verification/signed-checksums.ts";
 import type { ReleaseAddress, ReleasePackage } from "./release.ts";
@@ -40,11 +34,12 @@ export async function openPackage(
 
 /** Signed URLs expire, and hosts answer for that with a status or a page; hosts leave, too, or were named wrongly. */
 function mayHaveMoved(error: unknown): boolean {
-  return (
-    error instanceof OriginStatus ||
-    error instanceof OriginUnreachable ||
-    error instanceof OriginAddressRefused ||
-    error instanceof OriginRejectsCredentials ||
-    error instanceof OriginAnswerUnusable
+  return isFailure(
+    error,
+    "origin-status",
+    "origin-unreachable",
+    "origin-address-refused",
+    "origin-credentials",
+    "origin-answer",
   );
 }

@@ -7,7 +7,7 @@ import {
 } from "../../address/hash.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import { ArchiveUnhashable } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
@@ -160,7 +160,7 @@ const readBody = (body: unknown): Found => shape.parse(body);
 function asUnhashable(error: unknown): Found {
   // A cause means that a limit of time or memory ended it, which says nothing
   // about the archive.
-  if (error instanceof ArchiveUnhashable && error.cause === undefined)
+  if (isFailure(error, "archive-unhashable") && error.cause === undefined)
     return { unhashable: error.reason };
   throw error;
 }

@@ -14,7 +14,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { PackageHash } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
-import { ChecksumsMalformed, NotFound } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { Reports } from "./reported-hashes.ts";
@@ -105,7 +105,7 @@ export function listUnnamed(
     });
 }
 
-/** Throws NotFound when nothing was signed, or is offered, for the platform. */
+/** Throws not-found when nothing was signed, or is offered, for the platform. */
 export function packageOf(
   address: ReleaseAddress,
   { packages }: Release,
@@ -114,7 +114,7 @@ export function packageOf(
   const name = formatPlatform(platform);
   const found = packages.get(name);
   if (found === undefined)
-    throw new NotFound(`${formatRelease(address)} for ${name}`);
+    throw failure("not-found", `${formatRelease(address)} for ${name}`);
   return found;
 }
 
@@ -125,7 +125,7 @@ const mostPlatforms = 256;
  * The signed archives of this provider and version, by OS_ARCH. A name of
  * another provider or version is passed over: one key signs many, so the name
  * is what binds a digest to a package. With `offered`, only those platforms.
- * Throws ChecksumsMalformed for more platforms than anybody has.
+ * Throws checksums-malformed for more platforms than anybody has.
  */
 export function bindPackages(
   { provider, version }: ReleaseAddress,
@@ -141,7 +141,8 @@ export function bindPackages(
         bound.set(name, { platform, filename, sha256 });
     }
   if (bound.size > mostPlatforms)
-    throw new ChecksumsMalformed(
+    throw failure(
+      "checksums-malformed",
       formatRelease({ provider, version }),
       mostPlatforms + 1,
       `expected at most ${mostPlatforms} platforms, got ${bound.size}`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ArchiveDigestWrong } from "../../errors/index.ts";
+import type { Failure } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 
@@ -24,7 +24,7 @@ export class TamperedArchives {
   }
 
   /** The next request waits for it. */
-  note({ expected, got }: ArchiveDigestWrong, at: Date): void {
+  note({ expected, got }: Failure<"archive-digest">, at: Date): void {
     const body = { got, at: at.toISOString() };
     this.#write(expected, () => this.#records.write(recordKey(expected), body));
   }

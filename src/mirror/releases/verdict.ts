@@ -1,4 +1,4 @@
-import { NetworkMirrorUnsigned, SignatureMissing } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { OriginChecksums } from "../../origin/registries/provider-origin.ts";
 import type {
   SignatureDecision,
@@ -26,7 +26,7 @@ export interface SignaturePolicy {
 
 /** Decides on signatures away from the event loop, with a deadline. */
 export interface SignatureJudge {
-  /** Rejects with SignatureUndecided when it could not tell. */
+  /** Rejects with signature-undecided when it could not tell. */
   decide(
     release: string,
     question: SignatureQuestion,
@@ -40,7 +40,7 @@ export interface ReleaseEvidence extends OriginChecksums {
   readonly keys: readonly string[];
 }
 
-/** Settles on what terms the evidence is to be judged; throws SignatureMissing when it cannot be enough. */
+/** Settles on what terms the evidence is to be judged; throws signature-missing when it cannot be enough. */
 export function prepareProof(
   release: ReleaseAddress,
   evidence: ReleaseEvidence,
@@ -94,7 +94,7 @@ export async function judgeProof(
   if (proof.exemption !== undefined)
     return acceptUnsignedChecksums(subject, document, proof.exemption);
   if (signature === undefined)
-    throw new SignatureMissing(subject.release, "signature");
+    throw failure("signature-missing", subject.release, "signature");
   const claim = { subject, document, signature, keys, profile, now };
   return verifySignedChecksums(claim, (question) =>
     judge.decide(subject.release, question),
@@ -118,6 +118,10 @@ function findExemption(
   if (keys.length === 0 && signatures === "when-published")
     return "unsigned-when-published";
   if (source === "network-mirror")
-    throw new NetworkMirrorUnsigned(formatRelease(release));
-  throw new SignatureMissing(formatRelease(release), missing);
+    throw failure(
+      "signature-missing",
+      formatRelease(release),
+      "network mirror",
+    );
+  throw failure("signature-missing", formatRelease(release), missing);
 }

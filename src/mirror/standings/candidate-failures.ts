@@ -1,28 +1,17 @@
 import {
+  isCut,
+  isFailure,
   isOriginFailure,
-  NotFound,
-  NotStored,
-  OriginAnswerCut,
-  OriginAnswerUnusable,
   ProvenderError,
-  RecordUnreadable,
-  SignatureUndecided,
-  StoreFull,
-  TooBusy,
-  TooYoung,
 } from "../../errors/index.ts";
 import type { RefusalKind } from "./refused-versions.ts";
 
 /** True for a failure that says nothing of a release; a refusal, an absence or a document that no repetition makes usable says something. */
 export function saysNothing(error: unknown): boolean {
-  if (error instanceof OriginAnswerUnusable)
-    return error instanceof OriginAnswerCut;
+  if (isFailure(error, "origin-answer")) return isCut(error);
   return (
     isOriginFailure(error) ||
-    error instanceof TooBusy ||
-    error instanceof StoreFull ||
-    error instanceof SignatureUndecided ||
-    error instanceof RecordUnreadable
+    isFailure(error, "too-busy", "store-full", "record-unreadable")
   );
 }
 
@@ -30,9 +19,8 @@ export function saysNothing(error: unknown): boolean {
 export function refusalOf(error: unknown): RefusalKind | undefined {
   const isRefusal =
     error instanceof ProvenderError &&
-    !(error instanceof TooYoung) &&
-    !(error instanceof NotStored) &&
+    !isFailure(error, "too-young", "not-stored") &&
     !saysNothing(error);
   if (!isRefusal) return undefined;
-  return error instanceof NotFound ? "phantom" : "refused";
+  return isFailure(error, "not-found") ? "phantom" : "refused";
 }

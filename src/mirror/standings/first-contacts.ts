@@ -5,13 +5,7 @@ import { isPrerelease } from "../../address/version-constraint.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import {
-  NotFound,
-  NothingAdmitted,
-  NotStored,
-  OriginTimedOut,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
 import { noteContact } from "../../trust/first-contact.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -65,7 +59,7 @@ export class FirstContacts {
 
   /**
    * Finds the first contact, or makes it; `wanted` is tried last, where no newer
-   * release can be had. Throws RecordUnreadable when it was lost, NotFound, the
+   * release can be had. Throws record-unreadable when it was lost, not-found, the
    * refusal of every release that was tried, and the origin's failures.
    */
   async find(
@@ -80,12 +74,12 @@ export class FirstContacts {
     const { events } = this.#parts;
     if (known !== undefined)
       return this.#making.run(name, () => noteOnce(events, request, known));
-    if (this.#parts.offline) throw new NotStored(name);
+    if (this.#parts.offline) throw failure("not-stored", name);
     // Only a list, which names no release, waits for a while before it tries again.
     if (wanted === undefined) this.#expectNoFailure(request, name);
     const making = this.#making.run(name, () => this.#make(request, wanted));
     return inTime(making, patience, () => {
-      throw new OriginTimedOut(name, "its newest release");
+      throw failure("origin-timeout", name, "its newest release");
     });
   }
 
@@ -103,7 +97,7 @@ export class FirstContacts {
     const name = formatProviderAddress(provider);
     try {
       const { value: list } = await this.#parts.catalog.listVersions(request);
-      if (list.versions.size === 0) throw new NotFound(name);
+      if (list.versions.size === 0) throw failure("not-found", name);
       const newest = await this.#findNewest(request, list, wanted);
       const contact = await this.#write(request, list, newest);
       for (const [version, kind] of newest.skipped)
@@ -148,9 +142,12 @@ export class FirstContacts {
         if (isFailure && ++failures >= mostFailures) break;
       }
     }
-    const [error] = errors.filter((one) => !(one instanceof NotFound));
+    const [error] = errors.filter((one) => !isFailure(one, "not-found"));
     const name = formatProviderAddress(request.provider);
-    throw error ?? new NothingAdmitted(name, "no release of it can be had");
+    throw (
+      error ??
+      failure("nothing-admitted", name, "no release of it can be had", [])
+    );
   }
 
   async #write(

@@ -7,12 +7,10 @@ import {
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import {
-  ChecksumConflict,
-  NetworkMirrorUnsigned,
-  NotFound,
-  OriginNotServed,
-  SignatureRefused,
+  failure,
+  isFailure,
   type ProvenderError,
+  notServed,
 } from "../../errors/index.ts";
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import type { Answer } from "../cache/answer.ts";
@@ -75,15 +73,15 @@ export class ProviderCatalog {
     this.#parts = parts;
   }
 
-  /** Throws OriginNotServed for hostnames that the configuration does not list. */
+  /** Throws origin-not-served for hostnames that the configuration does not list. */
   originOf({ hostname }: ProviderAddress): ReleaseOrigin {
     const origin = this.#parts.origins.get(hostname);
     if (origin === undefined)
-      throw new OriginNotServed(hostname, this.#parts.fallThrough);
+      throw notServed(hostname, this.#parts.fallThrough);
     return origin;
   }
 
-  /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws NetworkMirrorUnsigned. */
+  /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws signature-missing. */
   async listVersions(
     { provider, origin }: ProviderRequest,
     maxAge = origin.freshFor,
@@ -156,7 +154,7 @@ export class ProviderCatalog {
     } catch (error) {
       // A release that was admitted outlives its removal, as far as it is stored.
       const keeps = known !== undefined && isAdmitted(request, known);
-      if (keeps && error instanceof NotFound)
+      if (keeps && isFailure(error, "not-found"))
         return { ...known, places: new Map() };
       throw error;
     }
@@ -183,14 +181,16 @@ export class ProviderCatalog {
     const refused =
       "refused" in offer
         ? offer.refused
-        : new ChecksumConflict(
+        : failure(
+            "checksum-conflict",
             found.filename,
             "the h1 reported first",
             "another",
             "the origin",
           );
     if (judged === undefined || !isAdmitted(request, judged)) throw refused;
-    if (refused instanceof NotFound) return { ...judged, places: new Map() };
+    if (isFailure(refused, "not-found"))
+      return { ...judged, places: new Map() };
     const document = await fetching.then(
       (fetched) => fetched.document,
       () => undefined,
@@ -208,7 +208,7 @@ export class ProviderCatalog {
   ): Promise<void> {
     const digest = document && digestOf(document);
     const isKnown =
-      refused instanceof SignatureRefused &&
+      isFailure(refused, "signature-refused") &&
       trust.evidence.some((one) => one.sha256sums === digest);
     const name = formatRelease(address);
     const offered = `${digest} ${refused.message}`;
@@ -250,7 +250,7 @@ export class ProviderCatalog {
       : await this.listVersions(request, this.#parts.notFound);
     const listed = answer.value.versions.get(address.version);
     if (listed === undefined && answer.outcome !== "stale")
-      throw new NotFound(formatRelease(address));
+      throw failure("not-found", formatRelease(address));
     return listed?.platforms;
   }
 }
@@ -290,5 +290,5 @@ function expectSignatures(
   subject: string,
 ): void {
   if (registry.source === "network-mirror" && policy.signatures === "required")
-    throw new NetworkMirrorUnsigned(subject);
+    throw failure("signature-missing", subject, "network mirror");
 }

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { isBucketFailure, RecordUnreadable } from "../../errors/index.ts";
+import { isBucketFailure, isFailure } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Clock } from "../cache/clock.ts";
@@ -138,7 +138,7 @@ function writeBody(refusals: Refusals): object {
 }
 
 function isUnreadable(error: unknown): boolean {
-  return error instanceof RecordUnreadable || isBucketFailure(error);
+  return isFailure(error, "record-unreadable") || isBucketFailure(error);
 }
 
 function recordKey({ hostname, namespace, type }: ProviderAddress): RecordKey {

@@ -1,4 +1,4 @@
-import { NotStored } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { FirstContact } from "../../trust/state.ts";
 import type { Answer } from "../cache/answer.ts";
 import { formatRelease, type Release } from "../releases/release.ts";
@@ -48,7 +48,7 @@ export class Standings {
     return { ...answer, value: report(request, value) };
   }
 
-  /** The same by what is known, without asking the origin. Throws NotStored when nothing is. */
+  /** The same by what is known, without asking the origin. Throws not-stored when nothing is. */
   async recall(request: ReleaseRequest): Promise<Release> {
     return report(request, await this.look(request));
   }
@@ -95,14 +95,14 @@ export class Standings {
     const { catalog, contacts, settlements } = this.#parts;
     const known = await catalog.peekRelease(request.address);
     if (known === undefined)
-      throw new NotStored(formatRelease(request.address));
+      throw failure("not-stored", formatRelease(request.address));
     const contact = await contacts.find(request, request);
     const list = await catalog.peekVersions(request.provider);
     const by = { contact, list };
     // An offer that was not admitted may have been withdrawn since.
     const isOffer = !isAdmitted(request, known) && !request.rules.offline;
     if (isOffer && settlements.preview(request, known, by).size > 0)
-      throw new NotStored(formatRelease(request.address));
+      throw failure("not-stored", formatRelease(request.address));
     return this.#noting(request, () => settlements.settle(request, known, by));
   }
 

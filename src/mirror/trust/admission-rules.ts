@@ -2,11 +2,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import {
-  isModuleType,
-  PolicyDenied,
-  type TooYoung,
-} from "../../errors/index.ts";
+import { failure, type Failure, isModuleType } from "../../errors/index.ts";
 import type { KeyRules, NewKeys } from "../../trust/key-verdict.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -34,7 +30,7 @@ export interface AdmissionRules {
   }[];
 }
 
-export type PolicyRefusal = PolicyDenied | TooYoung;
+export type PolicyRefusal = Failure<"policy-denied"> | Failure<"too-young">;
 
 /** Throws what the policy refuses, unless it only reports. */
 export function refuseByPolicy(
@@ -45,7 +41,7 @@ export function refuseByPolicy(
   report(error);
 }
 
-/** Throws PolicyDenied when no version of the provider could be allowed. */
+/** Throws policy-denied when no version of the provider could be allowed. */
 export function admitProvider(
   rules: AdmissionRules,
   provider: ProviderAddress,
@@ -53,12 +49,12 @@ export function admitProvider(
   const rule = findProviderDenial(rules.policy, provider);
   if (rule === undefined) return;
   const name = formatProviderAddress(provider);
-  refuseByPolicy(rules, new PolicyDenied(name, undefined, rule));
+  refuseByPolicy(rules, failure("policy-denied", name, undefined, rule));
 }
 
 /**
  * Admits hostnames that are not served, to which `policy.default` does not
- * apply; throws PolicyDenied.
+ * apply; throws policy-denied.
  */
 export function admitElsewhere(
   rules: AdmissionRules,
@@ -71,7 +67,7 @@ export function admitElsewhere(
 
 /**
  * Decides on a version by the rules alone, before any request; throws
- * PolicyDenied.
+ * policy-denied.
  */
 export function admitVersion(
   rules: AdmissionRules,
@@ -80,7 +76,7 @@ export function admitVersion(
   const decision = decideByRules(rules.policy, provider, version);
   if (decision.action === "allow") return decision;
   const name = formatProviderAddress(provider);
-  refuseByPolicy(rules, new PolicyDenied(name, version, decision.rule));
+  refuseByPolicy(rules, failure("policy-denied", name, version, decision.rule));
   return decision;
 }
 

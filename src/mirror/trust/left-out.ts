@@ -1,9 +1,8 @@
 import type { Version } from "../../address/version.ts";
 import {
-  KeyRefused,
-  NotFound,
-  NothingAdmitted,
-  SignatureRefused,
+  failure,
+  type Failure,
+  isFailure,
   type ProvenderError,
 } from "../../errors/index.ts";
 
@@ -48,17 +47,17 @@ export function leaveOutRefused(
   version: Version,
   error: ProvenderError | undefined,
 ): LeftOut {
-  if (error instanceof NotFound) return leaveOutPhantom(version);
+  if (isFailure(error, "not-found")) return leaveOutPhantom(version);
   return { version, kind: "held", cause: nameCause(error) };
 }
 
 function nameCause(error: ProvenderError | undefined): string {
   if (error === undefined) return "it was not looked at yet";
-  if (error instanceof KeyRefused)
+  if (isFailure(error, "key-refused"))
     return error.fingerprint === "none"
       ? "it is not signed"
-      : `${error.reason} signing key ${error.fingerprint}`;
-  return error instanceof SignatureRefused
+      : `${error.because} signing key ${error.fingerprint}`;
+  return isFailure(error, "signature-refused")
     ? "its signature is refused"
     : error.code;
 }
@@ -113,9 +112,9 @@ export function divide(refused: readonly LeftOut[], isReporting: boolean) {
 export function nothingAdmitted(
   name: string,
   versions: readonly LeftOut[],
-): NothingAdmitted {
+): Failure<"nothing-admitted"> {
   const counts = formatCounts(countLeftOut(versions) ?? {});
-  return new NothingAdmitted(name, counts, formatLeftOut(versions));
+  return failure("nothing-admitted", name, counts, formatLeftOut(versions));
 }
 
 /**

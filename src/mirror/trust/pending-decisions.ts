@@ -7,11 +7,11 @@ import { typeOfModule } from "../../address/specs/trust-scope.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
 import { remembered } from "../../concurrency/remembered.ts";
 import {
+  type Failure,
   formatApproval,
+  isFailure,
   isModuleType,
-  MalformedAddress,
   nameContent,
-  type RecordUnreadable,
 } from "../../errors/index.ts";
 import { needsDecision, type Candidate } from "../../trust/candidates.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
@@ -40,7 +40,9 @@ interface PendingDecisions {
   /** Candidates that the bounds dropped. */
   readonly dropped: number;
   /** Reasons why those of other namespaces are not known. */
-  readonly unreadable: readonly (RecordUnreadable | MalformedAddress)[];
+  readonly unreadable: readonly (
+    Failure<"record-unreadable"> | Failure<"malformed-address">
+  )[];
 }
 
 /** Milliseconds for which a list is good enough: it is read from every namespace's records. */
@@ -71,13 +73,13 @@ async function listAllPending(
       }
     } catch (error) {
       // A well sealed record below a folder that is no namespace.
-      if (!(error instanceof MalformedAddress)) throw error;
+      if (!isFailure(error, "malformed-address")) throw error;
       unreadable.push(error);
     }
   return { pending, dropped, unreadable };
 }
 
-/** Lists what needs a decision in one namespace. Throws MalformedAddress for a record of no provider. */
+/** Lists what needs a decision in one namespace. Throws malformed-address for a record of no provider. */
 export function listPending(
   {
     namespace,
@@ -93,7 +95,7 @@ export function listPending(
   );
 }
 
-/** Lists what needs a decision of one provider. Throws RecordUnreadable. */
+/** Lists what needs a decision of one provider. Throws record-unreadable. */
 export async function readPending(
   store: TrustStore,
   provider: ProviderAddress,
@@ -146,7 +148,7 @@ function describe(
   return { ...candidate, ...release, content, command, setting };
 }
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 function parseType(
   hostname: string,
   namespace: string,

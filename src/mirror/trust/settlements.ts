@@ -4,13 +4,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import {
-  KeyRefused,
-  NotFound,
-  ReleaseConflict,
-  TooBusy,
-  TooYoung,
-} from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
 import type { AgeDecision } from "../../trust/age.ts";
 import { agrees } from "../../trust/content.ts";
@@ -89,7 +83,7 @@ export class Settlements {
     this.#parts = parts;
   }
 
-  /** Throws SignatureRefused, SignatureMissing, KeyRefused, TooYoung; StoreFull when a decision could not be written. */
+  /** Throws signature-refused, signature-missing, key-refused, too-young; store-full when a decision could not be written. */
   async settle(
     request: ReleaseRequest,
     known: KnownRelease,
@@ -113,7 +107,7 @@ export class Settlements {
         }),
       );
     }
-    throw new TooBusy(`writers of ${formatRelease(request.address)}`);
+    throw failure("too-busy", `writers of ${formatRelease(request.address)}`);
   }
 
   /** Counts the releases of a provider that were admitted or judged otherwise than before. */
@@ -197,10 +191,12 @@ export class Settlements {
     { standing }: Settled<StoredEvidence>,
   ): SettledRelease {
     const { address, rules, entry } = request;
-    if (standing.kind === "empty") throw new NotFound(formatRelease(address));
+    if (standing.kind === "empty")
+      throw failure("not-found", formatRelease(address));
     if (standing.kind === "refused") throw refusalOf(request, standing);
     const release = viewOf(address, known, standing);
-    if (release === undefined) throw new NotFound(formatRelease(address));
+    if (release === undefined)
+      throw failure("not-found", formatRelease(address));
     const { age } = standing;
     const settled = { release, age };
     if (age.old)
@@ -243,20 +239,26 @@ function refusalOf(
   const { address } = request;
   const { fault, signedBy = "none", sha256sums } = evidence;
   if (because === "signature")
-    return fault ?? new NotFound(formatRelease(address));
+    return fault ?? failure("not-found", formatRelease(address));
   if (because === "age")
     return youthOf(request, age.old ? undefined : age.availableAt);
   return because === "other-content"
-    ? new ReleaseConflict(address, sha256sums)
-    : new KeyRefused(address, signedBy, because, sha256sums);
+    ? failure("release-conflict", address, sha256sums)
+    : failure("key-refused", address, signedBy, because, sha256sums);
 }
 
 export function youthOf(
   { address: { provider, version }, decision }: ReleaseRequest,
   availableAt: Date | undefined,
-): TooYoung {
+): Failure<"too-young"> {
   const name = formatProviderAddress(provider);
-  return new TooYoung(name, version, decision.minimumAgeRule, availableAt);
+  return failure(
+    "too-young",
+    name,
+    version,
+    decision.minimumAgeRule,
+    availableAt,
+  );
 }
 
 /** Other platforms may have been added by others. */

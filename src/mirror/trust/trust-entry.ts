@@ -80,7 +80,7 @@ export class TrustEntry {
     return emptyWeight + weightOfOne * count + weightOfVersion * versions;
   }
 
-  /** Makes `trust` at most half a second old. Throws RecordUnreadable. */
+  /** Makes `trust` at most half a second old. Throws record-unreadable. */
   async renew(): Promise<NamespaceTrust> {
     const known = this.#known;
     if (known !== undefined && this.#now() < known.until) return known.trust;
@@ -91,7 +91,7 @@ export class TrustEntry {
     return this.trust;
   }
 
-  /** Finds the first contact with a provider; undefined before it. Throws RecordUnreadable when it was lost. */
+  /** Finds the first contact with a provider; undefined before it. Throws record-unreadable when it was lost. */
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);
     const noted = this.trust.contacts.find((one) => one.type === type);
@@ -108,7 +108,7 @@ export class TrustEntry {
     return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
   }
 
-  /** Writes the first contact with a provider, once: returns what is first. Durable on return. Throws StoreFull. */
+  /** Writes the first contact with a provider, once: returns what is first. Durable on return. Throws store-full. */
   async createContact(
     type: string,
     contact: FirstContact,
@@ -143,7 +143,7 @@ export class TrustEntry {
 
   /**
    * Changes the namespace; no change of any process is lost, and `change` may be
-   * called more than once. Durable on return. Throws RecordUnreadable and StoreFull.
+   * called more than once. Durable on return. Throws record-unreadable and store-full.
    */
   async change(
     change: (namespace: NamespaceBody) => NamespaceBody,
@@ -198,7 +198,7 @@ export class TrustEntry {
     return (await read(true)) ?? this.#refuse();
   }
 
-  /** Throws RecordUnreadable, and has the next request look again. */
+  /** Throws record-unreadable, and has the next request look again. */
   #refuse(): never {
     const { trust } = this.#known ?? {};
     if (trust !== undefined) this.#known = { trust, until: -Infinity };

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Hostname } from "../../address/hostname.ts";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import { noCandidates, type Candidates } from "../../trust/candidates.ts";
 import type { Decided, Decisions } from "../../trust/decisions.ts";
@@ -38,12 +38,13 @@ export type ReadNamespace = { readonly namespace: Namespace } & (
       readonly trust: NamespaceBody;
       readonly candidates: readonly ProviderCandidates[];
     }
-  | { readonly problem: RecordUnreadable }
+  | { readonly problem: Failure<"record-unreadable"> }
 );
 
 /** First contact with a provider, or why it is unknown. */
 export type ReadContact = { readonly type: string } & (
-  { readonly contact: FirstContact } | { readonly problem: RecordUnreadable }
+  | { readonly contact: FirstContact }
+  | { readonly problem: Failure<"record-unreadable"> }
 );
 
 /** First contacts, decisions and candidates of every namespace. */
@@ -64,7 +65,7 @@ export class TrustStore {
     this.#now = now;
   }
 
-  /** Opens the one entry of a namespace, at most half a second old. Throws RecordUnreadable. */
+  /** Opens the one entry of a namespace, at most half a second old. Throws record-unreadable. */
   async open(namespace: Namespace): Promise<TrustEntry> {
     const entry = this.#entryOf(namespace);
     const before = entry.weight;
@@ -73,12 +74,12 @@ export class TrustStore {
     return entry;
   }
 
-  /** Reads the trust of a namespace; the same object while nothing changed. Throws RecordUnreadable. */
+  /** Reads the trust of a namespace; the same object while nothing changed. Throws record-unreadable. */
   async read(namespace: Namespace): Promise<NamespaceBody> {
     return (await this.open(namespace)).trust;
   }
 
-  /** Changes the decisions of operators; no change of any process is lost. Durable on return. Throws RecordUnreadable and StoreFull. */
+  /** Changes the decisions of operators; no change of any process is lost. Durable on return. Throws record-unreadable and store-full. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,
@@ -170,7 +171,7 @@ export class TrustStore {
       const contact = await entry
         .findContact(type)
         .catch((error: unknown) => asUnreadable(error));
-      if (contact instanceof RecordUnreadable)
+      if (isFailure(contact, "record-unreadable"))
         return [{ type, problem: contact }];
       return contact === undefined ? [] : [{ type, contact }];
     });
@@ -199,7 +200,7 @@ export class TrustStore {
       const candidates = await this.listCandidates(namespace);
       return { namespace, trust, candidates };
     } catch (error) {
-      if (!(error instanceof RecordUnreadable)) throw error;
+      if (!isFailure(error, "record-unreadable")) throw error;
       return { namespace, problem: error };
     }
   }
@@ -225,7 +226,7 @@ export class TrustStore {
     const key = namespaceKey(namespace);
     const read = this.#records.read(key, readNamespace);
     const found = await read.catch((error: unknown) => asUnreadable(error));
-    if (found !== undefined && !(found instanceof RecordUnreadable)) return;
+    if (found !== undefined && !isFailure(found, "record-unreadable")) return;
     const contacts = types.map((type) => contactKey({ ...namespace, type }));
     for (const one of [key, markKey(namespace), ...contacts])
       await this.#records.remove(one);
@@ -259,8 +260,8 @@ export class TrustStore {
   }
 }
 
-function asUnreadable(error: unknown): RecordUnreadable {
-  if (error instanceof RecordUnreadable) return error;
+function asUnreadable(error: unknown): Failure<"record-unreadable"> {
+  if (isFailure(error, "record-unreadable")) return error;
   throw error;
 }
 

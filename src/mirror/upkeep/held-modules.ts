@@ -1,7 +1,7 @@
 import type { Sha256 } from "../../address/hash.ts";
 import type { ModuleAddress } from "../../address/module-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ModuleTrustRecords } from "../modules/records.ts";
 import type { ModuleReleaseAddress } from "../modules/release.ts";
@@ -37,7 +37,7 @@ export interface HeldModuleQuestion {
 export async function* listHeldModules(
   parts: ModuleHoldingParts,
   { module, choose }: HeldModuleQuestion,
-): AsyncGenerator<HeldModule | RecordUnreadable> {
+): AsyncGenerator<HeldModule | Failure<"record-unreadable">> {
   const { blobs, modules } = parts;
   const stored = await findStored(blobs);
   const asked = module === undefined ? await modules.listModules() : [module];
@@ -50,14 +50,14 @@ async function describe(
   { modules: records, trust }: ModuleHoldingParts,
   address: ModuleReleaseAddress,
   stored: ReadonlyMap<Sha256, StoredArchive>,
-): Promise<HeldModule | RecordUnreadable> {
+): Promise<HeldModule | Failure<"record-unreadable">> {
   try {
     const served = await findServed({ records, trust }, address);
     const { sha256, commit } = served?.archive ?? {};
     const archive = sha256 === undefined ? undefined : stored.get(sha256);
     return { ...address, sha256, commit, stored: archive };
   } catch (error) {
-    if (!(error instanceof RecordUnreadable)) throw error;
+    if (!isFailure(error, "record-unreadable")) throw error;
     return error;
   }
 }

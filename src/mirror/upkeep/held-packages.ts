@@ -2,7 +2,7 @@ import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { readPlatform, type ReleaseAddress } from "../releases/release.ts";
@@ -37,7 +37,7 @@ export interface HeldQuestion {
 export async function* listHeld(
   { blobs, releases }: HoldingParts,
   { provider, choose }: HeldQuestion,
-): AsyncGenerator<HeldPackage | RecordUnreadable> {
+): AsyncGenerator<HeldPackage | Failure<"record-unreadable">> {
   const stored = await findStored(blobs);
   const providers =
     provider === undefined
@@ -52,7 +52,7 @@ async function* describeRelease(
   releases: ReleaseRecords,
   address: ReleaseAddress,
   stored: ReadonlyMap<Sha256, StoredArchive>,
-): AsyncGenerator<HeldPackage | RecordUnreadable> {
+): AsyncGenerator<HeldPackage | Failure<"record-unreadable">> {
   try {
     const found = await releases.describe(address);
     if (found === undefined) return;
@@ -73,7 +73,7 @@ async function* describeRelease(
       formatPlatform(a.platform) < formatPlatform(b.platform) ? -1 : 1,
     );
   } catch (error) {
-    if (!(error instanceof RecordUnreadable)) throw error;
+    if (!isFailure(error, "record-unreadable")) throw error;
     yield error;
   }
 }

@@ -1,7 +1,7 @@
 import type { Sha256 } from "../../address/hash.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { VersionList } from "../versions/version-list.ts";
@@ -45,5 +45,5 @@ async function listUnlisted(
 }
 
 function noneIfUnreadable(error: unknown): undefined {
-  if (!(error instanceof RecordUnreadable)) throw error;
+  if (!isFailure(error, "record-unreadable")) throw error;
 }

@@ -1,6 +1,6 @@
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { Version } from "../../address/version.ts";
-import { NotFound } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { OriginVersions } from "../../origin/registries/registry-answers.ts";
 import type { Clock } from "../cache/clock.ts";
 import {
@@ -23,7 +23,7 @@ export async function refreshVersions(
   onVanished: (versions: readonly Version[]) => void,
 ): Promise<VersionList> {
   const answer = await asked.catch((error: unknown) => {
-    if (known === undefined || !(error instanceof NotFound)) throw error;
+    if (known === undefined || !isFailure(error, "not-found")) throw error;
     return { versions: [], warnings: [] };
   });
   const list = mergeVersions(subject, known, answer, clock.now());

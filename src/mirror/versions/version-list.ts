@@ -1,5 +1,5 @@
 import type { Version } from "../../address/version.ts";
-import { VersionsWithoutEnd } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type {
   OriginVersion,
   OriginVersions,
@@ -28,7 +28,7 @@ const mostKnown = 20_000;
  * Joins what the origin lists now to what is known; nothing that was ever
  * listed is forgotten. What appeared in the future did so under a clock that
  * was wrong: its age counts from now, so that it is held back no longer than
- * any new version. Throws VersionsWithoutEnd.
+ * any new version. Throws origin-answer.
  */
 export function mergeVersions(
   subject: string,
@@ -54,7 +54,12 @@ export function mergeVersions(
         listed: false,
       });
   const most = Math.max(mostKnown, 2 * answer.versions.length);
-  if (versions.size > most) throw new VersionsWithoutEnd(subject, most);
+  if (versions.size > most)
+    throw failure(
+      "origin-answer",
+      subject,
+      `with what its registry listed earlier there are more than ${most} versions`,
+    );
   return {
     firstContact: known?.firstContact ?? now,
     versions,

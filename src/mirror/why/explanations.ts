@@ -1,11 +1,7 @@
 import type { Hostname } from "../../address/hostname.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import {
-  isAbsence,
-  NothingAdmitted,
-  OriginNotServed,
-} from "../../errors/index.ts";
+import { isAbsence, isFailure } from "../../errors/index.ts";
 import type { ListedModule } from "../modules/admission.ts";
 import type { ModuleMirror } from "../modules/module-mirror.ts";
 import type { OriginHealth } from "../../origin/health/origin-health.ts";
@@ -121,9 +117,11 @@ export class Explanations {
     error: unknown,
   ): Promise<readonly string[]> {
     const { hostnames } = this.#parts;
-    if (error instanceof NothingAdmitted)
+    if (isFailure(error, "nothing-admitted"))
       return error.reasons.map((line) => `${line}.`);
-    if (error instanceof OriginNotServed) {
+    if (
+      isFailure(error, "origin-not-served", "origin-not-served-fall-through")
+    ) {
       const served = `It serves ${hostnames.join(", ")}.`;
       return [served, ...tellNearest(error.hostname, hostnames)];
     }

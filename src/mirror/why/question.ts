@@ -22,7 +22,7 @@ export type WhyQuestion = (
 
 /**
  * `HOSTNAME/NAMESPACE/TYPE[/VERSION]`, or `HOSTNAME/NAMESPACE/NAME/SYSTEM[/VERSION]`:
- * no target system has the dots of a version. Throws MalformedAddress.
+ * no target system has the dots of a version. Throws malformed-address.
  */
 export function parseWhyPath(path: string): WhyQuestion {
   const parts = path.split("/");
@@ -33,7 +33,7 @@ export function parseWhyPath(path: string): WhyQuestion {
     : readQuestion(parts, undefined);
 }
 
-/** Reads the SPEC of a provider or module, with one version or none. Throws MalformedAddress. */
+/** Reads the SPEC of a provider or module, with one version or none. Throws malformed-address. */
 export function parseWhySpec(spec: string, hosts: SpecHosts): WhyQuestion {
   const { chosen, ...subject } = readEitherSpec(spec, hosts);
   const version = chosen === undefined ? undefined : parseVersion(chosen);

@@ -1,10 +1,9 @@
 import {
+  type ErrorCode,
   isAbsence,
+  isFailure,
   isOriginFailure,
   ProvenderError,
-  RecordUnreadable,
-  TooBusy,
-  type ErrorCode,
 } from "../../errors/index.ts";
 
 /** Current answer to clients, with its reasons. */
@@ -35,7 +34,7 @@ export function explainError(subject: string, error: unknown): Why {
   if (!(error instanceof ProvenderError)) throw error;
   const isUnknown =
     isOriginFailure(error) ||
-    error instanceof TooBusy ||
+    isFailure(error, "too-busy") ||
     isOperators(error.code);
   const verdict = isAbsence(error)
     ? "absent"
@@ -48,10 +47,9 @@ export function explainError(subject: string, error: unknown): Why {
 
 /** Paths of the machine are for its operator alone. */
 function untold(error: ProvenderError): string {
-  const what =
-    error instanceof RecordUnreadable
-      ? "What this mirror saw first of it cannot be read"
-      : "The store of this mirror cannot be used now";
+  const what = isFailure(error, "record-unreadable")
+    ? "What this mirror saw first of it cannot be read"
+    : "The store of this mirror cannot be used now";
   return `${what}: the operator finds the reason in the log.`;
 }
 

@@ -3,7 +3,7 @@ import { open, readdir, realpath, type FileHandle } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Hostname } from "../../address/hostname.ts";
-import { OriginFolderUnreachable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import {
   OriginFolder,
   type FolderEntry,
@@ -114,7 +114,7 @@ export class DirectoryFolder extends OriginFolder {
       if (parts.length > 0 && absent.has(code)) return undefined;
       if (parts.length > 0 && unreadable.has(code))
         throw this.unusable(parts, `it cannot be read (${code})`);
-      throw new OriginFolderUnreachable(this.nameOf(parts), code, { cause });
+      throw failure("origin-unreachable", this.nameOf(parts), code, { cause });
     }
   }
 }

@@ -4,7 +4,7 @@ import {
 } from "../../address/module-address.ts";
 import type { ArchiveSource } from "../../address/module-source.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
-import { NotFound } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
@@ -28,7 +28,7 @@ export class FolderModules
     this.#limits = limits;
   }
 
-  /** Newest first, without those that findLocation does not find. Throws NotFound. */
+  /** Newest first, without those that findLocation does not find. Throws not-found. */
   async listVersions(address: ModuleAddress): Promise<readonly Version[]> {
     const { names, parts } = await this.#find(address);
     const named = Map.groupBy(names, versionOf);
@@ -40,12 +40,12 @@ export class FolderModules
     return newestFirst(versions);
   }
 
-  /** Throws NotFound, also where a version is there in two forms: it is unknown which one is meant. */
+  /** Throws not-found, also where a version is there in two forms: it is unknown which one is meant. */
   async findLocation(address: ModuleAddress, version: Version) {
     const { names, parts } = await this.#find(address);
     const [name, ...others] = names.filter((one) => versionOf(one) === version);
     if (name === undefined || others.length > 0)
-      throw new NotFound(`${formatModuleAddress(address)} ${version}`);
+      throw failure("not-found", `${formatModuleAddress(address)} ${version}`);
     const base = this.#folder.urlOf([...parts, name]);
     return { location: base.href, base };
   }
@@ -58,7 +58,7 @@ export class FolderModules
     const parts = this.#folder.partsOf(url);
     const { archive: most } = this.#limits;
     const archive = await this.#folder.archive(parts, most, signal);
-    if (archive === undefined) throw new NotFound(module);
+    if (archive === undefined) throw failure("not-found", module);
     return archive;
   }
 
@@ -80,7 +80,7 @@ export class FolderModules
       const files = entries.filter(({ kind }) => kind !== "other");
       return { parts, names: files.map((entry) => entry.name) };
     }
-    throw new NotFound(`${spelling}/${system}`);
+    throw failure("not-found", `${spelling}/${system}`);
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
-import { NotFound, OriginTimedOut } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 import { checkCount } from "../registries/answer-shape.ts";
@@ -57,7 +57,7 @@ export class FolderProviders implements ProviderOrigin {
     this.#parts = parts;
   }
 
-  /** Throws NotFound where there is no folder of the provider, and OriginTimedOut where not all of it could be read, which the next call goes on with. */
+  /** Throws not-found where there is no folder of the provider, and origin-timeout where not all of it could be read, which the next call goes on with. */
   async listVersions(
     provider: ProviderAddress,
     signal: AbortSignal,
@@ -66,7 +66,7 @@ export class FolderProviders implements ProviderOrigin {
     const name = formatProviderAddress(provider);
     const parts = [provider.namespace, provider.type];
     const entries = await folder.list(parts);
-    if (entries === undefined) throw new NotFound(name);
+    if (entries === undefined) throw failure("not-found", name);
     const url = folder.urlOf(parts);
     const named = newestFirst(entries.map((one) => one.name).filter(isVersion));
     checkCount(url, named.length, limits.versions, "versions");
@@ -82,7 +82,11 @@ export class FolderProviders implements ProviderOrigin {
     const complete = versions.map((one) => [one.version, one] as const);
     this.#complete.set(name, new Map(complete));
     if (signal.aborted)
-      throw new OriginTimedOut(url.href, "it has many new releases to read");
+      throw failure(
+        "origin-timeout",
+        url.href,
+        "it has many new releases to read",
+      );
     return { versions, warnings: [] };
   }
 
@@ -94,9 +98,9 @@ export class FolderProviders implements ProviderOrigin {
     const release = await this.#read(provider, version);
     const found = release?.packages.get(formatPlatform(platform));
     const name = `${formatProviderAddress(provider)} ${version}`;
-    if (release === undefined) throw new NotFound(name);
+    if (release === undefined) throw failure("not-found", name);
     if (found === undefined)
-      throw new NotFound(`${name} for ${formatPlatform(platform)}`);
+      throw failure("not-found", `${name} for ${formatPlatform(platform)}`);
     const { folder, limits } = this.#parts;
     const urlOf = (file: string) =>
       folder.urlOf([...placeOf(provider, version), file]);
@@ -134,7 +138,10 @@ export class FolderProviders implements ProviderOrigin {
     const release = await this.#read(provider, version);
     const [found] = release?.packages.values() ?? [];
     if (found === undefined)
-      throw new NotFound(`${formatProviderAddress(provider)} ${version}`);
+      throw failure(
+        "not-found",
+        `${formatProviderAddress(provider)} ${version}`,
+      );
     return this.findPackage(provider, version, found.platform);
   }
 
@@ -157,7 +164,7 @@ export class FolderProviders implements ProviderOrigin {
     const { folder, limits } = this.#parts;
     const parts = folder.partsOf(downloadUrl);
     const archive = await folder.archive(parts, limits.archive, signal);
-    if (archive === undefined) throw new NotFound(folder.nameOf(parts));
+    if (archive === undefined) throw failure("not-found", folder.nameOf(parts));
     return archive;
   }
 
@@ -193,7 +200,7 @@ export class FolderProviders implements ProviderOrigin {
     const { folder } = this.#parts;
     const parts = folder.partsOf(url);
     const bytes = await folder.read(parts, most);
-    if (bytes === undefined) throw new NotFound(folder.nameOf(parts));
+    if (bytes === undefined) throw failure("not-found", folder.nameOf(parts));
     return bytes;
   }
 }

@@ -1,11 +1,11 @@
-import { OriginAnswerUnusable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
 /**
  * Reads the keys that may sign releases of a namespace, ASCII-armored, in the
  * order of their files' names. Clients get them, so only the public key of each
- * *.asc is returned. Throws OriginAnswerUnusable for an invalid file, because
+ * *.asc is returned. Throws origin-answer for an invalid file, because
  * the set of signers is unknown then.
  */
 export async function readNamespaceKeys(
@@ -24,7 +24,8 @@ export async function readNamespaceKeys(
     if (bytes === undefined) continue;
     size += bytes.length;
     if (size > limits.keys)
-      throw new OriginAnswerUnusable(
+      throw failure(
+        "origin-answer",
         folder.nameOf([namespace, "keys"]),
         `its keys have more than ${limits.keys} bytes`,
       );
@@ -39,7 +40,8 @@ const last = "-----END PGP PUBLIC KEY BLOCK-----";
 
 function publicKeyIn(text: string, url: string): string {
   if (text.includes("BEGIN PGP PRIVATE KEY"))
-    throw new OriginAnswerUnusable(
+    throw failure(
+      "origin-answer",
       url,
       "it has a private key, so put the public one there instead",
     );
@@ -47,6 +49,6 @@ function publicKeyIn(text: string, url: string): string {
   const [, block = ""] = text.split(new RegExp(`^${first}`, "m"), 2);
   const end = block.search(new RegExp(`^${last}`, "m"));
   if (end < 0)
-    throw new OriginAnswerUnusable(url, "it has no armored public key");
+    throw failure("origin-answer", url, "it has no armored public key");
   return `${first}${block.slice(0, end)}${last}\n`;
 }

@@ -1,5 +1,5 @@
 import type { Hostname } from "../../address/hostname.ts";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 
 export interface FolderEntry {
@@ -64,7 +64,7 @@ export abstract class OriginFolder {
     return this.urlOf(parts).href;
   }
 
-  /** Undefined where there is none. Throws OriginAnswerUnusable and OriginUnreachable, like the others. */
+  /** Undefined where there is none. Throws origin-answer and origin-unreachable, like the others. */
   async list(
     parts: readonly string[],
   ): Promise<readonly FolderEntry[] | undefined> {
@@ -84,7 +84,7 @@ export abstract class OriginFolder {
     return Buffer.concat(pieces);
   }
 
-  /** Bytes; undefined where there is none. Throws OriginAnswerUnusable for what is no file, or larger. */
+  /** Bytes; undefined where there is none. Throws origin-answer for what is no file, or larger. */
   async measure(
     parts: readonly string[],
     most = Infinity,
@@ -95,7 +95,7 @@ export abstract class OriginFolder {
     return size;
   }
 
-  /** Throws OriginAnswerUnusable also where there is none. */
+  /** Throws origin-answer also where there is none. */
   async *stream(
     parts: readonly string[],
     most = Infinity,
@@ -125,8 +125,8 @@ export abstract class OriginFolder {
   protected unusable(
     parts: readonly string[],
     reason: string,
-  ): OriginAnswerUnusable {
-    return new OriginAnswerUnusable(this.nameOf(parts), reason);
+  ): Failure<"origin-answer"> {
+    return failure("origin-answer", this.nameOf(parts), reason);
   }
 
   async *#bound(
@@ -158,7 +158,7 @@ export abstract class OriginFolder {
       throw this.unusable(parts, "it is no name of a file");
   }
 
-  #tooLarge(parts: readonly string[], most: number): OriginAnswerUnusable {
+  #tooLarge(parts: readonly string[], most: number): Failure<"origin-answer"> {
     return this.unusable(parts, `it has more than ${most} bytes`);
   }
 }

@@ -7,7 +7,7 @@ import type { Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { OriginAnswerUnusable } from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import type { OriginFolder } from "./origin-folder.ts";
 
@@ -49,7 +49,7 @@ export interface ReadingParts {
 
 /**
  * Reads what goreleaser makes of a release: complete only when each archive that its SHA256SUMS lists is there, and the manifest where it does. Undefined where there is
- * no such folder. Throws OriginUnreachable.
+ * no such folder. Throws origin-unreachable.
  */
 export async function readReleaseFolder(
   { folder, limits, signed }: ReadingParts,
@@ -91,7 +91,7 @@ export async function readReleaseFolder(
       signature: names.has(signature) ? signature : undefined,
     };
   } catch (error) {
-    if (!(error instanceof OriginAnswerUnusable)) throw error;
+    if (!isFailure(error, "origin-answer")) throw error;
     return { unfit: `${error.url}: ${error.reason}` };
   }
 }
@@ -147,6 +147,6 @@ async function readProtocols(
     return manifestShape.parse(JSON.parse(text)).metadata.protocol_versions;
   } catch (cause) {
     const shown = folder.nameOf(parts);
-    throw new OriginAnswerUnusable(shown, "it is no manifest", { cause });
+    throw failure("origin-answer", shown, "it is no manifest", { cause });
   }
 }

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
-import { OriginAddressRefused, OriginUnreachable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import {
   checkUrl,
   hostAndPort,
@@ -23,7 +23,7 @@ interface GitApproach {
   readonly ssh: string;
 }
 
-/** Throws OriginAddressRefused and OriginUnreachable. */
+/** Throws origin-address-refused and origin-unreachable. */
 export async function approachByHttps(
   url: URL,
   settings: AddressAllowance & Pick<OriginSettings, "proxy">,
@@ -50,7 +50,8 @@ export async function approachBySsh(
   const port = url.port === "" ? "22" : url.port;
   const isNamed = allowance.configured.has(`${url.hostname}:${port}`);
   if (!isNamed && !allowance.allowPrivateAddresses && port !== "22")
-    throw new OriginAddressRefused(
+    throw failure(
+      "origin-address-refused",
       formatPublicUrl(url),
       `port ${port} is not 22`,
     );
@@ -83,7 +84,8 @@ async function resolve(
     : (await lookUp(url, host)).map(({ address }) => address);
   const free = isNamed || allowPrivateAddresses;
   if (!free && !found.every(isPublicAddress))
-    throw new OriginAddressRefused(
+    throw failure(
+      "origin-address-refused",
       formatPublicUrl(url),
       "its name leads to an address that is not public",
     );
@@ -95,7 +97,9 @@ async function lookUp(url: URL, host: string) {
     return await lookup(host, { all: true });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    throw new OriginUnreachable(formatPublicUrl(url), code, { cause: error });
+    throw failure("origin-unreachable", formatPublicUrl(url), code, {
+      cause: error,
+    });
   }
 }
 

@@ -2,12 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isCommit, isShortCommit } from "../../address/git-source.ts";
 import type { GitSource } from "../../address/module-source.ts";
-import {
-  OriginAnswerUnusable,
-  OriginTimedOut,
-  OriginUnreachable,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import { approachByHttps, approachBySsh } from "./approach.ts";
 import {
@@ -40,7 +35,7 @@ type WorkFolder = { readonly path: string } & AsyncDisposable;
 /** Room on the disk for what is fetched. */
 interface WorkRoom {
   /**
-   * Reserves so many bytes in all; throws StoreFull where there is no room for
+   * Reserves so many bytes in all; throws store-full where there is no room for
    * them.
    */
   readonly hold: (bytes: number) => Promise<void>;
@@ -55,7 +50,7 @@ interface GitParts {
   /** Search path for programs. */
   readonly searchPath: string;
   readonly createFolder: () => Promise<WorkFolder>;
-  /** Throws StoreFull. */
+  /** Throws store-full. */
   readonly openRoom: () => Promise<WorkRoom>;
 }
 
@@ -121,7 +116,7 @@ export class GitRepositories {
     });
   }
 
-  /** Fetches the commit, or what the source names where no commit is known. Throws StoreFull. */
+  /** Fetches the commit, or what the source names where no commit is known. Throws store-full. */
   async fetchCommit(
     { url, ref }: GitSource,
     commit: string | undefined,
@@ -279,12 +274,12 @@ async function translateGitFailure<T>(
     // It was ended by the mirror, and not for its length.
     if (signal.reason instanceof ProvenderError) throw signal.reason;
     if (signal.aborted)
-      throw new OriginTimedOut(shown, "the deadline passed", options);
+      throw failure("origin-timeout", shown, "the deadline passed", options);
     if (error instanceof RangeError || error instanceof TypeError)
-      throw new OriginAnswerUnusable(shown, error.message, options);
+      throw failure("origin-answer", shown, error.message, options);
     if (!(error instanceof GitFailed)) throw error;
     if (error.message === notInstalled)
-      throw new OriginUnreachable(shown, error.message, options);
-    throw new OriginAnswerUnusable(shown, error.message, options);
+      throw failure("origin-unreachable", shown, error.message, options);
+    throw failure("origin-answer", shown, error.message, options);
   }
 }

@@ -2,7 +2,7 @@ import { lookup as resolve } from "node:dns";
 import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { OriginAddressRefused } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import { formatPublicUrl } from "./public-url.ts";
 
 /**
@@ -27,11 +27,11 @@ export function isConfigured(url: URL, allowance: AddressAllowance): boolean {
 
 /**
  * Refuses what the URL alone shows; undici resolves no IP literal, so literals
- * are judged here and names in `guardedLookup`. Throws OriginAddressRefused.
+ * are judged here and names in `guardedLookup`. Throws origin-address-refused.
  */
 export function checkUrl(url: URL, allowance: AddressAllowance): void {
   const refuse = (reason: string) => {
-    throw new OriginAddressRefused(formatPublicUrl(url), reason);
+    throw failure("origin-address-refused", formatPublicUrl(url), reason);
   };
   if (url.protocol !== "https:") refuse("it is not https");
   if (url.username !== "" || url.password !== "")
@@ -64,8 +64,9 @@ function answerFirst(
   callback(null, first?.address ?? "", first?.family ?? 0);
 }
 
-function notPublic(hostname: string): OriginAddressRefused {
-  return new OriginAddressRefused(
+function notPublic(hostname: string): Failure<"origin-address-refused"> {
+  return failure(
+    "origin-address-refused",
     `https://${hostname}`,
     "its name leads to an address that is not public",
   );

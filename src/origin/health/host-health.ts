@@ -1,10 +1,4 @@
-import {
-  OriginBusy,
-  OriginStatus,
-  OriginSuspended,
-  OriginTimedOut,
-  OriginUnreachable,
-} from "../../errors/index.ts";
+import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { Breaker, type BreakerTimes, type Probe } from "./breaker.ts";
 
 /** A host, or one subject on it, that is not asked for a while. */
@@ -36,7 +30,7 @@ export interface Passage {
 
 interface Watched {
   readonly breaker: Breaker;
-  failure: OriginBusy | string;
+  failure: Failure<"origin-busy"> | string;
 }
 
 /** Breaker that a request passed, and the request's probe of it. */
@@ -99,7 +93,7 @@ export class HostHealth {
     return failingSince === undefined ? undefined : this.#now() - failingSince;
   }
 
-  /** Throws OriginBusy or OriginSuspended while the host, or this subject on it, is not to be asked. */
+  /** Throws origin-busy or origin-suspended while the host, or this subject on it, is not to be asked. */
   admit(subject: string | undefined): Passage {
     const own = this.#watchedFor(subject);
     for (const watched of [this.#whole, ...own.values()])
@@ -117,7 +111,8 @@ export class HostHealth {
     return {
       settle: (failure, isRepeated = false) => {
         if (failure === undefined) this.#succeed(ticket);
-        else if (failure instanceof OriginBusy) this.#pause(subject, failure);
+        else if (isFailure(failure, "origin-busy"))
+          this.#pause(subject, failure);
         else if (!isRepeated || isProbe) this.#fail(ticket, failure);
         release();
       },
@@ -135,13 +130,13 @@ export class HostHealth {
     );
   }
 
-  #refuseSuspended({ breaker, failure }: Watched): void {
+  #refuseSuspended({ breaker, failure: last }: Watched): void {
     const seconds = Math.ceil(breaker.wait(this.#now()) / 1000);
     if (seconds === 0) return;
     const url = `https://${this.#name}/`;
-    throw failure instanceof OriginBusy
-      ? new OriginBusy(url, seconds)
-      : new OriginSuspended(url, seconds, failure);
+    throw isFailure(last, "origin-busy")
+      ? failure("origin-busy", url, seconds)
+      : failure("origin-suspended", url, seconds, last);
   }
 
   #succeed({ whole, own }: Ticket): void {
@@ -157,7 +152,7 @@ export class HostHealth {
     }
   }
 
-  #pause(subject: string | undefined, failure: OriginBusy): void {
+  #pause(subject: string | undefined, failure: Failure<"origin-busy">): void {
     const { retryAfterSeconds: seconds } = failure;
     const asked = seconds === undefined ? undefined : seconds * 1000;
     const now = this.#now();
@@ -184,30 +179,27 @@ export class HostHealth {
   }
 
   #isPaused({ breaker, failure }: Watched): boolean {
-    return failure instanceof OriginBusy && breaker.wait(this.#now()) > 0;
+    return isFailure(failure, "origin-busy") && breaker.wait(this.#now()) > 0;
   }
 
   #fail({ subject, whole, own }: Ticket, failure: unknown): void {
     const now = this.#now();
     const { breaker } = this.#whole;
-    if (failure instanceof OriginStatus && failure.status >= 500) {
+    if (isFailure(failure, "origin-status") && failure.status >= 500) {
       const reason = `status ${failure.status}`;
       this.#note(undefined, reason, breaker.fail(now, whole.probe, subject));
       if (subject === undefined) return;
       const watched = this.#watchSubject(subject);
       const probe = own.get(subject)?.probe;
       this.#note(subject, reason, watched.breaker.fail(now, probe));
-    } else if (
-      failure instanceof OriginUnreachable ||
-      failure instanceof OriginTimedOut
-    )
+    } else if (isFailure(failure, "origin-unreachable", "origin-timeout"))
       this.#note(undefined, failure.code, breaker.fail(now, whole.probe));
   }
 
   /** Without milliseconds nothing was suspended. */
   #note(
     subject: string | undefined,
-    failure: OriginBusy | string,
+    failure: Failure<"origin-busy"> | string,
     milliseconds: number | undefined,
   ): void {
     if (milliseconds === undefined) return;

@@ -18,7 +18,7 @@ export class OriginHealth {
     });
   }
 
-  /** Throws OriginBusy or OriginSuspended while the host, or this subject on it, is not to be asked. */
+  /** Throws origin-busy or origin-suspended while the host, or this subject on it, is not to be asked. */
   admit(url: URL, subject: string | undefined): Passage {
     return this.#hosts.memo(hostAndPort(url)).admit(subject);
   }

@@ -1,8 +1,4 @@
-import {
-  OriginAnswerCut,
-  OriginTimedOut,
-  type OriginAnswerUnusable,
-} from "../../errors/index.ts";
+import { type Failure, isCut, isFailure } from "../../errors/index.ts";
 import {
   announcedSize,
   discard,
@@ -60,7 +56,7 @@ export async function* receiveArchive(
 }
 
 function isBroken(error: unknown): boolean {
-  return error instanceof OriginAnswerCut || error instanceof OriginTimedOut;
+  return isCut(error) || isFailure(error, "origin-timeout");
 }
 
 async function* receiveRest(
@@ -145,7 +141,7 @@ function strongTag({ headers }: Answer): string | undefined {
     : undefined;
 }
 
-function refuse(answer: Answer, reason: string): OriginAnswerUnusable {
+function refuse(answer: Answer, reason: string): Failure<"origin-answer"> {
   discard(answer.body);
   return unusable(answer.url, reason);
 }

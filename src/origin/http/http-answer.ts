@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { OriginAnswerUnusable } from "../../errors/index.ts";
+import type { Failure } from "../../errors/index.ts";
 import { describeFailure, describeStatus, unusable } from "./http-failure.ts";
 
 /** An answer with a status that was hoped for, its body not yet read. */
@@ -114,7 +114,7 @@ export function announcedSize({ headers }: Answer): number | undefined {
 export function tooLarge(
   answer: Answer,
   maxBytes: number,
-): OriginAnswerUnusable {
+): Failure<"origin-answer"> {
   discard(answer.body);
   return unusable(answer.url, `it is larger than ${maxBytes} bytes`);
 }

@@ -73,7 +73,7 @@ export class HttpClient {
     this.#events = events;
   }
 
-  /** Any media type but a page for people; throws OriginAnswerUnusable above `maxBytes`. */
+  /** Any media type but a page for people; throws origin-answer above `maxBytes`. */
   async fetchDocument(
     url: URL,
     maxBytes: number,

@@ -1,12 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import {
-  OriginAnswerCut,
-  OriginAnswerUnusable,
-  OriginBusy,
-  OriginRejectsCredentials,
-  OriginStatus,
-  OriginTimedOut,
-  OriginUnreachable,
+  cutShort,
+  failure,
+  type Failure,
+  isFailure,
   ProvenderError,
 } from "../../errors/index.ts";
 import type { OriginResult } from "../../telemetry/series/labels.ts";
@@ -34,14 +31,25 @@ export function describeFailure(
   // undici gives it the name of an aborted request.
   const [, refusal] = /^Proxy response \((\d+)\)/.exec(message) ?? [];
   if (refusal !== undefined)
-    return new OriginUnreachable(shown, `the proxy says ${refusal}`, options);
+    return failure(
+      "origin-unreachable",
+      shown,
+      `the proxy says ${refusal}`,
+      options,
+    );
   const late = timeouts.get(code);
-  if (late !== undefined) return new OriginTimedOut(shown, late, options);
+  if (late !== undefined)
+    return failure("origin-timeout", shown, late, options);
   if (name === "TimeoutError" || name === "AbortError")
-    return new OriginTimedOut(shown, "the deadline passed", options);
+    return failure("origin-timeout", shown, "the deadline passed", options);
   return phase === "request"
-    ? new OriginUnreachable(shown, code === "" ? message : code, options)
-    : new OriginAnswerCut(shown, options);
+    ? failure(
+        "origin-unreachable",
+        shown,
+        code === "" ? message : code,
+        options,
+      )
+    : failure("origin-answer", shown, cutShort, options);
 }
 
 /** The error for a status other than 200, 206 and the redirects. */
@@ -54,11 +62,21 @@ export function describeStatus(
   const { "retry-after": retryAfter, date } = headers;
   if (status === 429 || (status === 503 && retryAfter !== undefined)) {
     const ms = parseRetryAfter(retryAfter, date, new Date());
-    return new OriginBusy(shown, ms === undefined ? ms : Math.ceil(ms / 1000));
+    return failure(
+      "origin-busy",
+      shown,
+      ms === undefined ? ms : Math.ceil(ms / 1000),
+    );
   }
   if (status === 401 || status === 403)
-    return new OriginRejectsCredentials(shown, status, readReason(headers));
-  return new OriginStatus(shown, status);
+    return failure(
+      "origin-credentials",
+      shown,
+      `answered with status ${status}`,
+      'check the "token" that the mirror has for this origin',
+      readReason(headers),
+    );
+  return failure("origin-status", shown, status);
 }
 
 /** Why a token is refused (RFC 6750, 3), in printable ASCII alone. */
@@ -70,10 +88,10 @@ function readReason(headers: IncomingHttpHeaders): string | undefined {
 /** Undefined stands for a good answer and for a redirect. */
 export function originResult(failure: unknown): OriginResult {
   if (failure === undefined) return "ok";
-  if (failure instanceof OriginBusy) return "busy";
-  if (failure instanceof OriginTimedOut) return "timeout";
-  if (failure instanceof OriginRejectsCredentials) return "refused";
-  if (!(failure instanceof OriginStatus)) return "unreachable";
+  if (isFailure(failure, "origin-busy")) return "busy";
+  if (isFailure(failure, "origin-timeout")) return "timeout";
+  if (isFailure(failure, "origin-credentials")) return "refused";
+  if (!isFailure(failure, "origin-status")) return "unreachable";
   if (failure.status >= 500) return "failed";
   return failure.status === 404 || failure.status === 410
     ? "not-found"
@@ -84,8 +102,8 @@ export function unusable(
   url: URL,
   reason: string,
   options?: ErrorOptions,
-): OriginAnswerUnusable {
-  return new OriginAnswerUnusable(formatPublicUrl(url), reason, options);
+): Failure<"origin-answer"> {
+  return failure("origin-answer", formatPublicUrl(url), reason, options);
 }
 
 function ownErrorIn(error: unknown): ProvenderError | undefined {

@@ -1,5 +1,5 @@
 import { request, type Dispatcher } from "undici";
-import { OriginAddressRefused } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { checkUrl, isConfigured } from "../guard/address-guard.ts";
 import { makeDispatchers, type Dispatchers } from "./dispatchers.ts";
 import { acceptAnswer, discard, single, type Answer } from "./http-answer.ts";
@@ -100,7 +100,8 @@ export class OriginRequests {
       discard(response.body);
       url = redirectTarget(url, response.headers.location);
     }
-    throw new OriginAddressRefused(
+    throw failure(
+      "origin-address-refused",
       formatPublicUrl(start),
       `it redirects more than ${this.#limits.redirects} times`,
     );

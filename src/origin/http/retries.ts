@@ -1,11 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  OriginAnswerCut,
-  OriginStatus,
-  OriginSuspended,
-  OriginTimedOut,
-  OriginUnreachable,
-} from "../../errors/index.ts";
+import { isCut, isFailure } from "../../errors/index.ts";
 
 /** Attempts at one request, the first one included. */
 const tries = 3;
@@ -34,7 +28,7 @@ export async function withRetries<T>(
       return await attempt();
     } catch (error) {
       // Our own refusal to ask again says less than why it came to that.
-      const isOurs = error instanceof OriginSuspended;
+      const isOurs = isFailure(error, "origin-suspended");
       failure = isOurs && tried > 1 ? failure : error;
     }
     if (tried === tries || !canPass(failure) || isSuspended()) throw failure;
@@ -56,11 +50,10 @@ async function waitBefore(
 
 /** No word of the origin on the thing itself: a broken connection, or a status that says "not now". */
 function canPass(error: unknown): boolean {
-  if (error instanceof OriginStatus) return passingStatuses.has(error.status);
+  if (isFailure(error, "origin-status"))
+    return passingStatuses.has(error.status);
   return (
-    error instanceof OriginUnreachable ||
-    error instanceof OriginTimedOut ||
-    error instanceof OriginAnswerCut
+    isFailure(error, "origin-unreachable", "origin-timeout") || isCut(error)
   );
 }
 

@@ -37,7 +37,7 @@ export function resolve(url: URL, reference: string): URL {
   return resolved;
 }
 
-/** Throws OriginAnswerUnusable for more than `most`. */
+/** Throws origin-answer for more than `most`. */
 export function checkCount(
   url: URL,
   count: number,

@@ -52,7 +52,7 @@ export function parseMirrorIndex(
 
 /**
  * `VERSION.json`, by platform. What has several `zh:`, or no hash at all, is left
- * out: nothing says which archive is meant. Throws OriginAnswerUnusable when that leaves nothing.
+ * out: nothing says which archive is meant. Throws origin-answer when that leaves nothing.
  */
 export function parseMirrorVersion(
   url: URL,

@@ -4,7 +4,7 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
-import { NotFound } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";
@@ -52,7 +52,7 @@ export class ModuleRegistry {
     this.#limits = limits;
   }
 
-  /** "List Available Versions for a Specific Module"; what is no semantic version is left out. Throws NotFound. */
+  /** "List Available Versions for a Specific Module"; what is no semantic version is left out. Throws not-found. */
   async listVersions(
     address: ModuleAddress,
     signal: AbortSignal,
@@ -66,7 +66,7 @@ export class ModuleRegistry {
     return parseModuleVersions(url, value, this.#limits.versions);
   }
 
-  /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws NotFound. */
+  /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws not-found. */
   async findLocation(
     address: ModuleAddress,
     version: Version,
@@ -97,7 +97,7 @@ export class ModuleRegistry {
     const urlOf = (spelled: string) =>
       new URL(`${spelled}/${system}/${rest}`, base);
     return ask(urlOf(path)).catch((error: unknown) => {
-      if (!(error instanceof NotFound) || spelling === path) throw error;
+      if (!isFailure(error, "not-found") || spelling === path) throw error;
       return ask(urlOf(spelling));
     });
   }

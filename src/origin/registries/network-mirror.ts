@@ -6,7 +6,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
-import { NotFound } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import {
   parseMirrorIndex,
@@ -82,7 +82,7 @@ export class NetworkMirror implements ProviderOrigin {
     const found = archives.find(isNamed) ?? archives[0];
     if (found !== undefined)
       return asPackage(address, version, found, archives);
-    throw new NotFound(`${formatProviderAddress(address)} ${version}`);
+    throw failure("not-found", `${formatProviderAddress(address)} ${version}`);
   }
 
   fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
@@ -101,7 +101,7 @@ export class NetworkMirror implements ProviderOrigin {
     return this.#http.openArchive(downloadUrl, signal, subject);
   }
 
-  /** The archive itself, for one that nothing names but its content. Throws NotFound. */
+  /** The archive itself, for one that nothing names but its content. Throws not-found. */
   async openUnnamed(
     address: ProviderAddress,
     version: Version,
@@ -162,7 +162,7 @@ function pick(
   const found = archives.find((one) => formatPlatform(one.platform) === name);
   if (found !== undefined) return found;
   const subject = `${formatProviderAddress(address)} ${version}`;
-  throw new NotFound(`${subject} for ${name}`);
+  throw failure("not-found", `${subject} for ${name}`);
 }
 
 function isNamed({ sha256 }: MirroredArchive): boolean {

@@ -24,13 +24,13 @@ export interface OriginChecksums {
 export interface ProviderOrigin {
   readonly source: ProofSource;
 
-  /** Throws NotFound when the origin says so. */
+  /** Throws not-found when the origin says so. */
   listVersions(
     address: ProviderAddress,
     signal: AbortSignal,
   ): Promise<OriginVersions>;
 
-  /** Throws NotFound when the origin says so. */
+  /** Throws not-found when the origin says so. */
   findPackage(
     address: ProviderAddress,
     version: Version,
@@ -38,7 +38,7 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
-  /** The package of whichever platform; undefined `offered` is not known. Throws NotFound when there is none. */
+  /** The package of whichever platform; undefined `offered` is not known. Throws not-found when there is none. */
   findAnyPackage(
     address: ProviderAddress,
     version: Version,
@@ -46,7 +46,7 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
-  /** SHA256SUMS and its signature; a failure counts against `address` alone. Throws NotFound when either is gone. */
+  /** SHA256SUMS and its signature; a failure counts against `address` alone. Throws not-found when either is gone. */
   fetchChecksums(
     found: OriginPackage,
     signal: AbortSignal,

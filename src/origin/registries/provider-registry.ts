@@ -5,7 +5,7 @@ import {
   type ProviderAddress,
 } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { isAbsence, NotFound, OriginStatus } from "../../errors/index.ts";
+import { failure, isAbsence, isFailure } from "../../errors/index.ts";
 import type { HttpClient, OriginArchive } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
@@ -50,7 +50,7 @@ export class ProviderRegistry implements ProviderOrigin {
     this.#limits = limits;
   }
 
-  /** "List Available Versions"; throws NotFound when the registry says so. */
+  /** "List Available Versions"; throws not-found when the registry says so. */
   async listVersions(
     address: ProviderAddress,
     signal: AbortSignal,
@@ -64,7 +64,7 @@ export class ProviderRegistry implements ProviderOrigin {
     return parseVersions(url, value, this.#limits.versions);
   }
 
-  /** "Find a Provider Package"; throws NotFound when the registry says so. */
+  /** "Find a Provider Package"; throws not-found when the registry says so. */
   async findPackage(
     address: ProviderAddress,
     version: Version,
@@ -101,10 +101,10 @@ export class ProviderRegistry implements ProviderOrigin {
       } catch (error) {
         if (!isAbsence(error)) throw error;
       }
-    throw new NotFound(`${formatProviderAddress(address)} ${version}`);
+    throw failure("not-found", `${formatProviderAddress(address)} ${version}`);
   }
 
-  /** SHA256SUMS and its signature, at the same time; throws NotFound when either is gone. */
+  /** SHA256SUMS and its signature, at the same time; throws not-found when either is gone. */
   async fetchChecksums(
     { checksums }: OriginPackage,
     signal: AbortSignal,
@@ -156,8 +156,8 @@ export async function absentOn404<T>(
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof OriginStatus && gone.has(error.status))
-      throw new NotFound(subject, { cause: error });
+    if (isFailure(error, "origin-status") && gone.has(error.status))
+      throw failure("not-found", subject, { cause: error });
     throw error;
   }
 }

@@ -209,7 +209,7 @@ export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
   return answer;
 }
 
-/** Throws OriginAnswerUnusable unless the answer is for exactly this platform and file name. */
+/** Throws origin-answer unless the answer is for exactly this platform and file name. */
 export function bindPackage(
   url: URL,
   answer: PackageAnswer,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { untilAborted } from "../../concurrency/in-time.ts";
-import { NotFound } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import { describeFailure, unusable } from "../http/http-failure.ts";
 
@@ -41,15 +41,15 @@ export class ServiceDiscovery {
   }
 
   /**
-   * The service's base URL, ending in `/`. Throws NotFound when a host has no
+   * The service's base URL, ending in `/`. Throws not-found when a host has no
    * modules, as most have none; providers are what it is configured for, so
-   * without them OriginAnswerUnusable is thrown.
+   * without them origin-answer is thrown.
    */
   async findService(name: ServiceName, signal: AbortSignal): Promise<URL> {
     const discovered = await this.#discover(signal);
     const value = discovered.services[name];
     if (value === undefined && name === "modules.v1")
-      throw new NotFound(`a module registry at ${discovered.url.host}`);
+      throw failure("not-found", `a module registry at ${discovered.url.host}`);
     const url =
       typeof value === "string" ? URL.parse(value, discovered.url.href) : null;
     if (url === null)

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { TokenRefused } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type {
   OpenIdConfiguration,
   OpenIdProvider,
@@ -35,7 +35,7 @@ export class AccessTokens {
     this.#expected = expected;
   }
 
-  /** Returns `oidc:SUBJECT@ISSUER`. Throws TokenRefused, and the issuer's failure when its keys cannot be had. */
+  /** Returns `oidc:SUBJECT@ISSUER`. Throws token-refused, and the issuer's failure when its keys cannot be had. */
   async findName(token: string, digest: string, now: Date): Promise<string> {
     const known = this.#verified.get(digest);
     if (known === undefined) inspectAccessToken(token, this.#expected, now);
@@ -68,7 +68,7 @@ export class AccessTokens {
 
 /**
  * A key that is not known may be new: then the issuer is asked again, as often as
- * it may be. Throws TokenRefused, and the issuer's failure.
+ * it may be. Throws token-refused, and the issuer's failure.
  */
 async function verifyWithKeys<T>(
   provider: Pick<IssuerKeys, "findNewer">,
@@ -79,7 +79,8 @@ async function verifyWithKeys<T>(
   if (verified !== undefined) return verified;
   const newer = await provider.findNewer(current);
   const again = newer === current ? undefined : await verify(newer);
-  if (again === undefined) throw new TokenRefused("its issuer has no such key");
+  if (again === undefined)
+    throw failure("token-refused", "its issuer has no such key");
   return again;
 }
 
@@ -94,11 +95,11 @@ export class IssuerTokens {
     this.#issuers = new Map(named);
   }
 
-  /** Returns `oidc:SUBJECT@ISSUER`. Throws TokenRefused, and the issuer's failure when its keys cannot be had. */
+  /** Returns `oidc:SUBJECT@ISSUER`. Throws token-refused, and the issuer's failure when its keys cannot be had. */
   async findName(token: string, digest: string, now: Date): Promise<string> {
     const tokens = this.#issuers.get(readIssuer(token));
     if (tokens === undefined)
-      throw new TokenRefused("it is from another issuer");
+      throw failure("token-refused", "it is from another issuer");
     return tokens.findName(token, digest, now);
   }
 }

@@ -1,9 +1,5 @@
 import { hash } from "node:crypto";
-import {
-  ArchiveUrlRefused,
-  TokenNeeded,
-  TokenRefused,
-} from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { isJsonWebToken } from "../../verification/access-token.ts";
 import type { IssuerTokens } from "./access-tokens.ts";
 import {
@@ -77,7 +73,7 @@ export class Authentication {
 
   /**
    * Returns the name of the client, undefined where none is needed. Throws
-   * TokenNeeded, TokenRefused, ArchiveUrlRefused, and the failure of an OpenID
+   * token-needed, token-refused, archive-url-refused, and the failure of an OpenID
    * provider whose keys cannot be had.
    */
   admit(
@@ -112,23 +108,27 @@ export class Authentication {
     const name = findTokenName(tokens, digest, now);
     if (name !== undefined) return name;
     if (accessTokens === undefined || !isJsonWebToken(token))
-      throw new TokenRefused("it is not one that this mirror knows");
+      throw failure("token-refused", "it is not one that this mirror knows");
     return accessTokens.findName(token, digest.toString("hex"), new Date(now));
   }
 
   #admitTicket(signed: SignedPath): string | undefined {
     const { keys, now } = this.#parts;
     if (!isSignedBy(keys.secrets, signed))
-      throw new ArchiveUrlRefused("this mirror did not sign it as it is");
+      throw failure(
+        "archive-url-refused",
+        "this mirror did not sign it as it is",
+      );
     const { expires, holder } = signed.ticket;
-    if (now() >= expires) throw new ArchiveUrlRefused("it has expired");
+    if (now() >= expires)
+      throw failure("archive-url-refused", "it has expired");
     return holder === "" ? undefined : holder;
   }
 }
 
-/** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws TokenNeeded. */
+/** The token of `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Throws token-needed. */
 function parseBearer(header: string | undefined): string {
   const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? "") ?? [];
-  if (token === undefined) throw new TokenNeeded();
+  if (token === undefined) throw failure("token-needed");
   return token;
 }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { TokenRefused } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 
 /** A token of the configuration; only its SHA-256 is known. */
 interface ClientToken {
@@ -19,7 +19,7 @@ export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {
   return Map.groupBy(tokens, ({ sha256 }) => sha256.toString("hex"));
 }
 
-/** The name of the token with this digest, undefined when there is none. Throws TokenRefused for an expired one. */
+/** The name of the token with this digest, undefined when there is none. Throws token-refused for an expired one. */
 export function findTokenName(
   tokens: ClientTokens,
   digest: Buffer,
@@ -33,6 +33,6 @@ export function findTokenName(
   const valid = known.find(
     ({ expires }) => expires === undefined || now < expires,
   );
-  if (valid === undefined) throw new TokenRefused("it has expired");
+  if (valid === undefined) throw failure("token-refused", "it has expired");
   return valid.name;
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { TooManyRequests } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Client } from "../http/client-address.ts";
 import type {
   RequestMiddleware,
@@ -33,13 +33,18 @@ export class MetadataCaps {
     this.#perMinute = perMinute;
   }
 
-  /** The client's allowance, for `charge`; throws TooManyRequests when nothing is left of it. */
+  /** The client's allowance, for `charge`; throws too-many-requests when nothing is left of it. */
   admit(client: Client, now = performance.now()): Allowance {
     const { address } = client;
     const allowance = this.#allowanceOf(client, now);
     if (allowance.left < 1) {
       const wait = ((1 - allowance.left) * minute) / this.#perMinute;
-      throw new TooManyRequests(address, this.#perMinute, wait);
+      throw failure(
+        "too-many-requests",
+        address,
+        this.#perMinute,
+        Math.ceil(wait / 1000),
+      );
     }
     return allowance;
   }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { OpenArchive } from "../../mirror/cache/archive-cache.ts";
-import { OriginTimedOut } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { parseByteRange, type SatisfiableRange } from "./byte-range.ts";
 import { setHeaders, type RequestContext } from "./request-context.ts";
 import { writePaced, type ClientPace } from "./paced-write.ts";
@@ -75,7 +75,7 @@ async function startedInTime(
 ): Promise<void> {
   const result = await Promise.race([archive.started, passed]);
   if (result === "late")
-    throw new OriginTimedOut(filename, "no first byte yet");
+    throw failure("origin-timeout", filename, "no first byte yet");
 }
 
 function chooseRange(

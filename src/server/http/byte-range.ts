@@ -1,4 +1,4 @@
-import { RangeNotSatisfiable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ByteRange } from "../../mirror/cache/archive-download.ts";
 
 /** A range within a body of known size; `end` is exclusive. */
@@ -9,7 +9,7 @@ export interface SatisfiableRange extends ByteRange {
 /**
  * One `bytes` range (RFC 9110, 14.2). Undefined for no header, several ranges
  * and other units: these are answered with the whole, as the RFC allows.
- * Throws RangeNotSatisfiable for one that lies outside.
+ * Throws range-not-satisfiable for one that lies outside.
  */
 export function parseByteRange(
   header: string | undefined,
@@ -24,6 +24,6 @@ export function parseByteRange(
   const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
   const end =
     first === "" || last === "" ? size : Math.min(Number(last) + 1, size);
-  if (start >= end) throw new RangeNotSatisfiable(filename, size);
+  if (start >= end) throw failure("range-not-satisfiable", filename, size);
   return { start, end };
 }

@@ -7,7 +7,7 @@ import {
 } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { CannotListen } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ConnectionCaps } from "./connection-caps.ts";
 import { guarded, type OnUnexpected } from "./guarded.ts";
 import { cut, type ClientPace } from "./paced-write.ts";
@@ -86,7 +86,7 @@ export class Listener {
     });
   }
 
-  /** Resolves with the port; throws CannotListen. */
+  /** Resolves with the port; throws a listen error. */
   async listen(host: string, port: number): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#server.once("error", reject);
@@ -95,7 +95,7 @@ export class Listener {
       await promise;
     } catch (error) {
       const { code = "unknown reason" } = error as NodeJS.ErrnoException;
-      throw new CannotListen(`${host}:${port}`, code, { cause: error });
+      throw failure("listen", `${host}:${port}`, code, { cause: error });
     }
     this.#server.off("error", reject);
     return (this.#server.address() as AddressInfo).port;

@@ -1,10 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import {
-  MalformedRequest,
-  MethodNotAllowed,
-  UriTooLong,
-  type ProvenderError,
-} from "../../errors/index.ts";
+import { failure, type ProvenderError } from "../../errors/index.ts";
 import type { RequestMiddleware } from "./request-context.ts";
 
 /** Bytes. */
@@ -24,24 +19,37 @@ function findRequestProblem(
   request: IncomingMessage,
 ): ProvenderError | undefined {
   const { method = "", url = "", rawHeaders } = request;
-  if (Buffer.byteLength(url) > longestUrl) return new UriTooLong(longestUrl);
+  if (Buffer.byteLength(url) > longestUrl)
+    return failure("uri-too-long", longestUrl);
   if (method !== "GET" && method !== "HEAD")
-    return new MethodNotAllowed(method);
+    return failure("method-not-allowed", method);
   if (hasBody(request))
-    return new MalformedRequest(`of ${method} carries a body`, "none");
+    return failure("malformed-request", `of ${method} carries a body`, "none");
   if (request.headers.expect !== undefined)
-    return new MalformedRequest("has an Expect header", "none");
+    return failure("malformed-request", "has an Expect header", "none");
   const hosts = countHeader(rawHeaders, "host");
   // HTTP/1.0 needs none (RFC 9112, 3.2), and probes of load balancers send none.
   if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0"))
-    return new MalformedRequest("has no or several Host headers", "one");
+    return failure(
+      "malformed-request",
+      "has no or several Host headers",
+      "one",
+    );
   const path = pathOf(url);
   if (!path.startsWith("/"))
-    return new MalformedRequest("names another server", "a path");
+    return failure("malformed-request", "names another server", "a path");
   if (!/^[\x21-\x7e]+$/.test(path) || /[%\\#]/.test(path))
-    return new MalformedRequest("has an escaped path", "no %, # or backslash");
+    return failure(
+      "malformed-request",
+      "has an escaped path",
+      "no %, # or backslash",
+    );
   if (hollowSegment.test(path) && path !== "/")
-    return new MalformedRequest("has an empty or dotted segment", "names");
+    return failure(
+      "malformed-request",
+      "has an empty or dotted segment",
+      "names",
+    );
   return undefined;
 }
 

@@ -1,10 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import {
-  MalformedRequest,
-  MethodNotAllowed,
-  type ProvenderError,
-} from "../../errors/index.ts";
+import { failure, type ProvenderError } from "../../errors/index.ts";
 import { formatErrorBody } from "./error-response.ts";
 
 /** Answers in the order of requests. */
@@ -27,7 +23,11 @@ export function answerUnread(
   socket: Duplex,
 ): void {
   const status = clientErrorStatuses.get(error.code ?? "") ?? "400 Bad Request";
-  refuse(socket, status, new MalformedRequest("could not be read", "HTTP/1.1"));
+  refuse(
+    socket,
+    status,
+    failure("malformed-request", "could not be read", "HTTP/1.1"),
+  );
 }
 
 /** Ends a request whose handler threw before it answered. */
@@ -36,7 +36,8 @@ export function endUnanswered(res: ServerResponse, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  const problem = new MalformedRequest(
+  const problem = failure(
+    "malformed-request",
     "could not be handled",
     "one that follows HTTP/1.1",
   );
@@ -52,7 +53,7 @@ export function endUnanswered(res: ServerResponse, socket: Duplex): void {
 
 export function refuseTunnel(socket: Duplex): void {
   const status = "405 Method Not Allowed\r\nAllow: GET, HEAD";
-  refuse(socket, status, new MethodNotAllowed("CONNECT"));
+  refuse(socket, status, failure("method-not-allowed", "CONNECT"));
 }
 
 /** `status` may be followed by header lines. */

@@ -6,7 +6,7 @@ import { parseVersion } from "../../address/version.ts";
 import type { ReleaseAddress } from "../../mirror/releases/release.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 export function readProvider({
   params,
 }: Pick<RoutedContext, "params">): ProviderAddress {
@@ -14,7 +14,7 @@ export function readProvider({
   return providerAddress(hostname, namespace, type);
 }
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 export function readRelease(
   ctx: Pick<RoutedContext, "params">,
 ): ReleaseAddress {

@@ -120,13 +120,13 @@ const mediaTypes = {
   zip: "application/zip",
 } as const;
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 function readModule({ params }: RoutedContext): ModuleAddress {
   const { hostname = "", namespace = "", name = "", system = "" } = params;
   return moduleAddress(hostname, namespace, name, system);
 }
 
-/** Throws MalformedAddress. */
+/** Throws malformed-address. */
 function readRelease(ctx: RoutedContext): ModuleReleaseAddress {
   const module = readModule(ctx);
   return { module, version: parseVersion(ctx.params.version ?? "") };

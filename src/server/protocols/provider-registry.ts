@@ -1,7 +1,7 @@
 import { formatChecksumsName } from "../../address/archive-name.ts";
 import { parsePlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { NoSuchPage, NothingToVerify } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { ProviderMirror } from "../../mirror/providers/provider-mirror.ts";
 import {
   describePublished,
@@ -53,7 +53,11 @@ export class ProviderRegistryProtocol {
     noteLeftOut(ctx.state, answer.value);
     // A release that could not be served must not be listed.
     if (request.origin.registry.source !== "registry")
-      throw new NothingToVerify(formatProviderAddress(provider), "signature");
+      throw failure(
+        "nothing-to-verify",
+        formatProviderAddress(provider),
+        "signature",
+      );
     const document = renderVersionsOnce(versions, provider, list, leftOut);
     sendDocument(ctx, document, answer);
   }
@@ -74,12 +78,13 @@ export class ProviderRegistryProtocol {
     sendDocument(ctx, document, answer);
   }
 
-  /** SHA256SUMS or its signature, as they were verified. Throws NoSuchPage for other files. */
+  /** SHA256SUMS or its signature, as they were verified. Throws no-such-page for other files. */
   async proof(ctx: RoutedContext): Promise<void> {
     const address = readRelease(ctx);
     const filename = ctx.params.proof;
     const name = formatChecksumsName(address.provider, address.version);
-    if (filename !== name && filename !== `${name}.sig`) throw new NoSuchPage();
+    if (filename !== name && filename !== `${name}.sig`)
+      throw failure("no-such-page");
     const answer = await this.#mirror.findRelease(address);
     const { document, signature } = publishedProof(answer.value);
     noteAnswer(ctx.state, answer);

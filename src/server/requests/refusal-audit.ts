@@ -1,7 +1,6 @@
 import {
-  ChecksumConflict,
-  PackageHashWrong,
-  SignatureRefused,
+  isFailure,
+  isPackageHash,
   type ProvenderError,
 } from "../../errors/index.ts";
 import type { Alarms } from "../../telemetry/alarms.ts";
@@ -42,7 +41,7 @@ export class RefusalAudit {
 
   /**
    * A refusal that has a line of its own is on the disk when this resolves, so
-   * that none is answered and forgotten; rejects with StoreFull.
+   * that none is answered and forgotten; rejects with store-full.
    */
   async record(
     names: PathNames,
@@ -69,10 +68,11 @@ export class RefusalAudit {
    */
   #raise(error: ProvenderError, { provider, version, detail }: AuditEntry) {
     const isTampered =
-      error instanceof ChecksumConflict || error instanceof PackageHashWrong;
+      isFailure(error, "checksum-conflict") ||
+      (isFailure(error, "archive-digest") && isPackageHash(error.expected));
     const facts = { provider, version, detail };
     if (isTampered) this.#alarms.raise("archive-tampered", facts);
-    else if (error instanceof SignatureRefused)
+    else if (isFailure(error, "signature-refused"))
       this.#alarms.raise("signature-refused", facts);
   }
 }
@@ -84,7 +84,9 @@ function describe(names: PathNames, error: ProvenderError): AuditEntry {
     verdict: "refused",
     reason: error.code,
     detail: error.message,
-    rule: textOf(facts.rule),
+    rule: isFailure(error, "key-refused")
+      ? `trust: ${error.because}`
+      : textOf(facts.rule),
     fingerprint: textOf(facts.fingerprint),
     sha256: textOf(facts.got),
     ...subjectOf(names),

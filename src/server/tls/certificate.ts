@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 
 /**
  * Certificate and key of a TLS server, as PEM; `expires` is the end of the
@@ -23,7 +23,7 @@ export function renewalDue(expires: Date, now: Date): boolean {
 /**
  * The operator's own PEM files: `certificate` starts with the server's
  * certificate, its intermediates follow; `key` is not encrypted. Throws
- * ConfigurationInvalid that names the file which cannot be used.
+ * configuration that names the file which cannot be used.
  */
 export async function loadCertificateFiles(
   paths: { readonly certificate: string; readonly key: string },
@@ -34,25 +34,29 @@ export async function loadCertificateFiles(
   const key = await readGiven(paths.key);
   const parsed = parseCertificate(paths.certificate, certificate);
   if (!parsed.checkPrivateKey(parseKey(paths.key, key)))
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       paths.key,
-      `this key does not belong to the first certificate in ${paths.certificate}: give the server's own certificate first, and its key.`,
+      `this key does not belong to the first certificate in ${paths.certificate}`,
+      "give the server's own certificate first, and its key",
     );
   checkValidity(paths.certificate, parsed, now);
   checkUsable(paths.certificate, certificate, key);
   return { certificate, key, expires: parsed.validToDate };
 }
 
-/** Throws ConfigurationInvalid when others than the owner and the group can read a private key. */
+/** Throws a configuration error when others than the owner and the group can read a private key. */
 export async function refuseKeyOfEverybody(path: string): Promise<void> {
   const mode = await stat(path).then(
     (found) => found.mode,
     () => 0,
   );
   if ((mode & 0o007) !== 0)
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      "every user of this machine can read the private key: replace the key if it may have leaked, and chmod it to 600.",
+      "every user of this machine can read the private key",
+      "replace the key if it may have leaked, and chmod it to 600",
     );
 }
 
@@ -60,9 +64,11 @@ async function readGiven(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      `cannot be read (${(error as Error).message}): check the path and its permissions.`,
+      `cannot be read (${(error as Error).message})`,
+      "check the path and its permissions",
       { cause: error },
     );
   }
@@ -72,9 +78,11 @@ function parseCertificate(path: string, pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      "is not a certificate: expected PEM that starts with -----BEGIN CERTIFICATE-----.",
+      "is not a certificate",
+      "give PEM that starts with -----BEGIN CERTIFICATE-----",
       { cause: error },
     );
   }
@@ -84,9 +92,11 @@ function parseKey(path: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (error) {
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      "is not a private key: expected PEM without a passphrase.",
+      "is not a private key",
+      "give PEM without a passphrase",
       { cause: error },
     );
   }
@@ -94,14 +104,18 @@ function parseKey(path: string, pem: string): KeyObject {
 
 function checkValidity(path: string, parsed: X509Certificate, now: Date): void {
   if (parsed.validToDate < now)
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      `the certificate expired on ${parsed.validToDate.toISOString()}: renew it.`,
+      `the certificate expired on ${parsed.validToDate.toISOString()}`,
+      "renew it",
     );
   if (parsed.validFromDate > now)
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      `the certificate is valid from ${parsed.validFromDate.toISOString()} on: check it and this machine's clock.`,
+      `the certificate is valid from ${parsed.validFromDate.toISOString()} on`,
+      "check it and this machine's clock",
     );
 }
 
@@ -113,9 +127,11 @@ function checkUsable(path: string, certificate: string, key: string): void {
   try {
     createSecureContext({ cert: certificate, key });
   } catch (error) {
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       path,
-      `cannot be used for TLS (${(error as Error).message}): check every certificate in it.`,
+      `cannot be used for TLS (${(error as Error).message})`,
+      "check every certificate in it",
       { cause: error },
     );
   }

@@ -7,7 +7,7 @@ import {
 import { mkdir, readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { basename } from "node:path";
-import { ProvenderError, StoreUnusable } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import { writeDurably } from "../../store/durable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import {
@@ -31,8 +31,8 @@ interface SelfSignedCertificate extends ServerCertificate {
 /**
  * The stored CA and server certificate, each made again when it is missing,
  * damaged or about to expire, the latter also when `names` have changed. The
- * CA is called after the first name. Throws StoreUnusable, or
- * ConfigurationInvalid for a private key that everybody can read.
+ * CA is called after the first name. Throws store-unusable, or
+ * configuration for a private key that everybody can read.
  */
 export async function loadSelfSigned(
   paths: StoreLayout["tls"],
@@ -44,7 +44,7 @@ export async function loadSelfSigned(
     return await keepOrMakeBoth(paths, names, now);
   } catch (error) {
     if (error instanceof ProvenderError) throw error;
-    throw new StoreUnusable(paths.directory, (error as Error).message, {
+    throw failure("store-unusable", paths.directory, (error as Error).message, {
       cause: error,
     });
   }

@@ -43,7 +43,7 @@ function renderRecent(recent: readonly RaisedAlarm[]): Html {
     dateOf(alarm.at),
     html`<code>${alarm.kind}</code>`,
     subjectOf(alarm),
-    cures[alarm.kind],
+    remedies[alarm.kind],
   ]);
   const heads = ["When", "Kind", "Of what", "What to do"];
   return table("Raised since the start", heads, rows);
@@ -59,7 +59,7 @@ function subjectOf({ facts }: RaisedAlarm): string {
 
 const log = "See the log of the mirror.";
 
-const cures: Readonly<Record<AlarmKind, Html | string>> = {
+const remedies: Readonly<Record<AlarmKind, Html | string>> = {
   "release-replaced":
     "See above, until its origin offers the pinned content again.",
   "key-new": html`Ask the publisher. <code>provender trust list</code> has the

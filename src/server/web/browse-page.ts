@@ -37,7 +37,7 @@ const rememberedFor = 5_000;
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
 
-/** `/browse`: what is held, from providers and modules down to platforms. Throws MalformedAddress. */
+/** `/browse`: what is held, from providers and modules down to platforms. Throws malformed-address. */
 export class BrowsePage {
   readonly #parts: BrowseParts;
   readonly #listHeld: () => Promise<readonly HeldName[]>;

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { NotReady } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
 /** Readiness for `/readyz` and the service manager. */
@@ -26,11 +26,12 @@ export class Readiness {
     this.#state = state;
   }
 
-  /** Throws NotReady with the reason. */
+  /** Throws not-ready with the reason. */
   async check(): Promise<void> {
-    if (this.#state !== "serving") throw new NotReady(this.#state);
+    if (this.#state !== "serving") throw failure("not-ready", this.#state);
     await this.#probe().catch((error: unknown) => {
-      throw new NotReady(
+      throw failure(
+        "not-ready",
         `its store cannot be used: ${(error as Error).message}`,
       );
     });

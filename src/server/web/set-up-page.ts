@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
-import { NoSuchPage } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Authentication } from "../access/authentication.ts";
 import type { RoutedContext } from "../http/request-context.ts";
 import type { PublicAddress } from "../protocols/public-address.ts";
@@ -72,10 +72,10 @@ export class SetUpPage {
     );
   }
 
-  /** Throws NoSuchPage where the certificate is not one of the mirror's own. */
+  /** Throws no-such-page where the certificate is not one of the mirror's own. */
   async authority(ctx: RoutedContext): Promise<void> {
     const pem = await this.#readAuthority();
-    if (pem === undefined) throw new NoSuchPage();
+    if (pem === undefined) throw failure("no-such-page");
     ctx.status = 200;
     ctx.set("Cache-Control", "no-store");
     ctx.type = "application/x-pem-file";

@@ -8,7 +8,7 @@ import { sendPage } from "./page.ts";
 
 const prefix = "/why/";
 
-/** `/why/…`: why clients get what they get, for people, and in JSON for who prefers that. Throws MalformedAddress. */
+/** `/why/…`: why clients get what they get, for people, and in JSON for who prefers that. Throws malformed-address. */
 export async function answerWhy(
   ctx: Context,
   explanations: Explanations,

@@ -15,10 +15,7 @@ import {
 import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import {
-  StoredArchiveDamaged,
-  StoredArchiveUnreadable,
-} from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import { readBlobState } from "./identity.ts";
 import { listBlobs, type ListedBlob } from "./listing.ts";
 import { inspectBlob } from "./inspection.ts";
@@ -93,8 +90,8 @@ export class BlobStore {
 
   /**
    * Returns when the file is what its name says, which takes a look at its times
-   * once this process has hashed it. Throws StoredArchiveDamaged and
-   * StoredArchiveUnreadable after dropping it, and EBADF when it was closed meanwhile.
+   * once this process has hashed it. Throws stored-archive-damaged and
+   * stored-archive-unreadable after dropping it, and EBADF when it was closed meanwhile.
    */
   async verify(blob: StoredBlob): Promise<void> {
     try {
@@ -104,7 +101,7 @@ export class BlobStore {
     }
   }
 
-  /** The bytes at `position`, at least one, in the memory of `buffer`. Throws StoredArchiveUnreadable after dropping the blob. */
+  /** The bytes at `position`, at least one, in the memory of `buffer`. Throws stored-archive-unreadable after dropping the blob. */
   async read(
     blob: StoredBlob,
     buffer: Buffer,
@@ -114,7 +111,11 @@ export class BlobStore {
     try {
       const { bytesRead } = await blob.handle.read(buffer, 0, length, position);
       if (bytesRead === 0)
-        throw new StoredArchiveUnreadable(blob.sha256, "it is cut short");
+        throw failure(
+          "stored-archive-unreadable",
+          blob.sha256,
+          "it is cut short",
+        );
       return buffer.subarray(0, bytesRead);
     } catch (error) {
       throw await this.#lose(blob, error);
@@ -260,11 +261,10 @@ export class BlobStore {
     const { sha256 } = blob;
     const isBroken = classifyFileFailure(error) === "broken";
     const lost = isBroken
-      ? new StoredArchiveUnreadable(sha256, (error as Error).message)
+      ? failure("stored-archive-unreadable", sha256, (error as Error).message)
       : error;
     if (
-      (lost instanceof StoredArchiveUnreadable ||
-        lost instanceof StoredArchiveDamaged) &&
+      isFailure(lost, "stored-archive-unreadable", "stored-archive-damaged") &&
       (await this.#isCurrent(blob))
     )
       await this.#discard(sha256, lost.problem);

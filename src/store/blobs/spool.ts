@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { open, rm, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
-import { StoreFull } from "../../errors/index.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
 import { refuseToStore } from "../file-failure.ts";
 import { UnstoredWindow, type WindowFollower } from "./unstored-window.ts";
 
 /** One who reads while the spool is written; close it when done. */
 export interface SpoolReader {
-  /** At least one byte where something was written. Throws StoreFull for one who was too slow for what could not be stored. */
+  /** At least one byte where something was written. Throws store-full for one who was too slow for what could not be stored. */
   read(buffer: Buffer, position: number): Promise<Buffer>;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export class Spool {
     return this.#written;
   }
 
-  /** Throws StoreFull where not everything is in the file. */
+  /** Throws store-full where not everything is in the file. */
   get handle(): FileHandle {
     if (this.#handle === undefined || this.#window !== undefined)
       throw this.refusal();
@@ -155,8 +155,8 @@ export class Spool {
   }
 
   /** Why what comes is not stored. */
-  refusal(): StoreFull {
-    return this.#problem instanceof StoreFull
+  refusal(): Failure<"store-full"> {
+    return isFailure(this.#problem, "store-full")
       ? this.#problem
       : refuseToStore("the archive", this.#problem);
   }

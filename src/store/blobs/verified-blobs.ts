@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import type { Sha256 } from "../../address/hash.ts";
 import { SingleFlight } from "../../concurrency/single-flight.ts";
-import { StoredArchiveDamaged } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { readBlobState, type BlobIdentity } from "./identity.ts";
 
 /** Blobs that are remembered, at about 300 bytes each. */
@@ -34,13 +34,18 @@ export class VerifiedBlobs {
     this.#found.set((await readBlobState(handle)).identity, sha256);
   }
 
-  /** Throws StoredArchiveDamaged, and what reading throws; EBADF when the file is closed meanwhile. */
+  /** Throws stored-archive-damaged, and what reading throws; EBADF when the file is closed meanwhile. */
   async verify(file: OpenFile): Promise<void> {
     for (;;) {
       const { identity } = await readBlobState(file.handle);
       const got = this.#found.get(identity);
       if (got === file.sha256) return;
-      if (got !== undefined) throw new StoredArchiveDamaged(file.sha256, got);
+      if (got !== undefined)
+        throw failure(
+          "stored-archive-damaged",
+          file.sha256,
+          `its SHA-256 is ${got}`,
+        );
       const running = this.#hashing.join(identity);
       // Another one's failure may be its own: its client left and its file is closed.
       await (running?.catch(() => undefined) ??

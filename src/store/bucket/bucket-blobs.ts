@@ -15,7 +15,7 @@ interface BucketBlob {
 
 /**
  * Archives in a bucket, named by their SHA-256. They are verified like archives
- * of an origin. Every method throws BucketUnreachable and BucketRefuses.
+ * of an origin. Every method throws bucket-unreachable and bucket-refuses.
  */
 export class BucketBlobs {
   readonly #bucket: Bucket;

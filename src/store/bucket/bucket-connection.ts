@@ -1,9 +1,5 @@
 import type { S3, S3ServiceException } from "@aws-sdk/client-s3";
-import {
-  BucketRefuses,
-  BucketUnreachable,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
 import { ObjectRequests } from "./object-requests.ts";
 
@@ -75,7 +71,7 @@ export class BucketConnection {
     await this.#requests.close();
   }
 
-  /** Throws BucketUnreachable, BucketRefuses, and why it is suspended. */
+  /** Throws bucket-unreachable, bucket-refuses, and why it is suspended. */
   async send<T>(
     action: string,
     call: (client: S3) => Promise<T>,
@@ -96,12 +92,16 @@ export class BucketConnection {
     }
   }
 
-  refusal(action: string, status: number, reason: string): BucketRefuses {
+  refusal(
+    action: string,
+    status: number,
+    reason: string,
+  ): Failure<"bucket-refuses"> {
     const { bucket } = this.#settings;
-    return new BucketRefuses(bucket, action, { status, reason });
+    return failure("bucket-refuses", bucket, action, status, reason);
   }
 
-  /** Throws BucketUnreachable where the body is cut. */
+  /** Throws bucket-unreachable where the body is cut. */
   async *readPieces(
     body: AsyncIterable<Uint8Array>,
   ): AsyncGenerator<Uint8Array> {
@@ -109,7 +109,9 @@ export class BucketConnection {
       yield* body;
     } catch (cause) {
       const { message } = cause as Error;
-      throw new BucketUnreachable(this.#settings.bucket, message, { cause });
+      throw failure("bucket-unreachable", this.#settings.bucket, message, {
+        cause,
+      });
     }
   }
 
@@ -149,11 +151,16 @@ export class BucketConnection {
     const cause = { cause: thrown };
     const { bucket } = this.#settings;
     if (status === undefined)
-      return new BucketUnreachable(bucket, message, cause);
+      return failure("bucket-unreachable", bucket, message, cause);
     const isCoded = status >= 400 && !name.startsWith("Unknown");
     const reason = isCoded ? name : status >= 400 ? "" : message;
     if (!isTransient(status)) return this.refusal(action, status, reason);
-    return new BucketUnreachable(bucket, `${status} ${reason}`.trim(), cause);
+    return failure(
+      "bucket-unreachable",
+      bucket,
+      `${status} ${reason}`.trim(),
+      cause,
+    );
   }
 }
 

@@ -1,9 +1,5 @@
 import { z } from "zod";
-import {
-  BucketForeign,
-  BucketRefuses,
-  BucketUnreachable,
-} from "../../errors/index.ts";
+import { failure, isFailure } from "../../errors/index.ts";
 import { writeDurably } from "../durable-file.ts";
 import { readJson, readJsonFile } from "../json-text.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
@@ -28,8 +24,8 @@ export type BucketIdentity = Readonly<z.infer<typeof shape>>;
 /**
  * The store in the bucket, which is begun in an empty one, and which the
  * directory of this replica remembers: while the bucket does not answer, what is
- * remembered counts. Throws BucketForeign, BucketUnproven, BucketRefuses, and
- * BucketUnreachable where nothing is remembered.
+ * remembered counts. Throws bucket-foreign, bucket-unproven, bucket-refuses, and
+ * bucket-unreachable where nothing is remembered.
  */
 export async function identifyBucket(
   bucket: Bucket,
@@ -40,18 +36,20 @@ export async function identifyBucket(
     const found = await checkBucket(bucket, layout);
     const now = await prove(bucket, found).catch((error: unknown) => {
       // It was proven earlier, and takes no writes now.
-      if (error instanceof BucketRefuses && known !== undefined) return known;
+      if (isFailure(error, "bucket-refuses") && known !== undefined)
+        return known;
       throw error;
     });
     await writeKnown(layout, now);
     return now;
   } catch (error) {
-    if (error instanceof BucketUnreachable && known !== undefined) return known;
+    if (isFailure(error, "bucket-unreachable") && known !== undefined)
+      return known;
     throw error;
   }
 }
 
-/** The store in the bucket; undefined where one can be begun. Throws BucketForeign, BucketRefuses and BucketUnreachable. */
+/** The store in the bucket; undefined where one can be begun. Throws bucket-foreign, bucket-refuses and bucket-unreachable. */
 export async function checkBucket(
   bucket: Bucket,
   layout: StoreLayout,
@@ -60,7 +58,8 @@ export async function checkBucket(
   const found = await findStore(bucket, known);
   const own = known ? undefined : await findOwnRecord(layout);
   if (own !== undefined)
-    throw new BucketForeign(
+    throw failure(
+      "bucket-foreign",
       bucket.name,
       `${layout.directory} has records of its own, such as ${own.join("/")}`,
       `set an empty "storage.directory", or bring them there with "provender store push"`,
@@ -91,7 +90,8 @@ async function findStore(
 ): Promise<Marker | undefined> {
   const found = await readMarker(bucket);
   if (known !== undefined && found?.store !== known.store)
-    throw new BucketForeign(
+    throw failure(
+      "bucket-foreign",
       bucket.name,
       `expected the store ${known.store}, found ${found?.store ?? "none"}`,
       `restore the bucket or correct "storage.s3"; to give up what this replica saw there, empty "storage.directory"`,
@@ -116,7 +116,8 @@ async function begin(bucket: Bucket): Promise<Marker> {
   const kept = await readMarker(bucket);
   if (kept !== undefined) return kept;
   if (begun.kind === "unknown") throw begun.failure;
-  throw new BucketForeign(
+  throw failure(
+    "bucket-foreign",
     bucket.name,
     "what was just written is not there",
     "look at the object store",
@@ -128,7 +129,8 @@ async function readMarker(bucket: Bucket): Promise<Marker | undefined> {
   if (object === undefined) return undefined;
   const found = readJson(markerShape, await bucket.readText(object));
   if (found !== undefined) return found;
-  throw new BucketForeign(
+  throw failure(
+    "bucket-foreign",
     bucket.name,
     `its ${marker} is not one of provender`,
     `set another "storage.s3.bucket" or "storage.s3.prefix"`,
@@ -141,7 +143,8 @@ async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
     if (key.startsWith(proofFolder)) continue;
     const begun = await readMarker(bucket);
     if (begun !== undefined) return begun;
-    throw new BucketForeign(
+    throw failure(
+      "bucket-foreign",
       bucket.name,
       `it has objects such as ${key}, and no ${marker}`,
       `restore ${marker}, or set a "storage.s3.prefix" below which there is nothing`,
@@ -158,10 +161,10 @@ async function findOwnRecord(
   return undefined;
 }
 
-/** Throws RecordUnreadable: which store it worked on is unknown then. */
+/** Throws record-unreadable: which store it worked on is unknown then. */
 function readKnown(layout: StoreLayout): Promise<BucketIdentity | undefined> {
-  const cure = `restore it from a backup, or remove it and run "provender store push"`;
-  return readJsonFile(shape, layout, layout.bucketIdentity, cure);
+  const remedy = `restore it from a backup, or remove it and run "provender store push"`;
+  return readJsonFile(shape, layout, layout.bucketIdentity, remedy);
 }
 
 async function writeKnown(

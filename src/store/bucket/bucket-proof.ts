@@ -1,4 +1,4 @@
-import { BucketUnproven } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
 /**
@@ -12,19 +12,21 @@ export const proofFolder = "proof/";
 
 /**
  * Writes twice under each condition that replicas rely on: the second write has to
- * be refused. Throws BucketUnproven, BucketUnreachable and BucketRefuses.
+ * be refused. Throws bucket-unproven, bucket-unreachable and bucket-refuses.
  */
 export async function proveBucket(bucket: Bucket): Promise<EtagForm> {
   const key = `${proofFolder}${crypto.randomUUID()}`;
   const absent = { kind: "absent" } as const;
   try {
     if (!(await wins(bucket, key, absent)))
-      throw new BucketUnproven(
+      throw failure(
+        "bucket-unproven",
         bucket.name,
         "an object that is new is refused with If-None-Match",
       );
     if (await wins(bucket, key, absent))
-      throw new BucketUnproven(
+      throw failure(
+        "bucket-unproven",
         bucket.name,
         "If-None-Match is ignored: an object was created twice",
       );
@@ -48,12 +50,14 @@ async function findEtagForm(bucket: Bucket, key: string): Promise<EtagForm> {
     const condition = unchanged(etag, form);
     if (!(await wins(bucket, key, condition))) continue;
     if (!(await wins(bucket, key, condition))) return form;
-    throw new BucketUnproven(
+    throw failure(
+      "bucket-unproven",
       bucket.name,
       "If-Match is ignored: a stale ETag was taken",
     );
   }
-  throw new BucketUnproven(
+  throw failure(
+    "bucket-unproven",
     bucket.name,
     "If-Match with the current ETag is refused",
   );

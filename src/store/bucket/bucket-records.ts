@@ -1,9 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  RecordUnreadable,
-  TooBusy,
-  type BucketUnreachable,
-} from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import {
   isKeyPart,
   isRebuildable,
@@ -39,7 +35,7 @@ type Found =
 interface Tried {
   readonly isOurs: boolean;
   /** Why it did not even come to a decision. */
-  readonly failure: BucketUnreachable | undefined;
+  readonly failure: Failure<"bucket-unreachable"> | undefined;
   /** ETag of what was to be replaced; undefined for nothing. */
   readonly before: string | undefined;
 }
@@ -55,12 +51,12 @@ export interface SeenRecords {
 }
 
 /** No sound copy is left of a record, and the request is refused. */
-type OnUnreadable = (error: RecordUnreadable) => void;
+type OnUnreadable = (error: Failure<"record-unreadable">) => void;
 
 /**
  * Records as objects of a bucket, sealed as on disk. The bucket decides who is
  * first and whose change counts; a reply that was lost is looked up.
- * Every method throws BucketUnreachable and BucketRefuses.
+ * Every method throws bucket-unreachable and bucket-refuses.
  */
 export class BucketRecords implements RecordStore {
   readonly #bucket: Bucket;
@@ -127,11 +123,13 @@ export class BucketRecords implements RecordStore {
   }
 
   refuse(key: RecordKey, problem: string, cause?: unknown): never {
-    const place = `bucket ${this.#bucket.name}`;
-    const cure =
-      "look at the object store and who writes to it, then restore the object from a backup";
-    const options = { cause, place, cure };
-    const error = new RecordUnreadable(recordObject(key), problem, options);
+    const error = failure(
+      "record-unreadable",
+      recordObject(key),
+      problem,
+      "look at the object store and who writes to it, then restore the object from a backup",
+      { cause },
+    );
     this.#onUnreadable(error);
     throw error;
   }
@@ -265,7 +263,7 @@ export class BucketRecords implements RecordStore {
   }
 }
 
-/** Tries until something comes of it. Throws TooBusy where others come before each time, and why the bucket takes nothing. */
+/** Tries until something comes of it. Throws too-busy where others come before each time, and why the bucket takes nothing. */
 async function untilDone<T>(
   verb: "create" | "change",
   attempt: () => Promise<{ readonly value: T } | Tried>,
@@ -283,7 +281,7 @@ async function untilDone<T>(
     if (failures === mostFailures && failure !== undefined) throw failure;
     last = outcome;
   }
-  throw new TooBusy(`processes that ${verb} one record`);
+  throw failure("too-busy", `processes that ${verb} one record`);
 }
 
 /** At random, so that writers who wait do not meet again. */

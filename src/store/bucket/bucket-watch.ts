@@ -1,9 +1,5 @@
 import { z } from "zod";
-import {
-  BucketForeign,
-  BucketUnreachable,
-  ProvenderError,
-} from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import { readJson } from "../json-text.ts";
 import type { Bucket } from "./bucket.ts";
 
@@ -115,7 +111,8 @@ export class BucketWatch {
     const text = found && (await this.#bucket.readText(found));
     const said = readJson(shape, text ?? "");
     if (said?.store === this.#store) return said.at;
-    throw new BucketForeign(
+    throw failure(
+      "bucket-foreign",
       this.#bucket.name,
       `its ${object} ${found ? "is of another store" : "is gone"}`,
       "restore the bucket from a backup; what this replica saw of it is served until then",
@@ -124,13 +121,15 @@ export class BucketWatch {
 
   #tellSlow(): ProvenderError {
     const reason = `it takes over ${slow / 1_000} s for an answer`;
-    return new BucketUnreachable(this.#bucket.name, reason);
+    return failure("bucket-unreachable", this.#bucket.name, reason);
   }
 
   #asFailure(error: unknown): ProvenderError {
     if (error instanceof ProvenderError) return error;
     const { message } = error as Error;
-    return new BucketUnreachable(this.#bucket.name, message, { cause: error });
+    return failure("bucket-unreachable", this.#bucket.name, message, {
+      cause: error,
+    });
   }
 
   #body(): string {

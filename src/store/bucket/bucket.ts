@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { _Object, ListObjectsV2Output, S3 } from "@aws-sdk/client-s3";
-import { BucketUnreachable } from "../../errors/index.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
 import { BucketConnection, statusOf } from "./bucket-connection.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
 
@@ -41,9 +41,12 @@ export type Condition =
 type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
   | { readonly kind: "lost" }
-  | { readonly kind: "unknown"; readonly failure: BucketUnreachable };
+  | {
+      readonly kind: "unknown";
+      readonly failure: Failure<"bucket-unreachable">;
+    };
 
-/** The objects of one bucket. Every method throws BucketUnreachable and BucketRefuses. */
+/** The objects of one bucket. Every method throws bucket-unreachable and bucket-refuses. */
 export class Bucket {
   readonly name: string;
   readonly connection: BucketConnection;
@@ -175,7 +178,7 @@ export class Bucket {
         ? { kind: "lost" }
         : { kind: "written", etag: put.ETag ?? "" };
     } catch (error) {
-      if (!(error instanceof BucketUnreachable)) throw error;
+      if (!isFailure(error, "bucket-unreachable")) throw error;
       return { kind: "unknown", failure: error };
     }
   }

@@ -19,7 +19,7 @@ export class ChangeLocks {
     this.#layout = layout;
   }
 
-  /** Throws TooBusy when another process holds the record for long. */
+  /** Throws too-busy when another process holds the record for long. */
   async hold<T>(key: RecordKey, work: () => Promise<T>): Promise<T> {
     const stripe = stripeOf(key);
     const turn = this.#turns.get(stripe) ?? pLimit(1);

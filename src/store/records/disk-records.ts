@@ -1,6 +1,6 @@
 import { rm, stat } from "node:fs/promises";
 import { relative } from "node:path";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { failure, type Failure } from "../../errors/index.ts";
 import { classifyFileFailure } from "../file-failure.ts";
 import {
   isRebuildable,
@@ -9,7 +9,7 @@ import {
   type StoreLayout,
 } from "../layout.ts";
 import { ChangeLocks } from "./change-locks.ts";
-import { listFolder, listRecords } from "./listing.ts";
+import { listFolder, listRecords, restoreRecord } from "./listing.ts";
 import { measureFile, measureRecords } from "./record-sizes.ts";
 import { createRecordFile, replaceRecordFile } from "./record-file.ts";
 import {
@@ -36,7 +36,7 @@ interface RecordEvents {
   /** A copy was no good; `healed` tells whether it was made again from the other one. */
   readonly onDamaged: (file: string, problem: string, healed: boolean) => void;
   /** No sound copy is left of a record, and the request is refused. */
-  readonly onUnreadable: (error: RecordUnreadable) => void;
+  readonly onUnreadable: (error: Failure<"record-unreadable">) => void;
   /** A record that can be made again is passed over. */
   readonly onPassedOver: (file: string, problem: string) => void;
 }
@@ -118,7 +118,13 @@ export class DiskRecords implements RecordStore {
 
   refuse(key: RecordKey, problem: string, cause?: unknown): never {
     const [path = ""] = recordPaths(this.#layout, key);
-    const error = new RecordUnreadable(this.#name(path), problem, { cause });
+    const error = failure(
+      "record-unreadable",
+      this.#name(path),
+      problem,
+      restoreRecord,
+      { cause },
+    );
     this.#events.onUnreadable(error);
     throw error;
   }

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { relative } from "node:path";
-import { RecordUnreadable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import {
   isKeyPart,
@@ -28,7 +28,7 @@ export async function* listRecords(
 }
 
 /**
- * Lists the names directly below `prefix` in any copy. Throws RecordUnreadable
+ * Lists the names directly below `prefix` in any copy. Throws record-unreadable
  * when a copy cannot be listed.
  */
 export async function listFolder(
@@ -66,6 +66,10 @@ async function listEntries(path: string): Promise<readonly string[]> {
   }
 }
 
+/** Remedy for a record that cannot be read on this disk. */
+export const restoreRecord =
+  "look at the disk and at the file's owner and mode, then restore it from a backup";
+
 /** A shortage that passes says nothing about the folder. */
 function asUnreadable(
   { directory }: StoreLayout,
@@ -77,5 +81,7 @@ function asUnreadable(
     return error;
   const file = relative(directory, path);
   const problem = describeFailure(error);
-  return new RecordUnreadable(file, problem, { cause: error });
+  return failure("record-unreadable", file, problem, restoreRecord, {
+    cause: error,
+  });
 }

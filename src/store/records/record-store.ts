@@ -15,7 +15,7 @@ export interface RecordInspection {
  * Small JSON documents by key, for all processes that work on a store at once.
  *
  * Trust is never read from a damaged record. Every operation throws
- * RecordUnreadable for a record that exists and cannot be read, unsealed or
+ * record-unreadable for a record that exists and cannot be read, unsealed or
  * parsed. Absence is reported only where there is nothing. A damaged record
  * that can be rebuilt (`isRebuildable`) counts as absent.
  */
@@ -37,7 +37,7 @@ export interface RecordStore {
   /**
    * Writes what `change` makes of the body as it is, and leaves the record alone
    * when that is the same object. No change of any process is lost; `change` may
-   * be called more than once. Durable on return. Throws TooBusy.
+   * be called more than once. Durable on return. Throws too-busy.
    */
   change<T>(
     key: RecordKey,
@@ -49,7 +49,7 @@ export interface RecordStore {
    * RangeError for any other key.
    */
   write(key: RecordKey, body: unknown): Promise<void>;
-  /** Throws RecordUnreadable, and raises the alarm: other records say that this one was there. */
+  /** Throws record-unreadable, and raises the alarm: other records say that this one was there. */
   refuse(key: RecordKey, problem: string): never;
   /** Done also when there is none. */
   remove(key: RecordKey): Promise<void>;

@@ -1,5 +1,5 @@
 import type { ArchiveFormat } from "../../address/module-archive-name.ts";
-import { ModuleArchiveRefused } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { ArchiveRefused, type ArchiveLimits } from "./limits.ts";
 import { findEscape, type ArchiveMember, type Visit } from "./members.ts";
 import { readBytes, type OpenArchive } from "./open-archive.ts";
@@ -15,7 +15,7 @@ const beginnings: Readonly<Record<Exclude<ArchiveFormat, "zip">, string>> = {
 };
 
 /**
- * Throws ModuleArchiveRefused for what could reach out of the folder that it is unpacked in, or fill the disk.
+ * Throws module-archive-refused for what could reach out of the folder that it is unpacked in, or fill the disk.
  * Nothing is unpacked. Of `tar.xz` and `tar.bz2` only the beginning is looked at, for want of a decompressor.
  */
 export async function verifyModuleArchive(
@@ -29,7 +29,7 @@ export async function verifyModuleArchive(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EIO") throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ModuleArchiveRefused(module, reason, { cause: error });
+    throw failure("module-archive-refused", module, reason, { cause: error });
   }
 }
 

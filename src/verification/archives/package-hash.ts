@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ArchiveUnhashable } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { parsePackageHash, type PackageHash } from "../../address/hash.ts";
 import { ArchiveRefused, type ArchiveLimits } from "./limits.ts";
 import type { OpenArchive } from "./open-archive.ts";
@@ -7,7 +7,7 @@ import { readZipContent } from "./zip-content.ts";
 import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 
 /**
- * The h1 of a package: Go's dirhash.HashZip with Hash1 (golang.org/x/mod/sumdb/dirhash). Throws ArchiveUnhashable when there is no h1
+ * The h1 of a package: Go's dirhash.HashZip with Hash1 (golang.org/x/mod/sumdb/dirhash). Throws archive-unhashable when there is no h1
  * that all clients would agree on, and the system's own error when the archive cannot be read.
  */
 export async function hashPackage(
@@ -67,15 +67,15 @@ function keyOf(name: Buffer): string {
 }
 
 /**
- * Converts errors of zlib and yauzl to ArchiveUnhashable, as they are about the
+ * Converts errors of zlib and yauzl to archive-unhashable, as they are about the
  * archive. System errors are returned unchanged.
  */
 function asVerdict(error: unknown): unknown {
   if (error instanceof ArchiveRefused)
-    return new ArchiveUnhashable("The archive", error.message);
+    return failure("archive-unhashable", "The archive", error.message);
   if (!(error instanceof Error) || error.constructor !== Error) return error;
   const code = "code" in error ? String(error.code) : "Z_";
   if (!code.startsWith("Z_")) return error;
   const reason = error.message.split(/[.?](?: |$)/)[0] ?? "";
-  return new ArchiveUnhashable("The archive", reason, { cause: error });
+  return failure("archive-unhashable", "The archive", reason, { cause: error });
 }

@@ -2,7 +2,7 @@ import { MessageChannel } from "node:worker_threads";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Piscina } from "piscina";
 import { makeThreads } from "../../concurrency/threads.ts";
-import { TooBusy } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { checkQuestionSize } from "./packets/limits.ts";
 import { formatRefusal } from "./packets/refusal.ts";
 import type { SignatureTask } from "./signature-worker.ts";
@@ -56,7 +56,7 @@ export class SignatureThreads {
   }
 
   /**
-   * Like decideSignature, within the deadline. Throws TooBusy, SignatureDeadlinePassed or SignatureThreadCrashed; what is
+   * Like decideSignature, within the deadline. Throws too-busy, SignatureDeadlinePassed or SignatureThreadCrashed; what is
    * over the limits is refused here, before it is copied to a thread.
    */
   async decide(question: SignatureQuestion): Promise<SignatureDecision> {
@@ -66,7 +66,7 @@ export class SignatureThreads {
       return formatRefusal(error);
     }
     if (this.#turn.pendingCount >= mostWaiting)
-      throw new TooBusy("signatures to verify");
+      throw failure("too-busy", "signatures to verify");
     return this.#turn(() => this.#decide(question));
   }
 

@@ -1,5 +1,5 @@
 import type { Configuration } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import {
   carry,
   type CarryOptions,
@@ -9,16 +9,18 @@ import { lockStorageDirectory } from "../../store/storage-directory.ts";
 import { openLayout } from "./layout.ts";
 import { wireBucket } from "../store/bucket.ts";
 
-/** Carries `storage.directory` into `storage.s3`, while no daemon works on it. Throws StoreInUse, ConfigurationInvalid and what `carry` throws. */
+/** Carries `storage.directory` into `storage.s3`, while no daemon works on it. Throws store-in-use, configuration and what `carry` throws. */
 export async function carryStore(
   configuration: Configuration,
   options: CarryOptions,
 ): Promise<CarryReport> {
   const { s3 } = configuration.storage;
   if (s3 === undefined)
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       `"storage.s3"`,
-      `it is empty, and "provender store push" needs a bucket: set it.`,
+      `it is empty, and "provender store push" needs a bucket`,
+      "set it",
     );
   const layout = await openLayout(configuration);
   const lock = lockStorageDirectory(layout);

@@ -3,7 +3,7 @@ import {
   systemFile,
   type Configuration,
 } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { isFailure } from "../../errors/index.ts";
 import { layOutStore, type StoreLayout } from "../../store/layout.ts";
 import {
   findServedElsewhere,
@@ -48,7 +48,7 @@ function listServiceDirectories(): readonly string[] {
     return [storage.directory, unit];
   } catch (error) {
     // The command that uses it reports its problems.
-    if (!(error instanceof ConfigurationInvalid)) throw error;
+    if (!isFailure(error, "configuration")) throw error;
     return [unit];
   }
 }

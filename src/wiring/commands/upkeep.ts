@@ -1,5 +1,5 @@
 import type { Configuration } from "../../config/load.ts";
-import { ConfigurationInvalid } from "../../errors/index.ts";
+import { failure } from "../../errors/index.ts";
 import { planBucketPrune } from "../../mirror/upkeep/bucket-pruning.ts";
 import { BucketRecords } from "../../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../../store/bucket/record-memory.ts";
@@ -8,7 +8,7 @@ import { readSharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
 import { layOutStore } from "../../store/layout.ts";
 import type { Kept } from "../kept.ts";
 
-/** Sets up `prune` for the bucket. Throws ConfigurationInvalid. */
+/** Sets up `prune` for the bucket. Throws a configuration error. */
 export function wireBucketPruning(core: Kept, configuration: Configuration) {
   const { records, releases, replica } = wireShared(core, configuration);
   const { bucket, blobs } = replica;
@@ -23,7 +23,7 @@ export function wireBucketPruning(core: Kept, configuration: Configuration) {
 
 /**
  * Sets up `verify` for the bucket; `sample` is the number of archives to hash.
- * Throws ConfigurationInvalid.
+ * Throws a configuration error.
  */
 export function wireBucketInspection(
   core: Kept,
@@ -41,9 +41,11 @@ export function wireBucketInspection(
 /** The records of the bucket, compared with what this replica saw of them; nothing is remembered of it. */
 function wireShared({ replica, releasesIn }: Kept, { storage }: Configuration) {
   if (replica === undefined)
-    throw new ConfigurationInvalid(
+    throw failure(
+      "configuration",
       "--bucket",
-      `it looks after a bucket, and there is none: set "storage.s3".`,
+      "it looks after a bucket, and there is none",
+      `set "storage.s3"`,
     );
   const { bucket, identity } = replica;
   const memory = new RecordMemory(layOutStore(storage.directory));

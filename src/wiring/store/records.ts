@@ -5,7 +5,7 @@ import type { RecordStore } from "../../store/records/record-store.ts";
 import { BucketRecords } from "../../store/bucket/bucket-records.ts";
 import { RecordMemory } from "../../store/bucket/record-memory.ts";
 import { ReplicaRecords } from "../../store/bucket/replica-records.ts";
-import type { RecordUnreadable } from "../../errors/index.ts";
+import type { Failure } from "../../errors/index.ts";
 import type { Replica } from "./replica.ts";
 import type { Telemetry } from "../telemetry.ts";
 
@@ -24,9 +24,13 @@ export function wireRecords(
     reported.set(about, true);
     say();
   };
-  const onUnreadable = ({ file, problem, cure }: RecordUnreadable) =>
+  const onUnreadable = ({
+    file,
+    problem,
+    remedy,
+  }: Failure<"record-unreadable">) =>
     reportOnce(file, () =>
-      alarms.raise("record-unreadable", { file, problem, cure }),
+      alarms.raise("record-unreadable", { file, problem, remedy }),
     );
   const local = new DiskRecords(layout, {
     onUnreadable,

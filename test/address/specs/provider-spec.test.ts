@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MalformedAddress } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { formatProviderAddress } from "../../../src/address/provider-address.ts";
 import {
   parseProviderSpec,
@@ -70,5 +70,7 @@ test.each([
   "hashicorp/null@1.0@2.0",
   "a/b/c/d@1.0",
 ])("refuses %j as a SPEC", (spec) => {
-  expect(() => parseProviderSpec(spec, hosts)).toThrow(MalformedAddress);
+  expect(() => parseProviderSpec(spec, hosts)).toThrow(
+    failing("malformed-address"),
+  );
 });

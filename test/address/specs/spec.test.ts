@@ -11,7 +11,7 @@ import {
   parseReleaseSpec,
   parseTrustScope,
 } from "../../../src/address/specs/trust-scope.ts";
-import { MalformedAddress } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 
 const hosts = {
   configured: new Set([
@@ -56,18 +56,18 @@ describe("a SPEC", () => {
   it.each([
     [
       "registry.terrafrom.io/acme/net",
-      /"registry\.terrafrom\.io" .*: expected registry\.terraform\.io,/,
+      /"registry\.terrafrom\.io" .*: give registry\.terraform\.io,/,
     ],
-    ["intrane/acme/net/aws", /"intrane" .*: expected intranet,/],
+    ["intrane/acme/net/aws", /"intrane" .*: give intranet,/],
     [
       "qwertyuiopasdfghjklz.example/acme/net",
-      /expected one of registry\.terraform\.io, /,
+      /give one of registry\.terraform\.io, /,
     ],
     ["a.example/acme/net", /"a\.example" is not a hostname/],
   ])(
     "with a hostname that no origin has names the nearest: %s",
     (spec, says) => {
-      expect(() => nameOf(spec)).toThrow(MalformedAddress);
+      expect(() => nameOf(spec)).toThrow(failing("malformed-address"));
       expect(() => nameOf(spec)).toThrow(says);
     },
   );
@@ -83,7 +83,7 @@ describe("a SPEC", () => {
   it.each(["", "net", "intranet/acme", "a/b/c/d/e", "/acme/net", "acme//net"])(
     "is refused: %j",
     (spec) => {
-      expect(() => nameOf(spec)).toThrow(MalformedAddress);
+      expect(() => nameOf(spec)).toThrow(failing("malformed-address"));
     },
   );
 });
@@ -110,7 +110,9 @@ describe("a scope", () => {
     ...["", "acme-", "acme@1.0.0", "acme/net@", "acme/net@~> 1.0"],
     ...["acme/net/aws", "registry.terrafrom.io/acme", "a/b/c/d"],
   ])("is refused: %j", (text) => {
-    expect(() => parseTrustScope(text, hosts)).toThrow(MalformedAddress);
+    expect(() => parseTrustScope(text, hosts)).toThrow(
+      failing("malformed-address"),
+    );
   });
 });
 
@@ -120,6 +122,6 @@ it("a release is a provider with one version", () => {
     `${tf}/acme/net 1.2.0`,
   );
   expect(() => parseReleaseSpec("acme/net", hosts)).toThrow(
-    /expected \[HOSTNAME\/\]NAMESPACE\/TYPE@VERSION/,
+    /give \[HOSTNAME\/\]NAMESPACE\/TYPE@VERSION/,
   );
 });

@@ -47,12 +47,12 @@ async function diagnose(
       check: string;
       state: string;
       found: string;
-      cure: string | null;
+      remedy: string | null;
     }[];
   };
-  for (const { state, found, cure } of checks) {
+  for (const { state, found, remedy } of checks) {
     expect(found).toMatch(/[.?]$/);
-    if (state !== "ok") expect(cure).toMatch(/\.$/);
+    if (state !== "ok") expect(remedy).toMatch(/\.$/);
   }
   expect(run.status).toBe(ok ? 0 : 1);
   expect(run.stdout + run.stderr).not.toContain(ci.token);

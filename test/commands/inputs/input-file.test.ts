@@ -5,7 +5,7 @@ import {
   readInputBytes,
   readInputFile,
 } from "../../../src/commands/inputs/input-file.ts";
-import { InputInvalid } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { scratch } from "../../running-mirror.ts";
 
 const most = 8 * 1024 * 1024;
@@ -36,7 +36,7 @@ it.each<[string, (path: string) => void, string]>([
     const path = join(scratch("input"), "versions.tf");
     make(path);
     const reading = readInputFile(path);
-    await expect(reading).rejects.toThrow(InputInvalid);
+    await expect(reading).rejects.toThrow(failing("input"));
     await expect(reading).rejects.toThrow(`${path}: ${problem}`);
   },
 );

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { formatExplanation } from "../../../src/commands/operate/config.ts";
-import { MalformedAddress } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
 
 const hosts = {
@@ -30,6 +30,6 @@ it.each([
   "b.example/acme/net",
 ])("refuses %s as a SPEC", (spec) => {
   expect(() => formatExplanation(policy, spec, hosts)).toThrow(
-    MalformedAddress,
+    failing("malformed-address"),
   );
 });

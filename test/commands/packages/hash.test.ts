@@ -79,7 +79,7 @@ test("names what it cannot hash on standard error, and goes on", async () => {
   expect(problems[0]).toContain(`${missing} cannot be read (ENOENT`);
   expect(problems[1]).toContain(`${folder} cannot be read (it is not a file)`);
   expect(problems[2]).toBe(
-    `${unhashable} has no h1: it has an entry for a directory; only its zh: can go into a lock file.`,
+    `${unhashable} has no h1 (it has an entry for a directory): put only its zh: into a lock file.`,
   );
 });
 

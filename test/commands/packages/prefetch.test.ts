@@ -180,7 +180,7 @@ describe("prefetch by lock file", () => {
       "gadget 1.2.3 linux_amd64 fetched",
     ]);
     const darwin = release.archive("darwin_arm64");
-    expect(run.stderr).toContain(`${file}:2 locks: it lists h1:other=, zh:`);
+    expect(run.stderr).toContain(`${file}:2 locks (it lists h1:other=, zh:`);
     expect(run.stderr).toContain(`${darwin.h1}, zh:${darwin.sha256}`);
     expect(run.status).toBe(1);
   });
@@ -240,7 +240,7 @@ describe("prefetch when something is wrong", () => {
       "gadget 1.2.3 linux_amd64 failed",
       "widget 2.0.0 linux_amd64 fetched",
     ]);
-    expect(run.stderr).toMatch(/gadget.* is refused: expected SHA-256/);
+    expect(run.stderr).toMatch(/gadget.* is refused \(expected SHA-256/);
     expect(run.stderr).toMatch(/acme\/wheel .*no release of it can be had/);
     expect(run.stderr).toMatch(/acme\/nothing does not exist/);
     expect(run.stderr).toMatch(/1 fetched .*, 3 failed\.$/m);

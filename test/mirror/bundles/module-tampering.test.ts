@@ -226,7 +226,7 @@ describe("a tampered bundle with modules imports nothing", () => {
     await expectNothing(
       seen,
       await make(),
-      /offered with other content than clients get of it: expected SHA-256/,
+      /offered with other content than clients get of it \(expected SHA-256/,
     );
   });
 

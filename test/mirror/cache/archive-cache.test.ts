@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { OriginAnswerUnusable, TooBusy } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   ArchiveCache,
   type ArchiveStart,
@@ -77,7 +78,7 @@ describe("one digest", () => {
     );
     const again = opened.map(async (archive) => {
       await expect(new Drain(archive).whole).rejects.toThrow(
-        OriginAnswerUnusable,
+        failing("origin-answer"),
       );
       const next = await cache.open(digest, startOf(good));
       return new Drain(next).whole;
@@ -194,7 +195,7 @@ describe("a download that failed before its start", () => {
       const { bytes, digest } = randomArchive(size);
       const good = new SteeredBody(bytes, size);
       good.finish();
-      const failed = new OriginAnswerUnusable("https://a.example/", "it fails");
+      const failed = failure("origin-answer", "https://a.example/", "it fails");
       const late = Promise.withResolvers<Buffer>();
       const bad: ArchiveStart = {
         ...startOf(good),
@@ -243,7 +244,9 @@ describe("the bounds of the cache", () => {
     const source = new SteeredBody(bytes, size);
     const first = await cache.open(digest, startOf(source));
     const second = await cache.open(digest, startOf(source));
-    await expect(cache.open(digest, startOf(source))).rejects.toThrow(TooBusy);
+    await expect(cache.open(digest, startOf(source))).rejects.toThrow(
+      failing("too-busy"),
+    );
     await first.close();
     const third = new Drain(await cache.open(digest, startOf(source)));
     source.finish();

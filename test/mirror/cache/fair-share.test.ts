@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { TooBusy } from "../../../src/errors/index.ts";
+import { isFailure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   FairShare,
   longestWait,
@@ -152,7 +153,7 @@ describe("a download that nobody wants", () => {
     await pass(beat);
     expect(other.turn).toBeDefined();
     expect(
-      all.filter(({ outcome }) => outcome instanceof TooBusy),
+      all.filter(({ outcome }) => isFailure(outcome, "too-busy")),
     ).toHaveLength(1);
   });
 
@@ -165,7 +166,7 @@ describe("a download that nobody wants", () => {
     await pass(patienceWithUnwanted + beat);
     expect(others.every(({ turn }) => turn !== undefined)).toBe(true);
     expect(
-      all.filter(({ outcome }) => outcome instanceof TooBusy),
+      all.filter(({ outcome }) => isFailure(outcome, "too-busy")),
     ).toHaveLength(3);
   });
 
@@ -264,7 +265,7 @@ describe("downloads that somebody reads", () => {
     await add("other");
     expect(all.at(-1)?.turn).toBeDefined();
     expect(
-      all.filter(({ outcome }) => outcome instanceof TooBusy),
+      all.filter(({ outcome }) => isFailure(outcome, "too-busy")),
     ).toHaveLength(1);
   });
 });
@@ -278,7 +279,7 @@ describe("waiting", () => {
     await pass(longestWait - beat);
     expect(waiting.outcome).toBeUndefined();
     await pass(2 * beat);
-    expect(waiting.outcome).toBeInstanceOf(TooBusy);
+    expect(waiting.outcome).toEqual(failing("too-busy"));
     expect(waiting.turn).toBeUndefined();
     expect(await running.mayProceed()).toBe(true);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { NotStored } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   absence,
-  failure,
+  outage,
   limits,
   listOf,
   minute,
@@ -40,7 +40,7 @@ describe("absence", () => {
     expect((await open()()).outcome).toBe("fetched");
   });
 
-  it("is no failure of the origin: what was known is not served in its place", async () => {
+  it("is no outage of the origin: what was known is not served in its place", async () => {
     const { clock, origin, get } = await prepare();
     await get();
     clock.pass(limits.versions);
@@ -73,14 +73,14 @@ describe("after a restart", () => {
   it("an old record is served while the origin fails, up to staleFor", async () => {
     const { clock, origin, open, get } = await prepare();
     await get();
-    origin.answer = failure;
+    origin.answer = outage;
     clock.pass(limits.staleFor);
     expect(await open()()).toMatchObject({
       outcome: "stale",
       age: limits.staleFor,
     });
     clock.pass(1);
-    await expect(open()()).rejects.toBe(failure);
+    await expect(open()()).rejects.toBe(outage);
   });
 
   it("a record from the future is asked for again, and served while the origin fails", async () => {
@@ -88,7 +88,7 @@ describe("after a restart", () => {
     await get();
     clock.step(-24 * 60 * minute);
     const reopened = open();
-    origin.answer = failure;
+    origin.answer = outage;
     expect((await reopened()).outcome).toBe("stale");
     expect(origin.asked).toBe(2);
     clock.pass(5_000);
@@ -112,7 +112,7 @@ describe("offline", () => {
 
   it("what is not stored is absent", async () => {
     const { origin, open } = await prepare();
-    await expect(open(true)()).rejects.toThrow(NotStored);
+    await expect(open(true)()).rejects.toThrow(failing("not-stored"));
     expect(origin.asked).toBe(0);
   });
 });
@@ -180,7 +180,7 @@ describe("an asker who wants it younger", () => {
     const { clock, origin, stale, get } = await prepare();
     await get();
     clock.pass(minute);
-    origin.answer = failure;
+    origin.answer = outage;
     for (let time = 0; time < 10; time++)
       expect(await get(minute)).toMatchObject({
         outcome: "stale",
@@ -197,7 +197,7 @@ describe("a mirror that asks again often", () => {
     const { clock, origin, get } = await prepare({ versions: 1_000 });
     await get();
     clock.pass(1_000);
-    origin.answer = failure;
+    origin.answer = outage;
     expect((await get()).outcome).toBe("stale");
     origin.answer = listOf("2.0.0");
     clock.pass(1_000);

@@ -1,14 +1,9 @@
 import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import {
-  isAbsence,
-  OriginBusy,
-  OriginTimedOut,
-  SignatureRefused,
-  TooBusy,
-} from "../../../src/errors/index.ts";
+import { failure, isAbsence } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
-import { failure, limits, listOf, minute, prepare } from "./metadata.ts";
+import { outage, limits, listOf, minute, prepare } from "./metadata.ts";
 
 describe("what the origin said", () => {
   it("is a hit until it is old, and then asked for again with what is known", async () => {
@@ -60,10 +55,10 @@ describe("what the origin said", () => {
 
   it("fails once for all who wait", async () => {
     const { origin, get } = await prepare();
-    origin.answer = failure;
+    origin.answer = outage;
     const asked = await Promise.allSettled(Array.from({ length: 50 }, get));
     for (const result of asked)
-      expect(result).toEqual({ status: "rejected", reason: failure });
+      expect(result).toEqual({ status: "rejected", reason: outage });
     expect(origin.asked).toBe(1);
   });
 
@@ -72,7 +67,7 @@ describe("what the origin said", () => {
     const { promise, resolve } = Promise.withResolvers<VersionList>();
     origin.answer = promise;
     const asked = [get(), get(), get()];
-    await expect(get()).rejects.toThrow(TooBusy);
+    await expect(get()).rejects.toThrow(failing("too-busy"));
     resolve(listOf("1.0.0"));
     expect((await Promise.all(asked)).length).toBe(3);
     expect((await get()).outcome).toBe("hit");
@@ -94,7 +89,7 @@ describe("while the origin fails", () => {
     const { clock, origin, get } = await prepare();
     const value = (await get()).value;
     clock.pass(limits.versions);
-    origin.answer = failure;
+    origin.answer = outage;
     const stale = { outcome: "stale", value };
     expect(await get()).toMatchObject({ ...stale, age: limits.versions });
     clock.pass(4_999);
@@ -117,7 +112,7 @@ describe("while the origin fails", () => {
     const { clock, origin, get } = await prepare();
     await get();
     clock.pass(limits.versions);
-    origin.answer = failure;
+    origin.answer = outage;
     const answers = await Promise.all([get(), get(), get()]);
     for (const answer of answers)
       expect(answer).toMatchObject({ outcome: "stale", age: limits.versions });
@@ -127,19 +122,19 @@ describe("while the origin fails", () => {
   it("what is known is served up to staleFor and not beyond", async () => {
     const { clock, origin, get } = await prepare();
     await get();
-    origin.answer = failure;
+    origin.answer = outage;
     clock.pass(limits.staleFor);
     expect((await get()).outcome).toBe("stale");
     clock.pass(5_001);
-    await expect(get()).rejects.toBe(failure);
-    await expect(get()).rejects.toBe(failure);
+    await expect(get()).rejects.toBe(outage);
+    await expect(get()).rejects.toBe(outage);
     expect(origin.asked).toBe(4);
   });
 
   it.each([
-    failure,
-    new OriginTimedOut("https://a.example/", "no first byte"),
-    new OriginBusy("https://a.example/", 5),
+    outage,
+    failure("origin-timeout", "https://a.example/", "no first byte"),
+    failure("origin-busy", "https://a.example/", 5),
   ])("%s is never remembered as absence", async (error) => {
     const { origin, get } = await prepare();
     origin.answer = error;
@@ -153,7 +148,8 @@ describe("while the origin fails", () => {
     const { clock, origin, get } = await prepare();
     await get();
     clock.pass(limits.versions);
-    origin.answer = new SignatureRefused(
+    origin.answer = failure(
+      "signature-refused",
       "acme/widget 1.0.0",
       "bad",
       "it is bad",
@@ -163,7 +159,7 @@ describe("while the origin fails", () => {
 });
 
 describe("a disk that takes nothing more", () => {
-  it("does not turn a good answer into a failure", async () => {
+  it("does not turn a good answer into a outage", async () => {
     const { layout, origin, get, unwritten } = await prepare();
     await rm(layout.staging, { recursive: true });
     await writeFile(layout.staging, "not a folder");

@@ -1,6 +1,6 @@
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { NotFound, OriginUnreachable } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import type { Clock } from "../../../src/mirror/cache/clock.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
 import type { VersionList } from "../../../src/mirror/versions/version-list.ts";
@@ -20,11 +20,15 @@ export const limits = {
   waiters: 100,
 };
 const widget = providerAddress("registry.terraform.io", "acme", "widget");
-export const failure = new OriginUnreachable(
+export const outage = failure(
+  "origin-unreachable",
   "https://a.example/",
   "ECONNREFUSED",
 );
-export const absence = new NotFound("registry.terraform.io/acme/widget");
+export const absence = failure(
+  "not-found",
+  "registry.terraform.io/acme/widget",
+);
 
 export class TestClock implements Clock {
   #wall = Date.parse("2026-01-01T00:00:00Z");

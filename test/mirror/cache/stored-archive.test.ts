@@ -1,9 +1,6 @@
 import { utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  StoredArchiveDamaged,
-  StoredArchiveUnreadable,
-} from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   heldBack,
   type ByteRange,
@@ -94,7 +91,7 @@ describe("a stored archive", () => {
         writeFileSync(path, altered(bytes, at));
         const blob = await openBlob(blobs, digest);
         const { got, error } = await take(blobs, blob, range);
-        expect(error).toBeInstanceOf(StoredArchiveDamaged);
+        expect(error).toEqual(failing("stored-archive-damaged"));
         const { start = 0 } = range ?? {};
         const most = Math.max(0, (range?.end ?? size) - start - heldBack);
         expect(got.length).toBeLessThanOrEqual(most);
@@ -118,7 +115,7 @@ describe("a stored archive", () => {
       (async () => {
         for await (const piece of body) expect(piece.length).toBeGreaterThan(0);
       })(),
-    ).rejects.toThrow(StoredArchiveDamaged);
+    ).rejects.toThrow(failing("stored-archive-damaged"));
     await blob.handle.close();
   });
 
@@ -127,7 +124,7 @@ describe("a stored archive", () => {
     const blob = await openBlob(blobs, digest);
     writeFileSync(path, "");
     const { error } = await take(blobs, blob);
-    expect(error).toBeInstanceOf(StoredArchiveUnreadable);
+    expect(error).toEqual(failing("stored-archive-unreadable"));
     expect(await blobs.open(digest)).toBeUndefined();
   });
 
@@ -140,7 +137,7 @@ describe("a stored archive", () => {
     await blobs.commit(spool, digest);
     await spool.release();
     const { error } = await take(blobs, old);
-    expect(error).toBeInstanceOf(StoredArchiveDamaged);
+    expect(error).toEqual(failing("stored-archive-damaged"));
     const { got } = await take(blobs, await openBlob(blobs, digest));
     expect(got.equals(bytes)).toBe(true);
   });

@@ -8,7 +8,7 @@ import {
   vi,
 } from "vitest";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import { NotReady, TooBusy } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { WatchedThreads, zipOf } from "../../scenes/hashed-archives.ts";
 import {
   linux,
@@ -57,7 +57,7 @@ describe("many who learn at once", () => {
     ];
     const third = sending(bytes, h1);
     const refusal = learn(third, [h1], release, windows);
-    await expect(refusal).rejects.toThrow(TooBusy);
+    await expect(refusal).rejects.toThrow(failing("too-busy"));
     await expect(refusal).rejects.toThrow(
       "archives whose digests are being learnt",
     );
@@ -242,11 +242,11 @@ describe("learning that ends", () => {
     );
     await settle();
     const closed = learning.close();
-    expect(signal?.reason).toBeInstanceOf(NotReady);
+    expect(signal?.reason).toEqual(failing("not-ready"));
     expect((signal?.reason as Error).message).toContain("it is stopping");
     expect(await isSettled(closed)).toBe(false);
     answer.reject(signal?.reason);
-    await expect(begun).rejects.toThrow(NotReady);
+    await expect(begun).rejects.toThrow(failing("not-ready"));
     await closed;
   });
 
@@ -257,7 +257,7 @@ describe("learning that ends", () => {
     await settle();
     void learning.close();
     send(bytes);
-    await expect(begun).rejects.toThrow(NotReady);
+    await expect(begun).rejects.toThrow(failing("not-ready"));
   });
 
   it("is ended where it waits for its turn", async () => {
@@ -266,12 +266,12 @@ describe("learning that ends", () => {
     const first = learn(slow.origin, [h1]);
     const next = sending(bytes, h1);
     const second = learn(next, [h1], release, darwin);
-    const ended = expect(second).rejects.toThrow(NotReady);
+    const ended = expect(second).rejects.toThrow(failing("not-ready"));
     await settle();
     const closed = learning.close();
     await ended;
     slow.send(bytes);
-    await expect(first).rejects.toThrow(NotReady);
+    await expect(first).rejects.toThrow(failing("not-ready"));
     await closed;
     expect(next.asked).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe("learning that ends", () => {
       if (moment === "before it began") await learning.close();
       const begun = learn(origin, [h1]);
       const closed = learning.close();
-      await expect(begun).rejects.toThrow(NotReady);
+      await expect(begun).rejects.toThrow(failing("not-ready"));
       await closed;
       expect(origin.asked).toEqual([]);
     },

@@ -1,14 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import {
-  ChecksumConflict,
-  ChecksumsMalformed,
-  NotFound,
-  OriginTimedOut,
-  SignatureMissing,
-  SignatureRefused,
-  SignatureUndecided,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import {
   asOffer,
   isConfirmed,
@@ -16,6 +8,7 @@ import {
   takeOffer,
 } from "../../../src/mirror/releases/offers.ts";
 import type { OriginPackage } from "../../../src/origin/registries/registry-answers.ts";
+import { failing } from "../../scenes/failing.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
 import { sha256Of } from "../../scenes/test-registry.ts";
 import {
@@ -59,30 +52,30 @@ describe("an offer", () => {
     [
       "names another digest than was signed",
       { shasum: sha256Of("z") },
-      ChecksumConflict,
+      "checksum-conflict",
     ],
-    ["publishes no key", { signingKeys: [] }, SignatureMissing],
+    ["publishes no key", { signingKeys: [] }, "signature-missing"],
     [
       "publishes an unreadable key",
       { signingKeys: ["garbage"] },
-      SignatureRefused,
+      "signature-refused",
     ],
-  ] as const)("is refused where the registry %s", async (_, changes, kind) => {
+  ] as const)("is refused where the registry %s", async (_, changes, code) => {
     const { verify } = await ask({ content: both, by: K });
-    await expect(verify(changes)).rejects.toThrow(kind);
+    await expect(verify(changes)).rejects.toThrow(failing(code));
   });
 
   it.each([
-    new SignatureRefused("it", "revoked", "it is revoked"),
-    new ChecksumsMalformed("it", 1, "nonsense"),
-    new NotFound("it"),
+    failure("signature-refused", "it", "revoked", "it is revoked"),
+    failure("checksums-malformed", "it", 1, "nonsense"),
+    failure("not-found", "it"),
   ])("is a refusal for $code", async (refused) => {
     expect(await asOffer(Promise.reject(refused))).toEqual({ refused });
   });
 
   it.each([
-    new OriginTimedOut("https://registry.example.com/", "headers"),
-    new SignatureUndecided("it", "too slow"),
+    failure("origin-timeout", "https://registry.example.com/", "headers"),
+    failure("signature-undecided", "it", "too slow"),
     new Error("a fault"),
   ])("is none where nothing is known for %s", async (failure) => {
     await expect(asOffer(Promise.reject(failure))).rejects.toBe(failure);

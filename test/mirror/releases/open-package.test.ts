@@ -1,20 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import {
-  ChecksumConflict,
-  NotFound,
-  OriginAddressRefused,
-  OriginAnswerCut,
-  OriginAnswerUnusable,
-  OriginBusy,
-  OriginFolderUnreachable,
-  OriginRejectsCredentials,
-  OriginStatus,
-  OriginSuspended,
-  OriginTimedOut,
-  OriginUnreachable,
-  StoreFull,
-} from "../../../src/errors/index.ts";
+import { cutShort, failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { packageOf } from "../../../src/mirror/releases/release.ts";
 import { openPackage } from "../../../src/mirror/releases/open-package.ts";
 import type { OriginArchive } from "../../../src/origin/http/http-client.ts";
@@ -98,10 +85,10 @@ describe("the archive of a release", () => {
   it.each([undefined, before])(
     "is not opened where the origin names another digest than was signed (before: %s)",
     async (place) => {
-      const failures = { [before]: new OriginStatus(before, 404) };
+      const failures = { [before]: failure("origin-status", before, 404) };
       const { sha256: shasum } = packageOf(address, release, darwin);
       const { opened, asked } = await open(place, failures, { shasum });
-      expect(opened).toBeInstanceOf(ChecksumConflict);
+      expect(opened).toEqual(failing("checksum-conflict"));
       const facts = { expected: archive.sha256, got: shasum };
       expect(opened).toMatchObject(facts);
       expect((opened as Error).message).toContain(archive.filename);
@@ -110,17 +97,22 @@ describe("the archive of a release", () => {
   );
 
   const moved = [
-    new OriginStatus(before, 403),
-    new OriginUnreachable(before, "refused"),
-    new OriginFolderUnreachable(before, "gone"),
-    new OriginAddressRefused(before, "it is private"),
-    new OriginRejectsCredentials(before, 401),
-    new OriginAnswerUnusable(before, "it is a page"),
-    new OriginAnswerCut(before),
+    failure("origin-status", before, 403),
+    failure("origin-unreachable", before, "refused"),
+    failure("origin-address-refused", before, "it is private"),
+    failure(
+      "origin-credentials",
+      before,
+      "answered with status 401",
+      "check the token",
+      undefined,
+    ),
+    failure("origin-answer", before, "it is a page"),
+    failure("origin-answer", before, cutShort),
   ];
 
   it.each(moved)(
-    "is looked for where it is now after $constructor.name",
+    "is looked for where it is now after $name",
     async (failure) => {
       const { opened, asked } = await open(before, { [before]: failure });
       expect(opened).toBe(after);
@@ -129,7 +121,7 @@ describe("the archive of a release", () => {
   );
 
   it.each(moved)(
-    "fails with what it failed with, $constructor.name, where it is said to be in the same place",
+    "fails with what it failed with, $name, where it is said to be in the same place",
     async (failure) => {
       const said = { ...same, href: before };
       const { opened, asked } = await open(before, { [before]: failure }, said);
@@ -139,14 +131,14 @@ describe("the archive of a release", () => {
   );
 
   it.each([
-    new OriginTimedOut(before, "headers"),
-    new OriginBusy(before, 3),
-    new OriginSuspended(before, 3, "it failed"),
-    new NotFound("it"),
-    new StoreFull("the archive", "full", "make room"),
+    failure("origin-timeout", before, "headers"),
+    failure("origin-busy", before, 3),
+    failure("origin-suspended", before, 3, "it failed"),
+    failure("not-found", "it"),
+    failure("store-full", "the archive", "full", "make room"),
     new Error("a fault"),
   ])(
-    "fails at once with $constructor.name, which does not say that it has moved",
+    "fails at once with $name, which does not say that it has moved",
     async (failure) => {
       const { opened, asked } = await open(before, { [before]: failure });
       expect(opened).toBe(failure);
@@ -155,12 +147,12 @@ describe("the archive of a release", () => {
   );
 
   it("fails with what the place of now failed with", async () => {
-    const failure = new OriginStatus(after, 500);
+    const last = failure("origin-status", after, 500);
     const failures = {
-      [before]: new OriginStatus(before, 404),
-      [after]: failure,
+      [before]: failure("origin-status", before, 404),
+      [after]: last,
     };
-    expect((await open(before, failures)).opened).toBe(failure);
-    expect((await open(undefined, failures)).opened).toBe(failure);
+    expect((await open(before, failures)).opened).toBe(last);
+    expect((await open(undefined, failures)).opened).toBe(last);
   });
 });

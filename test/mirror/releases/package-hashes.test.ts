@@ -1,9 +1,6 @@
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  ArchiveUnhashable,
-  StoredArchiveDamaged,
-} from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   prepareHashes,
   unhashableZip,
@@ -152,7 +149,7 @@ describe("an h1 that cannot be computed now", () => {
       const path = pathOf(sha256);
       expect(await hashes.find(sha256)).toBeUndefined();
       expect(threads.asked).toBe(moment === "before" ? 0 : 1);
-      const error = expect.any(StoredArchiveDamaged) as unknown;
+      const error = failing("stored-archive-damaged") as unknown;
       expect(failures).toEqual([{ sha256, error }]);
       expect(await hashes.isKnown(sha256)).toBe(false);
       expect(await recordOf(sha256)).toBeUndefined();
@@ -167,7 +164,7 @@ describe("an h1 that cannot be computed now", () => {
     expect(await hashes.wait(sha256)).toBeUndefined();
     expect(await hashes.isKnown(sha256)).toBe(false);
     expect(failures.map(({ error }) => error)).toEqual([
-      expect.any(ArchiveUnhashable),
+      failing("archive-unhashable"),
     ]);
     await hashes.wait(sha256);
     expect(hasty.asked).toBe(2);

@@ -1,8 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import {
-  SignatureUndecided,
-  type SignatureRefused,
-} from "../../../src/errors/index.ts";
+import { failure, type Failure } from "../../../src/errors/index.ts";
 import type { KnownRelease } from "../../../src/mirror/releases/known-release.ts";
 import { rejudge } from "../../../src/mirror/releases/offers.ts";
 import { createSigner, type Signer } from "../../fakes/signing.ts";
@@ -27,7 +24,7 @@ beforeAll(async () => {
 const both = "linux=a darwin=b";
 const standing = ({ trust }: KnownRelease) =>
   trust.evidence.map(({ isGood, fault }) =>
-    isGood ? "good" : (fault as SignatureRefused).reason,
+    isGood ? "good" : (fault as Failure<"signature-refused">).reason,
   );
 
 describe("the keys that a registry publishes now", () => {
@@ -115,7 +112,7 @@ describe("the keys that a registry publishes now", () => {
 
   it("say nothing while nothing can be decided", async () => {
     const known = await know({ content: both, by: K });
-    const slow = new SignatureUndecided("it", "too slow");
+    const slow = failure("signature-undecided", "it", "too slow");
     const failing = {
       ...origin,
       judge: { library: "", decide: () => Promise.reject(slow) },

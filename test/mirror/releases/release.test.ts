@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parsePlatform } from "../../../src/address/platform.ts";
-import { ChecksumsMalformed, NotFound } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   bindPackages,
   checksumsSubject,
@@ -69,7 +69,7 @@ describe("what was signed is bound to the release by its name alone", () => {
     const names = (count: number) =>
       Array.from({ length: count }, (_, n) => file(`thing_1.0.0_os${n}_amd64`));
     expect(bind(names(256)).size).toBe(256);
-    expect(() => bind(names(257))).toThrow(ChecksumsMalformed);
+    expect(() => bind(names(257))).toThrow(failing("checksums-malformed"));
     expect(() => bind(names(257))).toThrow(
       "thing 1.0.0 is refused at line 257",
     );
@@ -81,7 +81,7 @@ it("a package is that of its platform, and there is none for another", async () 
   const release = await believe({ by: "K", content: "linux=a" });
   expect(packageOf(thing, release, linux).sha256).toBe(a);
   const darwin = parsePlatform("darwin_amd64");
-  expect(() => packageOf(thing, release, darwin)).toThrow(NotFound);
+  expect(() => packageOf(thing, release, darwin)).toThrow(failing("not-found"));
 });
 
 describe("a package of which the content alone is told", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ArchiveDigestWrong } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import { TamperedArchives } from "../../../src/mirror/releases/tampered-archives.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { makeLayout } from "../../store/stores.ts";
@@ -18,7 +18,7 @@ it("an archive that came with other bytes is known as such, by other processes t
   // Nothing to forget, nothing to write.
   archives.forget(expected);
   expect(await archives.find(expected)).toBeUndefined();
-  archives.note(new ArchiveDigestWrong("x.zip", expected, got), at);
+  archives.note(failure("archive-digest", "x.zip", expected, got), at);
   expect(await archives.find(expected)).toEqual({ got, at });
   expect(await archives.find(got)).toBeUndefined();
   archives.forget(got);

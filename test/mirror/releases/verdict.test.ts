@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  NetworkMirrorUnsigned,
-  SignatureMissing,
-  SignatureRefused,
-} from "../../../src/errors/index.ts";
+import { isFailure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   matchesPolicy,
   judgeProof,
@@ -58,16 +55,11 @@ function prepare(
     });
     return proof.exemption ?? "to be verified";
   } catch (error) {
-    if (error instanceof NetworkMirrorUnsigned)
-      return "refused: unsigned mirror";
-    if (error instanceof SignatureMissing) {
-      const { message } = error;
-      const [, missing] = /publishes no ([a-z ]+)/.exec(message) ?? [];
-      // The advice is given only where it helps.
-      expect(message.includes("when-published")).toBe(missing !== "signature");
-      return `refused: ${missing}`;
-    }
-    throw error;
+    if (!isFailure(error, "signature-missing")) throw error;
+    const { message, missing } = error;
+    // The advice is given only where it helps.
+    expect(message.includes("when-published")).toBe(missing !== "signature");
+    return `refused: ${missing}`;
   }
 }
 
@@ -92,7 +84,7 @@ describe("what speaks for a release", () => {
       "required",
       "neither, of a network mirror",
       { ...mirror, ...noKey, ...noSignature },
-      "refused: unsigned mirror",
+      "refused: network mirror",
     ],
     ["when-published", "key and signature", {}, "to be verified"],
     ["when-published", "no key", noKey, "unsigned-when-published"],
@@ -112,7 +104,7 @@ describe("what speaks for a release", () => {
       "when-published",
       "a key and no signature, of a network mirror",
       { ...mirror, ...noSignature },
-      "refused: unsigned mirror",
+      "refused: network mirror",
     ],
     ["off", "key and signature", {}, "signatures-off"],
     ["off", "neither", { ...noKey, ...noSignature }, "signatures-off"],
@@ -180,7 +172,7 @@ describe("a proof is judged", () => {
     const { proof } = await believe({ by: "K" });
     const bare = { ...proof, signature: undefined };
     const asked = judgeProof(thing, bare, judgeFor("K"));
-    await expect(asked).rejects.toThrow(SignatureMissing);
+    await expect(asked).rejects.toThrow(failing("signature-missing"));
   });
 
   it("to be refused where the signature is", async () => {
@@ -195,7 +187,7 @@ describe("a proof is judged", () => {
         }),
     };
     const asked = judgeProof(thing, proof, judge);
-    await expect(asked).rejects.toThrow(SignatureRefused);
+    await expect(asked).rejects.toThrow(failing("signature-refused"));
   });
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { NotFound, OriginStatus } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import type { Fate } from "../../scenes/failing-writes.ts";
 import {
@@ -53,11 +53,11 @@ describe("first contact by a list", () => {
   });
 
   it.each([
-    ["is gone from the registry", new NotFound("it")],
-    ["has no documents (404)", new OriginStatus("https://x.example/", 404)],
-    ["has no documents (410)", new OriginStatus("https://x.example/", 410)],
+    ["is gone from the registry", failure("not-found", "it")],
+    ["has no documents (404)", failure("origin-status", "https://x/", 404)],
+    ["has no documents (410)", failure("origin-status", "https://x/", 410)],
     ["fails alone", unreachable],
-    ["fails alone (500)", new OriginStatus("https://x.example/", 500)],
+    ["fails alone (500)", failure("origin-status", "https://x/", 500)],
   ])("is by the next release where the newest %s", async (_, error) => {
     const scene = await offering({ "1.0.0": K, "2.0.0": E });
     scene.registry.fail("release thing 2.0.0", error);
@@ -134,7 +134,7 @@ describe("first contact by a list", () => {
     const releases = ["1.0.0", ...newer].map((one) => [one, K] as const);
     const scene = await offering(Object.fromEntries(releases));
     for (const version of newer)
-      scene.registry.fail(`sums thing ${version}`, new NotFound(version));
+      scene.registry.fail(`sums thing ${version}`, failure("not-found", "it"));
     const mirror = scene.start();
     expect(await mirror.index()).not.toContain("1.0.0");
     expect(await contactOf(mirror)).toBeUndefined();
@@ -145,7 +145,7 @@ describe("first contact by a list", () => {
   it("is never by a version that is not listed", async () => {
     const scene = await offering({ "1.0.0": K, "9.0.0": E });
     scene.registry.hide("9.0.0");
-    scene.registry.fail("sums thing 1.0.0", new NotFound("it"));
+    scene.registry.fail("sums thing 1.0.0", failure("not-found", "it"));
     const mirror = scene.start();
     expect(await mirror.version("9.0.0")).not.toBe("linux=a");
     expect(await contactOf(mirror)).toBeUndefined();

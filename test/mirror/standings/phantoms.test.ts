@@ -1,10 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import {
-  NotFound,
-  OriginAddressRefused,
-  OriginStatus,
-  OriginTimedOut,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   acme,
@@ -19,7 +14,7 @@ beforeAll(async () => {
   ({ K } = await makeSigners());
 });
 
-const gone = new NotFound("https://registry.example.com/SHA256SUMS");
+const gone = failure("not-found", "https://registry.example.com/SHA256SUMS");
 
 /** A registry that lists these versions, and answers 404 for the documents of some. */
 async function prepare(
@@ -130,14 +125,14 @@ describe("a listed version without documents", () => {
 
 describe("no phantom is", () => {
   it.each([
-    ["5xx", new OriginStatus("https://registry.example.com/", 503)],
-    ["403", new OriginStatus("https://registry.example.com/", 403)],
+    ["5xx", failure("origin-status", "https://registry.example.com/", 503)],
+    ["403", failure("origin-status", "https://registry.example.com/", 403)],
     [
       "404 of discovery",
-      new OriginStatus("https://registry.example.com/", 404),
+      failure("origin-status", "https://registry.example.com/", 404),
     ],
-    ["a timeout", new OriginTimedOut("https://registry.example.com/", "x")],
-    ["an address that is refused", new OriginAddressRefused("https://x/", "x")],
+    ["a timeout", failure("origin-timeout", "https://registry.example.com/", "x")],
+    ["an address that is refused", failure("origin-address-refused", "https://x/", "x")],
   ])("a version whose documents are answered with %s", async (_, error) => {
     const { scene, registry } = await prepare(["1.0.0", "2.0.0"], []);
     registry.fail("release thing 2.0.0", error);

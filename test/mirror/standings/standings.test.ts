@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { OriginStatus } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import { approveContent, decideKey } from "../../../src/trust/decisions.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import { createCertifiedSigner } from "../../scenes/certified-signers.ts";
@@ -176,7 +176,10 @@ describe("what is noted as refused", () => {
   it("is no release that the registry failed to tell of, nor one that could not be written", async () => {
     const { mirror, registry } = await prepareMet(K);
     registry.offer("3.0.0", { content: "linux=c", by: K });
-    registry.fail("release thing 2.0.0", new OriginStatus("https://x/", 500));
+    registry.fail(
+      "release thing 2.0.0",
+      failure("origin-status", "https://x/", 500),
+    );
     mirror.writes.let((name) =>
       name.includes("releases/1.0.0") ? "fails" : undefined,
     );

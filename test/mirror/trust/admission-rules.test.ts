@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";
-import { PolicyDenied } from "../../../src/errors/index.ts";
+import { isFailure } from "../../../src/errors/index.ts";
 import {
   admitElsewhere,
   admitProvider,
@@ -54,7 +54,7 @@ const outcome = (act: () => unknown) => {
     act();
     return "admitted";
   } catch (error) {
-    if (error instanceof PolicyDenied) return error.rule;
+    if (isFailure(error, "policy-denied")) return error.rule;
     throw error;
   }
 };

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { StoreFull } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
 import { layOutStore } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
@@ -45,7 +45,7 @@ describe.runIf(tried !== undefined)("on a full disk", () => {
       fill(filler, size);
       for (let n = 0; n < room; n++) rmSync(join(filler, String(n)));
       await expect(open().decide(acme, () => noDecisions)).rejects.toThrow(
-        StoreFull,
+        failing("store-full"),
       );
       rmSync(filler, { recursive: true });
       const { decisions } = await open().read(acme);

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import {
-  ArchiveNotSigned,
-  KeyRefused,
-  SignatureRefused,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import {
   countLeftOut,
   describeLeftOut,
@@ -39,23 +35,33 @@ it.each<[string, () => LeftOut, string]>([
   [
     "refused for its key",
     () =>
-      leaveOutRefused(version, new KeyRefused(address, "K", "unknown", "d")),
+      leaveOutRefused(
+        version,
+        failure("key-refused", address, "K", "unknown", "d"),
+      ),
     "unknown signing key K",
   ],
   [
     "refused because it is not signed",
     () =>
-      leaveOutRefused(version, new KeyRefused(address, "none", "unknown", "d")),
+      leaveOutRefused(
+        version,
+        failure("key-refused", address, "none", "unknown", "d"),
+      ),
     "it is not signed",
   ],
   [
     "refused for its signature",
-    () => leaveOutRefused(version, new SignatureRefused("x", "revoked", "y")),
+    () =>
+      leaveOutRefused(
+        version,
+        failure("signature-refused", "x", "revoked", "y"),
+      ),
     "its signature is refused",
   ],
   [
     "refused for anything else",
-    () => leaveOutRefused(version, new ArchiveNotSigned("x", "y.zip")),
+    () => leaveOutRefused(version, failure("archive-not-signed", "x", "y.zip")),
     "archive-not-signed",
   ],
 ])("a version is left out, %s", (_why, leaveOut, cause) => {

@@ -85,7 +85,7 @@ const alarmsFor = (record: string) =>
 
 const missing = expect.objectContaining({
   problem: expect.stringMatching(/missing.*trust reset/) as unknown,
-  cure: expect.stringContaining("backup") as unknown,
+  remedy: expect.stringContaining("backup") as unknown,
 }) as unknown;
 
 describe.each(["namespace", "contact"] as const)(

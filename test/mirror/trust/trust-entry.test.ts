@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RecordUnreadable, StoreFull } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { emptyNamespace } from "../../../src/trust/state.ts";
 import type { TrustEntry } from "../../../src/mirror/trust/trust-entry.ts";
 import {
@@ -107,8 +107,8 @@ describe("the trust of a namespace", () => {
   });
 
   it.each([
-    ["ENOSPC", StoreFull],
-    ["EACCES", StoreFull],
+    ["ENOSPC", failing("store-full")],
+    ["EACCES", failing("store-full")],
     ["EMFILE", "EMFILE"],
   ])(
     "is not changed by what cannot be written (%s)",
@@ -150,7 +150,7 @@ describe("a decision", () => {
     await entry.createContact("thing", contact());
     await entry.decide(revokeK);
     lose(place.namespace);
-    await expect(open().renew()).rejects.toThrow(RecordUnreadable);
+    await expect(open().renew()).rejects.toThrow(failing("record-unreadable"));
     await expect(open().decide(revokeK)).rejects.toThrow("it is missing");
   });
 });
@@ -168,7 +168,7 @@ describe("a namespace whose record is lost while a process knows it", () => {
     lose(place.namespace);
     await expect(entry.change(learn("other"))).rejects.toThrow("it is missing");
     expect(await records.read(place.namespace, asItIs)).toBeUndefined();
-    await expect(entry.renew()).rejects.toThrow(RecordUnreadable);
+    await expect(entry.renew()).rejects.toThrow(failing("record-unreadable"));
   });
 });
 
@@ -214,7 +214,9 @@ describe("a first contact", () => {
     lose(place.contact());
     const later = open();
     await later.renew();
-    await expect(later.findContact("thing")).rejects.toThrow(RecordUnreadable);
+    await expect(later.findContact("thing")).rejects.toThrow(
+      failing("record-unreadable"),
+    );
     await expect(later.findContact("thing")).rejects.toThrow(
       "it is missing, and records that were written after it exist",
     );
@@ -236,7 +238,9 @@ describe("a first contact", () => {
     lose(place.contact());
     const later = open();
     await later.renew();
-    await expect(later.findContact("thing")).rejects.toThrow(RecordUnreadable);
+    await expect(later.findContact("thing")).rejects.toThrow(
+      failing("record-unreadable"),
+    );
     expect(await later.findContact("other")).toBeDefined();
   });
 
@@ -271,6 +275,8 @@ describe("a first contact", () => {
     lose(place.contact());
     const later = open();
     await later.renew();
-    await expect(later.findContact("thing")).rejects.toThrow(RecordUnreadable);
+    await expect(later.findContact("thing")).rejects.toThrow(
+      failing("record-unreadable"),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TrustStore } from "../../../src/mirror/trust/trust-store.ts";
-import { RecordUnreadable } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   addCandidate,
   dropCandidates,
@@ -142,7 +142,7 @@ describe("a reset", () => {
       const scene = await prepareMet();
       scene[how](place.namespace);
       await expect(scene.openStore().open(acme)).rejects.toThrow(
-        RecordUnreadable,
+        failing("record-unreadable"),
       );
       const store = scene.openStore();
       await store.reset(acme, undefined, decided);
@@ -159,7 +159,7 @@ describe("a reset", () => {
       scene[how](place.contact());
       const before = await scene.openStore().open(acme);
       await expect(before.findContact("thing")).rejects.toThrow(
-        RecordUnreadable,
+        failing("record-unreadable"),
       );
       const store = scene.openStore();
       await store.reset(acme, "thing", decided);
@@ -173,7 +173,7 @@ describe("a reset", () => {
     damage(place.namespace);
     const other = openStore();
     await expect(other.reset(acme, "thing", decided)).rejects.toThrow(
-      RecordUnreadable,
+      failing("record-unreadable"),
     );
     expect(await records.read(place.contact(), asItIs)).toBeDefined();
   });

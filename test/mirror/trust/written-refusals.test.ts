@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { parseModuleAddress } from "../../../src/address/specs/module-spec.ts";
 import { formatProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion } from "../../../src/address/version.ts";
-import { PolicyDenied } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import { address } from "../../scenes/believed-releases.ts";
 import { makeAdmission } from "../../scenes/admission-parts.ts";
 
@@ -69,7 +69,7 @@ describe("what the policy would refuse", () => {
     async (_of, subject, named) => {
       trust = await makeAdmission({ mode: "report" });
       trust.admission.rules.report?.(
-        new PolicyDenied(subject, later, "policy.x"),
+        failure("policy-denied", subject, later, "policy.x"),
       );
       await trust.close();
       expect(trust.read("requests")).toMatchObject([

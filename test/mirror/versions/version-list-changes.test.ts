@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NotFound, OriginTimedOut } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { systemClock } from "../../../src/mirror/cache/clock.ts";
 import {
   mergeVersions,
@@ -90,7 +91,7 @@ describe("a list that is asked for again", () => {
   const first = mergeVersions("acme/x", undefined, answerOf(...names), now);
   /** Ten of them were withdrawn earlier. */
   const last = mergeVersions("acme/x", first, answerOf("1.0.0"), later);
-  const gone = () => Promise.reject(new NotFound("acme/x"));
+  const gone = () => Promise.reject(failure("not-found", "acme/x"));
   const vanished: string[][] = [];
   const ask = (
     known: VersionList | undefined,
@@ -115,9 +116,10 @@ describe("a list that is asked for again", () => {
     const { versions } = await ask(first, gone());
     expect([...versions.values()].some(({ listed }) => listed)).toBe(false);
     expect(vanished).toEqual([names]);
-    await expect(ask(undefined, gone())).rejects.toThrow(NotFound);
-    const late = () => Promise.reject(new OriginTimedOut("https://a/", "late"));
-    await expect(ask(first, late())).rejects.toThrow(OriginTimedOut);
+    await expect(ask(undefined, gone())).rejects.toThrow(failing("not-found"));
+    const late = () =>
+      Promise.reject(failure("origin-timeout", "https://a/", "late"));
+    await expect(ask(first, late())).rejects.toThrow(failing("origin-timeout"));
   });
 
   it("is the very same one when a folder lists the same", async () => {

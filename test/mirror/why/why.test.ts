@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  MalformedAddress,
-  NotFound,
-  OriginTimedOut,
-  PolicyDenied,
-  RecordUnreadable,
-  StoreUnusable,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   formatQuestion,
   parseWhyPath,
@@ -41,17 +35,22 @@ describe("a question", () => {
     "acme/../demo",
     "",
   ])("is refused when it is none: %s", (spec) => {
-    expect(() => parseWhySpec(spec, hosts)).toThrow(MalformedAddress);
+    expect(() => parseWhySpec(spec, hosts)).toThrow(
+      failing("malformed-address"),
+    );
   });
 });
 
 describe("the answer to an error", () => {
   it.each([
-    [new PolicyDenied("a/b/c", "1.0.0", "policy.rules[0]"), "refused"],
-    [new NotFound("a/b/c"), "absent"],
-    [new OriginTimedOut("https://a.test/", "its answer"), "failing"],
-    [new RecordUnreadable("canary/x", "canary"), "failing"],
-    [new StoreUnusable("/var/canary", "canary"), "failing"],
+    [failure("policy-denied", "a/b/c", "1.0.0", "policy.rules[0]"), "refused"],
+    [failure("not-found", "a/b/c"), "absent"],
+    [failure("origin-timeout", "https://a.test/", "its answer"), "failing"],
+    [
+      failure("record-unreadable", "canary/x", "canary", "restore it"),
+      "failing",
+    ],
+    [failure("store-unusable", "/var/canary", "canary"), "failing"],
   ])("has its code and no path of the machine: %s", (error, verdict) => {
     const why = explainError("a/b/c", error);
     expect(why).toMatchObject({ subject: "a/b/c", verdict, code: error.code });

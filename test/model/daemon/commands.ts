@@ -98,7 +98,7 @@ export function readFailed({ status, stderr }: CommandRun): Answer {
   if (/ at .*\.ts:\d+/.test(stderr)) throw new Violation(0, stderr);
   const code = stderr.split("\n")[0] ?? "";
   const isUndecided =
-    /does not answer|could not be reached|suspended|try again|cannot be believed|is busy|cannot store|nothing that can be read/i;
+    /does not answer|could not be reached|suspended|try again|cannot be used|is busy|cannot store|nothing that can be read/i;
   return { kind: isUndecided.test(stderr) ? "failed" : "refused", code };
 }
 

@@ -1,12 +1,9 @@
 import { Violation } from "../oracle/violation.ts";
 import { DiskFull } from "./memory-records.ts";
 import {
+  isFailure,
   isOriginFailure,
   ProvenderError,
-  RecordUnreadable,
-  StoreFull,
-  StoreUnusable,
-  TooBusy,
 } from "../../../src/errors/index.ts";
 
 /** Ways in which clients ask: index.json, VERSION.json, one archive, or a version that a command names. */
@@ -36,10 +33,13 @@ export function readFailure(error: unknown): Answer {
   const { code } = error;
   const isUndecided =
     isOriginFailure(error) ||
-    error instanceof RecordUnreadable ||
-    error instanceof StoreFull ||
-    error instanceof StoreUnusable ||
-    error instanceof TooBusy;
+    isFailure(
+      error,
+      "record-unreadable",
+      "store-full",
+      "store-unusable",
+      "too-busy",
+    );
   return { kind: isUndecided ? "failed" : "refused", code };
 }
 

@@ -1,6 +1,6 @@
 import type { Hostname } from "../../../src/address/hostname.ts";
 import type { ProviderAddress } from "../../../src/address/provider-address.ts";
-import { StoreUnusable } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import type { ImportParts } from "../../../src/mirror/bundles/import-bundle.ts";
 import type { ArchiveCache } from "../../../src/mirror/cache/archive-cache.ts";
 import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
@@ -136,7 +136,7 @@ function notebookOf(machine: MemoryMachine, life: Life): Notebook {
       { durable }: { readonly durable: boolean },
     ) => {
       if (machine.disk.isFull && durable)
-        throw new StoreUnusable("the store", "its disk is full");
+        throw failure("store-unusable", "the store", "its disk is full");
       await life.write(() => machine.audit.push(entry));
     },
   };

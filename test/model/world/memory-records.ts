@@ -1,4 +1,4 @@
-import { RecordUnreadable } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import { isRebuildable, type RecordKey } from "../../../src/store/layout.ts";
 import type {
   ReadBody,
@@ -77,7 +77,12 @@ export class MemoryRecords implements RecordStore {
   }
 
   refuse(key: RecordKey, problem: string): never {
-    throw new RecordUnreadable(`records/${key.join("/")}.json`, problem);
+    throw failure(
+      "record-unreadable",
+      `records/${key.join("/")}.json`,
+      problem,
+      "restore it",
+    );
   }
 
   async remove(key: RecordKey): Promise<void> {

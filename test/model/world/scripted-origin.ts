@@ -7,11 +7,7 @@ import {
 } from "../../../src/address/platform.ts";
 import type { ProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersion, type Version } from "../../../src/address/version.ts";
-import {
-  NotFound,
-  OriginStatus,
-  OriginUnreachable,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
 import type {
   OriginChecksums,
   ProviderOrigin,
@@ -64,7 +60,7 @@ export class ScriptedOrigin implements ProviderOrigin {
     const offer = this.#registry.findOffer({ type, version });
     const sha256 = offer?.signed.digests[formatPlatform(platform)];
     if (offer === undefined || sha256 === undefined)
-      throw new NotFound(`${type} ${version}`);
+      throw failure("not-found", `${type} ${version}`);
     return this.#describe(address, version, platform, offer, sha256 as Sha256);
   }
 
@@ -83,14 +79,16 @@ export class ScriptedOrigin implements ProviderOrigin {
     await this.#life.wait(slowest);
     if (checksums.kind === "reported") throw new Error("this is a registry");
     const signed = this.#named.get(checksums.url.href);
-    if (signed === undefined) throw new OriginStatus(base, 404);
+    if (signed === undefined) throw failure("origin-status", base, 404);
     this.#expect("sums", signed.type, signed.version);
     const { text, signature } = signed;
     return { source: "registry", document: Buffer.from(text), signature };
   }
 
   openArchive(): Promise<never> {
-    return Promise.reject(new OriginUnreachable(base, "no bytes are modelled"));
+    return Promise.reject(
+      failure("origin-unreachable", base, "no bytes are modelled"),
+    );
   }
 
   #describe(
@@ -132,8 +130,10 @@ export class ScriptedOrigin implements ProviderOrigin {
   /** Throws as a client of a real registry does where this one fails. */
   #expect(place: FaultPlace, type: string, version: string): void {
     const fault = this.#registry.findFault(place, { type, version });
-    if (fault === "down") throw new OriginUnreachable(base, "ECONNREFUSED");
-    if (fault === "gone" && place === "sums") throw new OriginStatus(base, 404);
-    if (fault === "gone") throw new NotFound(`${type} ${version}`);
+    if (fault === "down")
+      throw failure("origin-unreachable", base, "ECONNREFUSED");
+    if (fault === "gone" && place === "sums")
+      throw failure("origin-status", base, 404);
+    if (fault === "gone") throw failure("not-found", `${type} ${version}`);
   }
 }

@@ -3,7 +3,7 @@ import { parseHostname } from "../../../src/address/hostname.ts";
 import { providerAddress } from "../../../src/address/provider-address.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
-import { OriginTimedOut } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
 import { FolderProviders } from "../../../src/origin/folder/folder-providers.ts";
 import { defaultSigner } from "../../fakes/signing.ts";
@@ -39,7 +39,7 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
   const providers = new FolderProviders(parts);
   const widget = providerAddress(parseHostname(folderHost), "acme", "widget");
   const listing = providers.listVersions(widget, stop.signal);
-  await expect(listing).rejects.toThrow(OriginTimedOut);
+  await expect(listing).rejects.toThrow(failing("origin-timeout"));
   expect(read.length).toBeLessThan(2 * count);
   const { signal } = new AbortController();
   const { versions } = await providers.listVersions(widget, signal);

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { OriginAddressRefused } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   checkUrl,
   guardedLookup,
@@ -24,7 +24,9 @@ describe("the address guard", () => {
 
   it.each(table)("refuses %s, which is %s", (host) => {
     const url = new URL(`https://${host}/path`);
-    expect(() => checkUrl(url, nobody)).toThrow(OriginAddressRefused);
+    expect(() => checkUrl(url, nobody)).toThrow(
+      failing("origin-address-refused"),
+    );
   });
 
   it.each(allowed)("lets %s pass", (host) => {
@@ -53,7 +55,9 @@ describe("the address guard", () => {
     ["port 80", "https://registry.example.com:80/"],
     ["port 22", "https://registry.example.com:22/"],
   ])("refuses a URL with %s", (_, text) => {
-    expect(() => checkUrl(new URL(text), nobody)).toThrow(OriginAddressRefused);
+    expect(() => checkUrl(new URL(text), nobody)).toThrow(
+      failing("origin-address-refused"),
+    );
   });
 
   it("shows no user, password or query in what it refuses", () => {
@@ -83,7 +87,7 @@ describe("what the operator wrote", () => {
     "https://someone@10.0.0.1:8443/",
   ])("does not make %s allowed", (text) => {
     expect(() => checkUrl(new URL(text), configured)).toThrow(
-      OriginAddressRefused,
+      failing("origin-address-refused"),
     );
   });
 
@@ -100,10 +104,10 @@ describe("what the operator wrote", () => {
     const open = { ...nobody, allowPrivateAddresses: true };
     checkUrl(new URL("https://10.0.0.1:8443/"), open);
     expect(() => checkUrl(new URL("http://10.0.0.1/"), open)).toThrow(
-      OriginAddressRefused,
+      failing("origin-address-refused"),
     );
     expect(() => checkUrl(new URL("https://me@10.0.0.1/"), open)).toThrow(
-      OriginAddressRefused,
+      failing("origin-address-refused"),
     );
   });
 });
@@ -115,9 +119,11 @@ describe("the guarded resolver", () => {
     "fails for %s",
     async (name) => {
       await expect(lookup(name, { all: true })).rejects.toThrow(
-        OriginAddressRefused,
+        failing("origin-address-refused"),
       );
-      await expect(lookup(name, {})).rejects.toThrow(OriginAddressRefused);
+      await expect(lookup(name, {})).rejects.toThrow(
+        failing("origin-address-refused"),
+      );
     },
   );
 

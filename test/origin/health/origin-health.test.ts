@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
-import {
-  NotFound,
-  OriginBusy,
-  OriginStatus,
-  OriginSuspended,
-  OriginTimedOut,
-  OriginUnreachable,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { host, prepareHealth as prepare, url } from "./health-scene.ts";
 
-const broken = new OriginUnreachable(host, "ECONNREFUSED");
-const bad = new OriginStatus(host, 500);
+const broken = failure("origin-unreachable", host, "ECONNREFUSED");
+const bad = failure("origin-status", host, 500);
 
 describe("a host", () => {
   it("is asked no more after five failures in a row, and at 1, 2, 4, 8, 16 and 30 s again", () => {
@@ -21,7 +15,9 @@ describe("a host", () => {
     }
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
       time.now += seconds * 1000 - 1;
-      expect(() => health.admit(url, undefined)).toThrow(OriginSuspended);
+      expect(() => health.admit(url, undefined)).toThrow(
+        failing("origin-suspended"),
+      );
       time.now += 1;
       ask(broken);
     }
@@ -38,7 +34,9 @@ describe("a host", () => {
     const probe = health.admit(url, undefined);
     expect(() => health.admit(url, undefined)).toThrow(/another 1 s/);
     time.now += 60_000;
-    expect(() => health.admit(url, undefined)).toThrow(OriginSuspended);
+    expect(() => health.admit(url, undefined)).toThrow(
+      failing("origin-suspended"),
+    );
     probe.settle(undefined);
     expect(resumed).toEqual(["a.example:443"]);
     for (let failure = 1; failure <= 4; failure++) ask(broken);
@@ -66,8 +64,8 @@ describe("a host", () => {
   });
 
   it.each([
-    new OriginStatus(host, 404),
-    new NotFound("acme/widget"),
+    failure("origin-status", host, 404),
+    failure("not-found", "acme/widget"),
     new Error("ours"),
   ])("is not suspended by %s", (outcome) => {
     const { health, ask } = prepare();
@@ -75,7 +73,7 @@ describe("a host", () => {
     expect(health.isSuspended(url)).toBe(false);
   });
 
-  it.each([broken, new OriginTimedOut(host, "no first byte"), bad])(
+  it.each([broken, failure("origin-timeout", host, "no first byte"), bad])(
     "is suspended by %s",
     (outcome) => {
       const { health, ask } = prepare();
@@ -115,7 +113,9 @@ describe("one provider whose documents fail", () => {
   it("is suspended alone", () => {
     const { time, health, ask, suspended, resumed } = prepare();
     for (let failure = 1; failure <= 5; failure++) ask(bad, "acme/bad");
-    expect(() => health.admit(url, "acme/bad")).toThrow(OriginSuspended);
+    expect(() => health.admit(url, "acme/bad")).toThrow(
+      failing("origin-suspended"),
+    );
     ask(undefined, "acme/good");
     ask(undefined);
     expect(suspended).toEqual([
@@ -136,7 +136,9 @@ describe("one provider whose documents fail", () => {
     const { time, health, ask } = prepare();
     for (let failure = 1; failure <= 5; failure++) ask(bad, "acme/one");
     ask(bad, "acme/two");
-    expect(() => health.admit(url, "acme/three")).toThrow(OriginSuspended);
+    expect(() => health.admit(url, "acme/three")).toThrow(
+      failing("origin-suspended"),
+    );
     time.now += 1_000;
     ask(undefined, "acme/three");
     ask(undefined, "acme/one");
@@ -160,10 +162,10 @@ describe("a host that asks for a pause", () => {
     let asked = 0;
     for (const end = time.now + 3_600_000; time.now < end; time.now += 500)
       try {
-        ask(new OriginBusy(host, seconds));
+        ask(failure("origin-busy", host, seconds));
         asked++;
       } catch (error) {
-        expect(error).toBeInstanceOf(OriginBusy);
+        expect(error).toEqual(failing("origin-busy"));
       }
     expect(asked).toBe(3_600 / seconds);
     expect(health.suspended).toBe(1);
@@ -171,10 +173,10 @@ describe("a host that asks for a pause", () => {
 
   it("is probed after it by one request", () => {
     const { time, health, ask } = prepare();
-    ask(new OriginBusy(host, 30));
+    ask(failure("origin-busy", host, 30));
     time.now += 30_000;
     const probe = health.admit(url, "a");
-    expect(() => health.admit(url, "b")).toThrow(OriginBusy);
+    expect(() => health.admit(url, "b")).toThrow(failing("origin-busy"));
     probe.settle(undefined);
     ask(undefined, "b");
   });
@@ -182,8 +184,10 @@ describe("a host that asks for a pause", () => {
   it("without a time is given its own: 1, 2, 4 s and so on", () => {
     const { time, health, ask } = prepare();
     for (const seconds of [1, 2, 4]) {
-      ask(new OriginBusy(host, undefined));
-      expect(() => health.admit(url, undefined)).toThrow(OriginBusy);
+      ask(failure("origin-busy", host, undefined));
+      expect(() => health.admit(url, undefined)).toThrow(
+        failing("origin-busy"),
+      );
       time.now += seconds * 1000;
     }
     ask(undefined);
@@ -195,10 +199,10 @@ describe("a host that asks for a pause", () => {
       health.admit(url, undefined),
       health.admit(url, undefined),
     ];
-    first.settle(new OriginBusy(host, 60));
-    second.settle(new OriginBusy(host, 1));
+    first.settle(failure("origin-busy", host, 60));
+    second.settle(failure("origin-busy", host, 1));
     time.now += 59_999;
-    expect(() => health.admit(url, undefined)).toThrow(OriginBusy);
+    expect(() => health.admit(url, undefined)).toThrow(failing("origin-busy"));
     time.now += 1;
     health.admit(url, undefined).settle(undefined);
   });
@@ -206,11 +210,11 @@ describe("a host that asks for a pause", () => {
   it("is not asked earlier because its probe was answered after another pause", () => {
     const { time, health, ask } = prepare();
     const slow = health.admit(url, undefined);
-    ask(new OriginBusy(host, 1));
+    ask(failure("origin-busy", host, 1));
     time.now += 1_000;
     const probe = health.admit(url, "a");
-    slow.settle(new OriginBusy(host, 60));
+    slow.settle(failure("origin-busy", host, 60));
     probe.settle(undefined);
-    expect(() => health.admit(url, undefined)).toThrow(OriginBusy);
+    expect(() => health.admit(url, undefined)).toThrow(failing("origin-busy"));
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { OriginBusy } from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { host, prepareHealth as prepare, url } from "./health-scene.ts";
 
 describe("a publisher who asks for a pause", () => {
@@ -11,8 +12,8 @@ describe("a publisher who asks for a pause", () => {
 
   it("pauses what is asked of that host for its own namespace, and nothing else", () => {
     const { time, health, ask, suspended } = prepare();
-    ask(new OriginBusy(host, 300), evil);
-    expect(() => health.admit(url, evil)).toThrow(OriginBusy);
+    ask(failure("origin-busy", host, 300), evil);
+    expect(() => health.admit(url, evil)).toThrow(failing("origin-busy"));
     expect(health.isSuspended(url, evil)).toBe(true);
     expect(health.isSuspended(url, net)).toBe(false);
     for (const subject of [net, dns, undefined]) ask(undefined, subject);
@@ -39,18 +40,18 @@ describe("a publisher who asks for a pause", () => {
   ])("does not pause the host by two %s of one namespace", (_, one, two) => {
     const { health, ask } = prepare();
     const [first, second] = [health.admit(url, one), health.admit(url, two)];
-    first.settle(new OriginBusy(host, 300));
-    second.settle(new OriginBusy(host, 300));
-    expect(() => health.admit(url, two)).toThrow(OriginBusy);
+    first.settle(failure("origin-busy", host, 300));
+    second.settle(failure("origin-busy", host, 300));
+    expect(() => health.admit(url, two)).toThrow(failing("origin-busy"));
     ask(undefined, net);
   });
 
   it("with another one pauses the host, for no longer than both were asked", () => {
     const { time, health, ask, suspended } = prepare();
-    ask(new OriginBusy(host, 300), evil);
-    ask(new OriginBusy(host, 5), net);
+    ask(failure("origin-busy", host, 300), evil);
+    ask(failure("origin-busy", host, 5), net);
     for (const subject of [evil, net, dns, undefined])
-      expect(() => health.admit(url, subject)).toThrow(OriginBusy);
+      expect(() => health.admit(url, subject)).toThrow(failing("origin-busy"));
     expect(suspended.at(-1)).toMatchObject({
       subject: undefined,
       milliseconds: 5_000,
@@ -63,10 +64,10 @@ describe("a publisher who asks for a pause", () => {
 
   it("does not keep the host paused by being the first who asks again", () => {
     const { time, health, ask } = prepare();
-    ask(new OriginBusy(host, 1), evil);
-    ask(new OriginBusy(host, 1), net);
+    ask(failure("origin-busy", host, 1), evil);
+    ask(failure("origin-busy", host, 1), net);
     time.now += 1_000;
-    ask(new OriginBusy(host, 300), evil);
+    ask(failure("origin-busy", host, 300), evil);
     ask(undefined, net);
     ask(undefined, dns);
     expect(health.suspended).toBe(0);
@@ -74,9 +75,9 @@ describe("a publisher who asks for a pause", () => {
 
   it("does not pause the host together with one whose pause is over", () => {
     const { time, health, ask } = prepare();
-    ask(new OriginBusy(host, 1), net);
+    ask(failure("origin-busy", host, 1), net);
     time.now += 1_000;
-    ask(new OriginBusy(host, 300), evil);
+    ask(failure("origin-busy", host, 300), evil);
     expect(health.isSuspended(url, dns)).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { OriginAnswerUnusable } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { parseJsonText } from "../../../src/origin/http/json-text.ts";
 import {
   bindPackage,
@@ -54,7 +54,7 @@ describe("a JSON text", () => {
   it.each(['"', '"\\', "", "{", "[1,]", "nul", "{}{}"])(
     "that is none is refused: %j",
     (text) => {
-      expect(() => parse(text)).toThrow(OriginAnswerUnusable);
+      expect(() => parse(text)).toThrow(failing("origin-answer"));
     },
   );
 
@@ -84,7 +84,7 @@ describe("a list of versions", () => {
     "1",
   ])("is not found in %s", (text) => {
     expect(() => parseVersions(url, parse(text), 10)).toThrow(
-      OriginAnswerUnusable,
+      failing("origin-answer"),
     );
   });
 });

@@ -1,9 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import {
-  OriginAnswerUnusable,
-  OriginTimedOut,
-  OriginUnreachable,
-} from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -64,7 +60,7 @@ describe("a document", () => {
       home.script("other", faults.mediaType(type));
       await expect(
         makeClient(home.url, ca).fetchJson(urlOf("/document"), never),
-      ).rejects.toThrow(OriginAnswerUnusable);
+      ).rejects.toThrow(failing("origin-answer"));
     },
   );
 
@@ -121,7 +117,7 @@ describe("a document", () => {
     ] as const) {
       home.script("other", fault);
       await expect(client.fetchJson(urlOf(path), never)).rejects.toThrow(
-        OriginTimedOut,
+        failing("origin-timeout"),
       );
     }
     stuck.release();
@@ -134,7 +130,7 @@ describe("a document", () => {
       urlOf("/document"),
       asker.signal,
     );
-    const rejected = expect(asked).rejects.toThrow(OriginTimedOut);
+    const rejected = expect(asked).rejects.toThrow(failing("origin-timeout"));
     await home.requests.reach("other");
     asker.abort();
     await rejected;
@@ -217,7 +213,7 @@ describe("a connection", () => {
     const stranger = await createAuthority();
     const client = makeClient(home.url, stranger.caPem);
     await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
-      OriginUnreachable,
+      failing("origin-unreachable"),
     );
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { OriginAddressRefused } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
 import type { Fault } from "../../fakes/faults.ts";
@@ -98,7 +98,7 @@ describe("a redirect", () => {
     home.script("other", [faults.redirect(location)]);
     const client = makeClient(home.url, ca);
     await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
-      OriginAddressRefused,
+      failing("origin-address-refused"),
     );
   });
 
@@ -111,7 +111,7 @@ describe("a redirect", () => {
     ]) {
       home.script("other", [faults.redirect(location)]);
       await expect(client.openArchive(urlOf("/old"), never)).rejects.toThrow(
-        OriginAddressRefused,
+        failing("origin-address-refused"),
       );
     }
     expect(other.connections).toBe(before);

@@ -6,10 +6,7 @@ import {
   it,
   onTestFinished,
 } from "vitest";
-import {
-  OriginAddressRefused,
-  OriginUnreachable,
-} from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import type { HttpClient } from "../../../src/origin/http/http-client.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -80,9 +77,13 @@ describe("a corporate proxy", () => {
       `https://${hostname}:8443/`,
       `http://${hostname}/`,
     ])
-      await expect(ask(client, url)).rejects.toThrow(OriginAddressRefused);
+      await expect(ask(client, url)).rejects.toThrow(
+        failing("origin-address-refused"),
+      );
     registry.script("other", [faults.redirect("https://192.168.0.1/")]);
-    await expect(ask(client)).rejects.toThrow(OriginAddressRefused);
+    await expect(ask(client)).rejects.toThrow(
+      failing("origin-address-refused"),
+    );
     expect(proxy.tunnels).toEqual([`${hostname}:443`]);
   });
 
@@ -92,14 +93,14 @@ describe("a corporate proxy", () => {
     "502 Bad Gateway",
   ])("that answers %s is an origin that cannot be reached", async (refuse) => {
     const { client } = await behindProxy({ refuse }, "", "me:hush@");
-    await expect(ask(client)).rejects.toThrow(OriginUnreachable);
+    await expect(ask(client)).rejects.toThrow(failing("origin-unreachable"));
     await expect(ask(client)).rejects.not.toThrow(/hush/);
   });
 
   it("that is away is an origin that cannot be reached", async () => {
     const { proxy, client } = await behindProxy();
     await proxy.stop();
-    await expect(ask(client)).rejects.toThrow(OriginUnreachable);
+    await expect(ask(client)).rejects.toThrow(failing("origin-unreachable"));
   });
 
   it("must lead to the origin's own certificate", async () => {
@@ -107,7 +108,7 @@ describe("a corporate proxy", () => {
       routes: { "other.example.com:443": `127.0.0.1:${registry.port}` },
     });
     await expect(ask(client, "https://other.example.com/")).rejects.toThrow(
-      OriginUnreachable,
+      failing("origin-unreachable"),
     );
   });
 });

@@ -1,10 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import {
-  OriginStatus,
-  OriginSuspended,
-  OriginUnreachable,
-  ProvenderError,
-} from "../../../src/errors/index.ts";
+import { failure, ProvenderError } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { withRetries } from "../../../src/origin/http/retries.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import * as faults from "../../fakes/faults.ts";
@@ -96,17 +92,17 @@ it("asks again for an archive that did not begin", async () => {
 it("asks no more when the time is over, and tells what went wrong", async () => {
   const asker = new AbortController();
   let tried = 0;
-  const failure = new OriginStatus(home.url, 502);
+  const last = failure("origin-status", home.url, 502);
   const attempt = () => {
     tried++;
     asker.abort();
-    return Promise.reject(failure);
+    return Promise.reject(last);
   };
   const asked = withRetries(attempt, asker.signal, {
     isSuspended: () => false,
     onRetry: () => undefined,
   });
-  await expect(asked).rejects.toBe(failure);
+  await expect(asked).rejects.toBe(last);
   expect(tried).toBe(1);
 });
 
@@ -119,7 +115,7 @@ it("asks no more when the host is suspended meanwhile, and tells what went wrong
     expect(result).toMatchObject({ reason: { status: 502 } });
   const { length } = home.requests.list();
   expect(length).toBeLessThan(8 * 3);
-  await expect(ask()).rejects.toThrow(OriginSuspended);
+  await expect(ask()).rejects.toThrow(failing("origin-suspended"));
   expect(home.requests.count()).toBe(length);
 });
 
@@ -128,9 +124,9 @@ it("counts one failure however often a request was tried", async () => {
   const client = makeClient(home.url, ca);
   const ask = () => client.fetchJson(urlOf("/document"), never);
   for (let failure = 1; failure <= 4; failure++)
-    await expect(ask()).rejects.toThrow(OriginUnreachable);
+    await expect(ask()).rejects.toThrow(failing("origin-unreachable"));
   expect(client.isSuspended(urlOf("/"))).toBe(false);
-  await expect(ask()).rejects.toThrow(OriginUnreachable);
+  await expect(ask()).rejects.toThrow(failing("origin-unreachable"));
   expect(client.isSuspended(urlOf("/"))).toBe(true);
 });
 

@@ -1,8 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import {
-  OriginAnswerUnusable,
-  OriginStatus,
-} from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { ServiceDiscovery } from "../../../src/origin/registries/service-discovery.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
@@ -89,7 +86,7 @@ describe("service discovery", () => {
     "fails without a word on absence when providers.v1 is %j",
     async (value) => {
       registry.services = { "modules.v1": "/m/", "providers.v1": value };
-      await expect(findProviders()).rejects.toThrow(OriginAnswerUnusable);
+      await expect(findProviders()).rejects.toThrow(failing("origin-answer"));
     },
   );
 
@@ -97,7 +94,7 @@ describe("service discovery", () => {
     "refuses a document of %s",
     async (text) => {
       registry.script("discovery", faults.body(text));
-      await expect(findProviders()).rejects.toThrow(OriginAnswerUnusable);
+      await expect(findProviders()).rejects.toThrow(failing("origin-answer"));
     },
   );
 
@@ -120,9 +117,11 @@ describe("service discovery", () => {
   it("remembers no failure", async () => {
     registry.script("discovery", [faults.status(404), faults.html]);
     const discovery = discover();
-    await expect(findProviders(discovery)).rejects.toThrow(OriginStatus);
     await expect(findProviders(discovery)).rejects.toThrow(
-      OriginAnswerUnusable,
+      failing("origin-status"),
+    );
+    await expect(findProviders(discovery)).rejects.toThrow(
+      failing("origin-answer"),
     );
     expect(await findProviders(discovery)).toBe(`${registry.url}v1/providers/`);
   });

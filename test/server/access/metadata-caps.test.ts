@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TooManyRequests } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   charge,
   isMetadata,
@@ -20,7 +20,7 @@ function countAdmitted(caps: MetadataCaps, asker = one, now = 0): number {
     try {
       charge(caps.admit(asker, now), noteOf("none"));
     } catch (error) {
-      expect(error).toBeInstanceOf(TooManyRequests);
+      expect(error).toEqual(failing("too-many-requests"));
       return count;
     }
 }

@@ -62,6 +62,7 @@ describe("a client that asks for more metadata than it may", () => {
     expect(refused.headers["cache-control"]).toBe("no-store");
     expect(refused.json()).toEqual({
       errors: [expect.stringMatching(/^127\.0\.0\.1 .*\.$/)],
+      remedy: "try again shortly",
       code: "too-many-requests",
       requestId: refused.headers["x-request-id"],
     });

@@ -2,12 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import {
-  ChecksumConflict,
-  PolicyDenied,
-  SignatureRefused,
-  type ProvenderError,
-} from "../../../src/errors/index.ts";
+import { failure, type ProvenderError } from "../../../src/errors/index.ts";
 import {
   ClientAddresses,
   type Client,
@@ -40,7 +35,12 @@ beforeEach(() => {
 });
 afterEach(() => log.close());
 
-const denied = new PolicyDenied("acme/demo", undefined, "policy.default");
+const denied = failure(
+  "policy-denied",
+  "acme/demo",
+  undefined,
+  "policy.default",
+);
 
 function clientAt(remoteAddress: string): Client {
   const socket: unknown = { remoteAddress };
@@ -121,8 +121,14 @@ it("keeps decisions where refusals do not reach", async () => {
 });
 
 it.each([
-  ["signature-refused", new SignatureRefused("acme/demo 1.0.0", "bad", "bad")],
-  ["archive-tampered", new ChecksumConflict("a.zip", "a", "b", "the registry")],
+  [
+    "signature-refused",
+    failure("signature-refused", "acme/demo 1.0.0", "bad", "bad"),
+  ],
+  [
+    "archive-tampered",
+    failure("checksum-conflict", "a.zip", "a", "b", "the registry"),
+  ],
 ])("raises %s once for what comes again", async (kind, error) => {
   for (let n = 0; n < 20; n++) await refuse("192.0.2.1", archiveOf(1), error);
   const { text } = await metrics.render();

@@ -10,10 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  ConfigurationInvalid,
-  StoreUnusable,
-} from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { loadSelfSigned } from "../../../src/server/tls/self-signed-certificate.ts";
 import { layOutStore, type StoreLayout } from "../../../src/store/layout.ts";
 
@@ -128,7 +125,7 @@ describe("what must not be answered with a new CA", () => {
     const ca = await readFile(paths.authority);
     await chmod(paths.authorityKey, 0o604);
     await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
-      ConfigurationInvalid,
+      failing("configuration"),
     );
     expect(await readFile(paths.authority)).toEqual(ca);
   });
@@ -139,7 +136,7 @@ describe("what must not be answered with a new CA", () => {
     await rm(paths.authority);
     await mkdir(paths.authority);
     await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
-      StoreUnusable,
+      failing("store-unusable"),
     );
     expect(await readFile(paths.authorityKey)).toEqual(key);
   });
@@ -150,7 +147,7 @@ describe("what must not be answered with a new CA", () => {
       await loadSelfSigned(paths, names, now);
       await chmod(paths.authority, 0o000);
       await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
-        StoreUnusable,
+        failing("store-unusable"),
       );
     },
   );
@@ -158,7 +155,7 @@ describe("what must not be answered with a new CA", () => {
   it("is a storage directory that is a file", async () => {
     await writeFile(join(directory, "tls"), "");
     await expect(loadSelfSigned(paths, names, now)).rejects.toThrow(
-      StoreUnusable,
+      failing("store-unusable"),
     );
   });
 });

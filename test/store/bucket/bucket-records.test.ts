@@ -4,10 +4,8 @@ import { open as openFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer, text as readText } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  BucketUnreachable,
-  RecordUnreadable,
-} from "../../../src/errors/index.ts";
+import { failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { ArchiveUrlKeys } from "../../../src/store/archive-url-keys.ts";
 import { BucketBlobs } from "../../../src/store/bucket/bucket-blobs.ts";
 import type { Sha256 } from "../../../src/address/hash.ts";
@@ -187,9 +185,11 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       expect(await one.read(key, asItIs)).toBeUndefined();
       await other.create(key, { n: 1 }, asItIs);
       expect(await one.read(key, asItIs)).toBeUndefined();
-      bucket.connection.suspend(new BucketUnreachable(bucket.name, "a test"));
+      bucket.connection.suspend(
+        failure("bucket-unreachable", bucket.name, "a test"),
+      );
       await expect(one.read(key, asItIs, refresh)).rejects.toThrow(
-        BucketUnreachable,
+        failing("bucket-unreachable"),
       );
       bucket.connection.suspend(undefined);
       expect(await one.read(key, asItIs, refresh)).toEqual({ n: 1 });
@@ -221,7 +221,9 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       await records.create(key, { n: 1 }, asItIs);
       const none: RecordKey = ["trust", "decisions", "a.example", "acme"];
       expect(await records.read(none, asItIs)).toBeUndefined();
-      bucket.connection.suspend(new BucketUnreachable(bucket.name, "a test"));
+      bucket.connection.suspend(
+        failure("bucket-unreachable", bucket.name, "a test"),
+      );
       expect(await records.read(key, asItIs)).toEqual({ n: 1 });
       expect(await records.read(none, asItIs)).toBeUndefined();
       for (const asked of [
@@ -229,7 +231,7 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
         () => records.create(["providers", "new"], {}, asItIs),
         () => records.change(key, asItIs, () => ({ n: 2 })),
       ])
-        await expect(asked()).rejects.toThrow(BucketUnreachable);
+        await expect(asked()).rejects.toThrow(failing("bucket-unreachable"));
       bucket.connection.suspend(undefined);
       expect(await records.read(key, asItIs)).toEqual({ n: 1 });
     });
@@ -251,13 +253,15 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
     const text = object ? await readText(object.body) : "";
     await bucket.put(recordObject(key), damage(text));
 
-    await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+    await expect(records.read(key, asItIs)).rejects.toThrow(
+      failing("record-unreadable"),
+    );
     await expect(
       records.create(key, { text: "other" }, asItIs),
-    ).rejects.toThrow(RecordUnreadable);
+    ).rejects.toThrow(failing("record-unreadable"));
     await expect(
       records.change(key, asItIs, () => ({ text: "other" })),
-    ).rejects.toThrow(RecordUnreadable);
+    ).rejects.toThrow(failing("record-unreadable"));
     expect(told).toHaveLength(3);
     expect((await records.inspect(key)).readable).toBe(false);
   });
@@ -287,6 +291,8 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
     const object = await bucket.get(recordObject(other));
     const text = object ? await readText(object.body) : "";
     await bucket.put(recordObject(mine), text);
-    await expect(records.read(mine, asItIs)).rejects.toThrow(RecordUnreadable);
+    await expect(records.read(mine, asItIs)).rejects.toThrow(
+      failing("record-unreadable"),
+    );
   });
 });

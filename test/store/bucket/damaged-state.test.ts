@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => loose.stop());
 
 it.each(["bucket.v1.json", "replica.v1.json"])(
-  "%s that says nothing is refused in a sentence with its cure, which holds",
+  "%s that says nothing is refused in a sentence with its remedy, which holds",
   async (name) => {
     const { directory } = await makeLayout();
     const config = writeBucketConfiguration(directory, settings);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { BucketUnreachable } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { identifyBucket } from "../../../src/store/bucket/bucket-identity.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { BucketWatch } from "../../../src/store/bucket/bucket-watch.ts";
@@ -70,7 +70,7 @@ describe("a bucket that takes no writes while it is read", () => {
   it.each(writes)("is what fails: %s", async (_what, write) => {
     failWrites(Infinity);
     const written = write();
-    await expect(written).rejects.toThrow(BucketUnreachable);
+    await expect(written).rejects.toThrow(failing("bucket-unreachable"));
     await expect(written).rejects.toThrow("(503)");
     const asked = proxy.asked.filter((one) => one.startsWith("PUT "));
     expect(asked.length).toBeLessThanOrEqual(4);

@@ -1,8 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import {
-  BucketUnreachable,
-  RecordUnreadable,
-} from "../../../src/errors/index.ts";
+import { failure, type Failure } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { BucketRecords } from "../../../src/store/bucket/bucket-records.ts";
 import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { RecordMemory } from "../../../src/store/bucket/record-memory.ts";
@@ -25,7 +23,7 @@ async function prepare() {
     await loose.stop();
   });
   const layout = await makeLayout();
-  const unreadable: RecordUnreadable[] = [];
+  const unreadable: Failure<"record-unreadable">[] = [];
   const seen = new RecordMemory(layout);
   const shared = new BucketRecords(
     bucket,
@@ -50,11 +48,13 @@ it("what was seen in a form that nobody here knows is unreadable, while the buck
   const { bucket, records, unreadable } = await prepare();
   await records.create(key, { keys: "newer" }, asItIs);
   expect(await records.read(key, asItIs)).toEqual({ keys: "newer" });
-  await expect(records.read(key, readNone)).rejects.toThrow(RecordUnreadable);
-  bucket.connection.suspend(new BucketUnreachable("shared", "cut off"));
+  await expect(records.read(key, readNone)).rejects.toThrow(
+    failing("record-unreadable"),
+  );
+  bucket.connection.suspend(failure("bucket-unreachable", "shared", "cut off"));
   const options = { refresh: true };
   const reading = records.read(key, readNone, options);
-  await expect(reading).rejects.toThrow(RecordUnreadable);
+  await expect(reading).rejects.toThrow(failing("record-unreadable"));
   await expect(reading).rejects.toThrow("not in the form of its kind");
   expect(unreadable).toHaveLength(2);
   expect(await records.read(key, asItIs, options)).toEqual({ keys: "newer" });

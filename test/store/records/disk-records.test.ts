@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { RecordUnreadable } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import { recordPaths, type RecordKey } from "../../../src/store/layout.ts";
 import { DiskRecords } from "../../../src/store/records/disk-records.ts";
 import { makeLayout } from "../stores.ts";
@@ -185,12 +185,14 @@ describe("a record without a good copy", () => {
     async (_, damage) => {
       const { records, told, first, second, apply } = await prepareDamage();
       apply(damage, [first, second]);
-      await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+      await expect(records.read(key, asItIs)).rejects.toThrow(
+        failing("record-unreadable"),
+      );
       await expect(records.create(key, {}, asItIs)).rejects.toThrow(
-        RecordUnreadable,
+        failing("record-unreadable"),
       );
       await expect(records.change(key, asItIs, () => ({}))).rejects.toThrow(
-        RecordUnreadable,
+        failing("record-unreadable"),
       );
       expect(told.unreadable).toEqual(
         Array.from(
@@ -201,7 +203,9 @@ describe("a record without a good copy", () => {
       expect(await records.inspect(key, { repair: true })).toMatchObject({
         readable: false,
       });
-      await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+      await expect(records.read(key, asItIs)).rejects.toThrow(
+        failing("record-unreadable"),
+      );
     },
   );
 
@@ -209,7 +213,9 @@ describe("a record without a good copy", () => {
     const { records, first, second } = await prepare();
     rmSync(first);
     writeFileSync(second, "");
-    await expect(records.read(key, asItIs)).rejects.toThrow(RecordUnreadable);
+    await expect(records.read(key, asItIs)).rejects.toThrow(
+      failing("record-unreadable"),
+    );
   });
 
   it("is unknown when its copies contradict one another", async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { TooBusy } from "../../../src/errors/index.ts";
+import { failing } from "../../scenes/failing.ts";
 import {
   SignatureDeadlinePassed,
   SignatureThreadCrashed,
@@ -102,7 +102,7 @@ it("let 1024 wait and turn the next one away", async () => {
     threads.decide(good).catch(() => "ended"),
   );
   const refusal = Promise.all([Promise.resolve(), threads.decide(good)]);
-  await expect(refusal).rejects.toThrow(TooBusy);
+  await expect(refusal).rejects.toThrow(failing("too-busy"));
   await expect(refusal).rejects.toThrow("signatures to verify");
   await threads.close();
   expect(await Promise.all(waiting)).toContain("ended");

@@ -1,9 +1,5 @@
 import pLimit from "p-limit";
-import {
-  ModuleArchiveRefused,
-  OriginTimedOut,
-  ProvenderError,
-} from "../../../errors/index.ts";
+import { failure, ProvenderError } from "../../../errors/index.ts";
 import { GitFailed, withoutRemote } from "../../../origin/git/git-process.ts";
 import type { GitCheckout } from "../../../origin/git/repository.ts";
 import { checkOut, writeArchive } from "./archive.ts";
@@ -20,7 +16,7 @@ export class Packer {
     this.#limits = limits;
   }
 
-  /** A tar.gz. Throws ModuleArchiveRefused, OriginTimedOut, StoreFull, and NotPackable for submodules, which only a checkout has. */
+  /** A tar.gz. Throws module-archive-refused, origin-timeout, store-full, and NotPackable for submodules, which only a checkout has. */
   async *pack(
     module: string,
     { repository, commit, room, signal }: GitCheckout,
@@ -47,8 +43,13 @@ function translate(
   const options = { cause: error };
   if (signal.reason instanceof ProvenderError) return signal.reason;
   if (signal.aborted)
-    return new OriginTimedOut(module, "packing it took too long", options);
+    return failure(
+      "origin-timeout",
+      module,
+      "packing it took too long",
+      options,
+    );
   if (error instanceof RangeError || error instanceof GitFailed)
-    return new ModuleArchiveRefused(module, error.message, options);
+    return failure("module-archive-refused", module, error.message, options);
   return error;
 }

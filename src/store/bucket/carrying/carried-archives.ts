@@ -1,8 +1,5 @@
 import type { Sha256 } from "../../../address/hash.ts";
-import {
-  StoredArchiveDamaged,
-  StoredArchiveUnreadable,
-} from "../../../errors/index.ts";
+import { isFailure } from "../../../errors/index.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { BucketBlobs } from "../bucket-blobs.ts";
 import { same, written, type Carried, type Outcome } from "./carried.ts";
@@ -54,9 +51,11 @@ async function push(
   try {
     await blobs.verify(blob);
   } catch (error) {
-    const isBad =
-      error instanceof StoredArchiveDamaged ||
-      error instanceof StoredArchiveUnreadable;
+    const isBad = isFailure(
+      error,
+      "stored-archive-damaged",
+      "stored-archive-unreadable",
+    );
     if (!isBad) throw error;
     return { kind: "bad", problem: error.problem };
   }

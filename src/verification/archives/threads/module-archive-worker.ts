@@ -1,5 +1,5 @@
 import type { ArchiveFormat } from "../../../address/module-archive-name.ts";
-import { ModuleArchiveRefused } from "../../../errors/index.ts";
+import { isFailure } from "../../../errors/index.ts";
 import type { ArchiveLimits } from "../limits.ts";
 import { verifyModuleArchive } from "../module-archive.ts";
 import type { OpenArchive } from "../open-archive.ts";
@@ -26,7 +26,8 @@ export default async function answer({
     await verifyModuleArchive(module, format, archive, limits);
     return { refused: undefined };
   } catch (error) {
-    if (error instanceof ModuleArchiveRefused) return { refused: error.reason };
+    if (isFailure(error, "module-archive-refused"))
+      return { refused: error.reason };
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { ArchiveFormat } from "../../../address/module-archive-name.ts";
-import { ModuleArchiveRefused } from "../../../errors/index.ts";
+import { failure } from "../../../errors/index.ts";
 import type { ArchiveLimits } from "../limits.ts";
 import type { OpenArchive } from "../open-archive.ts";
 import {
@@ -27,7 +27,7 @@ export class ModuleArchiveThreads {
     );
   }
 
-  /** Like verifyModuleArchive; an overrun is a ModuleArchiveRefused too. The archive stays open until this settles. */
+  /** Like verifyModuleArchive; an overrun is a module-archive-refused too. The archive stays open until this settles. */
   async verify(
     module: string,
     format: ArchiveFormat,
@@ -40,7 +40,8 @@ export class ModuleArchiveThreads {
       limits: this.#limits,
     };
     const { refused } = await this.#threads.run(task).catch(asOverrun(module));
-    if (refused !== undefined) throw new ModuleArchiveRefused(module, refused);
+    if (refused !== undefined)
+      throw failure("module-archive-refused", module, refused);
   }
 
   /** Ends the threads; what waits or is under way rejects. */
@@ -53,6 +54,6 @@ function asOverrun(module: string) {
   return (error: unknown): never => {
     if (!(error instanceof ArchiveDeadlinePassed)) throw error;
     const reason = `it could not be looked through ${error.message}`;
-    throw new ModuleArchiveRefused(module, reason, { cause: error });
+    throw failure("module-archive-refused", module, reason, { cause: error });
   };
 }

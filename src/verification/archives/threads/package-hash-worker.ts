@@ -1,4 +1,4 @@
-import { ArchiveUnhashable } from "../../../errors/index.ts";
+import { isFailure } from "../../../errors/index.ts";
 import type { PackageHash } from "../../../address/hash.ts";
 import type { OpenArchive } from "../open-archive.ts";
 import { hashPackage } from "../package-hash.ts";
@@ -17,7 +17,8 @@ export default async function answer(task: HashTask): Promise<HashAnswer> {
   try {
     return { hash: await hashPackage(task.archive, task.limits) };
   } catch (error) {
-    if (error instanceof ArchiveUnhashable) return { unhashable: error.reason };
+    if (isFailure(error, "archive-unhashable"))
+      return { unhashable: error.reason };
     throw error;
   }
 }

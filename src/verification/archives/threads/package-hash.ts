@@ -1,5 +1,5 @@
 import type { PackageHash } from "../../../address/hash.ts";
-import { ArchiveUnhashable } from "../../../errors/index.ts";
+import { failure } from "../../../errors/index.ts";
 import type { ArchiveLimits } from "../limits.ts";
 import type { OpenArchive } from "../open-archive.ts";
 import {
@@ -27,12 +27,12 @@ export class PackageHashThreads {
     );
   }
 
-  /** Like hashPackage; an overrun ends its thread and is an ArchiveUnhashable with a cause. The archive stays open until this settles. */
+  /** Like hashPackage; an overrun ends its thread and is an archive-unhashable with a cause. The archive stays open until this settles. */
   async hash({ fd, size }: OpenArchive): Promise<PackageHash> {
     const task = { archive: { fd, size }, limits: this.#limits };
     const answer = await this.#threads.run(task).catch(asOverrun);
     if ("hash" in answer) return answer.hash;
-    throw new ArchiveUnhashable("The archive", answer.unhashable);
+    throw failure("archive-unhashable", "The archive", answer.unhashable);
   }
 
   /** True once what waits or is under way is ended on purpose. */
@@ -48,7 +48,8 @@ export class PackageHashThreads {
 
 function asOverrun(error: unknown): never {
   if (!(error instanceof ArchiveDeadlinePassed)) throw error;
-  throw new ArchiveUnhashable(
+  throw failure(
+    "archive-unhashable",
     "The archive",
     `it could not be hashed ${error.message}`,
     { cause: error },

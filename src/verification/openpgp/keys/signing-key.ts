@@ -1,15 +1,16 @@
-import { MalformedAddress } from "../../../errors/index.ts";
+import { failure } from "../../../errors/index.ts";
 import type { PublicKey } from "../packets/key-packet.ts";
 import type { SignaturePacket } from "../packets/signature-packet.ts";
 
 /** Upper-case hexadecimal fingerprint of a primary key or subkey: 40 digits (v4) or 64 (v6). */
 export type Fingerprint = string & { readonly __brand: "fingerprint" };
 
-/** Full fingerprints only, in either case, with or without blanks; throws MalformedAddress. */
+/** Full fingerprints only, in either case, with or without blanks; throws malformed-address. */
 export function parseFingerprint(text: string): Fingerprint {
   const digits = text.replaceAll(" ", "").toUpperCase();
   if (!/^(?:[0-9A-F]{40}|[0-9A-F]{64})$/.test(digits))
-    throw new MalformedAddress(
+    throw failure(
+      "malformed-address",
       "fingerprint",
       text,
       "40 or 64 hexadecimal digits, all of the primary key's fingerprint",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MalformedAddress } from "../../../../src/errors/index.ts";
+import { failing } from "../../../scenes/failing.ts";
 import { parseFingerprint } from "../../../../src/verification/openpgp/keys/signing-key.ts";
 import {
   Certificate,
@@ -28,7 +28,7 @@ describe("a fingerprint", () => {
     "G".repeat(40),
     "A".repeat(41),
   ])("is not %j", (text) => {
-    expect(() => parseFingerprint(text)).toThrow(MalformedAddress);
+    expect(() => parseFingerprint(text)).toThrow(failing("malformed-address"));
   });
 });
 
