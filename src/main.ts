@@ -12,7 +12,7 @@ if (Number.parseInt(found) < needed) {
 
 async function start(): Promise<void> {
   const { keepCompiledCode } = await import("./main/compiled-code.ts");
-  // Before anything else is loaded.
+  // The cache is enabled before anything else is loaded.
   keepCompiledCode();
   const { runProgram } = await import("./main/program.ts");
   await runProgram();

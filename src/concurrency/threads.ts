@@ -1,7 +1,7 @@
 import { Piscina } from "piscina";
 
 interface ThreadSettings {
-  /** At once, at most. */
+  /** Threads at once, at most. */
   readonly threads: number;
   /** That are there from the first task on; 0. */
   readonly always?: number;

@@ -1,6 +1,8 @@
 import { failure, type Failure } from "../errors/index.ts";
 
-/** Why an operation on a file failed, as far as it decides what to do next. */
+/**
+ * Kind of a failed operation on a file, as far as it decides what to do next.
+ */
 type FileFailure =
   /** There is no such file. */
   | "missing"

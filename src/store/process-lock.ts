@@ -60,7 +60,7 @@ export async function waitForLock<T>(
     const lock = tryIt();
     if (lock !== undefined) return lock;
     if (performance.now() > end) throw failure("too-busy", subject);
-    // At random, so that processes that wait do not meet again.
+    // The pause is random, so that waiting processes do not collide again.
     await pause(1 + Math.random() * longestPause);
   }
 }

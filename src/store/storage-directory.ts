@@ -6,7 +6,7 @@ import { layOutStore, type StoreLayout } from "./layout.ts";
 import { isLockHeld, tryLock, type ProcessLock } from "./process-lock.ts";
 import { checkStoreVersion, markStoreVersion } from "./store-version.ts";
 
-/** In bytes; `maxSize` is undefined for unlimited. */
+/** Limits in bytes; `maxSize` is undefined for unlimited. */
 export interface DirectoryLimits {
   readonly maxSize: number | undefined;
   readonly minFree: number;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** On whose behalf something is done: a client of the daemon. */
+/** Client of the daemon for which something is done. */
 export interface Asker {
   readonly requestId: string;
   /** Address of the connection. */

@@ -32,7 +32,7 @@ export interface AuditEntry {
   readonly repeated?: number | undefined;
   /** The login name of the operator who decided. */
   readonly operator?: string | undefined;
-  /** Why, in the operator's words. */
+  /** Reason in the operator's words. */
   readonly because?: string | undefined;
 }
 

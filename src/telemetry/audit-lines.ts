@@ -106,7 +106,8 @@ export class AuditLines {
     try {
       while (this.#queue.length > 0) await this.#writeBatch(this.#takeBatch());
     } finally {
-      // In the same turn as the last look at the queue, or a line that comes between is never written.
+      // This runs in the same turn as the last look at the queue, so that no
+      // line in between is lost.
       this.#writing = undefined;
     }
   }

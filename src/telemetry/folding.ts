@@ -25,7 +25,7 @@ interface Counted<T> {
 interface FoldingParts<T> {
   /** The line for entries that had none left: those of one group, or all others together. */
   readonly summarize: (entry: T, of: "its group" | "others") => T;
-  /** At the end of a window, for each entry that came again. */
+  /** Writes the count of a repeated entry at the end of a window. */
   readonly onRepeated: (entry: T, repeated: number) => void;
 }
 

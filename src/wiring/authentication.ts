@@ -66,7 +66,10 @@ export async function wireAuthentication(
   };
 }
 
-/** In seconds since 1970, of the tokens that still are good; undefined when none of them ends. */
+/**
+ * Returns the next expiry of valid tokens in seconds since 1970; undefined when
+ * none of them expires.
+ */
 function nextExpiry(
   tokens: Configuration["auth"]["tokens"],
 ): number | undefined {

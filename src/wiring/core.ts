@@ -53,7 +53,7 @@ export function wireCore(
   };
 }
 
-/** Why clients get what they ask for, or do not. */
+/** Sets up the explanations of answers to clients. */
 export function wireExplanations(
   { origins }: Configuration,
   core: Core,

@@ -62,7 +62,10 @@ function isFrom({ token, client, operator }: Fields, asker: string): boolean {
 const dated =
   /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-/** In milliseconds; without a zone it is UTC, and a duration is that long ago. */
+/**
+ * Parses a moment to milliseconds. Without a zone it is UTC, and a duration is
+ * that long ago.
+ */
 function parseMoment(text: string, now: Date): number {
   const found = dated.exec(text);
   const zone = text.includes("T") && found?.[1] === undefined ? "Z" : "";

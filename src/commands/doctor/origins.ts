@@ -38,7 +38,10 @@ export interface ExaminedFolder {
   readonly survey: (signal: AbortSignal) => Promise<FolderSurvey>;
 }
 
-/** Whether it can be read, and what in it looks like a release and is none. */
+/**
+ * Checks that the folder can be read, and reports folders that look like a
+ * release and are unfit.
+ */
 export async function examineFolder(
   { hostname, path, survey }: ExaminedFolder,
   signal: AbortSignal,

@@ -86,7 +86,10 @@ async function examineOwner(layout: StoreLayout): Promise<Check | undefined> {
   );
 }
 
-/** In a store that is not there yet nothing is written. */
+/**
+ * Checks that the store can be written. In a store that does not exist yet
+ * nothing is written.
+ */
 async function examineWriting(layout: StoreLayout): Promise<Check> {
   const { directory } = layout;
   const file = stagingPath(layout, "doctor");

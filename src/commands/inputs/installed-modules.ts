@@ -23,7 +23,7 @@ const shape = z.object({
       Key: z.string(),
       Source: z.string(),
       Version: z.string().default("").transform(readVersion),
-      /** From the root. */
+      /** Path from the root. */
       Dir: z.string(),
     }),
   ),

@@ -5,7 +5,7 @@ import type { ProviderLock } from "../inputs/dependency-lock-file.ts";
 export interface LockEntry {
   readonly name: string;
   readonly version: Version;
-  /** In canonical form; undefined when any version is allowed. */
+  /** Constraints in canonical form; undefined when any version is allowed. */
   readonly constraints: string | undefined;
   readonly hashes: readonly string[];
 }

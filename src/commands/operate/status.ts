@@ -32,7 +32,7 @@ type Figures = ReturnType<typeof readFigures>;
 interface Status {
   readonly running: boolean;
   readonly ready: boolean;
-  /** Why it is not running, not ready, or tells no figures. */
+  /** Reasons why it is not running, not ready, or without figures. */
   readonly problems: readonly string[];
   readonly figures: Figures | undefined;
 }

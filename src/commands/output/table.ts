@@ -5,7 +5,7 @@ export function formatTable(rows: Rows): string {
   return rows.length > 1 ? formatRows(rows) : "";
 }
 
-/** In columns. */
+/** Formats rows in columns. */
 export function formatRows(rows: Rows): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),

@@ -36,7 +36,7 @@ export interface WantedPackage {
 
 export interface Selection {
   readonly packages: readonly WantedPackage[];
-  /** In the store by now. */
+  /** Modules that are in the store by now. */
   readonly modules: readonly GatheredModule[];
   /** Modules that clients have to fetch themselves. */
   readonly notCarried: readonly NotCarried[];

@@ -53,7 +53,10 @@ export class PublishDirectory {
   }
 }
 
-/** On the same file system, and under no name that the mirror asks for. What killed processes left there goes after a day. */
+/**
+ * Creates a staging folder on the same file system, under a name that the
+ * mirror never requests. Leftovers of killed processes are deleted after a day.
+ */
 async function stage(namespace: string, version: Version): Promise<string> {
   const names = await readdir(namespace).catch(refuse(namespace));
   for (const name of names.filter((one) => /^\..*\.partial$/.test(one))) {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 interface Guide {
   /** Command lines, each with its purpose. */
   readonly examples: readonly (readonly [string, string])[];
-  /** When its exit status is 1. */
+  /** Situation in which its exit status is 1. */
   readonly fails: string;
 }
 

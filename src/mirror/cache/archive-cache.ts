@@ -136,8 +136,9 @@ export class ArchiveCache {
   }
 
   /**
-   * In the map before anything is awaited, so that no second download can start.
-   * One that is streamed unstored and has lost its beginning makes way for another.
+   * Starts a download. It is in the map before anything is awaited, so that no
+   * second one can start. One that is streamed unstored and has lost its
+   * beginning makes way for another.
    */
   #start(sha256: TrustedSha256, start: ArchiveStart): ArchiveDownload {
     if (this.#running.size >= this.#limits.waiters)

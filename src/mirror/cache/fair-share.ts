@@ -42,7 +42,7 @@ interface Entry extends Sharer {
   readonly ending: AbortController;
   /** Its origin, namespace and, once that is known, host. */
   groups: readonly string[];
-  /** When it began to wait or to run, on the monotonic clock. */
+  /** Start of its wait or run, on the monotonic clock. */
   since: number;
   hasRun: boolean;
   turn: PromiseWithResolvers<void>;

@@ -4,7 +4,7 @@ import { failure } from "../../errors/index.ts";
 import type { Kept } from "./metadata-records.ts";
 
 export interface Remembered<V> extends Kept<V> {
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   readonly checkedAt: number;
   /** While it fails, the origin is not asked before this. */
   readonly spareUntil: number;
@@ -18,7 +18,7 @@ export interface Remembered<V> extends Kept<V> {
 /** The error itself is not kept: its stack would keep much else in memory. */
 interface Absence {
   readonly subject: string;
-  /** On the monotonic clock. */
+  /** End on the monotonic clock. */
   readonly until: number;
 }
 

@@ -5,8 +5,10 @@ import type { SettledRelease } from "../trust/settlements.ts";
 import type { Standings } from "../standings/standings.ts";
 
 /**
- * Why a release is looked at. `new`: it appeared after first contact, so its key must be seen before it is listed. `unsure`: it was listed
- * then, but perhaps not under a key that is acceptable. `refused` and `phantom`: it was before. `age`: the walk bounds itself.
+ * Reason for looking at a release. `new`: it appeared after first contact, so
+ * its key is checked before it is listed. `unsure`: it was listed then, perhaps
+ * under an unacceptable key. `refused` and `phantom`: it was before. `age`: the
+ * walk bounds itself.
  */
 export type Reason = "new" | "unsure" | "refused" | "phantom" | "age";
 

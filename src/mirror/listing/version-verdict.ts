@@ -17,7 +17,10 @@ type Suspicion = Exclude<Reason, "age">;
 /** `unknown`: it could not be looked at in this listing. */
 export type Verdict = "good" | "unknown" | LeftOut;
 
-/** Why a version has to be looked at before it is listed; undefined for one that needs no look. */
+/**
+ * Returns the reason for looking at a version before it is listed; undefined
+ * where none is needed.
+ */
 export function findSuspicion(
   version: Version,
   contact: FirstContact,

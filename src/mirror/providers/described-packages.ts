@@ -13,7 +13,7 @@ type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
 interface Described {
   readonly packages: Promise<readonly MirroredPackage[]>;
   readonly revision: number;
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   readonly at: number;
 }
 

@@ -7,7 +7,9 @@ import type { SignatureJudge, SignaturePolicy } from "./verdict.ts";
 
 /** One origin and how its releases are judged. */
 export interface ReleaseOrigin {
-  /** Whether clients get the hashes that it reports beside its checksums, which nothing signs. */
+  /**
+   * Publication of the unsigned hashes that it reports beside its checksums.
+   */
   readonly reportedHashes: "publish" | "withhold";
   readonly registry: ProviderOrigin;
   /** Milliseconds for which a list is good, if not as long as others are. */

@@ -59,7 +59,10 @@ export function prepareProof(
   };
 }
 
-/** In memory of their own: a small Buffer is part of a large one, which would be kept with it. */
+/**
+ * Copies the bytes into memory of their own, since a small Buffer keeps the
+ * large one that it is part of.
+ */
 export function ownBytes({
   document,
   signature,

@@ -35,7 +35,7 @@ const mostRemembered = 1_000;
 interface Failed {
   readonly error: ProvenderError;
   readonly rules: AdmissionRules;
-  /** On the monotonic clock. */
+  /** End on the monotonic clock. */
   readonly until: number;
 }
 

@@ -15,7 +15,7 @@ export type RefusalKind = (typeof kinds)[number];
 
 interface Refusal {
   readonly kind: RefusalKind;
-  /** When it was first refused so. */
+  /** Time of its first refusal for this reason. */
   readonly since: Date;
 }
 
@@ -37,7 +37,7 @@ const lookAgain = 10_000;
 
 interface Remembered {
   readonly refusals: Refusals;
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   readonly readAt: number;
 }
 

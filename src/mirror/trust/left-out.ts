@@ -10,7 +10,10 @@ import {
 export interface LeftOut {
   readonly version: Version;
   readonly kind: "denied" | "young" | "held" | "phantom";
-  /** In words: the rule that denies it, until when it is too young, or the key that holds it back. */
+  /**
+   * Cause in words: the rule that denies it, the end of its minimum age, or the
+   * key that holds it back.
+   */
   readonly cause: string;
 }
 

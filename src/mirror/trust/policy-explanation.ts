@@ -27,7 +27,7 @@ interface PolicyExplanation {
   readonly sentences: readonly string[];
 }
 
-/** Why the provider, or this version of it, is allowed or denied. */
+/** Explains why the provider, or this version of it, is allowed or denied. */
 export function explainPolicy(
   policy: Policy,
   provider: ProviderAddress,

@@ -35,7 +35,7 @@ const begun: NamespaceBody = {
 
 interface Known {
   readonly trust: NamespaceBody;
-  /** On the monotonic clock. */
+  /** End on the monotonic clock. */
   readonly until: number;
 }
 

@@ -19,7 +19,10 @@ interface SharedArchives {
 
 interface BucketPruneParts extends Omit<NamingParts, "blobs"> {
   readonly blobs: SharedArchives;
-  /** When any replica last used each archive, in milliseconds since 1970. */
+  /**
+   * Returns the last use of each archive by any replica, in milliseconds since
+   * 1970.
+   */
   readonly readUses: () => Promise<ReadonlyMap<Sha256, number>>;
 }
 

@@ -7,7 +7,10 @@ import type {
 
 /** A version and what the mirror's own history knows of it. */
 export interface ListedVersion extends OriginVersion {
-  /** When it first appeared in a list that was known already; undefined when it was in the first. */
+  /**
+   * Time of its first appearance in a list that was known already; undefined
+   * for versions of the first list.
+   */
   readonly appeared: Date | undefined;
   /** False when the origin no longer lists it. */
   readonly listed: boolean;
@@ -15,7 +18,7 @@ export interface ListedVersion extends OriginVersion {
 
 /** A provider's versions as the origin listed them over time. */
 export interface VersionList {
-  /** When the mirror first saw a list of this provider. */
+  /** Time of the mirror's first list of this provider. */
   readonly firstContact: Date;
   readonly versions: ReadonlyMap<Version, ListedVersion>;
   readonly warnings: readonly string[];

@@ -28,7 +28,7 @@ import { readReleaseFolder, type FolderRelease } from "./release-folder.ts";
 interface FolderProvidersParts {
   readonly folder: OriginFolder;
   readonly limits: OriginLimits;
-  /** Whether a release without a signature is none. */
+  /** True when a release needs a signature. */
   readonly signed: boolean;
   /** A folder that looks like a release and is none. */
   readonly onUnfit: (path: string, reason: string) => void;

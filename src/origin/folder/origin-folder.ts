@@ -4,7 +4,7 @@ import type { OriginArchive } from "../http/http-client.ts";
 
 export interface FolderEntry {
   readonly name: string;
-  /** Whether a link leads to a file is known once it is opened. */
+  /** A link's target is known once it is opened. */
   readonly kind: "file" | "link" | "other";
 }
 

@@ -26,7 +26,7 @@ interface FolderPackage {
   readonly sha256: Sha256;
 }
 
-/** Why a folder is no release. */
+/** Reason why a folder is no release. */
 interface Unfit {
   readonly unfit: string;
 }
@@ -43,7 +43,7 @@ const defaultProtocols = ["5.0"];
 export interface ReadingParts {
   readonly folder: OriginFolder;
   readonly limits: OriginLimits;
-  /** Whether a release without a signature is none. */
+  /** True when a release needs a signature. */
   readonly signed: boolean;
 }
 

@@ -212,7 +212,7 @@ export class GitRepositories {
   }
 }
 
-/** In the order in which clients look. */
+/** Lists possible references in the order in which clients look. */
 function namesOf(ref: string): readonly string[] {
   const tag = `refs/tags/${ref}`;
   return [`${tag}^{}`, tag, `refs/heads/${ref}`, ref];

@@ -36,7 +36,10 @@ export class Breaker {
     return this.#until !== undefined;
   }
 
-  /** When the first of the failures in a row was, or the first pause; undefined while all is well. */
+  /**
+   * Time of the first failure in a row, or of the first pause; undefined while
+   * the host is healthy.
+   */
   get failingSince(): number | undefined {
     return this.#since;
   }

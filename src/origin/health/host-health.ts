@@ -52,12 +52,13 @@ interface Ticket {
 const mostSubjects = 500;
 
 /**
- * Whether one host is asked. Against it counts what concerns all of it: no
- * connection, no answer in time, and 5xx for more than one subject. 5xx for one
- * subject alone (a provider) suspend that subject and nothing else. 429, and
+ * Decides whether one host is asked. Failures of the whole host count against
+ * it: no connection, no answer in time, and 5xx for more than one subject.
+ * 5xx for one subject alone (a provider) suspend only that subject. 429, and
  * 503 with Retry-After, pause the subject's namespace, because its publisher
- * chooses what is asked for. They pause the host while two namespaces are paused,
- * and at once where the request had no subject. Other statuses are answers.
+ * chooses what is requested. They pause the host while two namespaces are
+ * paused, and at once for a request without subject. Other statuses are
+ * answers.
  */
 export class HostHealth {
   readonly #name: string;

@@ -60,7 +60,10 @@ export function refusePage(answer: Answer): void {
   throw unusable(answer.url, "it is a page for people (text/html)");
 }
 
-/** In lower case, without parameters; empty when there is none. */
+/**
+ * Returns the media type in lower case, without parameters; empty when there is
+ * none.
+ */
 export function mediaType({ headers }: Answer): string {
   const [type = ""] = (single(headers["content-type"]) ?? "").split(";");
   return type.trim().toLowerCase();

@@ -79,7 +79,10 @@ export function describeStatus(
   return failure("origin-status", shown, status);
 }
 
-/** Why a token is refused (RFC 6750, 3), in printable ASCII alone. */
+/**
+ * Returns the reason for refusing a token (RFC 6750, 3), in printable ASCII
+ * alone.
+ */
 function readReason(headers: IncomingHttpHeaders): string | undefined {
   const challenge = headers["www-authenticate"] ?? "";
   return /\berror_description="([\w ,.:'-]{1,200})"/.exec(challenge)?.[1];

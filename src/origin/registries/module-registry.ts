@@ -125,7 +125,7 @@ function readBody({ bytes }: OriginAnswer): string | undefined {
     const location = parsed.data?.location ?? "";
     return location === "" ? undefined : location;
   } catch {
-    // With the header, a body may have any content.
+    // A body beside the header may have any content.
     return undefined;
   }
 }

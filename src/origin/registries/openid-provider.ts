@@ -59,7 +59,7 @@ export class OpenIdProvider {
   readonly #settings: OpenIdSettings;
   #known: Known | undefined;
   #asking: Promise<OpenIdConfiguration> | undefined;
-  /** When it was asked. */
+  /** Times of the requests. */
   #asked: readonly number[] = [];
   #failure: unknown;
 

@@ -9,7 +9,7 @@ import type {
 /** Requests that a client has left; those of a whole minute may come at once. */
 interface Allowance {
   left: number;
-  /** When it was counted, in milliseconds on the monotonic clock. */
+  /** Time of the count, in milliseconds on the monotonic clock. */
   at: number;
 }
 

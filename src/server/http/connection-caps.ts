@@ -3,7 +3,7 @@ import type { ClientAddresses } from "./client-address.ts";
 
 interface Held {
   connections: number;
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   toldAt: number;
 }
 

@@ -189,7 +189,10 @@ export class Listener {
     });
   }
 
-  /** When a connection ends, Node closes the answer that is under way; those behind it are let go here. */
+  /**
+   * Ends the answers of a connection with it. Node closes the one under way;
+   * those behind it are closed here.
+   */
   #expectEnd(socket: Duplex): Set<ServerResponse> {
     const open = new Set<ServerResponse>();
     this.#answers.set(socket, open);

@@ -17,7 +17,7 @@ export function isOfParser({ code = "" }: NodeJS.ErrnoException): boolean {
   return /^(?:HPE|ERR_HTTP)_/.test(code);
 }
 
-/** In the form of docs/http.md. */
+/** Answers in the form of docs/http.md. */
 export function answerUnread(
   error: NodeJS.ErrnoException,
   socket: Duplex,

@@ -14,7 +14,7 @@ export type ErrorOutcome = "refused" | "not-found" | "malformed" | "failed";
 /** Facts that a handler notes for the request's line in the log. */
 export interface RequestNote {
   outcome: Outcome | ErrorOutcome | "none";
-  /** Why the request was not answered as asked. */
+  /** Error because of which the request was not answered as asked. */
   error?: unknown;
   /** Versions that the answer does not have because of the rules or the keys. */
   leftOut?: LeftOutCounts | undefined;

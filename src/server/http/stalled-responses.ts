@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { ClientPace } from "./paced-write.ts";
 
 interface Mark {
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   readonly at: number;
   /** Bytes of the connection that the client took. */
   readonly taken: number;

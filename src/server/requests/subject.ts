@@ -48,7 +48,7 @@ export function subjectOf(
     : { provider, version: archived, platform };
 }
 
-/** Whether a path is one for people. */
+/** True for a page for people. */
 function isPage(path: string): boolean {
   return /^\/(?:$|ca\.pem$|browse$|alarms$|why\/)/.test(path);
 }

@@ -87,7 +87,7 @@ function formatPair(
   };
 }
 
-/** At most 64 characters (RFC 5280, ub-common-name). */
+/** Cuts a common name to 64 characters (RFC 5280, ub-common-name). */
 function commonName(text: string): string {
   return text.slice(0, 64);
 }

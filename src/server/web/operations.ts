@@ -17,7 +17,7 @@ export class Readiness {
     this.#findProblem = findProblem;
   }
 
-  /** Why not all is served that could be; undefined while all is well. */
+  /** Reason for serving less than configured; undefined while there is none. */
   get problem(): string | undefined {
     return this.#findProblem();
   }

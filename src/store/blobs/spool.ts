@@ -26,7 +26,7 @@ export class Spool {
   #written = 0;
   #holders = 1;
   #window: UnstoredWindow | undefined;
-  /** Why the rest is not stored. */
+  /** Reason for not storing the rest. */
   #problem: unknown;
   /** The bytes before this one are in the file. */
   #onDisk = Infinity;
@@ -154,7 +154,7 @@ export class Spool {
     return this.#handle;
   }
 
-  /** Why what comes is not stored. */
+  /** Returns the error for bytes that are not stored. */
   refusal(): Failure<"store-full"> {
     return isFailure(this.#problem, "store-full")
       ? this.#problem

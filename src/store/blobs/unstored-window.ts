@@ -1,7 +1,7 @@
 /** Position of a follower, which needs no bytes before it. */
 interface Follower {
   position: number;
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   movedAt: number;
   /** It was too slow, and what it needs next is gone. */
   lost: boolean;

@@ -4,7 +4,7 @@ import { writeDurably } from "../durable-file.ts";
 import { classifyFileFailure } from "../file-failure.ts";
 import { stagingPath, type StoreLayout } from "../layout.ts";
 
-/** When an archive was last used, in milliseconds since 1970. */
+/** Last use of an archive, in milliseconds since 1970. */
 interface LastUse {
   readonly at: number;
   /** A process had it open at that time. */
@@ -22,9 +22,9 @@ const mostPending = 100_000;
 const line = /^([0-9a-f]{64}) ([0-9]{1,15}) ([uo])$/;
 
 /**
- * When each archive was last used, over restarts and for all processes of a
- * storage directory: a journal of lines `SHA256 MILLISECONDS u|o`, of which the
- * last one of an archive counts. A line that was torn is none.
+ * Last uses of archives, over restarts and for all processes of a storage
+ * directory. The file is a journal of lines `SHA256 MILLISECONDS u|o`; the last
+ * line of an archive counts. A torn line is ignored.
  */
 export class BlobUsage {
   readonly #layout: StoreLayout;
@@ -57,7 +57,7 @@ export class BlobUsage {
     this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
   }
 
-  /** In this process. */
+  /** True for an archive that is open in this process. */
   isOpen(sha256: Sha256): boolean {
     return this.#open.has(sha256);
   }

@@ -53,7 +53,10 @@ export class BucketConnection {
     return this.#skew;
   }
 
-  /** Why it is of no use now, takes no writes, or has another time than we; undefined while all is well. */
+  /**
+   * Reason for being unusable, read-only, or on another time than this machine;
+   * undefined while there is none.
+   */
   get problem(): string | undefined {
     if (this.#suspension !== undefined) return this.#suspension.message;
     if (this.#refusal !== undefined) return this.#refusal;

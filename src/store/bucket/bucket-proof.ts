@@ -63,7 +63,7 @@ async function findEtagForm(bucket: Bucket, key: string): Promise<EtagForm> {
   );
 }
 
-/** Whether a write happens under a condition. */
+/** Returns true when a write is accepted under a condition. */
 async function wins(
   bucket: Bucket,
   key: string,

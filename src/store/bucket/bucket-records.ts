@@ -34,7 +34,7 @@ type Found =
 /** Result of one write. */
 interface Tried {
   readonly isOurs: boolean;
-  /** Why it did not even come to a decision. */
+  /** Failure because of which the write is undecided. */
   readonly failure: Failure<"bucket-unreachable"> | undefined;
   /** ETag of what was to be replaced; undefined for nothing. */
   readonly before: string | undefined;
@@ -235,7 +235,10 @@ export class BucketRecords implements RecordStore {
     });
   }
 
-  /** Whether the object is ours now. Another's may have the same bytes and be another change, so that a mark tells whose it is. */
+  /**
+   * Writes the object and returns whether it is ours now. Equal bytes may come
+   * from another replica, so a mark identifies the writer.
+   */
   async #tryWrite(
     key: RecordKey,
     sealed: Sealed,
@@ -284,7 +287,7 @@ async function untilDone<T>(
   throw failure("too-busy", `processes that ${verb} one record`);
 }
 
-/** At random, so that writers who wait do not meet again. */
+/** Waits a random time, so that waiting writers do not collide again. */
 async function pauseBefore(attempt: number): Promise<void> {
   if (attempt === 0) return;
   await pause(Math.random() * Math.min(2_000, 20 * 2 ** attempt));

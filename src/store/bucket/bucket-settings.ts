@@ -4,7 +4,7 @@ export interface BucketSettings {
   /** The service's own address, without the bucket. */
   readonly endpoint: URL;
   readonly region: string;
-  /** In front of every key; empty, or with a slash at its end. */
+  /** Prefix of every key; empty, or with a slash at its end. */
   readonly prefix: string;
   /** True: `ENDPOINT/BUCKET/KEY`; false: `BUCKET.ENDPOINT/KEY`. */
   readonly pathStyle: boolean;

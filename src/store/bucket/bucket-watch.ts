@@ -14,7 +14,10 @@ const tries = 3;
 const shape = z.object({ store: z.string(), at: z.string() });
 
 interface WatchEvents {
-  /** Why the bucket is of no use or takes no writes; undefined when it is well again. */
+  /**
+   * Hears the reason for an unusable or read-only bucket; undefined when it
+   * works again.
+   */
   readonly onProblem: (problem: string | undefined) => void;
 }
 
@@ -45,7 +48,7 @@ export class BucketWatch {
     return this.#epoch;
   }
 
-  /** Why the bucket is of no use or takes no writes. */
+  /** Reason for an unusable or read-only bucket. */
   get problem(): string | undefined {
     return this.#problem;
   }

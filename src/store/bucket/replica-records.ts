@@ -30,7 +30,7 @@ interface ReplicaParts {
 interface Confirmed {
   readonly epoch: number;
   readonly isAbsent: boolean;
-  /** On the parts' clock. */
+  /** End on the parts' clock. */
   readonly until: number;
 }
 

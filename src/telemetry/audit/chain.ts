@@ -27,7 +27,10 @@ export function linkLine(json: string, { size, sha256 }: ChainHead): string {
   return `${json.slice(0, -1)},"seq":${size + 1},"prev":"${sha256}"}`;
 }
 
-/** At the end of a line of JSON only a key of the object itself can stand so: quotes inside of values are escaped. */
+/**
+ * Link at the end of a JSON line. Only a key of the object itself can match
+ * there, since quotes inside values are escaped.
+ */
 const link = /,"seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})"\}$/;
 
 /** Bytes of the longest text that `linkLine` adds. */

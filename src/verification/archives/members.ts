@@ -26,8 +26,10 @@ interface LinkTree {
 }
 
 /**
- * Why unpacking would reach out of its folder; undefined when it cannot. Links may lead only inside, and by `..` only at the start of their
- * target: `link/..` is another place than it looks. Nothing may lie below a link. The work is linear in the names.
+ * Returns the reason why unpacking would leave its folder; undefined when it
+ * stays inside. Links may lead only inside, and by `..` only at the start of
+ * their target, since `link/..` is another place than it seems. No member may
+ * lie below a link. The work is linear in the names.
  */
 export function findEscape(
   members: readonly ArchiveMember[],
@@ -102,7 +104,7 @@ function addLink(links: LinkTree, parts: readonly string[]): void {
   place.isLink = true;
 }
 
-/** Whether one of the places on the way, the last one included, is a link. */
+/** True when a place on the path, the last one included, is a link. */
 function leadsThrough(links: LinkTree, parts: readonly string[]): boolean {
   let place: LinkTree | undefined = links;
   for (const part of parts) {

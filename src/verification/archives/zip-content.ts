@@ -45,7 +45,10 @@ async function expand(
   if (inflate.bytesWritten !== entry.contentBytes) throw lyingSize();
 }
 
-/** Whether the data descriptor, if there is one, repeats the CRC (APPNOTE 4.3.9); its signature is optional. */
+/**
+ * Checks that the data descriptor, if there is one, repeats the CRC (APPNOTE
+ * 4.3.9). Its signature is optional.
+ */
 async function isDescribed(
   archive: OpenArchive,
   entry: ZipEntry,

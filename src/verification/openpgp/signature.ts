@@ -37,7 +37,7 @@ interface SignatureAccepted {
   readonly signedBy: Fingerprint;
   /** Fingerprint of the primary key or subkey that made the signature. */
   readonly signingKey: Fingerprint;
-  /** When the signature says that it was made. */
+  /** Creation time in the signature. */
   readonly createdAt: Date;
   readonly validity: Validity;
   readonly warning: string | undefined;
@@ -75,7 +75,10 @@ export function decideSignature(
   }
 }
 
-/** In the registry's order; a key block is read only when those before it have not decided. */
+/**
+ * Tries keys in the registry's order. A key block is read only when those
+ * before it have not decided.
+ */
 function tryKeys(question: SignatureQuestion): SignatureDecision {
   const { document, signature, profile } = question;
   const arithmetic = new Arithmetic();

@@ -94,7 +94,10 @@ export class SharedUses {
   }
 }
 
-/** When any replica last used each archive, in milliseconds since 1970; removes what replicas that are gone left. Throws what the bucket throws. */
+/**
+ * Returns the last use of each archive by any replica, in milliseconds since
+ * 1970. Deletes objects of replicas that are gone. Throws the bucket's errors.
+ */
 export async function readSharedUses(
   bucket: Bucket,
   now: number,

@@ -34,7 +34,7 @@ export function readKeyNames(
       try {
         readNames(block, names);
       } catch {
-        // Whether a key is good was decided elsewhere.
+        // Another function decides whether a key is good.
       }
   return names;
 }

@@ -33,9 +33,10 @@ export class Arithmetic {
   #left: number = signatureLimits.verifications;
 
   /**
-   * Whether `key` made `signature` over `signed`, the octets that the type of the signature prescribes (RFC 9580, 5.2.4,
-   * without salt and trailer). Neither dates nor the issuer are looked at. Throws Refused ("limits"), or Malformed for a
-   * key that costs too much.
+   * Verifies that `key` made `signature` over `signed`. `signed` has the octets
+   * that the signature's type prescribes (RFC 9580, 5.2.4), without salt and
+   * trailer. Dates and issuer are not checked. Throws Refused ("limits"), or
+   * Malformed for a key that costs too much.
    */
   isMadeBy(
     signature: SignaturePacket,

@@ -34,7 +34,7 @@ export const curves: Readonly<Record<string, Curve>> = {
 };
 export const legacy25519 = ["2B060104019755010501", "2B06010401DA470F01"];
 
-/** Whether it is an uncompressed point of the curve that OpenSSL knows by this name. */
+/** Checks for an uncompressed point of the curve with this OpenSSL name. */
 export function isOnCurve(point: Uint8Array, curve: string): boolean {
   if (point[0] !== 4) return false;
   try {

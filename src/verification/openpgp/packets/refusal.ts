@@ -1,4 +1,4 @@
-/** Why a signature is not accepted. */
+/** Reason for not accepting a signature. */
 export type SignatureRefusalReason =
   | "unknown-issuer"
   | "unreadable-signature"

@@ -182,7 +182,10 @@ function takeValues(
   return Array.from({ length: count }, () => takeMpi(octets).bytes);
 }
 
-/** Whether the signature names this key; the fingerprint decides where there is one. */
+/**
+ * True when the signature names this key. A fingerprint decides where there is
+ * one.
+ */
 export function isIssuedBy(
   signature: SignaturePacket,
   key: { readonly fingerprint: string; readonly keyId: string },
