@@ -161,6 +161,10 @@ export class ProviderMirror {
     release: Release,
   ): Promise<AdmittedRelease> {
     const list = await this.#parts.catalog.peekVersions(request.provider);
+    const isListed = list?.versions.get(request.address.version)?.listed;
+    const isOffered = isListed === true || release.places.size > 0;
+    if (this.#parts.offline || !isOffered)
+      await this.#expectStored(request, release);
     return { request, release, list };
   }
 

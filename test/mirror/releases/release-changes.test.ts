@@ -72,8 +72,10 @@ describe("a release that only grows or shrinks", () => {
     await scene.expectServed("gone", first);
     scene.registry.withdraw(other);
     expect(listedIn(await ask.index())).toEqual(["1.0.0"]);
+    expect(outcomeOf(await ask.version("2.0.0"))).toBe("404 not-found");
     rmSync(scene.pathOf(first));
     expect(outcomeOf(await ask.index())).toBe("404 not-found");
+    expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
     expect(outcomeOf(await ask.archive("1.0.0"))).toBe("404 not-found");
   });
 });
