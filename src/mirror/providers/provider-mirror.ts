@@ -168,6 +168,17 @@ export class ProviderMirror {
     return { request, release, list };
   }
 
+  /** A release outlives its removal as far as it is stored, as lists have it. Throws not-found and not-stored. */
+  async #expectStored(
+    { address }: ReleaseRequest,
+    { packages }: Release,
+  ): Promise<void> {
+    for (const found of packages.values())
+      if ((await this.findSize(found)) !== undefined) return;
+    const code = this.#parts.offline ? "not-stored" : "not-found";
+    throw failure(code, formatRelease(address));
+  }
+
   /** The origin of a provider and the rules of this moment. Throws origin-not-served; a rule that denies the provider comes first, so that clients never look for it elsewhere. */
   #serve(provider: ProviderAddress): Served {
     const { catalog, admission } = this.#parts;
