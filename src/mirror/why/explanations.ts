@@ -1,3 +1,4 @@
+import { isMatch } from "../../address/policy-pattern.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
@@ -172,14 +173,19 @@ export class Explanations {
     version,
   }: ProviderQuestion): Promise<readonly string[]> {
     const { trust, admission } = this.#parts;
-    const { rules } = admission;
-    const { policy, mode } = rules;
+    const { policy, mode } = admission.rules;
     // A record that cannot be read is the reason of the refusal.
-    const pending = await readPending(trust, provider, rules).catch(() => []);
-    const { sentences } = explainPolicy(policy, provider, version);
+    const pending = await readPending(trust, provider, admission.rules).catch(
+      () => [],
+    );
+    const rules = policy.rules.filter(({ pattern }) =>
+      isMatch(pattern, provider),
+    );
+    const own = { ...policy, rules };
+    const { sentences } = explainPolicy(own, provider, version);
     return [
       ...tellPending(pending, version),
-      ...sentences.filter((one) => !one.endsWith("is about other providers.")),
+      ...sentences,
       ...(mode === "report" ? [onlyReports] : []),
     ];
   }
