@@ -1,3 +1,4 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
 import { definitions } from "../src/telemetry/series/definitions.ts";
 import type { Definition } from "../src/telemetry/series/definition.ts";
 import { makeFile } from "./made-file.ts";
@@ -11,12 +12,24 @@ This page is made from the code by \`node packaging/metrics-page.ts\`.
 [packaging/monitoring](../packaging/monitoring) has alert rules and a dashboard.
 `;
 
+const processHead = `
+## Of the process
+
+Those of [prom-client](https://github.com/siimon/prom-client) for each program on Node, as far as the system has them:
+`;
+
 /** docs/metrics.md. */
 export const metricsPage = await makeFile(
   "docs/metrics.md",
   import.meta,
-  `${head}\n${Object.values(definitions).map(describe).join("\n")}\n`,
+  `${head}\n${Object.values(definitions).map(describe).join("\n")}\n${processHead}\n${listDefaults().join("\n")}\n`,
 );
+
+function listDefaults(): readonly string[] {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return register.getMetricsAsArray().map(({ name }) => `- \`${name}\``);
+}
 
 function describe({ name, type, help, labels = {} }: Definition): string {
   const named = Object.entries(labels).map(

@@ -1,3 +1,9 @@
+import {
+  collectDefaultMetrics,
+  type Counter,
+  Gauge,
+  Registry,
+} from "prom-client";
 import type { CounterName, GaugeName, LabelsOf } from "./series/definitions.ts";
 import {
   knownGetters,
@@ -6,10 +12,21 @@ import {
   type OriginResult,
   type RequestKind,
 } from "./series/labels.ts";
-import { readProcess } from "./series/process.ts";
-import { Series, type Reader, type Sample } from "./series/series.ts";
+import { makeSeries } from "./series/series.ts";
 
 export { alarmKinds, type AlarmKind } from "./series/labels.ts";
+
+/** A number, or one for each value of the metric's only label; undefined is NaN. */
+type Reading = number | undefined | Readonly<Record<string, number>>;
+
+/** Asked at each exposition. */
+type Reader = () => Reading | Promise<Reading>;
+
+/** One series. */
+export interface Sample {
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly value: number;
+}
 
 /** Stored amounts, and the free bytes of the disk. */
 export interface StoreUse {
@@ -32,18 +49,18 @@ interface CountedRequest {
 
 /** The numbers of one process, in the text format of Prometheus. */
 export class Metrics {
-  readonly #series = new Series();
+  readonly #registry = new Registry();
+  readonly #series = makeSeries(this.#registry);
+  readonly #readers = new Map<GaugeName | CounterName, Reader>();
   readonly #waiting: (() => number)[] = [];
 
   constructor(startedAt: Date) {
+    collectDefaultMetrics({ register: this.#registry });
     const started = startedAt.getTime() / 1000;
-    this.#series.gauge("started").set(started);
-    this.#series.gauge("reloaded").set(1);
-    this.#series.gauge("reloadTime").set(started);
-    this.#series.gauge("certificateExpiry").set(NaN);
-    const { cpuSeconds, ...gauges } = readProcess(startedAt);
-    this.#series.watch("cpuSeconds", cpuSeconds);
-    this.watch(gauges);
+    this.#series.started.set(started);
+    this.#series.reloaded.set(1);
+    this.#series.reloadTime.set(started);
+    this.#series.certificateExpiry.set(NaN);
     this.watch({
       waiters: () => this.#waiting.reduce((sum, count) => sum + count(), 0),
     });
@@ -52,63 +69,61 @@ export class Metrics {
   /** Publishes the version of the program. */
   showBuild(version: string): void {
     const node = process.versions.node;
-    this.#series.gauge("buildInfo").set({ version, node }, 1);
+    this.#series.buildInfo.set({ version, node }, 1);
   }
 
   /** Counts an event once, or `by` times. */
   count<N extends CounterName>(name: N, labels: LabelsOf<N>, by = 1): void {
-    this.#series.counter(name).inc(labels, by);
+    const counter: Counter = this.#series[name];
+    counter.inc(labels, by);
   }
 
   /** Error codes that may be answered; a series that begins with its first event shows no increase by it. */
   expectCodes(of: "refusals" | "failures", codes: readonly string[]): void {
-    for (const code of codes) this.#series.counter(of).inc({ code }, 0);
+    for (const code of codes) this.#series[of].inc({ code }, 0);
   }
 
   countRequest(request: CountedRequest): void {
     const { kind, outcome, status, milliseconds, bytes, code } = request;
-    this.#series.counter("requests").inc({ outcome, status });
-    this.#series.counter("sentBytes").inc({ outcome }, bytes);
-    if (outcome === "stale" && status < 400)
-      this.#series.counter("staleAnswers").inc();
-    this.#series
-      .histogram("requestSeconds")
-      .observe({ kind, outcome }, milliseconds / 1000);
+    this.#series.requests.inc({ outcome, status });
+    this.#series.sentBytes.inc({ outcome }, bytes);
+    if (outcome === "stale" && status < 400) this.#series.staleAnswers.inc();
+    this.#series.requestSeconds.observe({ kind, outcome }, milliseconds / 1000);
     if (code === undefined) return;
-    if (outcome === "refused") this.#series.counter("refusals").inc({ code });
-    if (outcome === "failed") this.#series.counter("failures").inc({ code });
+    if (outcome === "refused") this.#series.refusals.inc({ code });
+    if (outcome === "failed") this.#series.failures.inc({ code });
   }
 
   countReload(result: "applied" | "failed"): void {
-    this.#series.counter("reloads").inc({ result });
-    this.#series.gauge("reloaded").set(result === "applied" ? 1 : 0);
-    this.#series.gauge("reloadTime").setToCurrentTime();
+    this.#series.reloads.inc({ result });
+    this.#series.reloaded.set(result === "applied" ? 1 : 0);
+    this.#series.reloadTime.setToCurrentTime();
   }
 
   /** `getter` is what a registry wrote, so that only known words become labels. */
   countPassedThrough(getter: string): void {
     const [word = ""] = /^\w*/.exec(getter) ?? [];
     const known = knownGetters.find((one) => one === word) ?? "other";
-    this.#series.counter("passedThrough").inc({ getter: known });
+    this.#series.passedThrough.inc({ getter: known });
   }
 
   countAlarm(kind: AlarmKind): void {
-    this.#series.counter("alarms").inc({ kind });
-    this.#series.gauge("alarmTimes").setToCurrentTime({ kind });
+    this.#series.alarms.inc({ kind });
+    this.#series.alarmTimes.setToCurrentTime({ kind });
   }
 
   /** The series of a configured origin, before it was asked. */
   expectOrigin(origin: string): void {
     for (const result of originResults)
-      this.#series.counter("originRequests").inc({ origin, result }, 0);
+      this.#series.originRequests.inc({ origin, result }, 0);
     for (const name of [
       "originBytes",
       "originRetries",
       "archiveResumes",
     ] as const)
-      this.#series.counter(name).inc({ origin }, 0);
-    this.#series.histogram("originSeconds").zero({ origin });
-    this.#series.gauge("originLastSuccess").set({ origin }, 0);
+      this.#series[name].inc({ origin }, 0);
+    this.#series.originSeconds.zero({ origin });
+    this.#series.originLastSuccess.set({ origin }, 0);
   }
 
   countOriginRequest(
@@ -116,23 +131,21 @@ export class Metrics {
     result: OriginResult,
     milliseconds: number,
   ): void {
-    this.#series.counter("originRequests").inc({ origin, result });
-    this.#series
-      .histogram("originSeconds")
-      .observe({ origin }, milliseconds / 1000);
+    this.#series.originRequests.inc({ origin, result });
+    this.#series.originSeconds.observe({ origin }, milliseconds / 1000);
     if (result === "ok")
-      this.#series.gauge("originLastSuccess").setToCurrentTime({ origin });
+      this.#series.originLastSuccess.setToCurrentTime({ origin });
   }
 
   /** Publishes the number of suspended hosts. */
   showSuspended(hosts: number): void {
-    this.#series.gauge("originSuspended").set(hosts);
+    this.#series.originSuspended.set(hosts);
   }
 
   /** Undefined without TLS of the mirror's own. */
   showCertificate(expires: Date | undefined): void {
     const at = expires?.getTime() ?? NaN;
-    this.#series.gauge("certificateExpiry").set(at / 1000);
+    this.#series.certificateExpiry.set(at / 1000);
   }
 
   /** Adds to `provender_waiters`; asked at each exposition. */
@@ -153,16 +166,33 @@ export class Metrics {
   /** Gauges that are asked at each exposition; what is undefined is NaN. */
   watch(readers: Readonly<Partial<Record<GaugeName, Reader>>>): void {
     for (const [name, read] of Object.entries(readers))
-      this.#series.watch(name as GaugeName, read);
+      this.#readers.set(name as GaugeName, read);
   }
 
-  /** The values of a metric now, with their labels. */
-  read(name: GaugeName | CounterName): Promise<readonly Sample[]> {
-    return this.#series.read(name);
+  /** Returns the values of a metric now, with their labels. */
+  async read(name: GaugeName | CounterName): Promise<readonly Sample[]> {
+    await this.#refresh(name);
+    return (await this.#series[name].get()).values;
   }
 
-  /** The exposition, with its media type. */
-  render(): Promise<{ readonly type: string; readonly text: string }> {
-    return this.#series.render();
+  /** Returns the exposition, with its media type. */
+  async render(): Promise<{ readonly type: string; readonly text: string }> {
+    await Promise.all(
+      Array.from(this.#readers.keys(), (name) => this.#refresh(name)),
+    );
+    const text = await this.#registry.metrics();
+    return { type: this.#registry.contentType, text };
+  }
+
+  /** Sets a gauge to what its reader returns. */
+  async #refresh(name: GaugeName | CounterName): Promise<void> {
+    const gauge = this.#series[name];
+    const read = this.#readers.get(name);
+    if (read === undefined || !(gauge instanceof Gauge)) return;
+    const value = (await read()) ?? NaN;
+    if (typeof value === "number") gauge.set(value);
+    else
+      for (const [labelled, one] of Object.entries(value))
+        gauge.labels(labelled).set(one);
   }
 }

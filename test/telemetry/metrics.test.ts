@@ -1,10 +1,13 @@
 import { expect, it } from "vitest";
 import { answeredCodes } from "../../src/server/http/error-response.ts";
 import { requestKind } from "../../src/server/requests/subject.ts";
-import { alarmKinds, Metrics } from "../../src/telemetry/metrics.ts";
+import {
+  alarmKinds,
+  Metrics,
+  type Sample,
+} from "../../src/telemetry/metrics.ts";
 import type { Definition } from "../../src/telemetry/series/definition.ts";
 import { definitions } from "../../src/telemetry/series/definitions.ts";
-import type { Sample } from "../../src/telemetry/series/series.ts";
 
 const all: readonly Definition[] = Object.values(definitions);
 

@@ -6,7 +6,6 @@ import {
   requestKinds,
 } from "./labels.ts";
 import type { Definition } from "./definition.ts";
-import { processDefinitions } from "./process.ts";
 
 const outcome =
   "hit, joined, fetched, stale, refused, not-found, malformed, failed or none";
@@ -18,7 +17,7 @@ const answerBuckets = [
   60, 300, 600,
 ];
 
-/** Every metric of the mirror; docs/metrics.md is made from it. Names and labels stay, since others rely on them. */
+/** Every metric of the mirror beside those of prom-client; docs/metrics.md is made from it. Names and labels stay, since others rely on them. */
 export const definitions = {
   buildInfo: {
     type: "gauge",
@@ -242,7 +241,6 @@ export const definitions = {
     name: "provender_token_expiry_timestamp_seconds",
     help: "When the next of the tokens that clients may use expires, in seconds since 1970; NaN when none does.",
   },
-  ...processDefinitions,
 } as const satisfies Readonly<Record<string, Definition>>;
 
 export type MetricName = keyof typeof definitions;
@@ -253,7 +251,6 @@ type NamesOf<T extends Definition["type"]> = {
 
 export type CounterName = NamesOf<"counter">;
 export type GaugeName = NamesOf<"gauge">;
-export type HistogramName = NamesOf<"histogram">;
 
 /** What the series of a metric are told apart by, with the values that are listed. */
 export type LabelsOf<N extends MetricName> = (typeof definitions)[N] extends {
