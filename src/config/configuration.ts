@@ -122,6 +122,7 @@ interface PolicyConfiguration {
   readonly default: "allow" | "deny";
   readonly otherHosts: "refuse" | "not-found";
   readonly minimumAge: number;
+  readonly undated: "allow" | "hold";
   readonly rules: readonly PolicyRule[];
 }
 

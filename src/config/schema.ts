@@ -126,6 +126,7 @@ const policySchema = section({
   default: withDefault(choice("allow", "deny"), "allow"),
   otherHosts: withDefault(choice("refuse", "not-found"), "refuse"),
   minimumAge: withDefault(duration, 0),
+  undated: withDefault(choice("allow", "hold"), "hold"),
   rules: withDefault(z.array(policyRule), []),
 });
 

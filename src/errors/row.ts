@@ -7,6 +7,8 @@ interface Known {
   readonly because: "revoked" | "not-pinned" | "unknown";
   readonly computed: readonly string[];
   readonly found: number;
+  /** True when nothing says when a version was published. */
+  readonly isUndated: boolean;
   readonly known: number;
   readonly line: number;
   readonly listed: readonly string[];

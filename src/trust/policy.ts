@@ -13,6 +13,8 @@ import { isAdmitted, isCovered } from "./policy-versions.ts";
 export interface PolicySettings {
   readonly default: "allow" | "deny";
   readonly minimumAge: number;
+  /** Of versions of first contact that nothing dates; `hold` by default. */
+  readonly undated?: "allow" | "hold";
   readonly rules: readonly PolicyRuleSettings[];
 }
 
@@ -29,6 +31,8 @@ export interface Policy {
   readonly rules: readonly PolicyRule[];
   /** What holds for providers and versions that no rule decides. */
   readonly otherwise: PolicyDecision;
+  /** True for versions of first contact that nothing dates. */
+  readonly allowsUndated: boolean;
 }
 
 export interface PolicyRule extends PolicyDecision {
@@ -64,6 +68,7 @@ export function parsePolicy(settings: PolicySettings): Policy {
       minimumAge: settings.minimumAge,
       minimumAgeRule: "policy.minimumAge",
     },
+    allowsUndated: settings.undated === "allow",
   };
 }
 
@@ -110,6 +115,19 @@ export function findProviderDenial(
   );
   const { action, rule } = decisive ?? policy.otherwise;
   return action === "deny" ? rule : undefined;
+}
+
+/** True where some version of it may have to be of an age. */
+export function isAgeing(
+  { rules, otherwise }: Policy,
+  provider: ProviderAddress | ModuleAddress,
+): boolean {
+  return (
+    otherwise.minimumAge > 0 ||
+    rules.some(
+      ({ pattern, minimumAge }) => minimumAge > 0 && isMatch(pattern, provider),
+    )
+  );
 }
 
 function parseRule(

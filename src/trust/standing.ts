@@ -115,13 +115,19 @@ export function ageOf(
   evidence: readonly Evidence[],
   since: Date | undefined,
 ): AgeDecision {
-  const dates = [since, ...evidence.map(({ signedAt }) => signedAt)];
-  const known = dates.flatMap((date) => date?.getTime() ?? []);
-  const earliest = known.length === 0 ? undefined : Math.min(...known);
-  return decideByAge(
-    age,
-    earliest === undefined ? undefined : new Date(earliest),
-  );
+  const signed = evidence.flatMap(({ signedAt }) => signedAt?.getTime() ?? []);
+  if (signed.length === 0) return ageOfUnsigned(age, since);
+  const known = since === undefined ? signed : [...signed, since.getTime()];
+  return decideByAge(age, new Date(Math.min(...known)));
+}
+
+/** Of what nothing dates, age counts from when it was pinned, unless operators let it in without a date. */
+function ageOfUnsigned(age: AgeTerms, since: Date | undefined): AgeDecision {
+  const isUndated = age.seenAt === undefined;
+  if (since === undefined || (isUndated && age.allowsUndated === true))
+    return decideByAge(age, undefined);
+  const pinned = decideByAge(age, since);
+  return pinned.old ? pinned : { ...pinned, isUndated };
 }
 
 /** Approved contents, the newest decision first, then the pinned one. */

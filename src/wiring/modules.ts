@@ -160,13 +160,13 @@ function wireModuleOrigins(
       const client = own.get(hostname);
       if (client === undefined) return [];
       const stranger = makeStranger(origin);
-      const discovery = new ServiceDiscovery(
-        client,
-        origin.url,
-        freshness.versions,
-        () => clock.monotonic(),
+      const { versions } = freshness;
+      const discovery = new ServiceDiscovery(client, origin.url, versions, () =>
+        clock.monotonic(),
       );
-      const registry = new ModuleRegistry(client, discovery, limits);
+      const documents = documentsOf(hostname, origin.url);
+      const asked = [client, discovery, limits, documents] as const;
+      const registry = new ModuleRegistry(...asked);
       const git = new GitRepositories({
         settings: settingsOf(origin, undefined, proxy),
         http: stranger,
@@ -198,3 +198,12 @@ function wireModuleOrigins(
     }),
   );
 }
+
+/** Where OpenTofu's registry says when modules were published: a host of its own, unless another stands in for all of it. */
+function documentsOf(hostname: Hostname, url: URL): URL | undefined {
+  if (hostname !== openTofuHost) return undefined;
+  return url.host === openTofuHost ? new URL(openTofuDocuments) : url;
+}
+
+const openTofuHost = "registry.opentofu.org";
+const openTofuDocuments = "https://api.opentofu.org/";

@@ -23,6 +23,7 @@ it("parses rules with patterns, constraints and ages", () => {
     default: "allow",
     otherHosts: "refuse",
     minimumAge: 259_200_000,
+    undated: "hold",
     rules: [
       rules[0],
       {

@@ -25,6 +25,7 @@ export class FakeModuleRegistry {
   failing: number | undefined;
   readonly #locations = new Map<string, string>();
   readonly #files = new Map<string, Buffer>();
+  readonly #documents = new Map<string, string>();
   readonly #redirects = new Map<string, string>();
   readonly #git: GitBackend | undefined;
   #listener: Listener | undefined;
@@ -71,6 +72,11 @@ export class FakeModuleRegistry {
     return `${this.url}${path.slice(1)}`;
   }
 
+  /** Answers a path with JSON, whatever its query. */
+  answer(path: string, value: unknown): void {
+    this.#documents.set(path, JSON.stringify(value));
+  }
+
   redirect(path: string, to: string): string {
     this.#redirects.set(path, to);
     return `${this.url}${path.slice(1)}`;
@@ -111,6 +117,11 @@ export class FakeModuleRegistry {
 
   #answerRegistry(path: string, res: ServerResponse): void {
     const json = { "Content-Type": "application/json" };
+    const document = this.#documents.get(path);
+    if (document !== undefined) {
+      end(res, 200, json, document);
+      return;
+    }
     const [, module = "", rest = ""] =
       /^\/v1\/modules\/([^/]+\/[^/]+\/[^/]+)\/(.+)$/.exec(path) ?? [];
     if (path === "/.well-known/terraform.json")

@@ -255,6 +255,7 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "1.0.0",
     "policy.minimumAge",
     when,
+    false,
   );
   expect(statusOf(young)).toBe(451);
   expect(young.message).toBe(
@@ -266,6 +267,9 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "1.0.0",
     "policy.minimumAge",
     undefined,
+    true,
   );
-  expect(undated.message).toMatch(/because its age is not known: use an older/);
+  expect(undated.message).toMatch(
+    /because its age is not known \(nothing says when it was published, and "policy\.undated" is hold\): use an older/,
+  );
 });

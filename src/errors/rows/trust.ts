@@ -32,14 +32,17 @@ export const trustErrors = {
     remedy: ({ provider, version }) =>
       `use another ${version === undefined ? kindOf(provider) : "version"}, or ask the mirror's operator to allow it`,
   }),
-  "too-young": row(["provider", "version", "rule", "availableAt"], {
-    status: 451,
-    phrase: ({ rule, availableAt }) =>
-      `Held back by ${rule} of this mirror ${formatWait(availableAt)}`,
-    sentence: ({ provider, version, rule, availableAt }) =>
-      `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}`,
-    remedy: "use an older version, or ask the mirror's operator to allow it",
-  }),
+  "too-young": row(
+    ["provider", "version", "rule", "availableAt", "isUndated"],
+    {
+      status: 451,
+      phrase: ({ rule, availableAt, isUndated }) =>
+        `Held back by ${rule} of this mirror ${formatWait(availableAt)}${isUndated ? " (policy.undated is hold)" : ""}`,
+      sentence: ({ provider, version, rule, availableAt, isUndated }) =>
+        `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${isUndated ? ` (nothing says when it was published, and "policy.undated" is hold)` : ""}`,
+      remedy: "use an older version, or ask the mirror's operator to allow it",
+    },
+  ),
   /** How many versions are left out for what reason, and each of them as far as a few lines can. */
   "nothing-admitted": row(["provider", "counts", "reasons"], {
     status: 451,

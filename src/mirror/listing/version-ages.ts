@@ -88,7 +88,7 @@ function noteAppeared(
     const appeared = list.versions.get(version)?.appeared?.getTime();
     if (appeared === undefined || appeared + minimumAge <= now) continue;
     const availableAt = new Date(appeared + minimumAge);
-    young.set(version, leaveOutYoung(version, availableAt));
+    young.set(version, leaveOutYoung(version, { availableAt }));
   }
 }
 
@@ -104,11 +104,10 @@ async function findYouth(
     const found = await looks.look(one, "age");
     if (found === undefined) return leaveOutRefused(version, undefined);
     const { age } = found;
-    return age.old ? undefined : leaveOutYoung(version, age.availableAt);
+    return age.old ? undefined : leaveOutYoung(version, age);
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    if (isFailure(error, "too-young"))
-      return leaveOutYoung(version, error.availableAt);
+    if (isFailure(error, "too-young")) return leaveOutYoung(version, error);
     if (saysNothing(error)) looks.failure = error;
     return leaveOutRefused(version, error);
   }

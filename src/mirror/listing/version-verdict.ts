@@ -51,8 +51,7 @@ export async function judgeVersion(
       : undecided;
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    if (isFailure(error, "too-young"))
-      return leaveOutYoung(version, error.availableAt);
+    if (isFailure(error, "too-young")) return leaveOutYoung(version, error);
     if (!saysNothing(error)) return leaveOutRefused(version, error);
     looks.failure = error;
     return undecided;

@@ -18,6 +18,7 @@ import { decideByAge } from "../../trust/age.ts";
 import {
   decideByRules,
   findProviderDenial,
+  isAgeing,
   type Policy,
 } from "../../trust/policy.ts";
 import type { VersionList } from "../versions/version-list.ts";
@@ -61,6 +62,11 @@ export class ModuleAdmission {
       this.admitModule(module);
   }
 
+  /** True where it matters when versions of the module were published. */
+  needsDates(module: ModuleAddress): boolean {
+    return isAgeing(this.#policy, module);
+  }
+
   /** Throws policy-denied and too-young. */
   admitRelease(
     address: ModuleReleaseAddress,
@@ -77,14 +83,9 @@ export class ModuleAdmission {
     const { minimumAge, minimumAgeRule } = decision;
     const age = this.#decideAge(version, list, minimumAge);
     if (age.old) return;
-    const { availableAt } = age;
-    const young = failure(
-      "too-young",
-      name,
-      version,
-      minimumAgeRule,
-      availableAt,
-    );
+    const { availableAt, isUndated = false } = age;
+    const decided = [minimumAgeRule, availableAt, isUndated] as const;
+    const young = failure("too-young", name, version, ...decided);
     refuseByPolicy(rules, young);
   }
 
@@ -126,7 +127,7 @@ export class ModuleAdmission {
     const { action, rule, minimumAge } = decision;
     if (action === "deny") return { version, kind: "denied", cause: rule };
     const age = this.#decideAge(version, list, minimumAge);
-    return age.old ? undefined : leaveOutYoung(version, age.availableAt);
+    return age.old ? undefined : leaveOutYoung(version, age);
   }
 
   #decideAge(
@@ -135,10 +136,22 @@ export class ModuleAdmission {
     minimumAge: number,
   ) {
     const entry = list?.versions.get(version);
-    const seenAt = entry && (entry.appeared ?? list?.firstContact);
-    const now = this.#clock.now();
-    const isUnlisted = entry === undefined;
-    return decideByAge({ minimumAge, isUnlisted, seenAt, now }, undefined);
+    const { offline } = this.#admission.rules;
+    const { allowsUndated } = this.#policy;
+    const terms = {
+      ...{ minimumAge, allowsUndated },
+      isUnlisted: entry === undefined && !offline,
+      seenAt: entry?.appeared,
+      now: this.#clock.now(),
+    };
+    const age = decideByAge(terms, entry?.published);
+    if (age.old || !age.isUndated || entry === undefined) return age;
+    // It was public at first contact at the latest.
+    const seen = decideByAge(
+      { ...terms, seenAt: list?.firstContact },
+      undefined,
+    );
+    return seen.old ? seen : { ...seen, isUndated: true };
   }
 
   get #policy(): Policy {

@@ -23,7 +23,8 @@ import {
 
 /** One configured origin of modules. */
 export interface ModuleOrigin {
-  readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation">;
+  readonly registry: Pick<ModuleRegistry, "listVersions" | "findLocation"> &
+    Partial<Pick<ModuleRegistry, "listDates">>;
   /** Asked without the registry's credentials. */
   readonly sources: ModuleSources;
   /** Milliseconds for which a list is good, if not as long as others are. */

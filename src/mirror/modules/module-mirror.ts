@@ -17,6 +17,7 @@ import type { ArchiveCache, OpenArchive } from "../cache/archive-cache.ts";
 import type { MetadataCache } from "../cache/metadata-cache.ts";
 import type { ListedModule, ModuleAdmission } from "./admission.ts";
 import type { ModuleArchives } from "./archives.ts";
+import { ModuleDates } from "./module-dates.ts";
 import type { ModuleTrustRecords } from "./records.ts";
 import {
   formatModuleRelease,
@@ -36,7 +37,6 @@ import {
 import { expectServed, type ModuleSettlements } from "./settlements.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import { refreshVersions } from "../versions/version-list-changes.ts";
-import { bareVersions } from "../../origin/registries/registry-answers.ts";
 
 export interface ModuleMirrorParts {
   readonly origins: ReadonlyMap<Hostname, ModuleOrigin>;
@@ -75,9 +75,11 @@ export type ModuleLocation =
 /** The read-through core of modules, as far as clients may have them. */
 export class ModuleMirror {
   readonly #parts: ModuleMirrorParts;
+  readonly #dates: ModuleDates;
 
   constructor(parts: ModuleMirrorParts) {
     this.#parts = parts;
+    this.#dates = new ModuleDates(parts.admission);
   }
 
   /** Newest first; a version that the origin no longer lists is listed while it is stored. */
@@ -233,15 +235,15 @@ export class ModuleMirror {
   async #listKnown(module: ModuleAddress): Promise<Answer<VersionList>> {
     const origin = this.#originOf(module);
     const name = formatModuleAddress(module);
+    const { registry } = origin;
     const ask = (known: VersionList | undefined, signal: AbortSignal) => {
-      const listed = origin.registry.listVersions(module, signal);
-      const asked = listed.then(bareVersions);
+      const asked = this.#dates.listVersions(registry, module, signal);
       return refreshVersions(name, known, asked, origin, (versions) =>
         this.#parts.onVanished(module, versions),
       );
     };
-    const { freshFor } = origin;
-    return this.#parts.versions.get(module, ask, { maxAge: freshFor });
+    const maxAge = this.#dates.isNew(module) ? 0 : origin.freshFor;
+    return this.#parts.versions.get(module, ask, { maxAge });
   }
 
   async #keepAvailable(

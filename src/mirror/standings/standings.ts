@@ -134,7 +134,6 @@ function report(
   request: ReleaseRequest,
   { release, age }: SettledRelease,
 ): Release {
-  if (!age.old)
-    refuseByPolicy(request.rules, youthOf(request, age.availableAt));
+  if (!age.old) refuseByPolicy(request.rules, youthOf(request, age));
   return release;
 }

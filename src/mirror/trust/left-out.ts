@@ -5,6 +5,7 @@ import {
   isFailure,
   type ProvenderError,
 } from "../../errors/index.ts";
+import type { Youth } from "../../trust/age.ts";
 
 /** Version that the origin offers and that is hidden from clients. */
 export interface LeftOut {
@@ -32,12 +33,13 @@ const mostNamed = 5;
 
 export function leaveOutYoung(
   version: Version,
-  availableAt: Date | undefined,
+  { availableAt, isUndated = false }: Youth,
 ): LeftOut {
-  const cause =
+  const until =
     availableAt === undefined
       ? "its age is not known"
       : `until ${availableAt.toISOString()}`;
+  const cause = isUndated ? `${until}, nothing dates it` : until;
   return { version, kind: "young", cause };
 }
 

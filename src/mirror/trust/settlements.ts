@@ -6,7 +6,7 @@ import {
 import { SingleFlight } from "../../concurrency/single-flight.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import { asStoreFull } from "../../store/file-failure.ts";
-import type { AgeDecision } from "../../trust/age.ts";
+import type { AgeDecision, Youth } from "../../trust/age.ts";
 import { agrees } from "../../trust/content.ts";
 import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
@@ -179,6 +179,7 @@ export class Settlements {
         isUnlisted: listed === undefined && !rules.offline,
         seenAt,
         now: this.#parts.notebook.clock.now(),
+        allowsUndated: rules.policy.allowsUndated,
       },
       enforcesAge: rules.report === undefined,
     };
@@ -241,7 +242,7 @@ function refusalOf(
   if (because === "signature")
     return fault ?? failure("not-found", formatRelease(address));
   if (because === "age")
-    return youthOf(request, age.old ? undefined : age.availableAt);
+    return youthOf(request, age.old ? { availableAt: undefined } : age);
   return because === "other-content"
     ? failure("release-conflict", address, sha256sums)
     : failure("key-refused", address, signedBy, because, sha256sums);
@@ -249,16 +250,11 @@ function refusalOf(
 
 export function youthOf(
   { address: { provider, version }, decision }: ReleaseRequest,
-  availableAt: Date | undefined,
+  { availableAt, isUndated = false }: Youth,
 ): Failure<"too-young"> {
   const name = formatProviderAddress(provider);
-  return failure(
-    "too-young",
-    name,
-    version,
-    decision.minimumAgeRule,
-    availableAt,
-  );
+  const decided = [decision.minimumAgeRule, availableAt, isUndated] as const;
+  return failure("too-young", name, version, ...decided);
 }
 
 /** Other platforms may have been added by others. */

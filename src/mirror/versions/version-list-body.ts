@@ -25,6 +25,7 @@ const shape = z.object({
       /** Records of earlier builds repeat the list with each version. */
       platforms: z.union([z.int(), platforms]).nullable(),
       appeared: date.nullable(),
+      published: date.optional(),
       listed: z.boolean(),
     }),
   ),
@@ -57,6 +58,7 @@ export function writeVersionListBody({
     platforms:
       entry.platforms === undefined ? null : lists.add(entry.platforms),
     appeared: entry.appeared?.toISOString() ?? null,
+    ...(entry.published && { published: entry.published.toISOString() }),
     listed: entry.listed,
   }));
   return {

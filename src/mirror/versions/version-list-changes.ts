@@ -63,6 +63,7 @@ export function isSameList(
   const isSameEntry = (one: ListedVersion, other: ListedVersion | undefined) =>
     one.listed === other?.listed &&
     one.appeared?.getTime() === other.appeared?.getTime() &&
+    one.published?.getTime() === other.published?.getTime() &&
     one.protocols.join() === other.protocols.join() &&
     nameOf(one.platforms) === nameOf(other.platforms);
   return (

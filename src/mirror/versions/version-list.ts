@@ -29,7 +29,7 @@ const mostKnown = 20_000;
 
 /**
  * Joins what the origin lists now to what is known; nothing that was ever
- * listed is forgotten. What appeared in the future did so under a clock that
+ * listed is forgotten, and the first claim about its date stays. What appeared in the future did so under a clock that
  * was wrong: its age counts from now, so that it is held back no longer than
  * any new version. Throws origin-answer.
  */
@@ -46,6 +46,7 @@ export function mergeVersions(
     versions.set(entry.version, {
       ...entry,
       appeared: earlier === undefined ? appeared : notAfter(now, earlier),
+      published: earlier?.published ?? claimedBy(now, entry),
       listed: true,
     });
   }
@@ -70,6 +71,12 @@ export function mergeVersions(
   };
 }
 
+/** Takes no claim for one about the future, or about a time before there were computers to publish on. */
+function claimedBy(now: Date, { published }: OriginVersion): Date | undefined {
+  const time = published?.getTime() ?? NaN;
+  return time > 0 && time <= now.getTime() ? published : undefined;
+}
+
 function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
   return appeared !== undefined && appeared > now ? now : appeared;
 }
@@ -91,7 +98,8 @@ export function joinLists(newer: VersionList, older: VersionList): VersionList {
     if (entry === undefined) continue;
     const since = earlier(sinceIn(newer, now), sinceIn(older, then));
     const appeared = since > firstContact ? since : undefined;
-    versions.set(version, { ...entry, appeared });
+    const published = then?.published ?? now?.published;
+    versions.set(version, { ...entry, appeared, published });
   }
   return { firstContact, versions, warnings: newer.warnings };
 }

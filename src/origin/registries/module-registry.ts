@@ -10,6 +10,7 @@ import type { OriginLimits } from "../guard/origin-settings.ts";
 import { absentOn404 } from "./provider-registry.ts";
 import { unusable } from "../http/http-failure.ts";
 import { checkCount } from "./answer-shape.ts";
+import { parseModuleDates } from "./module-dates.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
 /**
@@ -41,15 +42,19 @@ export class ModuleRegistry {
   readonly #http: Pick<HttpClient, "fetchJson" | "fetchAnswer">;
   readonly #discovery: Pick<ServiceDiscovery, "findService">;
   readonly #limits: Pick<OriginLimits, "versions">;
+  readonly #documents: URL | undefined;
 
+  /** `documents` is where OpenTofu's registry has its documents. */
   constructor(
     http: Pick<HttpClient, "fetchJson" | "fetchAnswer">,
     discovery: Pick<ServiceDiscovery, "findService">,
     limits: Pick<OriginLimits, "versions">,
+    documents?: URL,
   ) {
     this.#http = http;
     this.#discovery = discovery;
     this.#limits = limits;
+    this.#documents = documents;
   }
 
   /** "List Available Versions for a Specific Module"; what is no semantic version is left out. Throws not-found. */
@@ -64,6 +69,25 @@ export class ModuleRegistry {
       ),
     );
     return parseModuleVersions(url, value, this.#limits.versions);
+  }
+
+  /** When each version was published, as registry.terraform.io and registry.opentofu.org say beside their protocol. Throws not-found. */
+  async listDates(
+    module: ModuleAddress,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<Version, Date>> {
+    const { namespace, name, system } = module;
+    const subject = formatModuleAddress(module);
+    const path = `${namespace}/${name}/${system}`;
+    const base = await this.#discovery.findService("modules.v1", signal);
+    const url =
+      this.#documents === undefined
+        ? new URL(`/v2/modules/${path}?include=module-versions`, base)
+        : new URL(`registry/docs/modules/${path}/index.json`, this.#documents);
+    const { value } = await absentOn404(subject, () =>
+      this.#http.fetchJson(url, signal, undefined, subject),
+    );
+    return parseModuleDates(value);
   }
 
   /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws not-found. */

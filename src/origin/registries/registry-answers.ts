@@ -23,6 +23,8 @@ export interface OriginVersion {
   readonly version: Version;
   readonly protocols: readonly string[];
   readonly platforms: readonly Platform[] | undefined;
+  /** When it was published, as the registry claims; of modules alone. */
+  readonly published?: Date | undefined;
 }
 
 export interface OriginVersions {
@@ -30,10 +32,15 @@ export interface OriginVersions {
   readonly warnings: readonly string[];
 }
 
-/** Builds the answer of an origin that lists nothing but versions. */
-export function bareVersions(versions: readonly Version[]): OriginVersions {
+/** Builds the answer of an origin that lists nothing but versions, with what it claims of their dates. */
+export function bareVersions(
+  versions: readonly Version[],
+  dates: ReadonlyMap<Version, Date> = new Map(),
+): OriginVersions {
   const bare = { protocols: [], platforms: undefined };
-  const listed = versions.map((version) => ({ version, ...bare }));
+  const listed = versions.map((version) => {
+    return { version, ...bare, published: dates.get(version) };
+  });
   return { versions: listed, warnings: [] };
 }
 

@@ -19,12 +19,15 @@ const leftOut = (kind: LeftOut["kind"], count = 1): readonly LeftOut[] =>
 it.each<[string, () => LeftOut, string]>([
   [
     "of no known age",
-    () => leaveOutYoung(version, undefined),
+    () => leaveOutYoung(version, { availableAt: undefined }),
     "its age is not known",
   ],
   [
     "too young",
-    () => leaveOutYoung(version, new Date("2026-01-01T00:00:00Z")),
+    () =>
+      leaveOutYoung(version, {
+        availableAt: new Date("2026-01-01T00:00:00Z"),
+      }),
     "until 2026-01-01T00:00:00.000Z",
   ],
   [

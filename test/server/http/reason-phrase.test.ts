@@ -74,12 +74,23 @@ describe("the reason phrase of a refusal", () => {
       `Denied by policy.rules[2] of this mirror, see ${page}`,
     ],
     [
-      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until),
+      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, false),
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z, see ${page}`,
     ],
     [
-      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", undefined),
+      failure(
+        "too-young",
+        "a/b/c",
+        "1.0.0",
+        "policy.minimumAge",
+        undefined,
+        false,
+      ),
       `Held back by policy.minimumAge of this mirror because its age is not known, see ${page}`,
+    ],
+    [
+      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, true),
+      `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z (policy.undated is hold), see ${page}`,
     ],
     [
       failure("key-refused", releaseOf("a"), fingerprint, "revoked", "d"),

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  codeOf,
+  locate,
+  makeModuleScene,
+  moduleBase,
+  versionsOf,
+  withMirror,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+
+const day = 86_400_000;
+const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
+
+let scene: ModuleScene;
+
+beforeAll(async () => {
+  scene = await makeModuleScene();
+});
+
+afterAll(() => scene.origin.stop());
+
+type Dates = Readonly<Record<string, string | undefined>>;
+
+/** Lists these versions, with what the registry says of their dates. */
+function publish(module: string, dates: Dates) {
+  for (const version of Object.keys(dates))
+    scene.origin.publish(`acme/${module}/aws`, version, `./${module}.zip`);
+  claim(module, dates);
+}
+
+/** As registry.terraform.io says it. */
+function claim(module: string, dates: Dates) {
+  const included = Object.entries(dates).map(([version, published]) => ({
+    type: "module-versions",
+    attributes: { version, "published-at": published },
+  }));
+  const data = { type: "modules", attributes: { name: module } };
+  scene.origin.answer(`/v2/modules/acme/${module}/aws`, { data, included });
+}
+
+const policy = { minimumAge: "3d" };
+const configOf = (changes: object = {}) =>
+  scene.configOf({
+    policy: { ...policy, ...changes },
+    freshness: { versions: "1ms" },
+  });
+
+const served = async (mirror: RunningMirror, module: string, version: string) =>
+  (await locate(mirror, module, version)).status !== 451;
+
+describe("under minimumAge, at first contact", () => {
+  it("old versions are served and young ones held until they are of age", async () => {
+    publish("network", { "1.0.0": ago(400), "1.1.0": ago(4), "2.0.0": ago(2) });
+    await withMirror({ config: configOf() }, async (mirror) => {
+      expect(await versionsOf(mirror, "network")).toEqual(["1.1.0", "1.0.0"]);
+      expect(await served(mirror, "network", "1.1.0")).toBe(true);
+      const young = await locate(mirror, "network", "2.0.0");
+      expect([young.status, codeOf(young)]).toEqual([451, "too-young"]);
+      const until = new Date(Date.parse(ago(2)) + 3 * day).toISOString();
+      expect(young.body.toString()).toContain(`until ${until.slice(0, 10)}`);
+    });
+  });
+
+  it.each([
+    ["nothing dates", undefined],
+    ["is of a date that is none", "yesterday"],
+    ["claims to be of the future", ago(-30)],
+    ["claims to be from before 1970", "1969-12-31T23:59:59Z"],
+  ])("what %s is held, unless the operator allows it", async (how, date) => {
+    const module = how.replaceAll(" ", "-");
+    publish(module, { "1.0.0": date });
+    await withMirror({ config: configOf() }, async (mirror) => {
+      expect(await versionsOf(mirror, module)).toBe(451);
+      const held = await locate(mirror, module);
+      expect(codeOf(held)).toBe("too-young");
+      expect(held.body.toString()).toContain("policy.undated");
+      expect(held.reason).toContain("policy.undated is hold");
+    });
+    const config = configOf({ undated: "allow" });
+    await withMirror({ config }, async (mirror) => {
+      expect(await versionsOf(mirror, module)).toEqual(["1.0.0"]);
+      expect(await served(mirror, module, "1.0.0")).toBe(true);
+    });
+  });
+
+  it("a registry that fails to say dates delays nothing but what it does not date", async () => {
+    scene.origin.publish("acme/plain/aws", "1.0.0", "./plain.zip");
+    const config = configOf({ undated: "allow" });
+    await withMirror({ config }, async (mirror) => {
+      expect(await versionsOf(mirror, "plain")).toEqual(["1.0.0"]);
+    });
+  });
+
+  it("dates are asked for under a minimum age alone, and at once when one is set later", async () => {
+    publish("later", { "1.0.0": ago(400), "2.0.0": ago(1) });
+    const before = scene.configOf({ freshness: { versions: "1h" } });
+    const mirror = await startMirror({ config: before });
+    expect(await versionsOf(mirror, "later")).toEqual(["2.0.0", "1.0.0"]);
+    expect(scene.origin.count("/v2/modules/acme/later")).toBe(0);
+    await mirror.stop();
+    const { directory } = mirror;
+    const config = scene.configOf({ policy, freshness: { versions: "1h" } });
+    await withMirror({ config, directory }, async (other) => {
+      expect(await versionsOf(other, "later")).toEqual(["1.0.0"]);
+      expect(await versionsOf(other, "later")).toEqual(["1.0.0"]);
+      expect(scene.origin.count("/v2/modules/acme/later")).toBe(1);
+    });
+  });
+});
+
+describe("under minimumAge, after first contact", () => {
+  it("what appears counts from first sight, whatever it claims", async () => {
+    publish("grown", { "1.0.0": ago(400) });
+    await withMirror({ config: configOf() }, async (mirror) => {
+      expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
+      publish("grown", { "1.0.0": ago(400), "1.0.1": ago(300) });
+      expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);
+      expect(await served(mirror, "grown", "1.0.1")).toBe(false);
+    });
+  });
+
+  it("what appears undated is held also where undated ones of first contact are served", async () => {
+    publish("undated", { "1.0.0": undefined });
+    const config = configOf({ undated: "allow" });
+    await withMirror({ config }, async (mirror) => {
+      expect(await versionsOf(mirror, "undated")).toEqual(["1.0.0"]);
+      publish("undated", { "1.0.0": undefined, "1.0.1": undefined });
+      expect(await versionsOf(mirror, "undated")).toEqual(["1.0.0"]);
+    });
+  });
+
+  it("the first claim stays, also after a restart", async () => {
+    publish("moved", { "1.0.0": ago(400), "2.0.0": ago(1) });
+    const mirror = await startMirror({ config: configOf() });
+    expect(await versionsOf(mirror, "moved")).toEqual(["1.0.0"]);
+    claim("moved", { "1.0.0": ago(0), "2.0.0": ago(500) });
+    expect(await versionsOf(mirror, "moved")).toEqual(["1.0.0"]);
+    await mirror.stop();
+    const { directory } = mirror;
+    await withMirror({ config: configOf(), directory }, async (again) => {
+      expect(await versionsOf(again, "moved")).toEqual(["1.0.0"]);
+    });
+  });
+});
+
+it("dates of OpenTofu's registry are read from its documents", async () => {
+  const hostname = "registry.opentofu.org";
+  for (const version of ["1.0.0", "2.0.0"])
+    scene.origin.publish("acme/tofu/aws", version, "./tofu.zip");
+  scene.origin.answer("/registry/docs/modules/acme/tofu/aws/index.json", {
+    versions: [
+      { id: "v2.0.0", published: ago(1) },
+      { id: "v1.0.0", published: ago(400) },
+    ],
+  });
+  const origins = {
+    [hostname]: { url: scene.origin.url, ca: scene.caFile },
+  };
+  await withMirror({ config: { origins, policy } }, async (mirror) => {
+    const path = moduleBase.replace("registry.terraform.io", hostname);
+    const answer = await mirror.get(`${path}/tofu/aws/versions`);
+    expect(answer.body.toString()).toContain("1.0.0");
+    expect(answer.body.toString()).not.toContain("2.0.0");
+  });
+});
