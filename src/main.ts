@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Every Node must be able to read this file, to say that it is too old: nothing is imported before that.
+// Every Node must be able to parse this file, to report that it is too old.
+// Nothing is imported before that.
 const needed = 24;
 const found = process.versions.node;
 

@@ -1,4 +1,4 @@
-/** A place for a module that is none; says why without anything secret of it. */
+/** Thrown for an invalid module source. The message contains no secrets. */
 export class SourceRefused extends Error {}
 
 /**

@@ -2,8 +2,9 @@ import { failure } from "../errors/index.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /**
- * HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block, in lower case: registries tell letters of another case apart or
- * not, and what is decided of a module must hold under each spelling.
+ * HOSTNAME/NAMESPACE/NAME/SYSTEM, as in the `source` of a module block, in
+ * lower case. Some registries distinguish upper and lower case and others do
+ * not. A decision on a module must hold for each spelling.
  */
 export interface ModuleAddress {
   readonly hostname: Hostname;

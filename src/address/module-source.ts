@@ -196,7 +196,10 @@ function parseArchive(text: string, place: PackagePlace): ModuleSource {
 
 const digits = { md5: 32, sha1: 40, sha256: 64, sha512: 128 } as const;
 
-/** `TYPE:HEX`, or HEX whose length tells the type (go-getter, "Checksumming"). */
+/**
+ * Parses `TYPE:HEX`, or HEX whose length determines the type (go-getter,
+ * "Checksumming").
+ */
 function parseChecksum(text: string): Checksum | undefined {
   const [, type, hex = ""] =
     /^(?:(md5|sha1|sha256|sha512):)?([0-9a-fA-F]+)$/.exec(text) ?? [];

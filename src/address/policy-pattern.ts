@@ -49,7 +49,10 @@ export function parseProviderPattern(text: string): ProviderPattern {
   };
 }
 
-/** Three parts speak of providers, four (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) of modules, in any case of letters. Throws malformed-address. */
+/**
+ * Parses a pattern, in any case of letters: three parts for providers, four
+ * (`HOSTNAME/NAMESPACE/NAME/SYSTEM`) for modules. Throws malformed-address.
+ */
 export function parsePattern(text: string): Pattern {
   const [hostname = "", namespace = "", name = "", system, ...more] =
     text.split("/");

@@ -20,7 +20,7 @@ export function parseSize(text: string): number {
   return parseQuantity(text, [...sizeUnits, ["", 1]], "size");
 }
 
-/** The largest unit that says it exactly, or plain bytes. */
+/** Formats with the largest unit that is exact, or in plain bytes. */
 export function formatSize(bytes: number): string {
   return formatQuantity(bytes, sizeUnits);
 }
@@ -30,7 +30,7 @@ export function parseDuration(text: string): number {
   return text === "0" ? 0 : parseQuantity(text, durationUnits, "duration");
 }
 
-/** The largest unit that says it exactly. */
+/** Formats with the largest unit that is exact. */
 export function formatDuration(milliseconds: number): string {
   return formatQuantity(milliseconds, durationUnits);
 }

@@ -1,6 +1,9 @@
 import pLimit, { type LimitFunction } from "p-limit";
 
-/** Few tasks at once, and fewer of one key, so that one whose tasks take long leaves a place to the others. */
+/**
+ * Limits tasks in all and for each key, so that slow tasks of one key leave
+ * places to other keys.
+ */
 export class KeyedLimit {
   readonly #all: LimitFunction;
   readonly #most: number;

@@ -1,6 +1,9 @@
 import { LRUCache } from "lru-cache";
 
-/** Returns the result of `make`, made again once so many milliseconds have passed; calls meanwhile share it. A failure is not remembered. */
+/**
+ * Remembers the result of `make` for so many milliseconds; concurrent calls
+ * share it. A failure is not remembered.
+ */
 export function remembered<T>(
   milliseconds: number,
   make: () => Promise<T>,

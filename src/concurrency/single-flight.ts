@@ -15,7 +15,7 @@
 // 6. threads: signatures, archives and the packing of modules, each kind with
 //    a pool and a queue of its own, which wait for nothing.
 
-/** One run for all who ask for the same thing while it lasts. */
+/** Shares one run between concurrent requests for the same key. */
 export class SingleFlight<K, V> {
   readonly #running = new Map<K, Promise<V>>();
 

@@ -64,7 +64,7 @@ export function untilStopped(): AbortSignal {
   return stop.signal;
 }
 
-/** The exit status is that of `run`, or tells that it was stopped. */
+/** Returns the exit status of `run`, or the one of an interrupted command. */
 export async function unlessStopped(
   signal: AbortSignal,
   run: () => Promise<number>,

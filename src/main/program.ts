@@ -83,7 +83,9 @@ function isMisuse(error: unknown): boolean {
   );
 }
 
-/** A reader such as `head` may leave early: then what is left is not said, and nothing is wrong. */
+/**
+ * Stops the output when a reader such as `head` leaves early; that is no error.
+ */
 function stopSpeaking({ code }: NodeJS.ErrnoException): void {
   if (code === "EPIPE") return;
   process.stderr.write(`provender: cannot write its output (${code}).\n`);

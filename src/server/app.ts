@@ -64,7 +64,8 @@ export function makeApp(parts: AppParts): Handle {
 
 function identify(clients: ClientAddresses): RequestMiddleware {
   return (ctx, next) => {
-    // Koa begins with 404, which the log would tell of clients that leave early.
+    // Koa begins with 404, which the log would show for clients that leave
+    // early.
     ctx.res.statusCode = 200;
     ctx.state = beginRequest(ctx.req, clients.of(ctx.req));
     ctx.set("X-Request-Id", ctx.state.asker.requestId);
@@ -82,7 +83,10 @@ function record(requestLog: RequestLog): RequestMiddleware {
 const attribute: RequestMiddleware = ({ state }, next) =>
   onBehalfOf(state.asker, next);
 
-/** Settles who asks; a signed URL is answered as the archive's own. */
+/**
+ * Authenticates the client. A signed URL is answered under the archive's own
+ * path.
+ */
 function authenticate(authentication: Authentication): RequestMiddleware {
   return async (ctx, next) => {
     if (authentication.isOn) {

@@ -67,7 +67,10 @@ export class Daemon {
     this.#parts = parts;
   }
 
-  /** Resolves when requests are answered, with what to tell the clients' operators; when it throws, all is released. */
+  /**
+   * Resolves when requests are answered, with messages for the clients'
+   * operators. When it throws, everything is released.
+   */
   async start(): Promise<Started> {
     try {
       return await this.#start();

@@ -69,7 +69,7 @@ export class ServiceNotification {
 }
 
 // Waiting for systemd (no --no-block) keeps the program alive until systemd has
-// found out whose child it is; a message of an exited process is dropped.
+// identified its unit. A message of an exited process is dropped.
 async function notify(
   socket: string,
   assignments: readonly string[],

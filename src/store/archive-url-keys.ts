@@ -55,7 +55,10 @@ export class ArchiveUrlKeys {
     this.#shared = shared;
   }
 
-  /** Reads the keys, or makes the first one. Throws store-unusable, also when others can read the file, and what the bucket fails with. */
+  /**
+   * Reads the keys, or makes the first one. Throws store-unusable, also for a
+   * file that other users can read, and the bucket's errors.
+   */
   static async open(
     layout: StoreLayout,
     now: Date,
@@ -82,7 +85,10 @@ export class ArchiveUrlKeys {
     return this.#secrets;
   }
 
-  /** Takes the keys of the bucket, and makes a new one when the newest has signed for 30 days, and longer than what it signed may live (`life` ms). */
+  /**
+   * Reads the bucket's keys. Makes a new one when the newest has signed for 30
+   * days, and longer than its URLs may live (`life` ms).
+   */
   async renew(now: Date, life: number): Promise<void> {
     const keys = await this.#change((keys) => renewed(keys, now, life));
     if (JSON.stringify(keys) !== JSON.stringify(this.#keys)) {
@@ -135,7 +141,10 @@ function secretOf({ secret }: StoredKey): Buffer {
   return Buffer.from(secret, "base64url");
 }
 
-/** A file that was cut or changed counts as none: clients whose URLs end with it run init again. */
+/**
+ * Reads the file; a damaged one counts as none. Clients with its URLs run init
+ * again.
+ */
 async function readKeys({
   archiveUrlKeys,
 }: StoreLayout): Promise<readonly StoredKey[]> {

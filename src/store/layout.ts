@@ -91,12 +91,15 @@ const rebuildable: ReadonlySet<string> = new Set([
   "tampered-archives",
 ]);
 
-/** True for records that can be made again from what they describe, or say what will show again; all others are what was seen or decided, and are kept twice. */
+/**
+ * True for records that can be rebuilt, or whose content will show again. All
+ * others are trust and decisions, and are kept twice.
+ */
 export function isRebuildable([room]: RecordKey): boolean {
   return rebuildable.has(room ?? "");
 }
 
-/** True for records that say which keys and decisions count. */
+/** True for records of keys and decisions. */
 export function isTrust([room]: RecordKey): boolean {
   return room === "trust";
 }
@@ -109,7 +112,7 @@ export function recordPaths(
   return recordFolders(layout, key).map((folder) => `${folder}.json`);
 }
 
-/** The folders of the records whose keys start with `prefix`. */
+/** Returns the folders of the records whose keys start with `prefix`. */
 export function recordFolders(
   { records, recordCopies }: StoreLayout,
   prefix: RecordKey,
@@ -167,7 +170,7 @@ export function useObject(replica: string): string {
   return `${useObjects}${replica}.log`;
 }
 
-/** False for names that others may have put beside the records. */
+/** False for names that other programs may have put beside the records. */
 export function isKeyPart(name: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._:+-]*$/.test(name);
 }

@@ -1,6 +1,9 @@
 import { open } from "node:fs/promises";
 
-/** The text of a file with a secret; undefined when it is not there. Throws when others can read it. */
+/**
+ * Returns the text of a file with a secret; undefined when there is none.
+ * Throws when other users can read it.
+ */
 export async function readOwnFile(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path);

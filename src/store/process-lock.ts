@@ -20,11 +20,17 @@ const patience = 20_000;
 
 export interface ProcessLock {
   release(): void;
-  /** False once its file was removed or replaced, so that others can have the lock, too. */
+  /**
+   * Returns false once its file was removed or replaced, so that another
+   * process can have the lock, too.
+   */
   isInPlace(): boolean;
 }
 
-/** SQLite does not tell why it could not make a file. One that is there is not opened: closing it would end this process's lock. */
+/**
+ * Makes the file, as SQLite hides why it could not. An existing one is not
+ * opened: closing it would release this process's lock.
+ */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
@@ -45,12 +51,15 @@ export function tryLock(path: string): ProcessLock | undefined {
     database.close();
     return undefined;
   }
-  // Others who can open it could hold it.
+  // Other users that can open it could hold it.
   chmodSync(path, 0o600);
   return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
 }
 
-/** Tries once at least and until `end`, of `performance.now()`: others hold the lock for moments only, for `subject`. Throws too-busy. */
+/**
+ * Repeats at least once and until `end`, of `performance.now()`: other
+ * processes hold the lock for `subject` only for moments. Throws too-busy.
+ */
 export async function waitForLock<T>(
   tryIt: () => T | undefined,
   subject: string,
@@ -74,7 +83,10 @@ export class OpenLock {
     this.#path = path;
   }
 
-  /** One call at a time; `subject` is what others hold it for. Throws too-busy when another process keeps the lock. */
+  /**
+   * Runs one call at a time; `subject` is the purpose for which other processes
+   * hold it. Throws too-busy when another process keeps the lock.
+   */
   async hold<T>(subject: string, work: () => Promise<T>): Promise<T> {
     const database = await waitForLock(() => this.#try(), subject);
     try {
@@ -93,7 +105,7 @@ export class OpenLock {
       this.#file = undefined;
       throw error;
     }
-    // It was removed, and others have a new one.
+    // It was removed, and another process has a new one.
     database.close();
     this.#file = undefined;
     return undefined;

@@ -50,7 +50,7 @@ const lineLimits = { window: 600_000, same: 1, group: 600, all: Infinity };
 /** Alarms that are remembered since the start. */
 const mostRecent = 50;
 
-/** Raises what an operator should look at: a line in the log and a count, once for what comes again and again. */
+/** Raises alarms: a line in the log and a count, once for repeated ones. */
 export class Alarms {
   readonly #logger: Logger;
   readonly #metrics: Metrics | undefined;

@@ -30,7 +30,7 @@ export interface AuditEntry {
    * of their own.
    */
   readonly repeated?: number | undefined;
-  /** The login name of the operator who decided. */
+  /** Login name of the operator who decided. */
   readonly operator?: string | undefined;
   /** Reason in the operator's words. */
   readonly because?: string | undefined;
@@ -53,7 +53,7 @@ export const auditEvents = [
   "reset",
   /** Versions that an index does not have because of the rules or the keys. */
   "left-out",
-  /** A kept verdict was made again, because the keys or the profile changed. */
+  /** A kept verdict was renewed, because the keys or the profile changed. */
   "judged-again",
 ] as const;
 
@@ -83,7 +83,10 @@ export const auditFields = [
 /** UTF-16 code units of a value; what is longer is cut. */
 const longestValue = 1024;
 
-/** An object of JSON in one line of ASCII, so that no value can end the line, drive a terminal or turn the direction of the text. */
+/**
+ * Formats a JSON object in one line of ASCII. So no value can end the line,
+ * control a terminal or change the direction of text.
+ */
 export function formatAuditEntry(entry: AuditEntry, at: Date): string {
   const values = auditFields.map((name) => {
     const value = entry[name];
@@ -96,7 +99,7 @@ export function formatAuditEntry(entry: AuditEntry, at: Date): string {
   return json.replaceAll(/[\u007f-\uffff]/g, escapeUnit);
 }
 
-/** No text of others drives a terminal. */
+/** Escapes a unit, so that no foreign text controls a terminal. */
 export function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -69,8 +69,9 @@ export class AuditLog {
   }
 
   /**
-   * Adds who asked. Resolves for a durable entry when it is on the disk, for another one at once. Only a
-   * durable entry rejects, with store-full: then what it speaks of must not be answered.
+   * Adds the client or operator. Resolves for a durable entry when it is on the
+   * disk, for another one at once. Only a durable entry rejects, with
+   * store-full; its subject must not be answered then.
    */
   async record(
     entry: AuditEntry,

@@ -23,7 +23,10 @@ interface Counted<T> {
 }
 
 interface FoldingParts<T> {
-  /** The line for entries that had none left: those of one group, or all others together. */
+  /**
+   * Builds the line for entries that exceeded the limits: those of one group,
+   * or all the rest together.
+   */
   readonly summarize: (entry: T, of: "its group" | "others") => T;
   /** Writes the count of a repeated entry at the end of a window. */
   readonly onRepeated: (entry: T, repeated: number) => void;

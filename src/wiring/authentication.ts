@@ -14,7 +14,10 @@ import { wireOpenId, type WiredOpenId } from "./openid.ts";
 
 /** Milliseconds between looks at the age of the keys. */
 const keyRenewal = 60 * 60 * 1000;
-/** Milliseconds between looks at what other replicas did, half of what a new key waits before it signs. */
+/**
+ * Milliseconds between reads of other replicas' keys, half of the time that a
+ * new key waits before it signs.
+ */
 const sharedKeyRenewal = 30_000;
 
 /**

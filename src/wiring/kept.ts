@@ -45,7 +45,7 @@ export interface Kept {
   /** The bucket, before any origin. */
   readonly nearest: Nearest | undefined;
   readonly replica: Replica | undefined;
-  /** The releases that other records tell of. */
+  /** Reads the releases of other records. */
   readonly releasesIn: (records: RecordStore) => ReleaseRecords;
   close(): Promise<void>;
 }

@@ -70,9 +70,10 @@ interface NamedModule {
 const mostNamed = 5;
 
 /**
- * Reads the one grammar of addresses. A first part with a dot or colon, or one that
- * is configured, is a hostname; without one it is registry.terraform.io. The number
- * of the other parts says what is named. Throws malformed-address.
+ * Parses the one grammar of addresses. A first part with a dot or colon, or a
+ * configured one, is a hostname; the default is registry.terraform.io. The
+ * number of the other parts selects provider or module. Throws
+ * malformed-address.
  */
 export function readSpec(text: string, hosts: SpecHosts, form: SpecForm): Spec {
   const at = text.indexOf("@");

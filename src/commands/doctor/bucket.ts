@@ -1,7 +1,7 @@
 import { ProvenderError } from "../../errors/index.ts";
 import { failBy, good, type Check } from "./check.ts";
 
-/** A bucket for replicas, by what `prove` says of it or throws. */
+/** Checks the bucket of replicas by the result of `prove`. */
 export async function examineBucket(
   prove: () => Promise<string>,
 ): Promise<Check> {

@@ -3,7 +3,9 @@ import { isIP } from "node:net";
 import { isFailure } from "../../errors/index.ts";
 import { fail, failBy, good, warn, type Check } from "./check.ts";
 
-/** Milliseconds before the end of a certificate from which on it is said. */
+/**
+ * Milliseconds before the end of a certificate from which on the check warns.
+ */
 const renewal = 14 * 24 * 60 * 60 * 1000;
 
 /** The operator's own certificate, which `load` reads with its key; `names` is what clients call the mirror. */

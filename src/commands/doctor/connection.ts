@@ -20,7 +20,7 @@ const answer: Fault = {
   remedy: `Look at the mirror's log, at "listen.tls", and at what is between.`,
 };
 
-/** Tells by what Node says of the connection why no answer came from `url`. */
+/** Explains by Node's error why no answer came from `url`. */
 export function explainFailure(url: URL, error: unknown): Check {
   const { code = "", message } = error as NodeJS.ErrnoException;
   const [check, fault] = /CERT|SIGNATURE/.test(code)

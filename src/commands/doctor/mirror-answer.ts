@@ -122,7 +122,7 @@ async function readBody(
       pieces.push(piece);
     }
   } catch (error) {
-    // Node says of a deadline that the connection was reset.
+    // Node reports a deadline as a reset connection.
     throw signal.aborted ? coded("ABORT_ERR") : error;
   }
   return Buffer.concat(pieces).toString("utf8");

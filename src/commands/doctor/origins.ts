@@ -62,7 +62,7 @@ export async function examineFolder(
   }
 }
 
-/** Releases that are none, by name. */
+/** Unfit releases that are named. */
 const mostNamed = 20;
 
 function warnOf(what: string, reason = "see the first ones"): Check {

@@ -6,7 +6,7 @@ interface ConfiguredToken {
   readonly expires: number | undefined;
 }
 
-/** The tokens of clients; nothing is said where none is needed. */
+/** Checks the tokens of clients; empty where none is needed. */
 export function examineTokens(
   tokens: readonly ConfiguredToken[],
   now: Date,

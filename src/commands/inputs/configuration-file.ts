@@ -51,7 +51,10 @@ function lineOfJsonError(text: string, message: string): number {
   return message.includes("end of JSON") ? text.split("\n").length : 1;
 }
 
-/** HCL's own parser, compiled to WebAssembly; it takes 0.2 s to start, so only those wait for it who need it. */
+/**
+ * Parses with HCL's own parser, compiled to WebAssembly. It takes 0.2 s to
+ * start, so only native syntax waits for it.
+ */
 export async function parseNativeSyntax(
   path: string,
   text: string,
@@ -95,7 +98,10 @@ interface NativeSyntaxParser {
   readonly parse: (name: string, text: string) => Promise<unknown>;
 }
 
-/** The parser says `parse config: [x.tf:LINE,COLUMN-COLUMN: SUMMARY; DETAIL]`, with a range that may span lines. */
+/**
+ * Converts the parser's `parse config: [x.tf:LINE,COLUMN-COLUMN: SUMMARY;
+ * DETAIL]`, whose range may span lines.
+ */
 function describeSyntaxError(path: string, error: Error): Failure<"input"> {
   const [, line, problem] =
     /\bx\.tf:(\d+),\d+(?:-[\d,]+)?: ([^]*?)\]?$/.exec(error.message) ?? [];

@@ -40,8 +40,9 @@ interface Installed {
 const nothingInstalled: Installed = { byKey: new Map(), keys: new Map() };
 
 /**
- * Modules that an `init` in a root directory installed, as its `.terraform/modules/modules.json` says: the one place that
- * tells what a source that is an expression means.
+ * Modules that an `init` in a root directory installed, as recorded in
+ * `.terraform/modules/modules.json`. Only that file resolves a source that is
+ * an expression.
  */
 export class InstalledModules {
   readonly #root: string;
@@ -61,7 +62,10 @@ export class InstalledModules {
     );
   }
 
-  /** Resolves the calls of a module in the directory `real` whose source or version is an expression; others stay as they are. */
+  /**
+   * Resolves the calls of a module in the directory `real` whose source or
+   * version is an expression. Other calls stay unchanged.
+   */
   async resolve(real: string, module: Module): Promise<Module> {
     const isLeft = ({ isExpression }: ModuleCall) => isExpression;
     if (!module.remoteCalls.some(isLeft)) return module;

@@ -38,7 +38,10 @@ interface FollowedModules {
 const onlyClientsKnow =
   "only clients know what its expression means, and .terraform/modules/modules.json of an init does not say it";
 
-/** Packages that one configuration leads to; a registry may name others without end. */
+/**
+ * Packages that one configuration may lead to; a registry could name them
+ * without end.
+ */
 const mostPackages = 1_000;
 
 /**

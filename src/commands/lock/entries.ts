@@ -35,7 +35,10 @@ interface Target {
 /** Providers that are looked at at once; the mirror bounds the downloads itself. */
 const atOnce = 16;
 
-/** An entry for everything that is locked or required; one that fails does not stop the others. */
+/**
+ * Finds an entry for each locked or required provider. A failed one does not
+ * stop the rest.
+ */
 export async function findLockEntries(
   { locks, requirements }: ConfigurationRoot,
   platforms: readonly Platform[],

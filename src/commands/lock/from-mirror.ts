@@ -31,7 +31,10 @@ const archive = z.object({
   hashes: z.array(z.string()).default([]),
 });
 
-/** Both by OS_ARCH; `computed`, which only this program tells, is the h1 that the mirror computed itself. */
+/**
+ * Archives by OS_ARCH. `computed`, which only this program publishes, is the h1
+ * that the mirror computed itself.
+ */
 const document = z.object({
   archives: z.record(z.string(), archive),
   computed: z.record(z.string(), z.string()).default({}),
@@ -107,7 +110,10 @@ function readIndex(url: URL, value: unknown): z.infer<typeof index> {
   return readShape(url, index, value);
 }
 
-/** Counts first: to look at each missing archive would take seconds. */
+/**
+ * Parses VERSION.json. The counts are checked first, since checking each
+ * missing archive would take seconds.
+ */
 export function readVersionDocument(url: URL, value: unknown): VersionDocument {
   const counted = readShape(url, countedDocument, value);
   for (const byPlatform of [counted.archives, counted.computed ?? {}]) {

@@ -18,7 +18,7 @@ export interface ArchiveReaders {
   readonly hashing: Pick<PackageHashThreads, "hash">;
 }
 
-/** An archive as its mirror tells of it; `subject` is for errors. */
+/** Archive as its mirror describes it; `subject` is for errors. */
 export interface MirroredArchive {
   readonly subject: string;
   readonly url: URL;
@@ -27,9 +27,9 @@ export interface MirroredArchive {
 }
 
 /**
- * The h1 of an archive, computed here from the bytes that the mirror sends; undefined when it has none. They must have
- * the `zh:` that the mirror tells, or an `h1:` where it tells no other. Throws archive-digest, archive-digest
- * and what the mirror's failures are.
+ * Computes the h1 of an archive from the bytes that the mirror sends; undefined
+ * when it has none. They must match the mirror's `zh:`, or an `h1:` where it
+ * publishes no `zh:`. Throws archive-digest and the mirror's failures.
  */
 export async function hashMirroredArchive(
   { http, hashing }: ArchiveReaders,

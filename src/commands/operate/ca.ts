@@ -4,9 +4,9 @@ import { failure } from "../../errors/index.ts";
 import type { Output } from "../output/streams.ts";
 
 /**
- * `provender ca`: the CA of the self-signed certificate on standard output, so
- * that it can be written to a file, and on standard error how machines come to
- * trust it. Throws no-authority.
+ * Runs `provender ca`. It writes the CA of the self-signed certificate to
+ * standard output, and the steps that make machines trust it to standard error.
+ * Throws no-authority.
  */
 export async function runCa(
   file: string,

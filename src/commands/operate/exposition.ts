@@ -8,7 +8,7 @@ interface Sample {
 const line = /^([a-z_]\w*)(?:\{(.*)\})? (\S+)$/;
 const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Lines that are none are passed over. */
+/** Parses samples and skips other lines. */
 export function parseExposition(text: string): readonly Sample[] {
   return text.split("\n").flatMap((written) => {
     const [, name, labels = "", value] = line.exec(written) ?? [];
@@ -35,7 +35,7 @@ export function valueOf(
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** The values of a series by one of its labels, each summed over the others. */
+/** Sums the values of a series by one of its labels. */
 export function valuesBy(
   samples: readonly Sample[],
   name: string,

@@ -78,7 +78,7 @@ class Tally {
     return this.#total;
   }
 
-  /** Rate, and the time for the rest if the rest is like what came so far. */
+  /** Describes the rate, and the time for the rest at the rate so far. */
   describe(): string {
     const running = [...this.#running];
     const partial = running.reduce((sum, { received }) => sum + received, 0);
@@ -130,7 +130,7 @@ class LineProgress implements Progress {
   }
 }
 
-/** Milliseconds between two looks at what is under way. */
+/** Milliseconds between two updates of the display. */
 const refresh = 100;
 
 /** A bar for each archive that comes, and one for all. */

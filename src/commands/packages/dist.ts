@@ -141,7 +141,9 @@ export async function judgeDist(
   }
 }
 
-/** The SHA-256 of a file in hexadecimal; undefined where there is none. */
+/**
+ * Returns the SHA-256 of a file in hexadecimal; undefined where there is none.
+ */
 export async function digestOf(
   folder: OriginFolder,
   parts: readonly string[],

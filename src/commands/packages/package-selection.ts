@@ -51,9 +51,9 @@ export interface Selection {
 const listings = 16;
 
 /**
- * The packages that the input asks for, each once. Versions that are named
- * exactly cost no look-up. Throws malformed-address for a SPEC that is none and
- * nothing-asked for an empty input.
+ * Selects the packages of the input, each once. Exactly named versions cost no
+ * look-up. Throws malformed-address for an invalid SPEC, and nothing-asked for
+ * an empty input.
  */
 export async function selectPackages(
   input: SelectionInput,

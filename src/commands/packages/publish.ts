@@ -28,9 +28,10 @@ interface Published {
 }
 
 /**
- * `provender publish DIR --to DIRECTORY`: checks a release as the mirror will, and puts it in its place, where it is never seen in part. Returns the exit
- * status: 1 when it is refused, which is named on standard error. Throws nothing-asked where the namespace is unknown, and
- * malformed-address for one that is none.
+ * Runs `provender publish DIR --to DIRECTORY`. It checks a release as the
+ * mirror will, and moves it into place in one step. Returns the exit status: 1
+ * for a refused release, which is named on standard error. Throws nothing-asked
+ * for an unknown namespace, and malformed-address for an invalid one.
  */
 export async function runPublish(
   options: PublishOptions,

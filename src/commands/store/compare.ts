@@ -25,7 +25,7 @@ interface CompareParts extends HoldingParts {
 interface CompareOptions {
   /** The base of the other mirror's network mirror protocol. */
   readonly base: URL;
-  /** Without any everything that is held is compared. */
+  /** SPECs to compare; all stored packages without any. */
   readonly specs: readonly string[];
   readonly hosts: SpecHosts;
   readonly json: boolean;
@@ -40,7 +40,7 @@ interface Compared {
   readonly held: HeldPackage;
   readonly there?: string;
   readonly because?: string;
-  /** The other mirror could not say, other than that it has none. */
+  /** True when the other mirror failed; false when it has no such package. */
   readonly failed?: boolean;
 }
 
@@ -50,9 +50,10 @@ const atOnce = 8;
 const mostNamed = 20;
 
 /**
- * `provender compare --with URL`: holds the digests that were seen first here against what another mirror tells of the
- * same packages. Returns the exit status: 1 when some differ, when the other one failed for some, and when nothing could
- * be compared. Throws what says that the other one cannot be asked at all.
+ * Runs `provender compare --with URL`. It compares the pinned digests here with
+ * those that another mirror publishes for the same packages. Returns the exit
+ * status: 1 when some differ, when the other mirror failed for some, and when
+ * nothing could be compared. Throws errors that concern the whole other mirror.
  */
 export async function runCompare(
   parts: CompareParts,
@@ -115,7 +116,7 @@ async function compareRelease(
   }
 }
 
-/** Its own where the other has that among others. */
+/** Picks our own digest if the other mirror lists it among several. */
 function pickHash(
   { sha256 }: HeldPackage,
   hashes: readonly string[] | undefined,

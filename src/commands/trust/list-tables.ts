@@ -19,7 +19,7 @@ export interface ListedNamespace {
   readonly dropped: number;
 }
 
-/** A namespace or provider whose records cannot be read. */
+/** Namespace or provider with unreadable records. */
 export interface UnknownTrust {
   /** HOSTNAME/NAMESPACE, or a provider of it. */
   readonly subject: string;

@@ -5,7 +5,7 @@ import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
 import type { TrustFlags } from "./trust.ts";
 
-/** Runs the mirror, decides what it trusts, and tells what it did. */
+/** Adds the commands that run the mirror, decide on trust, and report. */
 export function addOperation(program: Command): void {
   addServe(program);
   addConfig(program);

@@ -37,7 +37,9 @@ export function showConfiguration({ config }: Flags): void {
   output.stdout(formatConfiguration(loadConfiguration({ file: config })));
 }
 
-/** A line on the operator's own certificate; empty where there is none. */
+/**
+ * Returns a line on the operator's own certificate; empty where there is none.
+ */
 async function describeCertificate({
   listen: { tls },
   source = "",

@@ -5,7 +5,7 @@ import type { LockFlags } from "./lock.ts";
 import type { PrefetchFlags } from "./prefetch.ts";
 import type { PublishFlags } from "./publish.ts";
 
-/** Brings packages in and out, and says what they are. */
+/** Adds the commands that import, export and describe packages. */
 export function addPackages(program: Command): void {
   addHash(program);
   addPrefetch(program);

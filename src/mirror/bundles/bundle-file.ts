@@ -34,9 +34,9 @@ interface Place extends TarMember, BundleContent {
 const readSize = 1024 * 1024;
 
 /**
- * A bundle on disk. Its manifest decides what may follow and where: every
- * header, all padding and the end are compared with what they have to be, and no
- * name in it is ever used as a path.
+ * Bundle on disk. Its manifest determines the rest: every header, all padding
+ * and the end are compared with their expected bytes. No name in it is ever
+ * used as a path.
  */
 export class BundleFile {
   readonly manifest: BundleManifest;
@@ -58,7 +58,10 @@ export class BundleFile {
     this.#places = new Map(places.map((place) => [place.sha256, place]));
   }
 
-  /** Reads the manifest and sees that the file is as long as it says; throws bundle-refused. */
+  /**
+   * Reads the manifest and checks the length of the file; throws
+   * bundle-refused.
+   */
   static async open(path: string, limits: BundleLimits): Promise<BundleFile> {
     // Not waiting for the writer of a pipe.
     const flags = constants.O_RDONLY | constants.O_NONBLOCK;

@@ -37,8 +37,10 @@ interface Content {
 }
 
 /**
- * Writes an OCI image layout for each provider, as DIR/HOSTNAME/NAMESPACE/TYPE: one artifact a version, whose tag is the version with `_`
- * for each `+`. Versions join what is there; one that is there already has the platforms of this export from then on.
+ * Writes an OCI image layout for each provider, as DIR/HOSTNAME/NAMESPACE/TYPE.
+ * Each version is an artifact, whose tag is the version with `_` for each `+`.
+ * New versions join existing ones. An existing version gets the platforms of
+ * this export.
  */
 export function writeOciLayouts(
   directory: string,

@@ -43,11 +43,12 @@ type ImportedRelease =
   Imported | { readonly name: string; readonly refused: ProvenderError };
 
 /**
- * Takes what a bundle carries into the store. The whole file is read and judged
- * before anything is written; then one release after the other is written, each
- * archive before the record that speaks of it. What is stored is not written
- * again, so an import that was ended goes on where it was. Throws bundle-refused,
- * and store-full before anything is written where all of it together has no room.
+ * Imports a bundle into the store. The whole file is read and verified before
+ * any write. Then releases are written one by one, each archive before the
+ * record that names it.
+ * Stored content is not written again, so an interrupted import continues where
+ * it stopped. Throws bundle-refused, and store-full before any write if the
+ * whole does not fit.
  */
 export async function* importBundle(
   parts: ImportParts,

@@ -35,7 +35,7 @@ export interface JudgingParts {
   readonly blobs: BlobStore;
 }
 
-/** A release whose evidence and archives hold as they are in the bundle. */
+/** Release whose verification material and archives in the bundle are valid. */
 export interface JudgedRelease {
   readonly request: ReleaseRequest;
   readonly evidence: StoredEvidence;
@@ -123,7 +123,10 @@ function readEvidence(
   }
 }
 
-/** The manifest only says which packages were meant; what they are called and hold is what was signed. */
+/**
+ * Finds the signed packages. The manifest only selects them; their names and
+ * content are the signed ones.
+ */
 function findSigned(
   address: ReleaseAddress,
   { checksums }: StoredEvidence,

@@ -175,7 +175,7 @@ export function listMembers({
   ];
 }
 
-/** A bundle carries nothing that no release speaks of, and nothing as two things. */
+/** Requires each carried item to belong to a release, and to be listed once. */
 function expectListed(manifest: BundleManifest): void {
   const { releases, modules, proofs, archives, moduleArchives } = manifest;
   const contents = [...proofs, ...archives, ...moduleArchives];

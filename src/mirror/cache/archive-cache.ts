@@ -22,7 +22,7 @@ export interface OpenArchive extends ReadableArchive {
   readonly started: Promise<void>;
   /** Settles when the archive can be opened from the store, or never will be from this download. */
   readonly stored: Promise<void>;
-  /** Bytes that are here so far. */
+  /** Bytes received so far. */
   readonly received: number;
 }
 
@@ -41,7 +41,7 @@ export interface ArchiveStart {
 interface ArchiveEvents {
   /** Verified and about to be in the store when `stored` resolves. */
   readonly onVerified: (sha256: TrustedSha256, stored: Promise<void>) => void;
-  /** `host` is who gave it, as far as that was known. */
+  /** Hears of a failure; `host` is the sender, if known. */
   readonly onFailed: (
     name: string,
     error: unknown,
@@ -124,7 +124,10 @@ export class ArchiveCache {
     );
   }
 
-  /** Downloads under way, those that wait for a place, and who reads either. */
+  /**
+   * Counts of running downloads, of those that wait for a place, and of
+   * readers.
+   */
   get load(): { fills: number; waiting: number; readers: number } {
     return { ...this.#share.load, readers: this.#readers };
   }
@@ -250,8 +253,8 @@ export class ArchiveCache {
   }
 
   /**
-   * False when the blob is known to be damaged and dropped by now. A disk that
-   * takes longer to tell is not waited for: the end of the body is.
+   * Returns false when the blob is known to be damaged and dropped by now. A
+   * slow disk is not waited for here, but at the end of the body.
    */
   async #isUsable(blob: StoredBlob): Promise<boolean> {
     const verified = this.#blobs.verify(blob).then(

@@ -80,7 +80,7 @@ export class ArchiveDownload {
     return this.#size;
   }
 
-  /** Bytes that came from the origin so far. */
+  /** Bytes received from the origin so far. */
   get received(): number {
     return this.#spool.written;
   }

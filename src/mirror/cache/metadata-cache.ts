@@ -33,7 +33,10 @@ const pauseAfterFailure = 5_000;
  */
 type OnStale = (key: string, age: number, error: unknown) => void;
 
-/** Memory over records over the origin: one request to the origin however many ask, and stale answers while it fails. */
+/**
+ * Cache of metadata: memory over records over the origin. Concurrent requests
+ * share one request to the origin. While it fails, stale answers are served.
+ */
 export class MetadataCache<K, V extends object> {
   readonly #records: MetadataRecords<K, V>;
   readonly #limits: MetadataLimits;

@@ -9,7 +9,10 @@ const atOnce = 4;
 const mostWaiting = 256;
 const mostRemembered = 10_000;
 
-/** Looks again at refused releases, so that one that is good again comes back although clients do not ask for it by name. */
+/**
+ * Looks again at refused releases, so that a repaired one is listed again
+ * although no client requests it by name.
+ */
 export class BackgroundLooks {
   readonly #standings: Standings;
   readonly #turn = pLimit(atOnce);
@@ -38,5 +41,8 @@ export class BackgroundLooks {
   }
 }
 
-/** Milliseconds between two looks at one release; the cache asks the origin less often. */
+/**
+ * Milliseconds between two looks at one release; the cache asks the origin less
+ * often.
+ */
 const lookAgainAfter = 1_000;

@@ -6,9 +6,11 @@ import type { Version } from "../../address/version.ts";
 const linesAtOnce = 8;
 
 /**
- * Keeps those of `versions` (newest first, the order is kept) that are old enough to be listed, with few look-ups: each release line
- * (major.minor, prereleases included) is walked from its newest version down until one is old enough, and what is below that is taken to
- * be older. Rejects with the first failure of `isOldEnough`; no look-up starts after it.
+ * Keeps those of `versions` (newest first, the order is kept) that are old
+ * enough to be listed, with few look-ups. Each release line (major.minor,
+ * prereleases included) is walked from its newest version down until one is old
+ * enough. The versions below it are taken to be older. Rejects with the first
+ * failure of `isOldEnough`; no look-up starts after it.
  */
 export async function keepOldEnough(
   versions: readonly Version[],

@@ -49,7 +49,7 @@ export async function keepOld(
   ageing: Ageing,
 ): Promise<JudgedVersions> {
   const { versions, refused, byMinimumAge } = ageing;
-  // The very same list, whose document is kept.
+  // The same list keeps its rendered document.
   if (byMinimumAge.keys().every((age) => age === 0)) return ageing;
   const young = new Map<Version, LeftOut>();
   for (const [minimumAge, group] of byMinimumAge) {

@@ -171,7 +171,10 @@ export class VersionListing {
     };
   }
 
-  /** Less those that the rules deny or whose key is not acceptable; remembered while nothing changes. */
+  /**
+   * Returns the versions that the rules allow and whose key is acceptable;
+   * remembered while nothing changes.
+   */
   async #trusted(
     request: ProviderRequest,
     list: VersionList,

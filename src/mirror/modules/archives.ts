@@ -47,8 +47,8 @@ interface ModuleArchivesParts extends NearestArchivesParts {
 }
 
 /**
- * Archives of modules. They are fetched whole and looked through before anybody
- * gets a byte; at most one fetch a release.
+ * Archives of modules. An archive is fetched whole and inspected before a
+ * client gets a byte, with at most one fetch a release.
  */
 export class ModuleArchives {
   readonly #parts: ModuleArchivesParts;
@@ -75,8 +75,9 @@ export class ModuleArchives {
   }
 
   /**
-   * Starts or joins the fetch of what is not stored; it goes on without its askers, but makes way when all of them have left and others
-   * wait. Throws too-busy, module-replaced, store-full and what `start` throws.
+   * Starts or joins the fetch of a missing archive. It outlives its clients,
+   * but makes way when all of them have left and other fetches wait. Throws
+   * too-busy, module-replaced, store-full and the errors of `start`.
    */
   async fetch(
     address: ModuleReleaseAddress,
@@ -210,7 +211,7 @@ export class ModuleArchives {
   }
 }
 
-/** One fetch, and who waits for it. */
+/** Fetch under way, and the clients that wait for it. */
 interface Fill {
   readonly askers: Set<AbortSignal>;
   readonly result: Promise<ModuleArchive | ForeignRelease>;

@@ -27,7 +27,7 @@ export interface ModuleOrigin {
     Partial<Pick<ModuleRegistry, "listDates">>;
   /** Asked without the registry's credentials. */
   readonly sources: ModuleSources;
-  /** Milliseconds for which a list is good, if not as long as others are. */
+  /** Milliseconds for which a list is fresh, if not the default. */
   readonly freshFor?: number | undefined;
   readonly packing: Packer;
   readonly clock: Clock;

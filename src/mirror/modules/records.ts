@@ -179,7 +179,7 @@ export class ModuleTrustRecords {
     for (let part = 0; part < 4; part++) found = await this.#below(found);
     return found.flatMap(
       ([, hostname = "", namespace = "", name = "", system = ""]) =>
-        // None for a folder that others made there.
+        // A folder of another program has no address.
         ifAddress(() => [moduleAddress(hostname, namespace, name, system)]) ??
         [],
     );

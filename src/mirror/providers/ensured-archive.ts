@@ -11,9 +11,9 @@ interface EnsuredArchive {
   readonly filename: string;
   readonly sha256: Sha256;
   readonly outcome: Outcome;
-  /** Bytes; undefined while the origin has not said it. */
+  /** Size in bytes; undefined until the origin has announced it. */
   readonly size: number | undefined;
-  /** Bytes that are here so far. */
+  /** Bytes received so far. */
   readonly received: number;
   /** Resolves with the h1, if it has one, when the archive is stored and hashed; rejects when it cannot be had. */
   readonly done: Promise<PackageHash | undefined>;

@@ -10,8 +10,9 @@ export function renderIndex(versions: readonly Version[]): object {
 }
 
 /**
- * `VERSION.json` ("List Available Installation Packages"); `locate` says where an archive is, relative to the document.
- * `computed` is this mirror's own, by platform: the h1 that it computed itself. Clients pass over what they do not know.
+ * Renders `VERSION.json` ("List Available Installation Packages"). `locate`
+ * returns the URL of an archive relative to the document. `computed`, by
+ * platform, is the h1 that this mirror computed; clients ignore it.
  */
 export function renderVersion(
   packages: readonly MirroredPackage[],

@@ -49,8 +49,8 @@ interface ProviderMirrorParts {
 }
 
 /**
- * The read-through core: what clients of a network mirror ask for, as far as they
- * may have it. Each request looks up its origin, the rules and the trust once.
+ * Read-through core of the network mirror, for admitted content. Each request
+ * looks up its origin, the rules and the trust once.
  */
 export class ProviderMirror {
   readonly #parts: ProviderMirrorParts;

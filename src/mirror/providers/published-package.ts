@@ -91,7 +91,7 @@ function expectVerifiable(
 ): void {
   const name = formatRelease(address);
   const { hostname } = address.provider;
-  // A mirror without signatures does not say that the publisher has none.
+  // A mirror without signatures does not imply an unsigned publisher.
   const isExempt = hostname === unsignedRegistry && source === "registry";
   if (keys.length === 0 && !isExempt)
     throw failure("nothing-to-verify", name, "signing key");

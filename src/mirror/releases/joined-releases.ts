@@ -11,8 +11,8 @@ import { formatRelease, type ReleaseAddress } from "./release.ts";
 
 /**
  * Joins a release to its record, which another process or replica may have
- * changed since it was `known`: pinned checksums on record stay, evidence is
- * added. Evidence of others has to be read again before it counts.
+ * changed since it was `known`. Pinned checksums on record stay, and evidence
+ * is added. Evidence of other processes has to be read again before it counts.
  */
 export function joinReleases(
   address: ReleaseAddress,
@@ -48,7 +48,7 @@ export function joinReleases(
   };
 }
 
-/** Platforms that were offered once stay; where either does not say, they are not known. */
+/** Joins the platforms ever offered; unknown if either side is. */
 function joinOffered(
   ours: KnownRelease["offered"],
   recorded: ReleaseBody["offered"],

@@ -35,7 +35,10 @@ export interface KnownRelease {
   readonly trust: ReleaseTrust<StoredEvidence>;
   /** Key blocks of the origin's last answer, ASCII-armored. */
   readonly keys: readonly string[];
-  /** OS_ARCH of the platforms that the origin ever offered; undefined when it does not say. */
+  /**
+   * Platforms as OS_ARCH that the origin ever offered; undefined when it lists
+   * none.
+   */
   readonly offered: ReadonlySet<string> | undefined;
   /** Reports of the registry by OS_ARCH, as they came with the first admission. */
   readonly reported: Reports;
@@ -66,7 +69,7 @@ export function digestOf(document: Uint8Array): string {
   return hash("sha256", document);
 }
 
-/** Evidence whose signature was accepted, or that an exemption excuses. */
+/** Builds the evidence of an accepted signature, or of an exemption. */
 export function goodEvidence(
   address: ReleaseAddress,
   proof: ReleaseProof,

@@ -31,15 +31,17 @@ interface LearntDigestsParts {
   readonly records: RecordStore;
   readonly hashes: PackageHashes;
   readonly reserve: Reserve;
-  /** Archives at once, each whole before anything can be said of it; `waiters` bounds those that wait. */
+  /**
+   * Concurrent archives, each of which must be whole before it is checked;
+   * `waiters` bounds the queue.
+   */
   readonly limits: ShareLimits & { readonly waiters: number };
 }
 
 /**
- * The SHA-256 of archives of which a network mirror tells the h1 alone, as
- * `terraform providers mirror` makes them: nothing names their bytes before all of
- * them have arrived, so they are fetched whole, compared with the h1, and kept.
- * Slow ones share their places as other downloads do.
+ * SHA-256 of archives for which a network mirror publishes the h1 alone, as
+ * `terraform providers mirror` does. Such an archive is fetched whole, compared
+ * with the h1, and stored. Slow ones share their places as other downloads do.
  */
 export class LearntDigests {
   readonly #parts: LearntDigestsParts;

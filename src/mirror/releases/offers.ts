@@ -30,7 +30,10 @@ import { judgeProof, prepareProof } from "./verdict.ts";
 type Offer =
   { readonly evidence: StoredEvidence } | { readonly refused: ProvenderError };
 
-/** Reasons that take a signature away; an unreadable block, or one with other keys, says nothing. */
+/**
+ * Reasons that revoke a signature. An unreadable block, or one with other keys,
+ * does not.
+ */
 const takesAway: ReadonlySet<string> = new Set([
   "revoked",
   "key-expired",
@@ -76,7 +79,10 @@ export async function verifyOffer(
   return goodEvidence(address, proof, keyLabels, checksums);
 }
 
-/** A refusal says something about the offer; a failing origin says nothing. */
+/**
+ * Returns the offer of verified evidence, or its refusal. Throws the failure of
+ * an origin, which proves nothing about the offer.
+ */
 export async function asOffer(
   verified: Promise<StoredEvidence>,
 ): Promise<Offer> {
@@ -116,7 +122,7 @@ export function takeOffer(
   };
 }
 
-/** Takes from an answer what it says beside the checksums. */
+/** Copies from an answer the facts beside the checksums. */
 export function refreshKnown(
   known: KnownRelease,
   found: OriginPackage,
@@ -129,10 +135,10 @@ export function refreshKnown(
 }
 
 /**
- * Judges evidence again by the keys that the registry publishes now, and by the
- * profile of today. Keys that decide replace those that decided before; others change
- * nothing, so that a revocation lasts until a registry publishes the key as good again.
- * A wall clock that was set back takes nothing away.
+ * Verifies evidence again with the keys that the registry publishes now, and
+ * with the profile of today. Keys that decide replace those that decided
+ * before. So a revocation lasts until a registry publishes the key as good
+ * again. A wall clock that was set back revokes nothing.
  */
 export async function rejudge(
   known: KnownRelease,
@@ -168,7 +174,9 @@ export function isSameList(
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
-/** A registry that publishes nothing readable says nothing of its keys. */
+/**
+ * Lists the published keys. An unreadable answer keeps the keys known before.
+ */
 function listPublished(
   { trust }: KnownRelease,
   keys: readonly string[],

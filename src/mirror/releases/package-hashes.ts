@@ -142,7 +142,10 @@ export class PackageHashes {
     }
   }
 
-  /** Another version of the mirror may hash what this one cannot: the first h1 counts, although others found none before or after it. */
+  /**
+   * Another version of the mirror may hash an archive that this one cannot. The
+   * first h1 stays, also where other versions found none.
+   */
   async #keep(sha256: Sha256, found: Found): Promise<Found> {
     const key = recordKey(sha256);
     let kept = found;

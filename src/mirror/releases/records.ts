@@ -143,7 +143,10 @@ export class ReleaseRecords implements MetadataRecords<
     return this.#records.stamp(recordKey(address));
   }
 
-  /** Joins to what others recorded since it was `known`. Nothing is recorded of a release before it was judged. */
+  /**
+   * Joins the release with the record as other processes wrote it since it was
+   * `known`. Nothing is recorded of an unverified release.
+   */
   async write(
     address: ReleaseAddress,
     kept: Kept<KnownRelease>,
@@ -210,7 +213,10 @@ export class ReleaseRecords implements MetadataRecords<
     }
   }
 
-  /** A verdict on other terms than today's is made again, as of now or, where the clock was set back, as of then. */
+  /**
+   * Renews a verdict that was reached under another profile, as of now or,
+   * where the clock was set back, as of then.
+   */
   #onPresentTerms(
     address: ReleaseAddress,
     proof: StoredEvidence["proof"],
@@ -234,7 +240,7 @@ function isJudged({ trust: { pinned, evidence } }: KnownRelease): boolean {
   return pinned !== undefined || evidence.some(({ noted }) => noted);
 }
 
-/** Returns none for a folder that others made there. */
+/** Returns none for a folder of another program. */
 function asProvider(
   ...parts: Parameters<typeof providerAddress>
 ): readonly ProviderAddress[] {

@@ -18,7 +18,8 @@ const content = z
   .record(text, sha256)
   .transform((digests) => new Map(Object.entries(digests)));
 
-// A network mirror may tell of thousands: a transformation of each would take several times as long.
+// A network mirror may publish thousands of hashes: a transformation of each
+// would take several times as long.
 const packageHashes = z
   .array(text)
   .transform((all) => all.map((hash) => parsePackageHash(hash)));
@@ -130,7 +131,7 @@ export function readReports(reported: ReleaseBody["reported"]): Reports {
 /** Milliseconds after which a record is written again although nothing in it is new. */
 const worthWriting = 1_000;
 
-/** True for a body that says what is recorded already, and was recorded lately. */
+/** True for a body that repeats a recent record. */
 export function isUnchanged(
   before: ReleaseBody | undefined,
   body: unknown,
@@ -176,7 +177,7 @@ function writeEvidence(evidence: StoredEvidence) {
   };
 }
 
-/** A signature may be dated beyond what a date can say. */
+/** Formats a date. A signature's date may exceed the range of dates. */
 function writeDate(date: Date | undefined): string | null {
   return date === undefined || Number.isNaN(date.getTime())
     ? null

@@ -12,7 +12,7 @@ export interface ReleaseOrigin {
    */
   readonly reportedHashes: "publish" | "withhold";
   readonly registry: ProviderOrigin;
-  /** Milliseconds for which a list is good, if not as long as others are. */
+  /** Milliseconds for which a list is fresh, if not the default. */
   readonly freshFor?: number | undefined;
   readonly policy: SignaturePolicy;
   readonly judge: SignatureJudge;

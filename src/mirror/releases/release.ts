@@ -26,7 +26,7 @@ import type {
   TrustedSha256,
 } from "../../verification/signed-checksums.ts";
 
-/** A provider at a version: what one SHA256SUMS and one signature speak of. */
+/** Provider at a version: the subject of one SHA256SUMS and its signature. */
 export interface ReleaseAddress {
   readonly provider: ProviderAddress;
   readonly version: Version;
@@ -82,7 +82,10 @@ export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
   };
 }
 
-/** A package of which a network mirror tells the content alone, so that its digest is not known yet. */
+/**
+ * Package for which a network mirror publishes the content hash alone, so that
+ * its digest is unknown.
+ */
 export interface UnnamedPackage {
   readonly platform: Platform;
   readonly filename: string;
@@ -122,10 +125,10 @@ export function packageOf(
 const mostPlatforms = 256;
 
 /**
- * The signed archives of this provider and version, by OS_ARCH. A name of
- * another provider or version is passed over: one key signs many, so the name
- * is what binds a digest to a package. With `offered`, only those platforms.
- * Throws checksums-malformed for more platforms than anybody has.
+ * Binds the signed archives of this provider and version to OS_ARCH. Names of
+ * other providers or versions are skipped. One key signs many, so the name is
+ * what binds a digest to a package. `offered` limits the platforms. Throws
+ * checksums-malformed for more platforms than any real release has.
  */
 export function bindPackages(
   { provider, version }: ReleaseAddress,

@@ -26,7 +26,7 @@ export interface SignaturePolicy {
 
 /** Decides on signatures away from the event loop, with a deadline. */
 export interface SignatureJudge {
-  /** Rejects with signature-undecided when it could not tell. */
+  /** Rejects with signature-undecided when there is no decision in time. */
   decide(
     release: string,
     question: SignatureQuestion,
@@ -104,7 +104,10 @@ export async function judgeProof(
   );
 }
 
-/** Unless signatures are off, a published key is held to; only its absence can be excused. */
+/**
+ * Returns the exemption from a signature. Unless signatures are off, a
+ * published key must verify; only its absence is excused.
+ */
 function findExemption(
   release: ReleaseAddress,
   { source, keys, signature }: ReleaseEvidence,

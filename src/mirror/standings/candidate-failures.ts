@@ -6,7 +6,10 @@ import {
 } from "../../errors/index.ts";
 import type { RefusalKind } from "./refused-versions.ts";
 
-/** True for a failure that says nothing of a release; a refusal, an absence or a document that no repetition makes usable says something. */
+/**
+ * True for a failure that proves nothing about a release. A refusal, an
+ * absence, or a document that stays unusable does.
+ */
 export function saysNothing(error: unknown): boolean {
   if (isFailure(error, "origin-answer")) return isCut(error);
   return (

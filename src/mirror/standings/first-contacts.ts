@@ -29,7 +29,7 @@ const mostFailures = 3;
 const patience = 5_000;
 /** Milliseconds for which a first contact that failed is not tried again. */
 const pause = 1_000;
-/** Clients may ask for any provider, so memory is bounded. */
+/** Providers in memory; bounded because clients may request any. */
 const mostRemembered = 1_000;
 
 interface Failed {
@@ -137,7 +137,7 @@ export class FirstContacts {
         const kind = refusalOf(error);
         if (kind !== undefined) skipped.set(candidate.address.version, kind);
         const isFailure = saysNothing(error);
-        // A failure says more than a refusal: with it, an older release proves nothing.
+        // A failure outweighs a refusal: an older release proves nothing then.
         errors[isFailure ? "unshift" : "push"](error);
         if (isFailure && ++failures >= mostFailures) break;
       }
@@ -180,7 +180,7 @@ export async function writeContact(
   // A contact without its namespace would be taken for a loss.
   await entry.change((namespace) => namespace);
   const first = await entry.createContact(type, contact);
-  // The process that was first tells it.
+  // The process that wrote it first reports it.
   return first.id === contact.id ? noteOnce(events, request, first) : first;
 }
 

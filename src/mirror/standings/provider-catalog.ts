@@ -58,7 +58,7 @@ interface ProviderCatalogParts {
   ) => void;
 }
 
-/** Clients may ask for any release, so memory is bounded. */
+/** Releases in memory; bounded because clients may request any. */
 const mostRemembered = 1_000;
 
 /** Everything known of providers and releases: verified, with its history, not yet admitted. */
@@ -81,7 +81,10 @@ export class ProviderCatalog {
     return origin;
   }
 
-  /** Every version that the origin listed at any time; with `maxAge` as it said so few milliseconds ago. Throws signature-missing. */
+  /**
+   * Lists every version that the origin ever listed. With `maxAge` its list is
+   * at most so many milliseconds old. Throws signature-missing.
+   */
   async listVersions(
     { provider, origin }: ProviderRequest,
     maxAge = origin.freshFor,
@@ -130,8 +133,9 @@ export class ProviderCatalog {
   }
 
   /**
-   * One package look-up and the signed checksums give the digests of all platforms.
-   * When the look-up says what is known already, nothing more is asked.
+   * Fetches the digests of all platforms with one package look-up and the
+   * signed checksums. If the look-up brings no news, no further request is
+   * sent.
    */
   async #askRelease(
     request: ReleaseRequest,

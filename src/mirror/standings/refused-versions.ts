@@ -30,7 +30,7 @@ const shape = z.record(
   }),
 );
 
-/** Clients may ask for any provider, so memory is bounded. */
+/** Providers in memory; bounded because clients may request any. */
 const mostProviders = 1_000;
 /** Milliseconds after which a replica sees what another one noted. */
 const lookAgain = 10_000;
@@ -50,7 +50,7 @@ interface RefusedVersionsParts {
   readonly onPhantom: (release: string) => void;
 }
 
-/** Refused versions by provider: a list looks at them before it names them. */
+/** Refused versions by provider, which a list checks before it names them. */
 export class RefusedVersions {
   readonly #parts: RefusedVersionsParts;
   readonly #memory = new LRUCache<string, Remembered>({ max: mostProviders });

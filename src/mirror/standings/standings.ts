@@ -106,7 +106,10 @@ export class Standings {
     return this.#noting(request, () => settlements.settle(request, known, by));
   }
 
-  /** Lists look at what was refused before they name it; only a version that is listed can be. */
+  /**
+   * Notes refusals, which lists check before they name a version. Only listed
+   * versions are noted.
+   */
   async #noting<T>(
     { address }: ReleaseRequest,
     answer: () => Promise<T>,

@@ -14,7 +14,7 @@ import { noteReported, type Notebook } from "./notebook.ts";
 import type { ProviderRequest, ReleaseRequest, Served } from "./request.ts";
 import type { TrustStore } from "./trust-store.ts";
 
-/** Clients may ask for any provider, so memory is bounded. */
+/** Providers in memory; bounded because clients may request any. */
 const providersInMemory = 1_000;
 
 /**

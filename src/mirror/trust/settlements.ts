@@ -64,9 +64,9 @@ interface Remembered {
   readonly settled: SettledRelease;
 }
 
-/** Decisions that are made again because another process wrote meanwhile. */
+/** Attempts at a decision while other processes write the same record. */
 const mostTries = 8;
-/** Clients may ask for any provider, so memory is bounded. */
+/** Providers in memory; bounded because clients may request any. */
 const mostProviders = 1_000;
 
 /**
@@ -126,7 +126,10 @@ export class Settlements {
     return new Set(packages?.values().map(({ sha256 }) => sha256));
   }
 
-  /** Keeps what a bundle says of a release, before it is settled. Durable for a release that was judged before. */
+  /**
+   * Records a bundle's material for a release, before it is settled. Durable
+   * for a release that was verified before.
+   */
   keep(
     address: ReleaseAddress,
     value: KnownRelease,
@@ -257,7 +260,7 @@ export function youthOf(
   return failure("too-young", name, version, ...decided);
 }
 
-/** Other platforms may have been added by others. */
+/** Other processes may have added platforms. */
 function isPinnedAs(
   { pinned }: ReleaseTrust,
   { pinned: ours }: ReleaseTrust,
@@ -266,7 +269,10 @@ function isPinnedAs(
   return agrees(pinned.content, ours.content);
 }
 
-/** Notes that people heard of the events; evidence of others keeps its own notes. */
+/**
+ * Copies the notes of reported events; evidence of other processes keeps its
+ * own notes.
+ */
 export function carryNotes<E extends Evidence>(
   written: ReleaseTrust<E>,
   admitted: ReleaseTrust<E>,

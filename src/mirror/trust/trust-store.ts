@@ -24,7 +24,7 @@ import {
   type ProviderName,
 } from "./trust-records.ts";
 
-/** Clients may ask for any namespace, so memory is bounded: 16 MiB. */
+/** Bytes of namespaces in memory; bounded because clients may request any. */
 const memoryBytes = 16 * 1024 * 1024;
 
 /** Candidates of one provider or module. */
@@ -131,7 +131,7 @@ export class TrustStore {
         ...types.map((one) => ({ type: one, ...decided })),
       ],
     }));
-    // Last, so that a reset that was killed can be made again.
+    // The reset is recorded last, so that a killed one can be repeated.
     for (const one of types)
       await this.#records.remove(contactKey({ ...namespace, type: one }));
   }
@@ -248,7 +248,10 @@ export class TrustStore {
     return [...found.values()];
   }
 
-  /** One for all requests at once, so that each sees what the others write. */
+  /**
+   * Returns the one entry of a namespace, so that concurrent requests see each
+   * other's writes.
+   */
   #entryOf({ hostname, namespace }: Namespace): TrustEntry {
     const name = nameOf({ hostname, namespace });
     const known = this.#entries.get(name);

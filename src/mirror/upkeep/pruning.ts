@@ -26,7 +26,7 @@ export interface PrunePlan extends BlobCount {
   /** Bytes of records with their copies; they count for `maxSize`, too. */
   readonly recordBytes: number;
   readonly removed: readonly PrunedArchive[];
-  /** Records of archives that nothing names; they can be made again. */
+  /** Records of archives that nothing names; they can be rebuilt. */
   readonly removedRecords: readonly RecordKey[];
   /** Bytes that stay above `maxSize`, because what has them may not leave. */
   readonly excess: number;
@@ -82,7 +82,7 @@ export interface LeavingParts {
   readonly records: Pick<RecordStore, "remove">;
 }
 
-/** Archives first: a record that speaks of one is written after it. */
+/** Deletes archives first: a record that names one is written after it. */
 export async function carryOutPrune(
   { blobs, records }: LeavingParts,
   { removed, removedRecords }: PrunePlan,

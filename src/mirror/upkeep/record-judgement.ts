@@ -27,10 +27,10 @@ interface JudgingParts {
 const restore = "restore it from a backup";
 
 /**
- * Reads a record as if it were asked for; the evidence of a release is judged again.
- * With `repair` a damaged copy is made again from a good one, and a record that can
- * be made again is dropped. Pinned checksums and decisions that cannot be read stay
- * as they are.
+ * Reads a record as a request would, and verifies the evidence of a release
+ * again. `repair` restores a damaged copy from a good one, and deletes a
+ * damaged record that can be rebuilt. Damaged pinned checksums and decisions
+ * stay as they are.
  */
 export async function judgeRecord(
   parts: JudgingParts,

@@ -13,9 +13,12 @@ interface RetentionParts {
   /** Archives that no origin could give again. */
   readonly listIrreplaceable: () => Promise<ReadonlySet<Sha256>>;
   readonly onEvicted: (blob: UsedBlob) => void;
-  /** Bytes that all records take; looks at every one of them. */
+  /** Measures the bytes of all records; it reads every directory. */
   readonly measureRecords: () => Promise<number>;
-  /** Removes the records that can be made again and that nothing needs; reads every record. */
+  /**
+   * Deletes records that can be rebuilt and that nothing needs; it reads every
+   * record.
+   */
   readonly dropRecords: () => Promise<unknown>;
 }
 

@@ -16,7 +16,7 @@ export interface NamingParts {
 interface NamedArchives {
   /** The archives that were seen, each with its file name. */
   readonly names: ReadonlyMap<Sha256, string>;
-  /** The records of single archives that can be made again from them. */
+  /** Records of single archives that can be rebuilt from them. */
   readonly rebuildable: readonly RebuildableRecord[];
 }
 

@@ -46,7 +46,10 @@ export function readVersionListBody(body: unknown): Kept<VersionList> {
   return { confirmedAt, value: { ...value, versions: byVersion } };
 }
 
-/** Writes equal lists of platforms once: with each of some thousand versions they would hold up everybody. */
+/**
+ * Writes equal lists of platforms once. Written with each of some thousand
+ * versions, they would block the event loop.
+ */
 export function writeVersionListBody({
   value,
   confirmedAt,

@@ -82,9 +82,9 @@ function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
 }
 
 /**
- * Joins two lists of one provider that processes of one store made side by side:
- * what counts is the earliest appearance of each version, and what `newer` says
- * of the rest.
+ * Joins two lists of one provider that processes of one store made side by
+ * side. The earliest appearance of each version counts; the rest is from
+ * `newer`.
  */
 export function joinLists(newer: VersionList, older: VersionList): VersionList {
   const firstContact = earlier(newer.firstContact, older.firstContact);

@@ -15,7 +15,7 @@ const pieceBytes = 256 * 1024;
 /** There is no such file: none of the name, a file where a folder should be, or a name that no file can have. */
 const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 
-/** One file cannot be read, which says nothing of the folder as a whole. */
+/** Errors of one file, which prove nothing about the folder. */
 const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
 
 /** A directory of the machine. Nothing outside of it is read, wherever links lead. */

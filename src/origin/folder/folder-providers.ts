@@ -30,7 +30,7 @@ interface FolderProvidersParts {
   readonly limits: OriginLimits;
   /** True when a release needs a signature. */
   readonly signed: boolean;
-  /** A folder that looks like a release and is none. */
+  /** Hears of a folder that looks like a release and is unfit. */
   readonly onUnfit: (path: string, reason: string) => void;
 }
 
@@ -41,8 +41,9 @@ const atOnce = 16;
 const mostLists = 1_000;
 
 /**
- * Providers of a folder: NAMESPACE/TYPE/VERSION/ with what goreleaser makes, NAMESPACE/keys/*.asc with who may sign. What it says is
- * checked as the answers of a registry are.
+ * Providers in a folder: NAMESPACE/TYPE/VERSION/ with goreleaser's files,
+ * NAMESPACE/keys/*.asc with the permitted signers. They are verified like a
+ * registry's answers.
  */
 export class FolderProviders implements ProviderOrigin {
   readonly source = "registry";
@@ -57,7 +58,11 @@ export class FolderProviders implements ProviderOrigin {
     this.#parts = parts;
   }
 
-  /** Throws not-found where there is no folder of the provider, and origin-timeout where not all of it could be read, which the next call goes on with. */
+  /**
+   * Lists versions. Throws not-found where there is no folder of the provider.
+   * Throws origin-timeout after an incomplete read, which the next call
+   * continues.
+   */
   async listVersions(
     provider: ProviderAddress,
     signal: AbortSignal,

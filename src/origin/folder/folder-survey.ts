@@ -13,7 +13,10 @@ import { readReleaseFolder, type ReadingParts } from "./release-folder.ts";
 /** Result of looking through a folder. */
 export interface FolderSurvey {
   readonly releases: number;
-  /** Folders that look like a release and are none, as operators know them, and why. */
+  /**
+   * Folders that look like a release and are unfit, by their operators' names,
+   * with the reason.
+   */
   readonly unfit: readonly {
     readonly path: string;
     readonly reason: string;
@@ -77,7 +80,7 @@ async function listNames(
   return entries.map(({ name }) => name);
 }
 
-/** None for a name that no client can ask for. */
+/** Returns none for a name that no client can request. */
 function addressOf(
   ...names: Parameters<typeof providerAddress>
 ): readonly ProviderAddress[] {

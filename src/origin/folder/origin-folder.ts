@@ -84,7 +84,10 @@ export abstract class OriginFolder {
     return Buffer.concat(pieces);
   }
 
-  /** Bytes; undefined where there is none. Throws origin-answer for what is no file, or larger. */
+  /**
+   * Returns the size in bytes; undefined where there is none. Throws
+   * origin-answer for anything but a file, and for a larger one.
+   */
   async measure(
     parts: readonly string[],
     most = Infinity,
@@ -109,7 +112,10 @@ export abstract class OriginFolder {
     }
   }
 
-  /** Opened when it is read, so that nothing stays open without a reader. Undefined where there is none. */
+  /**
+   * Opens the archive when it is read, so that nothing stays open without a
+   * reader. Returns undefined where there is none.
+   */
   async archive(
     parts: readonly string[],
     most: number,
@@ -163,7 +169,7 @@ export abstract class OriginFolder {
   }
 }
 
-/** Object stores have others, too, such as `..` and none at all. */
+/** Checks a name. Object stores also allow `..` and empty ones. */
 function isFileName(name: string): boolean {
   return !/^\.{0,2}$|[/\\\0]/.test(name);
 }

@@ -16,7 +16,10 @@ export interface BoundedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves with the exit status when all of its pipes are closed; 127 says that there is no such program, more than 128 a signal. */
+  /**
+   * Resolves with the exit status when all of its pipes are closed; 127 means a
+   * missing program, more than 128 a signal.
+   */
   readonly ended: Promise<number>;
   kill(): void;
 }

@@ -57,7 +57,10 @@ export function withoutRemote(
 /** A program that reaches no host. */
 export const noSsh = "false";
 
-/** Git ended with an error, or was ended; the message is why, as it said or in our words. */
+/**
+ * Thrown for an error of git, or when git was killed; the message is git's or
+ * ours.
+ */
 export class GitFailed extends Error {}
 
 export const notInstalled = "git is not installed on the mirror's machine";
@@ -200,7 +203,10 @@ function refuseStart(error: unknown): never {
   throw new GitFailed((error as Error).message, { cause: error });
 }
 
-/** Signals that say which bound was met; the numbers are Linux's and the BSDs'. */
+/**
+ * Exit statuses for signals of exceeded bounds; the numbers are Linux's and the
+ * BSDs'.
+ */
 const ofTime = 128 + 24;
 const ofFileSize = 128 + 25;
 

@@ -97,7 +97,10 @@ export class GitRepositories {
     this.#parts = parts;
   }
 
-  /** The commit that the source names now; undefined for the first digits of one, which only the whole repository can tell. */
+  /**
+   * Returns the current commit of the source; undefined for an abbreviated one,
+   * which only the whole repository resolves.
+   */
   async findCommit(
     { url, ref }: GitSource,
     signal: AbortSignal,

@@ -15,9 +15,9 @@ export type Probe = number;
 const failuresToOpen = 5;
 
 /**
- * Keeps requests from who fails: after five failures in a row, or when asked to
- * wait, nothing passes for a while; then one request at a time probes, and the
- * first that succeeds lets everybody through again.
+ * Circuit breaker. After five failures in a row, or on request, it stays open
+ * for a while. Then one request at a time probes, and the first success closes
+ * it.
  */
 export class Breaker {
   readonly #times: BreakerTimes;
@@ -52,8 +52,8 @@ export class Breaker {
   }
 
   /**
-   * Registers a request that passes. Returns undefined, or the probe that it is
-   * and that all others wait for.
+   * Registers a request that passes. Returns undefined, or the probe that it
+   * is.
    */
   pass(): Probe | undefined {
     if (this.#until === undefined) return undefined;
@@ -61,7 +61,7 @@ export class Breaker {
     return this.#openings;
   }
 
-  /** The probe ended without an answer that says anything. */
+  /** Ends a probe without a verdict. */
   release(probe: Probe | undefined): void {
     if (probe === this.#openings) this.#probing = false;
   }
@@ -80,9 +80,9 @@ export class Breaker {
   }
 
   /**
-   * `subject` is whose failure it was, if it was not everybody's: failures of
-   * one subject alone open nothing. Returns for how long this opens the
-   * breaker, or undefined.
+   * Counts a failure. `subject` limits it to one subject; failures of one
+   * subject alone open nothing. Returns for how long this opens the breaker, or
+   * undefined.
    */
   fail(
     now: number,

@@ -24,7 +24,10 @@ export interface Passage {
    * not count; with `isRepeated` an earlier try of the request counted already.
    */
   settle(failure: unknown, isRepeated?: boolean): void;
-  /** No request waits any longer, which says nothing about the host. */
+  /**
+   * Ends a request that no client waits for, which proves nothing about the
+   * host.
+   */
   abandon(): void;
 }
 

@@ -2,14 +2,20 @@ import { LRUCache } from "lru-cache";
 import { hostAndPort } from "../guard/address-guard.ts";
 import { HostHealth, type HealthEvents, type Passage } from "./host-health.ts";
 
-/** Hosts' names come from answers, so they are bounded; who was not asked for longest is forgotten. */
+/**
+ * Hosts in memory. Their names come from answers, so they are bounded; the
+ * least recently used is forgotten.
+ */
 const mostHosts = 1_000;
 
 /** Health of hosts, shared by all origins: many lead to the same hosts. */
 export class OriginHealth {
   readonly #hosts: LRUCache<string, HostHealth>;
 
-  /** `now` is monotonic; probes are at most `longest` milliseconds apart, but for the pauses that a host asks for. */
+  /**
+   * Sets the clock, which is monotonic. Probes are at most `longest`
+   * milliseconds apart, except for pauses that a host requests.
+   */
   constructor(now: () => number, events: HealthEvents, longest = 30_000) {
     const times = { first: Math.min(1_000, longest), longest };
     this.#hosts = new LRUCache<string, HostHealth>({

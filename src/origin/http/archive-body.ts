@@ -27,10 +27,10 @@ interface Progress {
 }
 
 /**
- * The bytes of an archive, in order, while they keep to its size and to the
- * least rate. Where the transfer breaks or stands still the rest is asked for
- * (RFC 9110, 14.2 and 13.1.5), if a strong ETag says what it is the rest of;
- * the reader has to verify the whole.
+ * Yields the bytes of an archive in order, within its size and above the least
+ * rate. After a broken or stalled transfer the rest is requested (RFC 9110,
+ * 14.2 and 13.1.5), if a strong ETag identifies the file. The reader has to
+ * verify the whole.
  */
 export async function* receiveArchive(
   first: Answer,

@@ -54,7 +54,10 @@ const unwatched = {
   onReceived: () => undefined,
 };
 
-/** Documents and archives of one origin, each with a size limit and a deadline; `subject` names the provider whose they are. */
+/**
+ * Client for documents and archives of one origin, each with a size limit and a
+ * deadline. `subject` names their provider.
+ */
 export class HttpClient {
   readonly #limits: OriginLimits;
   readonly #health: OriginHealth;

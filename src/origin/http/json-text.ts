@@ -8,8 +8,9 @@ const mostMarks = 400_000;
 const [bracket, brace, colon] = Buffer.from("[{:");
 
 /**
- * Parses a JSON text in UTF-8. Throws origin-answer for other bytes, and
- * for a text whose objects and arrays take far more memory and time than its size.
+ * Parses a JSON text in UTF-8. Throws origin-answer for other bytes. Also
+ * throws it for a text whose objects and arrays take far more memory and time
+ * than its size.
  */
 export function parseJsonText(url: URL, bytes: Uint8Array): unknown {
   if (bytes.length > mostMarks && hasMoreMarks(bytes))

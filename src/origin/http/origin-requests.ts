@@ -33,7 +33,7 @@ export interface Question {
    * undefined for all.
    */
   readonly subject: string | undefined;
-  /** The asker's own: when it aborts, that says nothing about the host. */
+  /** Signal of the client: its abort proves nothing about the host. */
   readonly asker: AbortSignal;
   /** Hosts against which this counted, however often it is tried. */
   readonly counted: Set<string>;

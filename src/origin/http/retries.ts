@@ -27,7 +27,7 @@ export async function withRetries<T>(
     try {
       return await attempt();
     } catch (error) {
-      // Our own refusal to ask again says less than why it came to that.
+      // The failure before a suspension explains more than the suspension.
       const isOurs = isFailure(error, "origin-suspended");
       failure = isOurs && tried > 1 ? failure : error;
     }
@@ -48,7 +48,10 @@ async function waitBefore(
   return !signal.aborted;
 }
 
-/** No word of the origin on the thing itself: a broken connection, or a status that says "not now". */
+/**
+ * True for a failure that may pass: a broken connection, or a status that means
+ * "not now".
+ */
 function canPass(error: unknown): boolean {
   if (isFailure(error, "origin-status"))
     return passingStatuses.has(error.status);

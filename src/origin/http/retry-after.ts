@@ -2,9 +2,10 @@ const least = 1_000;
 const most = 5 * 60_000;
 
 /**
- * Milliseconds to wait, between one second and five minutes (RFC 9110, 10.2.3):
- * whole seconds, or a date, which is compared with the answer's own `Date`
- * because the two clocks may differ. Undefined when it says neither.
+ * Parses milliseconds to wait, between one second and five minutes (RFC 9110,
+ * 10.2.3). The header has whole seconds, or a date. The date is compared with
+ * the answer's own `Date`, because the two clocks may differ. Undefined for any
+ * other text.
  */
 export function parseRetryAfter(
   text: string | undefined,

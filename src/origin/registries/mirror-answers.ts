@@ -51,8 +51,9 @@ export function parseMirrorIndex(
 }
 
 /**
- * `VERSION.json`, by platform. What has several `zh:`, or no hash at all, is left
- * out: nothing says which archive is meant. Throws origin-answer when that leaves nothing.
+ * Parses `VERSION.json`, by platform. An archive with several `zh:`, or without
+ * any hash, is left out as ambiguous. Throws origin-answer when that leaves
+ * nothing.
  */
 export function parseMirrorVersion(
   url: URL,

@@ -6,14 +6,17 @@ import type { OriginArchive } from "../http/http-client.ts";
  * Sources of one registry's modules, which get no credentials of the registry.
  */
 export interface ModuleSources {
-  /** `module` is whose archive it is, so that one that fails takes no other along. */
+  /** Opens an archive. `module` is the module that a failure counts against. */
   openArchive(
     source: ArchiveSource,
     module: string,
     signal: AbortSignal,
   ): Promise<OriginArchive>;
 
-  /** The commit that a source names now; undefined where only the whole repository can tell. */
+  /**
+   * Returns the current commit of a source; undefined where only the whole
+   * repository resolves it.
+   */
   findCommit(
     source: GitSource,
     signal: AbortSignal,

@@ -137,7 +137,7 @@ export class NetworkMirror implements ProviderOrigin {
     );
   }
 
-  /** A document of one provider; `subject` names what it speaks of. */
+  /** Fetches a document of one provider; `subject` names its subject. */
   async #ask(
     address: ProviderAddress,
     subject: string,

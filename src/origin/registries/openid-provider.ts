@@ -2,7 +2,10 @@ import { z } from "zod";
 import type { HttpClient } from "../http/http-client.ts";
 import { unusable } from "../http/http-failure.ts";
 
-/** A public key as its issuer publishes it (RFC 7517, 4); members are checked by who uses it. */
+/**
+ * Public key as its issuer publishes it (RFC 7517, 4); its user checks the
+ * members.
+ */
 type PublishedKey = Readonly<Record<string, unknown>> & {
   readonly kty: string;
 };
@@ -101,7 +104,10 @@ export class OpenIdProvider {
     return this.#asking !== undefined || this.#asked.length < mostAsked.times;
   }
 
-  /** One request for all who ask at once; rethrows the last failure when it was asked often enough. */
+  /**
+   * Sends one request for concurrent callers. Rethrows the last failure after
+   * too many requests.
+   */
   async #askWithinBounds(): Promise<OpenIdConfiguration> {
     if (!this.#mayAsk()) {
       if (this.#failure !== undefined) throw this.#failure as Error;
@@ -131,7 +137,7 @@ export class OpenIdProvider {
     const { issuer } = this.#settings;
     const path = `${withoutSlash(issuer.pathname)}/.well-known/openid-configuration`;
     const found = await this.#read(new URL(path, issuer), metadata, signal);
-    // Discovery 1.0, 4.3: or one issuer could speak for another.
+    // A different issuer could speak for this one (Discovery 1.0, 4.3).
     if (withoutSlash(found.issuer) !== withoutSlash(issuer.href))
       throw unusable(
         issuer,

@@ -38,7 +38,10 @@ export interface ProviderOrigin {
     signal: AbortSignal,
   ): Promise<OriginPackage>;
 
-  /** The package of whichever platform; undefined `offered` is not known. Throws not-found when there is none. */
+  /**
+   * Finds the package of any platform; undefined `offered` means unknown.
+   * Throws not-found when there is none.
+   */
   findAnyPackage(
     address: ProviderAddress,
     version: Version,

@@ -19,7 +19,7 @@ import {
 } from "./registry-answers.ts";
 import type { ServiceDiscovery } from "./service-discovery.ts";
 
-/** Asked in this order when the registry does not say which platforms it has. */
+/** Platforms to try, in this order, when the registry lists none. */
 const commonPlatforms: readonly Platform[] = [
   { os: "linux", arch: "amd64" },
   { os: "darwin", arch: "arm64" },
@@ -50,7 +50,10 @@ export class ProviderRegistry implements ProviderOrigin {
     this.#limits = limits;
   }
 
-  /** "List Available Versions"; throws not-found when the registry says so. */
+  /**
+   * Lists versions ("List Available Versions"); throws not-found for the
+   * registry's 404.
+   */
   async listVersions(
     address: ProviderAddress,
     signal: AbortSignal,
@@ -64,7 +67,10 @@ export class ProviderRegistry implements ProviderOrigin {
     return parseVersions(url, value, this.#limits.versions);
   }
 
-  /** "Find a Provider Package"; throws not-found when the registry says so. */
+  /**
+   * Finds a package ("Find a Provider Package"); throws not-found for the
+   * registry's 404.
+   */
   async findPackage(
     address: ProviderAddress,
     version: Version,

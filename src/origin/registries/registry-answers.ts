@@ -18,7 +18,10 @@ import {
 } from "./answer-shape.ts";
 import { SharedLists } from "./shared-lists.ts";
 
-/** One version in a registry's list; `platforms` is undefined when the registry does not say. */
+/**
+ * One version in a registry's list; `platforms` is undefined when the registry
+ * lists none.
+ */
 export interface OriginVersion {
   readonly version: Version;
   readonly protocols: readonly string[];

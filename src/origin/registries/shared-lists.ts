@@ -39,7 +39,7 @@ export class SharedLists {
     return shared;
   }
 
-  /** An empty list, or one of which nothing can be read, says as little as none. */
+  /** Returns undefined for an empty or unreadable list. */
   platforms(listed: readonly Platform[]): readonly Platform[] | undefined {
     const names = listed.map(formatPlatform);
     const readable = once(this.#lists, names.join(), () => {

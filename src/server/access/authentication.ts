@@ -25,7 +25,7 @@ export interface AuthenticationRules {
   /** Milliseconds for which a signed archive URL lives. */
   readonly archiveUrls: number;
   readonly metrics: "open" | "token";
-  /** Tokens of OpenID issuers, beside the others. */
+  /** Verification of tokens from OpenID issuers, beside the configured ones. */
   readonly accessTokens: IssuerTokens | undefined;
 }
 
@@ -61,7 +61,7 @@ export class Authentication {
     this.#parts = parts;
   }
 
-  /** False when everything may be asked by anybody. */
+  /** False when clients need no token. */
   get isOn(): boolean {
     const { tokens, accessTokens } = this.#rules;
     return tokens.size > 0 || accessTokens !== undefined;
@@ -72,9 +72,9 @@ export class Authentication {
   }
 
   /**
-   * Returns the name of the client, undefined where none is needed. Throws
-   * token-needed, token-refused, archive-url-refused, and the failure of an OpenID
-   * provider whose keys cannot be had.
+   * Returns the name of the client; undefined where none is needed. Throws
+   * token-needed, token-refused, archive-url-refused, and the failure of an
+   * OpenID provider without keys.
    */
   admit(
     request: AskingRequest,

@@ -19,13 +19,17 @@ export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {
   return Map.groupBy(tokens, ({ sha256 }) => sha256.toString("hex"));
 }
 
-/** The name of the token with this digest, undefined when there is none. Throws token-refused for an expired one. */
+/**
+ * Returns the name of the token with this digest; undefined when there is none.
+ * Throws token-refused for an expired one.
+ */
 export function findTokenName(
   tokens: ClientTokens,
   digest: Buffer,
   now: number,
 ): string | undefined {
-  // The time of the look-up tells at most a little of the digest, and nothing of the token.
+  // The time of the look-up reveals at most a little of the digest, and nothing
+  // of the token.
   const known = tokens
     .get(digest.toString("hex"))
     ?.filter(({ sha256 }) => timingSafeEqual(sha256, digest));

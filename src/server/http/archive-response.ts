@@ -17,7 +17,10 @@ export function archiveTag(sha256: string): string {
   return `"${sha256}"`;
 }
 
-/** HEAD: the true length or none at all, because clients believe `Content-Length: 0` with `Accept-Ranges`. */
+/**
+ * Sets the headers. For HEAD it sends the true length or none, because clients
+ * accept `Content-Length: 0` with `Accept-Ranges`.
+ */
 export function describeArchive(
   ctx: RequestContext,
   sha256: string,
@@ -38,11 +41,11 @@ export function confirmArchive(ctx: RequestContext, sha256: string): void {
 }
 
 /**
- * Sends an archive or one range of it. The status is decided once the first
- * bytes are there, so that an origin that fails early is an error and not a cut.
+ * Sends an archive or one range of it. The status follows the first bytes, so
+ * that an early failure of the origin is an error and not a cut.
  * The time to answer counts from when the origin can be asked: clients never
- * ask for an archive twice, so they wait in line here. A client that leaves
- * is noticed at once, because a download without a reader makes way for others.
+ * request an archive twice, so they queue here. A client that leaves is noticed
+ * at once, because a download without a reader makes way for another.
  */
 export async function sendArchive(
   ctx: RequestContext,
@@ -89,7 +92,10 @@ function chooseRange(
   return parseByteRange(headers.range, size, filename);
 }
 
-/** The body is written past Koa, whose streams do not wait until a piece has left: its memory is the next one's. */
+/**
+ * Writes the body past Koa, whose streams do not wait for a piece to leave. The
+ * piece's memory is reused for the next one.
+ */
 function startBody(
   ctx: RequestContext,
   { sha256, size }: OpenArchive,

@@ -34,7 +34,7 @@ export function rendersOnce<V extends object, R extends readonly unknown[]>(
   };
 }
 
-/** A stale answer says how old it is (RFC 9111, `Age`). */
+/** Sends a document. A stale answer states its age (RFC 9111, `Age`). */
 export function sendDocument(
   ctx: RequestContext,
   document: RenderedDocument,

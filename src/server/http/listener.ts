@@ -203,8 +203,8 @@ export class Listener {
   }
 
   /**
-   * Answers what Node's parser refused, which never becomes a request, after the
-   * requests before it. Of a request whose body cannot be read, it is the answer.
+   * Answers a request that Node's parser refused, after the requests before it.
+   * For a request with an unreadable body, this is the answer.
    */
   #refuseUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
     // Each further chunk of such a connection fails, too.

@@ -9,10 +9,10 @@ export interface ClientPace {
 
 /**
  * Writes a body at the client's pace. Only time spent waiting for the client
- * counts against it, not time spent waiting for the origin. Destroys the
- * connection when the client is too slow or the body fails, so that a partial
- * body is never ended as if it were whole. A chunk has left before the next one
- * is asked for, whose memory may be the same. Returns the bytes written.
+ * counts against it, not time spent waiting for the origin.
+ * Destroys the connection when the client is too slow or the body fails, so
+ * that a partial body never looks complete. A chunk is sent before the next one
+ * is requested, because they may share memory. Returns the bytes written.
  */
 export async function writePaced(
   res: ServerResponse,
@@ -72,9 +72,9 @@ async function sent(
 }
 
 /**
- * Ends a connection in the middle of an answer. HTTP/1.0 knows no chunks: a body
- * without a length ends with its connection (RFC 9112, 6.3), so that without TLS
- * only a reset tells its client that it was cut.
+ * Ends a connection in the middle of an answer. In HTTP/1.0 a body without a
+ * length ends with its connection (RFC 9112, 6.3). Without TLS only a reset
+ * shows such a client that the body was cut.
  */
 export function cut(answer: ServerResponse): void {
   const { socket, req } = answer;

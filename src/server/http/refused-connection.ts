@@ -58,7 +58,7 @@ export function refuseTunnel(socket: Duplex): void {
 
 /** `status` may be followed by header lines. */
 function refuse(socket: Duplex, status: string, problem: ProvenderError): void {
-  // The answer before said that it is the last: its connection ends by itself.
+  // The answer before was announced as the last: its connection ends by itself.
   if (socket.writableEnded) return;
   const body = formatErrorBody(problem, crypto.randomUUID());
   // Node no longer listens on the connection of a tunnel.

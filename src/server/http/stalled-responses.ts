@@ -11,10 +11,10 @@ interface Mark {
 const longestInterval = 5_000;
 
 /**
- * Cuts clients that do not take answers that are complete on this side: a body
- * that was written at once waits in memory for as long as its client likes, and
- * so do the answers behind it on the connection. A body that is still being
- * written is paced by its writer.
+ * Cuts clients that do not take answers which are complete on this side. Such a
+ * body, and the answers behind it on the connection, would wait in memory as
+ * long as the client likes. A body that is still being written is paced by its
+ * writer.
  */
 export class StalledResponses {
   readonly #pace: ClientPace;
@@ -38,7 +38,7 @@ export class StalledResponses {
     this.#open.delete(response);
   }
 
-  /** Ends an answer whose client still waits for the rest. */
+  /** Ends answers whose clients still wait for the rest. */
   cutAll(): void {
     for (const response of this.#open) this.#cut(response);
   }

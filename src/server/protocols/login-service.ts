@@ -28,7 +28,10 @@ function renderLogin(
   };
 }
 
-/** The services with `login.v1`; without it while the provider cannot be asked, because the others are needed all the same. */
+/**
+ * Adds `login.v1` to the services. Without an answer of the OpenID provider it
+ * is left out, because clients need the others.
+ */
 export async function withLogin(
   services: Services,
   provider: Pick<OpenIdProvider, "find">,

@@ -71,7 +71,10 @@ export class NetworkMirrorProtocol {
     sendDocument(ctx, document, answer);
   }
 
-  /** Once for each asker and what is known of the packages, which is looked up every second: signed URLs live longer. */
+  /**
+   * Describes packages once for each client and state of the packages, which is
+   * checked every second; signed URLs live longer.
+   */
   #describe(
     packages: readonly MirroredPackage[],
     folder: string,

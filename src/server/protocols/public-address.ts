@@ -24,7 +24,10 @@ export class PublicAddress {
     this.#clients = clients;
   }
 
-  /** The page that tells why; undefined where its URL is not known, or no page is about it. */
+  /**
+   * Returns the URL of the explanation; undefined where the mirror's URL is
+   * unknown, or no page exists.
+   */
   whyUrl(
     request: IncomingMessage,
     { provider, module, version }: Subject,
@@ -38,9 +41,10 @@ export class PublicAddress {
   }
 
   /**
-   * The root of this mirror for a document at `path`. It is absolute where that
-   * URL is known: as configured, or as a client says that no proxy stands before.
-   * Below a proxy the path and host may be others, which relative URLs follow.
+   * Returns the root of this mirror for a document at `path`. It is absolute
+   * where that URL is known: configured, or in the request of a client without
+   * proxy. Behind a proxy path and host may differ, so the URL is relative
+   * there.
    */
   rootFor(request: IncomingMessage, path: string): string {
     const direct = isDirect(request) ? this.baseOf(request) : undefined;

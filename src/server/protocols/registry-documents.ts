@@ -15,9 +15,11 @@ import { formatLeftOut, type LeftOut } from "../../mirror/trust/left-out.ts";
 import type { VersionList } from "../../mirror/versions/version-list.ts";
 
 /**
- * `versions` ("List Available Versions"), as the origin gave them; `list` is what it said of them. Clients print the
- * warnings, which begin with what the mirror leaves out. Versions share their
- * lists of platforms, each of which is put in words once: with some thousand versions they would hold up everybody.
+ * Renders `versions` ("List Available Versions"), as the origin gave them;
+ * `list` has the origin's facts. Clients print the warnings, which begin with
+ * the versions that the mirror leaves out.
+ * Versions share their lists of platforms, each of which is rendered once. For
+ * some thousand versions they would block the event loop otherwise.
  */
 export function renderVersions(
   versions: readonly Version[],

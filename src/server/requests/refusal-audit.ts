@@ -16,7 +16,10 @@ import { subjectOf, type PathNames } from "./subject.ts";
  */
 const lineLimits = { window: 60_000, same: 10, group: 60, all: 600 };
 
-/** Writes down refusals as far as no client can push the others' lines out of the log. */
+/**
+ * Records refusals within limits, so that no client can push other clients'
+ * lines out of the log.
+ */
 export class RefusalAudit {
   readonly #audit: AuditLog;
   readonly #alarms: Alarms;

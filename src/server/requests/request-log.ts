@@ -63,7 +63,10 @@ export class RequestLog {
   }
 }
 
-/** Our own errors speak for themselves; an unexpected one is logged with its stack. */
+/**
+ * Describes an error. Our own errors need no stack; an unexpected one is logged
+ * with it.
+ */
 function describeError(error: unknown): {
   readonly code: string;
   readonly error?: string;

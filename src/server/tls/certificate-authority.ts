@@ -96,7 +96,10 @@ function alternativeName(name: string) {
   return { type: isIP(name) ? "ip" : "dns", value: name } as const;
 }
 
-/** `days` in all, the first of them already past for clients whose clocks are slow. */
+/**
+ * Returns a validity of `days`; the first one is past already, for clients with
+ * slow clocks.
+ */
 function validity(days: number, now: Date) {
   return {
     notBefore: new Date(now.getTime() - day),

@@ -21,7 +21,10 @@ import {
   type ServerCertificate,
 } from "./certificate.ts";
 
-/** `because` says why something was made; after "ca-and-leaf" clients need the new `caFile`. */
+/**
+ * Certificate with the reason for making it, `because`; after "ca-and-leaf"
+ * clients need the new `caFile`.
+ */
 interface SelfSignedCertificate extends ServerCertificate {
   readonly caFile: string;
   readonly made: "ca-and-leaf" | "leaf" | "nothing";
@@ -29,10 +32,10 @@ interface SelfSignedCertificate extends ServerCertificate {
 }
 
 /**
- * The stored CA and server certificate, each made again when it is missing,
- * damaged or about to expire, the latter also when `names` have changed. The
- * CA is called after the first name. Throws store-unusable, or
- * configuration for a private key that everybody can read.
+ * Loads the stored CA and server certificate. Each is made again when it is
+ * missing, damaged or about to expire, the latter also when `names` have
+ * changed. The CA is named after the first name. Throws store-unusable, or
+ * configuration for a private key that every user can read.
  */
 export async function loadSelfSigned(
   paths: StoreLayout["tls"],
@@ -94,7 +97,7 @@ async function keepOrMake(
   if (typeof stored !== "string" && because === undefined)
     return { certificate: stored.certificate, key: stored.key, because };
   const made = await make();
-  // A crash in between leaves a pair that does not match, which is made again.
+  // A crash in between leaves a mismatched pair, which is made again.
   await write(paths.key, made.key);
   await write(paths.certificate, made.certificate);
   return { ...made, because };

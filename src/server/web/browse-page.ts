@@ -31,13 +31,19 @@ interface HeldName {
   readonly name: string;
 }
 
-/** Milliseconds for which the names of all that is held are good enough: every folder is looked into for them. */
+/**
+ * Milliseconds for which the names of stored content are remembered, because
+ * they cost a look into every folder.
+ */
 const rememberedFor = 5_000;
 
 /** Pages; each reads its records one after the other, so that clients always find a turn at theirs. */
 const madeAtOnce = 2;
 
-/** `/browse`: what is held, from providers and modules down to platforms. Throws malformed-address. */
+/**
+ * Answers `/browse`: stored content, from providers and modules down to
+ * platforms. Throws malformed-address.
+ */
 export class BrowsePage {
   readonly #parts: BrowseParts;
   readonly #listHeld: () => Promise<readonly HeldName[]>;

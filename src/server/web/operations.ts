@@ -8,7 +8,10 @@ export class Readiness {
   readonly #findProblem: () => string | undefined;
   #state: "starting" | "serving" | "stopping" = "starting";
 
-  /** `probe` throws unless the store can be read and written now; `findProblem` says why much, but not all, is served. */
+  /**
+   * Sets the checks. `probe` throws unless the store can be read and written;
+   * `findProblem` returns the reason for serving less than configured.
+   */
   constructor(
     probe: () => Promise<void>,
     findProblem: () => string | undefined = () => undefined,

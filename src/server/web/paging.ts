@@ -10,7 +10,10 @@ interface Page<T> {
   readonly links: Html;
 }
 
-/** `query` has the page's number, from 1, as `page`; what is none, or beyond the end, is the nearest. */
+/**
+ * Returns a page. `query` has its number, from 1, as `page`; an invalid one is
+ * replaced by the nearest.
+ */
 export function pageOf<T>(all: readonly T[], query: URLSearchParams): Page<T> {
   const count = Math.max(1, Math.ceil(all.length / pageSize));
   const asked = Number.parseInt(query.get("page") ?? "1", 10) || 1;

@@ -30,7 +30,10 @@ interface SetUpParts {
 /** Versions of a provider that the overview names. */
 const mostVersions = 20;
 
-/** `/` and `/ca.pem`: how clients are set up, for everybody, and what is kept, for who may ask. */
+/**
+ * Answers `/` and `/ca.pem`: client set-up for everyone, and stored content for
+ * authenticated clients.
+ */
 export class SetUpPage {
   readonly #parts: SetUpParts;
   #url = "";

@@ -8,7 +8,10 @@ import { sendPage } from "./page.ts";
 
 const prefix = "/why/";
 
-/** `/why/…`: why clients get what they get, for people, and in JSON for who prefers that. Throws malformed-address. */
+/**
+ * Answers `/why/…`: the reasons for answers to clients, as HTML or JSON. Throws
+ * malformed-address.
+ */
 export async function answerWhy(
   ctx: Context,
   explanations: Explanations,

@@ -48,7 +48,7 @@ interface FreeSpace {
 
 /** Events of the store for observers; never waited for. */
 interface BlobEvents {
-  /** It was dropped, because it is not what its name says or cannot be read. */
+  /** Hears of a blob that was dropped, because it is damaged or unreadable. */
   readonly onDamaged: (sha256: Sha256, problem: string) => void;
   /** One more is in the store, of so many bytes. */
   readonly onStored: (size: number, sha256: Sha256) => void;
@@ -72,7 +72,10 @@ export class BlobStore {
     this.#listeners.push(listener);
   }
 
-  /** Opens a blob, or undefined when there is none; what cannot be a blob is dropped. */
+  /**
+   * Opens a blob; undefined when there is none. An entry that cannot be a blob
+   * is dropped.
+   */
   async open(sha256: Sha256): Promise<StoredBlob | undefined> {
     const handle = await this.#openFile(sha256);
     if (handle === undefined) return undefined;
@@ -89,9 +92,10 @@ export class BlobStore {
   }
 
   /**
-   * Returns when the file is what its name says, which takes a look at its times
-   * once this process has hashed it. Throws stored-archive-damaged and
-   * stored-archive-unreadable after dropping it, and EBADF when it was closed meanwhile.
+   * Verifies that the file matches its name. Once this process has hashed it, a
+   * look at its times is enough. Throws stored-archive-damaged and
+   * stored-archive-unreadable after dropping it, and EBADF when it was closed
+   * meanwhile.
    */
   async verify(blob: StoredBlob): Promise<void> {
     try {
@@ -134,7 +138,7 @@ export class BlobStore {
     return spool;
   }
 
-  /** One whose file is made by `open`. */
+  /** Creates a spool whose file is made by `open`. */
   planSpool(): Spool {
     return new Spool(stagingPath(this.#layout, "archive"));
   }
@@ -153,7 +157,7 @@ export class BlobStore {
     const path = blobPath(this.#layout, sha256);
     const before = await this.size(sha256);
     await commitFile(handle, spool.path, path).catch(async (error: unknown) => {
-      // Its folder may not have been synced, and a name that is not durable is none.
+      // The rename may not survive a crash, so undo it.
       await this.delete(sha256).catch(() => undefined);
       throw error;
     });
@@ -163,10 +167,10 @@ export class BlobStore {
   }
 
   /**
-   * Gives a blob another name on this machine, which must be free and which
-   * everybody may read: a hard link where the file system allows it, else a copy.
-   * The name cannot be written through, because the bytes are the store's. False
-   * when there is no such blob.
+   * Gives a blob another name on this machine, which must be free and is
+   * readable by all users: a hard link where possible, else a copy. The name is
+   * read-only, because the bytes are the store's. Returns false when there is
+   * no such blob.
    */
   async giveOut(sha256: Sha256, path: string): Promise<boolean> {
     const blob = blobPath(this.#layout, sha256);

@@ -5,7 +5,10 @@ import { classifyFileFailure } from "../file-failure.ts";
 import { plainFileFlags } from "../plain-file.ts";
 import { hashFile } from "./verified-blobs.ts";
 
-/** Hashes the file at `path`. Throws what says nothing about the file, such as having no descriptor left. */
+/**
+ * Hashes the file at `path`. Throws errors that prove nothing about the file,
+ * such as too many open files.
+ */
 export async function inspectBlob(
   path: string,
   sha256: Sha256,

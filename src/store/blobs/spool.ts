@@ -5,7 +5,7 @@ import { type Failure, isFailure } from "../../errors/index.ts";
 import { refuseToStore } from "../file-failure.ts";
 import { UnstoredWindow, type WindowFollower } from "./unstored-window.ts";
 
-/** One who reads while the spool is written; close it when done. */
+/** Reader of a spool that is still written; close it when done. */
 export interface SpoolReader {
   /** At least one byte where something was written. Throws store-full for one who was too slow for what could not be stored. */
   read(buffer: Buffer, position: number): Promise<Buffer>;

@@ -11,11 +11,13 @@ interface LastUse {
   readonly open: boolean;
 }
 
-/** Milliseconds between two writes, however many archives are used. */
+/** Milliseconds between two writes, for any number of used archives. */
 const interval = 1_000;
 /** Milliseconds between two notes of an archive that stays open. */
 const renewal = 20_000;
-/** Once the journal has so many bytes it is written again, with a line an archive. */
+/**
+ * Bytes of the journal above which it is written again, with a line an archive.
+ */
 const compactAbove = 8 * 1024 * 1024;
 /** Uses that wait for a disk that takes no writes. */
 const mostPending = 100_000;
@@ -84,7 +86,10 @@ export class BlobUsage {
     await this.flush();
   }
 
-  /** Writes the journal again once it is long; for the daemon alone, because uses that others note meanwhile are lost. */
+  /**
+   * Writes a long journal again. Only the daemon may, because uses that other
+   * processes note meanwhile are lost.
+   */
   async compact(): Promise<void> {
     const { lastUse } = this.#layout;
     const size = await stat(lastUse).then(
@@ -140,7 +145,7 @@ async function readIfPresent(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    // Without it the times of the files tell.
+    // Without a journal, the times of the files count.
     if (classifyFileFailure(error) === undefined) throw error;
     return "";
   }

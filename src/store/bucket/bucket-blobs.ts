@@ -39,7 +39,7 @@ export class BucketBlobs {
     return { size, body: this.#bucket.connection.readPieces(body) };
   }
 
-  /** The size in bytes; undefined when there is none. */
+  /** Returns the size in bytes; undefined when there is none. */
   async size(sha256: Sha256): Promise<number | undefined> {
     return (await this.#bucket.head(blobObject(sha256)))?.size;
   }
@@ -52,7 +52,7 @@ export class BucketBlobs {
     else await this.#bucket.putPieces(key, pieces, { size, sha256 });
   }
 
-  /** Done also when there is none. */
+  /** Succeeds also when there is none. */
   async delete(sha256: Sha256): Promise<void> {
     await this.#bucket.delete(blobObject(sha256));
   }

@@ -167,18 +167,23 @@ export class BucketConnection {
   }
 }
 
-/** The status of the answer that an error of the SDK tells of; undefined where none came. */
+/**
+ * Returns the status in an error of the SDK; undefined where no answer came.
+ */
 export function statusOf(error: unknown): number | undefined {
   const { $metadata, $response } = error as Partial<S3ServiceException>;
   return $response?.statusCode ?? $metadata?.httpStatusCode;
 }
 
-/** The service says that another try may succeed. */
+/** True for a status after which another attempt may succeed. */
 function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** A date header has whole seconds: less than two say nothing. */
+/**
+ * Rounds the skew: a date header has whole seconds, so less than two are
+ * ignored.
+ */
 function roundSkew(milliseconds: number): number {
   return Math.abs(milliseconds) < 2_000 ? 0 : milliseconds;
 }

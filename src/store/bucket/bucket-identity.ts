@@ -99,7 +99,7 @@ async function findStore(
   return found ?? (await expectEmpty(bucket));
 }
 
-/** Proves the bucket, and begins the store where there is none. */
+/** Proves the bucket, and creates the store where there is none. */
 async function prove(
   bucket: Bucket,
   found: Marker | undefined,
@@ -153,7 +153,10 @@ async function expectEmpty(bucket: Bucket): Promise<Marker | undefined> {
   return undefined;
 }
 
-/** A directory's own first contacts would be made again in the bucket. */
+/**
+ * Finds a record in the directory. First contacts of its own would be repeated
+ * in the bucket.
+ */
 async function findOwnRecord(
   layout: StoreLayout,
 ): Promise<RecordKey | undefined> {

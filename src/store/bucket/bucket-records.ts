@@ -18,7 +18,9 @@ import { seal, nextSealed, unseal, type Sealed } from "../records/seal.ts";
 import { unchanged, type EtagForm } from "./bucket-proof.ts";
 import type { Bucket, Condition } from "./bucket.ts";
 
-/** Tries of a write that others come before; each waits longer, at random. */
+/**
+ * Attempts at a write that other writers precede; each waits longer, at random.
+ */
 const tries = 12;
 /** Consecutive failures that are allowed while no other write succeeds. */
 const mostFailures = 4;
@@ -54,9 +56,9 @@ export interface SeenRecords {
 type OnUnreadable = (error: Failure<"record-unreadable">) => void;
 
 /**
- * Records as objects of a bucket, sealed as on disk. The bucket decides who is
- * first and whose change counts; a reply that was lost is looked up.
- * Every method throws bucket-unreachable and bucket-refuses.
+ * Records as objects of a bucket, sealed as on disk. The bucket decides which
+ * writer is first and which change counts; a lost reply is looked up. Every
+ * method throws bucket-unreachable and bucket-refuses.
  */
 export class BucketRecords implements RecordStore {
   readonly #bucket: Bucket;
@@ -92,7 +94,7 @@ export class BucketRecords implements RecordStore {
         ? readBody(JSON.parse(sealed.body))
         : this.#open(key, await this.#find(key), readBody);
       if (kept !== undefined) return { value: kept };
-      // Damaged, and of a kind that is made again.
+      // The record is damaged, and can be rebuilt.
       if (isRebuildable(key)) await this.write(key, body);
       return tried;
     });
@@ -189,7 +191,7 @@ export class BucketRecords implements RecordStore {
     });
   }
 
-  /** An older record than this replica saw is none to believe. */
+  /** Rejects rollbacks: a revision lower than one already seen is invalid. */
   async #find(key: RecordKey): Promise<Found> {
     const seen = await this.#seen?.recall(key);
     const found = await this.look(key);
@@ -266,7 +268,10 @@ export class BucketRecords implements RecordStore {
   }
 }
 
-/** Tries until something comes of it. Throws too-busy where others come before each time, and why the bucket takes nothing. */
+/**
+ * Repeats until the write is decided. Throws too-busy where another writer
+ * precedes each attempt, and the bucket's reason for refusing.
+ */
 async function untilDone<T>(
   verb: "create" | "change",
   attempt: () => Promise<{ readonly value: T } | Tried>,
@@ -278,7 +283,7 @@ async function untilDone<T>(
     const outcome = await attempt();
     if ("value" in outcome) return outcome.value;
     const { failure, before } = outcome;
-    // Ceph answers 500 to some of many writers who lost.
+    // Ceph answers 500 to some of many losing writers.
     const isStuck = failure !== undefined && before === last?.before;
     failures = isStuck ? failures + 1 : Number(failure !== undefined);
     if (failures === mostFailures && failure !== undefined) throw failure;

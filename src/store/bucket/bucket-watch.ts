@@ -75,7 +75,10 @@ export class BucketWatch {
     await this.#bucket.put(object, this.#body());
   }
 
-  /** There is an epoch from the beginning, so that its absence tells of a loss. Throws what the bucket throws. */
+  /**
+   * Creates the first epoch, so that its absence proves a loss. Throws the
+   * bucket's errors.
+   */
   async begin(): Promise<void> {
     for (let left = tries; ; left--) {
       const absent = { kind: "absent" } as const;
@@ -93,7 +96,7 @@ export class BucketWatch {
       const at = await this.#read();
       this.#isSlow = performance.now() - began > slow;
       connection.suspend(
-        // Once may be chance.
+        // One slow answer may be chance.
         wasSlow && this.#isSlow ? this.#tellSlow() : undefined,
       );
       if (at !== this.#at) {

@@ -35,8 +35,9 @@ export type Condition =
   | { readonly kind: "unchanged"; readonly etag: string };
 
 /**
- * `lost`: another's write came first. `unknown`: the answer was lost, or the
- * service failed while it decided; only the object itself tells who won.
+ * Outcome of a write. `lost`: another write came first. `unknown`: the answer
+ * was lost, or the service failed; only the object itself shows which write
+ * won.
  */
 type PutOutcome =
   | { readonly kind: "written"; readonly etag: string }
@@ -151,7 +152,10 @@ export class Bucket {
     });
   }
 
-  /** Writes the object whole if `condition` holds; `mark` tells this write from another's of the same bytes. */
+  /**
+   * Writes the object whole if `condition` holds; `mark` distinguishes this
+   * write from another one of the same bytes.
+   */
   async putIf(
     key: string,
     body: string | Uint8Array,
@@ -268,7 +272,7 @@ export class Bucket {
   }
 }
 
-/** The error says that nothing is there; throws it otherwise. */
+/** Returns undefined for an error that means absence; throws it otherwise. */
 function absentIf(isAbsent: boolean, error: unknown): undefined {
   if (!isAbsent) throw error;
 }

@@ -36,7 +36,10 @@ interface Confirmed {
 
 /** Records of trust whose last look is remembered. */
 const mostConfirmed = 20_000;
-/** Milliseconds after which they are looked at in the same epoch, too: who decided may have been killed before it could tell. */
+/**
+ * Milliseconds after which they are read again in the same epoch: the replica
+ * that decided may have been killed before it announced that.
+ */
 const confirmedFor = 30_000;
 
 /**

@@ -33,11 +33,14 @@ import { nextSealed, type Sealed } from "./seal.ts";
  * below the storage directory.
  */
 interface RecordEvents {
-  /** A copy was no good; `healed` tells whether it was made again from the other one. */
+  /**
+   * Hears of a damaged copy; `healed` is true when it was restored from the
+   * other one.
+   */
   readonly onDamaged: (file: string, problem: string, healed: boolean) => void;
   /** No sound copy is left of a record, and the request is refused. */
   readonly onUnreadable: (error: Failure<"record-unreadable">) => void;
-  /** A record that can be made again is passed over. */
+  /** Hears of a damaged record that is ignored because it can be rebuilt. */
   readonly onPassedOver: (file: string, problem: string) => void;
 }
 
@@ -48,9 +51,10 @@ const untold: RecordEvents = {
 };
 
 /**
- * Records in a directory. What was seen or decided lies in two files in different
- * folders, with a revision in the seal: the newer good one counts, and the other
- * one is made again from it. A writer holds a lock that other processes see.
+ * Records in a directory. Trust and decisions lie in two files in different
+ * folders, with a revision in the seal. The newer good one counts, and the
+ * other one is restored from it. A writer holds a lock that other processes
+ * see.
  */
 export class DiskRecords implements RecordStore {
   readonly #layout: StoreLayout;

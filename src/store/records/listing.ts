@@ -70,7 +70,10 @@ async function listEntries(path: string): Promise<readonly string[]> {
 export const restoreRecord =
   "look at the disk and at the file's owner and mode, then restore it from a backup";
 
-/** A shortage that passes says nothing about the folder. */
+/**
+ * Converts an error to record-unreadable, unless it is a passing shortage,
+ * which proves nothing about the folder.
+ */
 function asUnreadable(
   { directory }: StoreLayout,
   path: string,

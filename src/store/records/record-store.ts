@@ -1,9 +1,9 @@
 import type { RecordKey } from "../layout.ts";
 
-/** Reads what a body says; throws for what is no body of the kind that is asked for. */
+/** Parses a body; throws for another kind. */
 export type ReadBody<T> = (body: unknown) => T;
 
-/** Problems that a look at one record found; none for a good one. */
+/** Problems of one record; none for a good one. */
 export interface RecordInspection {
   /** Problems of the stored copies, one by one. */
   readonly problems: readonly string[];
@@ -51,9 +51,12 @@ export interface RecordStore {
   write(key: RecordKey, body: unknown): Promise<void>;
   /** Throws record-unreadable, and raises the alarm: other records say that this one was there. */
   refuse(key: RecordKey, problem: string): never;
-  /** Done also when there is none. */
+  /** Succeeds also when there is none. */
   remove(key: RecordKey): Promise<void>;
-  /** Another text after each change of any process; undefined when there is none. */
+  /**
+   * Returns another text after each change by any process; undefined when there
+   * is none.
+   */
   stamp(key: RecordKey): Promise<string | undefined>;
   /** Looks at everything that is stored of a record; with `repair` makes it whole from what is good. */
   inspect(
@@ -62,9 +65,15 @@ export interface RecordStore {
   ): Promise<RecordInspection>;
   /** The key of every record, also of those that cannot be read. */
   listAll(): AsyncIterable<RecordKey>;
-  /** Bytes of storage that all records take, with their copies; looks at every one of them. */
+  /**
+   * Measures the bytes of storage of all records with their copies; it reads
+   * every directory.
+   */
   measure(): Promise<number>;
-  /** Bytes of storage that one record takes, with its copies; 0 when there is none. */
+  /**
+   * Returns the bytes of storage of one record with its copies; 0 when there is
+   * none.
+   */
   sizeOf(key: RecordKey): Promise<number>;
   /** The last parts of the keys directly below `prefix`, in no order. */
   list(prefix: RecordKey): Promise<readonly string[]>;

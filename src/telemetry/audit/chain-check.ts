@@ -74,7 +74,7 @@ export class ChainCheck {
     if (found !== undefined) this.#tell(found);
     if (this.#wanted.has(sha256)) this.#found.add(sha256);
     this.#lines++;
-    // A line that stands where it does not belong says nothing of the next one.
+    // A misplaced line proves nothing about the next one.
     if (found?.kind !== "doubled" && found?.kind !== "swapped")
       this.#head = { size: link.seq, sha256 };
   }

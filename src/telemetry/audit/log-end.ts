@@ -34,7 +34,7 @@ async function readLastLine({
   return headAt(text.subarray(text.lastIndexOf("\n") + 1));
 }
 
-/** Reads all of a file whose last line is not chained. */
+/** Reads a whole file whose last line is not chained. */
 async function scan({ handle, size }: LogFile): Promise<ChainHead | undefined> {
   let head: ChainHead | undefined;
   for await (const lines of readLogLines(handle, size))

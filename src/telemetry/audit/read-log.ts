@@ -12,7 +12,10 @@ export interface WrittenEntry {
   >;
 }
 
-/** The entries of a log, oldest first, up to where it stood when this began; lines that are none are passed over. */
+/**
+ * Yields the entries of a log, oldest first, up to its end at the start of the
+ * call; other lines are skipped.
+ */
 export async function* readEntries({
   path,
   exclusively,

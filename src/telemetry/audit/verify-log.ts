@@ -2,7 +2,7 @@ import { ChainCheck } from "./chain-check.ts";
 import { closeLogFiles, filesKept, openLogFiles } from "./log-files.ts";
 import { readLogLines } from "./log-lines.ts";
 
-/** A log as those see it who read it beside processes that append to it. */
+/** Log as its readers see it beside processes that append to it. */
 export interface LogToRead {
   /** The current file. */
   readonly path: string;
@@ -12,7 +12,10 @@ export interface LogToRead {
   readonly keep?: number | undefined;
 }
 
-/** Checks whether a log is what was written, up to where it stood when this began, and which of the lines with these SHA-256 it has. */
+/**
+ * Verifies a log, up to its end at the start of the call. Also finds which
+ * lines with these SHA-256 it has.
+ */
 export async function verifyLog(
   { path, exclusively, keep = filesKept }: LogToRead,
   wanted: ReadonlySet<string> = new Set(),

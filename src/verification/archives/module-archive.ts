@@ -34,8 +34,9 @@ export async function verifyModuleArchive(
 }
 
 /**
- * Reads an archive to its end and returns its members; none of a format that is not looked into.
- * Throws ArchiveRefused, and what zlib, tar-stream and yauzl say.
+ * Reads an archive to its end and returns its members; none for a format that
+ * is not inspected. Throws ArchiveRefused, and errors of zlib, tar-stream and
+ * yauzl.
  */
 export async function readMembers(
   format: ArchiveFormat,

@@ -30,7 +30,10 @@ const kinds: Readonly<Record<string, ArchiveMember["kind"]>> = {
   link: "hard link",
 };
 
-/** Reads the members of a tar.gz. Throws ArchiveRefused, and what zlib and tar-stream say. */
+/**
+ * Reads the members of a tar.gz. Throws ArchiveRefused, and errors of zlib and
+ * tar-stream.
+ */
 export async function readTarMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,
@@ -70,7 +73,7 @@ function describe(header: ReadHeader): ArchiveMember {
   const kind = isDirectory ? "directory" : kinds[type ?? ""];
   if (kind === undefined)
     throw new ArchiveRefused(`it has a ${type ?? "member of an unknown type"}`);
-  // Go makes such a file as long as its attributes say.
+  // Go makes such a file as long as its attributes state.
   if (Object.keys(pax ?? {}).some((key) => key.startsWith("GNU.sparse.")))
     throw new ArchiveRefused("it has a sparse file");
   if (kind !== "file" && size > 0)

@@ -5,8 +5,9 @@ import { readBytes, readPieces, type OpenArchive } from "./open-archive.ts";
 import type { ZipEntry } from "./zip-directory.ts";
 
 /**
- * Hands on the expanded content of an entry piece by piece. Throws ArchiveRefused when size or CRC are not
- * what the directory says, and zlib's own complaints.
+ * Passes the expanded content of an entry on piece by piece. Throws
+ * ArchiveRefused when size or CRC differ from the directory's, and zlib's own
+ * errors.
  */
 export async function readZipContent(
   archive: OpenArchive,

@@ -64,7 +64,8 @@ async function readEnd64(
   const record = await readBytes(archive, directoryEnd, endBytes64);
   const read = (at: number) => Number(record.readBigUInt64LE(at));
   const [count, size, start] = [read(32), read(40), read(48)];
-  // Go looks at the zip64 record only when one of these is full; yauzl always does; some do for each number.
+  // Go reads the zip64 record only when one of these is full; yauzl always
+  // does; some readers do for each number.
   const isWanted =
     end.readUInt16LE(10) === 0xffff || end.readUInt32LE(16) === 0xffffffff;
   const isSame =

@@ -6,7 +6,10 @@ import { readZipDirectory, type ZipEntry } from "./zip-directory.ts";
 
 const longestTarget = 4096;
 
-/** Reads the members of a zip. Throws ArchiveRefused, and what zlib and yauzl say. */
+/**
+ * Reads the members of a zip. Throws ArchiveRefused, and errors of zlib and
+ * yauzl.
+ */
 export async function readZipMembers(
   archive: OpenArchive,
   limits: ArchiveLimits,

@@ -9,7 +9,10 @@ import { Malformed, Refused, Unreadable } from "./packets/refusal.ts";
 import { findPrimarySelfSignature, type Issuer } from "./validity.ts";
 import type { SigningKey } from "./keys/signing-key.ts";
 
-/** A signature over the document that verifies, and who made it; its validity is not judged yet. */
+/**
+ * Signature over the document that verifies, and its issuer; its validity is
+ * not checked yet.
+ */
 export interface Signed {
   readonly signature: SignaturePacket;
   readonly issuer: Issuer;
@@ -18,8 +21,9 @@ export interface Signed {
 const signFlag = 0x02;
 
 /**
- * The first signature whose issuer is among `keys` decides (go-crypto's CheckDetachedSignature); what follows it is not
- * read. Undefined when there is none. Throws Refused.
+ * Returns the first signature whose issuer is among `keys` (go-crypto's
+ * CheckDetachedSignature); later ones are not read. Undefined when there is
+ * none. Throws Refused.
  */
 export function findSignature(
   signatures: Uint8Array,

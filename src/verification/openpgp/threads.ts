@@ -38,7 +38,11 @@ interface SignatureThreadsSettings {
   readonly memoryMiB?: number;
 }
 
-/** Decides about signatures away from the event loop, in a bounded number of threads. From the first decision on one is always there; others end when idle, since each takes tens of MiB. */
+/**
+ * Decides on signatures away from the event loop, in a bounded number of
+ * threads. After the first decision one is always there. Idle others end, since
+ * each takes tens of MiB.
+ */
 export class SignatureThreads {
   readonly #deadlineMs: number;
   readonly #memoryMiB: number;

@@ -2,7 +2,7 @@ import type { SignaturePacket } from "./packets/signature-packet.ts";
 import type { PublicKey } from "./packets/key-packet.ts";
 import type { SigningKey, UserId } from "./keys/signing-key.ts";
 
-/** The key or subkey that made a signature, and what speaks for it. */
+/** Key or subkey that made a signature, with its certificate. */
 export interface Issuer {
   readonly certificate: SigningKey;
   readonly key: PublicKey;

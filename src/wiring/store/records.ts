@@ -12,7 +12,10 @@ import type { Telemetry } from "../telemetry.ts";
 /** Milliseconds between two reports on the same file. */
 const quiet = 60_000;
 
-/** The records of a storage directory, or of the bucket that it is a replica of; what is wrong with one is said once a minute, however many ask for it. */
+/**
+ * Opens the records of a storage directory, or of the bucket that it is a
+ * replica of. A problem is reported once a minute, for any number of requests.
+ */
 export function wireRecords(
   layout: StoreLayout,
   { logger, alarms, metrics }: Telemetry,

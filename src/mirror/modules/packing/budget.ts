@@ -16,7 +16,10 @@ const namesPerEntry = 512;
 const mostLinks = 1_000;
 const mostFollowed = 10_000;
 
-/** All that one repository may make the mirror do; what is beyond it throws a RangeError that says what there is too much of. */
+/**
+ * Budget of the work that one repository may cause. Beyond it a RangeError
+ * names what was exceeded.
+ */
 export class PackBudget {
   readonly #limits: PackLimits;
   #nodes: number;

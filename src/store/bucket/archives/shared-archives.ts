@@ -12,7 +12,10 @@ interface SharedArchivesParts {
   readonly largest: number;
 }
 
-/** The archives of the bucket, for one replica: it takes what others brought. While the bucket fails, it has none. */
+/**
+ * Archives of the bucket for one replica, from all replicas. While the bucket
+ * fails, it has none.
+ */
 export class SharedArchives {
   readonly #parts: SharedArchivesParts;
 

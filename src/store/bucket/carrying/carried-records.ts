@@ -10,7 +10,10 @@ interface RecordSides {
   readonly records: BucketRecords;
 }
 
-/** The records of a directory, on their way into a bucket; what the bucket has stays. `onTrust` is called after each that says what is trusted. */
+/**
+ * Lists the records of a directory for a push into a bucket; those in the
+ * bucket stay. `onTrust` is called after each record of trust.
+ */
 export async function listRecordsToPush(
   { layout, records }: RecordSides,
   onTrust: () => Promise<void>,

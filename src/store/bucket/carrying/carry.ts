@@ -49,11 +49,10 @@ export interface CarryReport {
 const atOnce = 16;
 
 /**
- * Brings everything that a directory has into a bucket: nothing that is there is
- * overwritten, and what was brought already is not written again, so that it can be
- * run again after it was stopped. A directory of which everything is in the bucket
- * is that of a replica from then on. Throws bucket-foreign, bucket-unproven,
- * bucket-refuses and bucket-unreachable.
+ * Copies everything in a directory into a bucket. Existing objects are never
+ * overwritten or written again, so a stopped run can be repeated. After a
+ * complete one, the directory is a replica's. Throws bucket-foreign,
+ * bucket-unproven, bucket-refuses and bucket-unreachable.
  */
 export async function carry(
   sides: CarrySides,

@@ -7,7 +7,7 @@ type StoredBlobs = Pick<BlobStore, "usage" | "size">;
 
 /** Milliseconds between two reports of a replica. */
 const interval = 5 * 60 * 1000;
-/** Milliseconds for which a use matters to anybody. */
+/** Milliseconds for which a use counts. */
 const lasts = 2 * 24 * 60 * 60 * 1000;
 
 /** Bytes of a report: 200 000 archives. */
@@ -61,7 +61,10 @@ export class SharedUses {
     }
   }
 
-  /** Notes here what others used since of what is here. Never rejects: the bucket is asked again. */
+  /**
+   * Notes uses by other replicas of archives that are here. Never rejects: the
+   * bucket is asked again.
+   */
   async learn(): Promise<void> {
     const { usage } = this.#blobs;
     const { skew } = this.#bucket.connection;
@@ -73,7 +76,8 @@ export class SharedUses {
         now + skew,
       )) {
         const used = Math.min(Math.round(at - skew), now);
-        // Skew is measured a little differently each time: without this, replicas would tell each other the same use for ever.
+        // Measured skew varies. Without this, replicas would report the same
+        // use to each other forever.
         const isNews = used - (own.get(sha256)?.at ?? 0) >= interval;
         if (isNews && (await this.#blobs.size(sha256)) !== undefined)
           usage.note(sha256, used);

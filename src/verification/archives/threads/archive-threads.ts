@@ -10,7 +10,10 @@ export interface ArchiveThreadsSettings {
   readonly deadlineMs: number;
 }
 
-/** A thread was ended because its archive took too long, which says nothing about the archive. */
+/**
+ * Thrown when a thread was ended because its archive took too long, which
+ * proves nothing about the archive.
+ */
 export class ArchiveDeadlinePassed extends Error {}
 
 /** Work on archives away from the event loop, in a bounded number of threads; those that are idle end. */

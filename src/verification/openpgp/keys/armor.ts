@@ -62,8 +62,9 @@ function* cutLine(line: string, isEnded: boolean): Generator<Piece> {
 }
 
 /**
- * Takes what is before the data of the first block, and returns the block's type. A block whose headers break off is
- * passed over; what is left of the line that broke them counts as a line.
+ * Reads up to the data of the first block, and returns the block's type. A
+ * block with broken headers is skipped; the rest of the line that broke them
+ * counts as a line.
  */
 function findBlock(pieces: Generator<Piece>): string | undefined {
   let type: string | undefined;

@@ -17,8 +17,8 @@ const certifications: readonly number[] = [
 ];
 
 /**
- * Takes one key up to the next primary key, and verifies what it says about itself. Undefined at the end.
- * Throws Malformed, Unreadable or Refused.
+ * Reads one key up to the next primary key, and verifies its own signatures.
+ * Undefined at the end. Throws Malformed, Unreadable or Refused.
  */
 export function assembleSigningKey(
   reader: PacketReader,
@@ -100,7 +100,10 @@ class Assembly {
     };
   }
 
-  /** Passed over without a signature by the primary; those of others cost nothing. */
+  /**
+   * Adds a user ID that the primary key signed. Signatures of other keys cost
+   * nothing.
+   */
   #takeUserId(id: Uint8Array): void {
     const own: SignaturePacket[] = [];
     for (const signature of this.#takeSignatures()) {
@@ -151,7 +154,10 @@ class Assembly {
     return { key, binding, revocations };
   }
 
-  /** A subkey that may sign must have signed back, or anybody could claim it. Throws Malformed. */
+  /**
+   * Verifies a subkey's binding. A subkey that may sign must have signed back,
+   * or any key could claim it. Throws Malformed.
+   */
   #verifyBinding(signature: SignaturePacket, key: PublicKey): void {
     const { subkeyBinding, subkeyRevocation } = signatureTypes;
     if (signature.type !== subkeyBinding && signature.type !== subkeyRevocation)

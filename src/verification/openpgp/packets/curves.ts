@@ -5,8 +5,7 @@ export type CurveUse = "ecdsa" | "eddsa" | "ecdh";
 export interface Curve {
   readonly uses: readonly CurveUse[];
   /**
-   * Size of a point with its leading octet, for curves whose points have one
-   * size.
+   * Size of a point with its leading octet, for curves with points of one size.
    */
   readonly pointOctets?: number;
   /** OpenSSL's name, for the check that a point is on the curve. */

@@ -1,8 +1,9 @@
 import { Unreadable, Unsupported } from "./refusal.ts";
 
 /**
- * The octets of a block. Fields are taken from its front; while a packet is open,
- * none behind the length that it says. What is not taken of one is the next packet.
+ * Octets of a block. Fields are read from its front, and inside an open packet
+ * only up to the packet's length. Unread octets of a packet are the next
+ * packet.
  */
 export class Octets {
   readonly #bytes: Uint8Array;

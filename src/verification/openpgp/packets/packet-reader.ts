@@ -20,7 +20,10 @@ export type Packet =
 
 const skipped = undefined;
 
-/** Session keys, a one-pass signature and encrypted data: packets of messages, which say nothing of keys or documents. */
+/**
+ * Packets of messages: session keys, a one-pass signature and encrypted data.
+ * They prove nothing about keys or documents.
+ */
 const passedOver: readonly number[] = [1, 3, 4, 9];
 /** Compressed, literal and protected data: a block of keys or signatures has none. */
 const refused: readonly number[] = [8, 11, 18, 20];
@@ -93,7 +96,7 @@ function readKnown(tag: number, octets: Octets): Packet | undefined {
     case 14: {
       const key = readPublicKey(octets);
       const isSecret = tag === 5 || tag === 7;
-      // The public part alone decides who signed.
+      // The public part alone identifies the signer.
       if (isSecret) octets.takeRest();
       return { kind: "key", key, isSubkey: tag === 7 || tag === 14, isSecret };
     }

@@ -37,7 +37,7 @@ export function formatRefusal(error: unknown): {
  */
 export class Unreadable extends Error {}
 
-/** A packet against the format: the key that it belongs to is unusable, others are not. */
+/** Thrown for an invalid packet: its key is unusable, other keys are not. */
 export class Malformed extends Error {}
 
 /** A well-formed packet that go-crypto does not know: it is as if it were not there. */
