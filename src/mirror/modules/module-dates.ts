@@ -43,7 +43,7 @@ export class ModuleDates {
     );
   }
 
-  /** What cannot be had in time is left undated; never rejects. */
+  /** Leaves a version undated when its date does not arrive in time; never rejects. */
   async #list(
     registry: ModuleOrigin["registry"],
     module: ModuleAddress,
