@@ -48,6 +48,12 @@ const publicIssuers: readonly PublicIssuer[] = [
   { host: "accounts.google.com", owners: ["hd", "email", "sub"] },
 ];
 
+/** Tokens name their issuer letter by letter, and an issuer writes its hostname without the dot of a root. */
+const issuerUrl = httpsUrl.refine(
+  ({ hostname }) => !hostname.endsWith("."),
+  "ends its hostname with a dot: expected it as the tokens of this issuer name it, without one",
+);
+
 /** A pattern of asterisks alone would let every token in. */
 const pattern = leaf("a value, in which * stands for any characters", (value) =>
   required(/^[^\0]*[^*\0][^\0]*$/.exec(value)?.[0]),
@@ -66,7 +72,7 @@ const claims = z
 export function issuerSchema(path: z.ZodType<string>) {
   return z
     .strictObject({
-      issuer: httpsUrl,
+      issuer: issuerUrl,
       audience: text,
       clientId: optional(text),
       scopes: withDefault(z.array(scope), ["openid"]),

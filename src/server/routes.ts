@@ -82,6 +82,7 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get(published(`${provider}/:version/:proof`), (ctx) =>
     registry.proof(ctx),
   );
+  router.get(published(`${provider}/:version`), (ctx) => registry.version(ctx));
 
   router.get(modular(`${module}/versions`), (ctx) => modules.versions(ctx));
   router.get(modular(`${module}/:version/download`), (ctx) =>
@@ -90,6 +91,7 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   router.get(modular(`${module}/:version/archive.:format`), (ctx) =>
     modules.archive(ctx),
   );
+  router.get(modular(`${module}/:version`), (ctx) => modules.version(ctx));
 
   router.get("/.well-known/terraform.json", (ctx) =>
     answerDiscovery(ctx, parts.findServices),

@@ -177,6 +177,10 @@ describe("a bad value", () => {
       "auth: { oidc: [{ issuer: 'https://a.example', audience: b }, { issuer: 'https://a.example/', audience: c }] }",
       '"auth.oidc[1].issuer" is https://a.example/ again: expected one entry for each issuer',
     ],
+    [
+      "auth: { oidc: { issuer: 'https://login.example.com./', audience: b } }",
+      '"auth.oidc.issuer" ends its hostname with a dot: expected it as the tokens of this issuer name it, without one',
+    ],
   ])("is named with got, expected and an example: %j", (yaml, message) => {
     expect(refusal(yaml)).toContain(message);
   });

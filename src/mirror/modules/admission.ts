@@ -28,6 +28,8 @@ import type { VersionList } from "../versions/version-list.ts";
  */
 export interface ListedModule extends Listed {
   readonly versions: readonly Version[];
+  /** What the registry said of them; undefined for what was imported. */
+  readonly list?: VersionList | undefined;
 }
 
 /**
@@ -116,7 +118,7 @@ export class ModuleAdmission {
     const { mode } = this.#admission.rules;
     const divided = divide(refused, mode === "report");
     const out = new Set(divided.leftOut.map(({ version }) => version));
-    return { ...divided, versions: all.filter((one) => !out.has(one)) };
+    return { ...divided, list, versions: all.filter((one) => !out.has(one)) };
   }
 
   #findRefused(

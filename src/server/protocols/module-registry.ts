@@ -8,11 +8,15 @@ import {
   type ModuleAddress,
 } from "../../address/module-address.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
+import { failure } from "../../errors/index.ts";
 import type {
   ModuleLocation,
   ModuleMirror,
 } from "../../mirror/modules/module-mirror.ts";
-import type { ModuleReleaseAddress } from "../../mirror/modules/release.ts";
+import {
+  formatModuleRelease,
+  type ModuleReleaseAddress,
+} from "../../mirror/modules/release.ts";
 import {
   archiveTag,
   confirmArchive,
@@ -20,7 +24,11 @@ import {
   sendArchive,
 } from "../http/archive-response.ts";
 import { isUnmodified } from "../http/conditional-request.ts";
-import { rendersOnce, sendDocument } from "../http/document-response.ts";
+import {
+  renderDocument,
+  rendersOnce,
+  sendDocument,
+} from "../http/document-response.ts";
 import { recordDelivery } from "../http/delivery-audit.ts";
 import {
   noteAnswer,
@@ -51,6 +59,21 @@ export class ModuleRegistryProtocol {
     noteAnswer(ctx.state, answer);
     noteLeftOut(ctx.state, answer.value);
     sendDocument(ctx, renderVersionsOnce(versions), answer);
+  }
+
+  /** One version, for programs that look for its age; says what is known alone. */
+  async version(ctx: RoutedContext): Promise<void> {
+    const address = readRelease(ctx);
+    const answer = await this.#mirror.listVersions(address.module);
+    await this.#mirror.admit(address);
+    const { versions, list } = answer.value;
+    const { version } = address;
+    if (!versions.includes(version))
+      throw failure("not-found", formatModuleRelease(address));
+    noteAnswer(ctx.state, answer);
+    const published = list?.versions.get(version)?.published;
+    const document = renderDocument(renderModule(address, published));
+    sendDocument(ctx, document, answer);
   }
 
   async location(ctx: RoutedContext): Promise<void> {
@@ -111,6 +134,17 @@ export class ModuleRegistryProtocol {
     const base = root.startsWith("../") ? "./" : `${root}${folder.slice(1)}`;
     return `${base}${place}${subdirectory === "" ? "" : `//${subdirectory}`}`;
   }
+}
+
+function renderModule(
+  { module: { namespace, name, system }, version }: ModuleReleaseAddress,
+  published: Date | undefined,
+): object {
+  return {
+    id: `${namespace}/${name}/${system}/${version}`,
+    ...{ namespace, name, provider: system, version },
+    ...(published && { published_at: published.toISOString() }),
+  };
 }
 
 const mediaTypes = {

@@ -16,7 +16,11 @@ import {
 } from "../http/document-response.ts";
 import { readProvider, readRelease } from "./asked-address.ts";
 import type { ProtocolParts } from "./parts.ts";
-import { renderPackage, renderVersions } from "./registry-documents.ts";
+import {
+  renderPackage,
+  renderVersion,
+  renderVersions,
+} from "./registry-documents.ts";
 import {
   noteAnswer,
   noteLeftOut,
@@ -59,6 +63,16 @@ export class ProviderRegistryProtocol {
         "signature",
       );
     const document = renderVersionsOnce(versions, provider, list, leftOut);
+    sendDocument(ctx, document, answer);
+  }
+
+  /** One version, for programs that look for its changelog; says what is known alone. */
+  async version(ctx: RoutedContext): Promise<void> {
+    const address = readRelease(ctx);
+    const answer = await this.#mirror.findRelease(address);
+    noteAnswer(ctx.state, answer);
+    const { list } = answer.value;
+    const document = renderDocument(renderVersion(address, list));
     sendDocument(ctx, document, answer);
   }
 

@@ -44,6 +44,23 @@ export function renderVersions(
   return `{"id":${id},"versions":[${entries.join()}],"warnings":${warnings}}`;
 }
 
+/** `VERSION` as registry.terraform.io has it, with what the protocol says of one. */
+export function renderVersion(
+  { provider: { namespace, type }, version }: ReleaseAddress,
+  list: VersionList | undefined,
+): object {
+  const { protocols = [] } = list?.versions.get(version) ?? {};
+  return {
+    ...{
+      id: `${namespace}/${type}/${version}`,
+      namespace,
+      name: type,
+      version,
+    },
+    ...(protocols.length > 0 && { protocols }),
+  };
+}
+
 /** The URL of a file in `folder`, an absolute path in the mirror that ends in a slash. */
 type LocateFile = (folder: string, filename: string) => string;
 

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror, type RunningMirror } from "../../running-mirror.ts";
+import {
+  codeOf,
+  makeModuleScene,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+
+const providers = "providers.example.com";
+const modules = "registry.terraform.io";
+const published = "2024-02-03T04:05:06.000Z";
+
+let scene: ModuleScene;
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  scene = await makeModuleScene();
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.0.0" });
+  for (const version of ["1.0.0", "2.0.0"])
+    scene.origin.publish("acme/network/aws", version, "./network.zip");
+  scene.origin.answer("/v2/modules/acme/network/aws", {
+    included: [
+      { attributes: { version: "1.0.0", "published-at": published } },
+      { attributes: { version: "2.0.0", "published-at": new Date() } },
+    ],
+  });
+  mirror = await startMirror({
+    config: {
+      origins: {
+        ...originsOf(authority, registry, {}, providers).origins,
+        ...(scene.configOf() as { origins: object }).origins,
+      },
+      policy: {
+        rules: [
+          { match: `${modules}/*/*/*`, action: "allow", minimumAge: "3d" },
+        ],
+      },
+    },
+  });
+});
+
+afterAll(() =>
+  Promise.all([mirror.stop(), registry.stop(), scene.origin.stop()]),
+);
+
+describe.each([
+  ["of any origin", (host: string, room: string) => `/v1/${room}/${host}`],
+  [
+    "of each origin",
+    (host: string, room: string) => `/registry/${host}/v1/${room}`,
+  ],
+])("the document of one version, from the registry %s", (_, locate) => {
+  const provider = (version: string) =>
+    mirror.get(`${locate(providers, "providers")}/acme/demo/${version}`);
+  const module = (version: string) =>
+    mirror.get(`${locate(modules, "modules")}/acme/network/aws/${version}`);
+
+  it("says of a provider what is known", async () => {
+    const answer = await provider("1.0.0");
+    expect(answer.headers["content-type"]).toBe("application/json");
+    expect(answer.json()).toEqual({
+      id: "acme/demo/1.0.0",
+      ...{ namespace: "acme", name: "demo", version: "1.0.0" },
+      protocols: ["5.0"],
+    });
+  });
+
+  it("says of a module when it was published, where its registry does", async () => {
+    expect((await module("1.0.0")).json()).toEqual({
+      id: "acme/network/aws/1.0.0",
+      ...{ namespace: "acme", name: "network", provider: "aws" },
+      ...{ version: "1.0.0", published_at: published },
+    });
+  });
+
+  it("is there for what clients may have alone", async () => {
+    expect((await provider("9.0.0")).status).toBe(404);
+    expect((await provider("versionz")).status).toBe(400);
+    const young = await module("2.0.0");
+    expect([young.status, codeOf(young)]).toEqual([451, "too-young"]);
+    expect((await module("9.0.0")).status).toBeGreaterThanOrEqual(404);
+  });
+});
