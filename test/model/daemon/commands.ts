@@ -63,10 +63,11 @@ async function askLock(run: Run, { type, version }: ReleaseName) {
   if (ran.status !== 0) return readFailed(ran);
   const text = readFileSync(join(directory, ".terraform.lock.hcl"), "utf8");
   const hashes = [...text.matchAll(/"zh:([0-9a-f]{64})"/g)];
-  return asAnswer(
-    hashes.map(([, sha256 = ""]) => sha256),
-    "not-locked",
-  );
+  // Clients lock every line of a SHA256SUMS, those of other files included.
+  const archives = hashes
+    .map(([, sha256 = ""]) => sha256)
+    .filter((sha256) => platformOf(sha256) !== undefined);
+  return asAnswer(archives, "not-locked");
 }
 
 async function askExport(run: Run, name: ReleaseName): Promise<Answer> {

