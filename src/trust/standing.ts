@@ -59,8 +59,6 @@ interface Choice<E extends Evidence> {
 export function standingOf<E extends Evidence>(
   question: ReleaseQuestion<E>,
 ): Standing<E> {
-  const { evidence } = question.release;
-  if (evidence.length === 0) return { kind: "empty" };
   for (const choice of listChoices(question)) {
     const served = serve(question, choice);
     if (served !== undefined) return served;

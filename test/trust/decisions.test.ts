@@ -38,6 +38,16 @@ describe("decisions on contents", () => {
 });
 
 describe("decisions on keys", () => {
+  it("keeps those on other keys, and on other releases", () => {
+    const decided = [
+      keyDecision(K, "approved", { version: "2.0.0" }),
+      keyDecision(E, "approved", { version: "2.0.0" }),
+      keyDecision(K, "revoked", { version: "3.0.0" }),
+    ];
+    expect(decided.reduce(decideKey, noDecisions).keys).toEqual(decided);
+    expect(noDecisions).toEqual({ keys: [], contents: [] });
+  });
+
   it("takes the newest for the same scope, and keeps those for others", () => {
     const approved = decideKey(noDecisions, keyDecision(K, "approved"));
     const ofNamespace = keyDecision(K, "approved", { type: null });

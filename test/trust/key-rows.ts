@@ -142,6 +142,21 @@ export const rows: readonly Row[] = [
       }),
     },
   ],
+  [
+    "the second signer, of whom only another release or provider became the first",
+    "no: unknown",
+    evidence(byE),
+    {
+      ...unsignedContact,
+      namespace: namespace({
+        firstKey: undefined,
+        providerKeys: [
+          { type: "gcp", version: "2.0.0", fingerprint: E },
+          { type: "aws", version: "2.0.0", fingerprint: K2 },
+        ],
+      }),
+    },
+  ],
   ["an unknown key where all are taken", "new!", evidence(byE), { rules: { newKeys: "accept", pins: undefined } }],
   ["an unknown key", "no: unknown", evidence(byE)],
   ["no signature where signatures are off", "signatures-off", unsigned({ exemption: "signatures-off" })],

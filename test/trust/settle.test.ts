@@ -43,6 +43,17 @@ describe("a release that nothing is known of", () => {
     expect(kindsOf(again)).toContain("pinned");
   });
 
+  it("writes it about the evidence that pinned, and none when that is gone", () => {
+    const unwritten = { ...pinned("linux=a"), isAudited: false };
+    const { events } = ask([byE("linux=e"), evidence()], { pinned: unwritten });
+    expect(events[0]).toMatchObject({
+      kind: "pinned",
+      evidence: { signedBy: K },
+    });
+    const gone = ask([byE("linux=e")], { pinned: unwritten });
+    expect(kindsOf(gone)).toEqual(["candidate: other-content"]);
+  });
+
   it("is not pinned by an offer that is not admitted", () => {
     const settled = ask([byE("linux=e")]);
     expect(tell(settled)).toBe("refused: unknown");
@@ -206,20 +217,27 @@ describe("pinned checksums", () => {
 
 describe("the first key after an unsigned first contact", () => {
   const { contact, name } = question();
-  const askFirst = (by: readonly string[], known: readonly string[] = []) =>
+  const askFirst = (
+    by: readonly string[],
+    known: readonly string[] = [],
+    type = name.type,
+  ) =>
     ask(
       by.map((one) => evidence({ id: one, signedBy: one })),
       {
         contact: { ...contact, key: undefined },
         namespace: namespace({
           firstKey: undefined,
-          providerKeys: known.map((fingerprint) => ({ ...name, fingerprint })),
+          providerKeys: known.map((fingerprint) => ({
+            ...{ ...name, type, fingerprint },
+          })),
         }),
       },
     );
 
-  it("becomes the provider's own before its release is pinned", () => {
+  it("becomes the provider's own before its release is pinned, whatever key another provider has", () => {
     expect(askFirst([E]).firstSigner).toBe(E);
+    expect(askFirst([E], [K2], "gcp").firstSigner).toBe(E);
     expect(askFirst([E], [E]).firstSigner).toBeUndefined();
   });
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settle } from "../../src/trust/settle.ts";
+import { decideByAge } from "../../src/trust/age.ts";
+import { ageOf, isCandidate } from "../../src/trust/standing.ts";
 import { byE, ask, tell, kindsOf, approve } from "./asking.ts";
 import {
   content,
@@ -9,9 +11,11 @@ import {
   K,
   keyDecision,
   later,
+  namespace,
   pinned,
   question,
   start,
+  unsigned,
 } from "./releases.ts";
 
 describe("an approved content", () => {
@@ -116,4 +120,131 @@ describe("an approved content", () => {
     expect(tell(ask([other], asked))).toBe("served linux=e by E");
     expect(tell(ask([other], { ...asked, age }))).toBe("refused: age");
   });
+});
+
+describe("the evidence for an approved content", () => {
+  const first = { pinned: pinned("linux=a") };
+  const other = byE("linux=e");
+  const approved = { ...first, ...approve(other.sha256sums) };
+
+  it("is its own, whatever else names more", () => {
+    const wide = evidence({ content: content("linux=a darwin=b") });
+    const { standing } = ask([other, wide], approved);
+    expect(standing).toMatchObject({ evidence: { signedBy: E } });
+  });
+
+  it("is that of an acceptable key over the same digests where its own does not hold", () => {
+    const lost = { ...other, isGood: false };
+    const again = (signedBy: string) =>
+      evidence({
+        ...{ content: other.content, sha256sums: "again", signedBy },
+      });
+    expect(tell(ask([lost, again(K)], approved))).toBe("served linux=e by K");
+    expect(tell(ask([lost, again(E), evidence()], approved))).toBe(
+      "served linux=a by K",
+    );
+  });
+
+  it("adds no platform, also under an acceptable key, and none stands for a content that it does not name", () => {
+    const wide = evidence({ content: content("linux=e darwin=k") });
+    expect(tell(ask([other, wide], approved))).toBe("served linux=e by K");
+    const beside = evidence({ content: content("darwin=b") });
+    const lost = { ...other, isGood: false };
+    expect(tell(ask([lost, beside, evidence()], approved))).toBe(
+      "served darwin=b by K, linux=a by K",
+    );
+  });
+
+  it("is reported as approved, without an alarm", () => {
+    const { events } = ask([evidence({ noted: "known" }), other], approved);
+    expect(events).toMatchObject([
+      { kind: "accepted", because: "approved", alarms: false },
+    ]);
+  });
+
+  it("counts under a key that is pinned", () => {
+    const rules = { newKeys: "accept-first", pins: new Set([K, E]) } as const;
+    expect(tell(ask([other], { ...approved, rules }))).toBe(
+      "served linux=e by E",
+    );
+  });
+});
+
+describe("a refusal", () => {
+  const first = { pinned: pinned("linux=a") };
+  const lost = evidence({ isGood: false });
+
+  it("is about the pinned content where some evidence names it, and else about the other", () => {
+    expect(tell(ask([lost, byE("linux=e")], first))).toBe("refused: signature");
+    expect(tell(ask([byE("linux=e")], first))).toBe("refused: other-content");
+  });
+
+  it("is about the newest evidence whose signature holds", () => {
+    const revoked = namespace({
+      decisions: { keys: [keyDecision(K, "revoked")], contents: [] },
+    });
+    const settled = ask([evidence(), { ...lost, signedBy: E }], {
+      ...first,
+      namespace: revoked,
+    });
+    expect(tell(settled)).toBe("refused: revoked");
+    expect(settled.standing.kind).toBe("refused");
+  });
+
+  it("has the age of its evidence", () => {
+    const asked = question({
+      age: {
+        ...{ minimumAge: 9 * day, isUnlisted: false, seenAt: undefined },
+        now: later(day),
+      },
+    });
+    const { standing } = ask([lost], { age: asked.age });
+    const age = ageOf(asked, [lost], undefined);
+    expect(standing).toMatchObject({ kind: "refused", age });
+    expect(tell(ask([evidence()], { age: asked.age }))).toBe("refused: age");
+    expect(ask([evidence()], { age: asked.age }).standing.kind).toBe("refused");
+  });
+
+  it("is one where a network mirror named no digest, and no evidence holds", () => {
+    const bare = unsigned({ content: content(""), isGood: false });
+    const pinnedBare = { pinned: pinned("", undefined) };
+    expect(tell(ask([bare], pinnedBare))).toBe("refused: signature");
+  });
+
+  it("is none without evidence, also of what is pinned", () => {
+    expect(tell(ask([], first))).toBe("empty");
+  });
+});
+
+it("the evidence that names the most archives speaks for a release", () => {
+  const wide = evidence({ content: content("linux=a darwin=b") });
+  for (const known of [
+    [wide, evidence()],
+    [evidence(), wide],
+  ])
+    expect(ask(known).standing).toMatchObject({ evidence: { id: wide.id } });
+});
+
+it("the age of what has no date is that of the release", () => {
+  const { age } = question({
+    age: {
+      ...{ minimumAge: 3 * day, isUnlisted: false },
+      seenAt: start,
+      now: later(day),
+    },
+  });
+  expect(ageOf({ age }, [unsigned()], undefined)).toEqual(
+    decideByAge(age, undefined),
+  );
+});
+
+it.each([
+  ...(["revoked", "not-pinned", "unknown", "other-content"] as const).map(
+    (noted) => [noted, true] as const,
+  ),
+  ...([undefined, "known", "signature", "approved"] as const).map(
+    (noted) => [noted, false] as const,
+  ),
+])("what was noted as %s was a candidate: %s", (noted, isOne) => {
+  expect(isCandidate(noted)).toBe(isOne);
 });

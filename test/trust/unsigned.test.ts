@@ -31,6 +31,15 @@ function offer(release: ReleaseTrust, digest = "", approved?: string) {
 const served = ({ standing }: ReturnType<typeof offer>) =>
   standing.kind === "served" ? standing.evidence.id : standing.kind;
 
+it("a release of a module is asked about without keys and ages", () => {
+  const asked = askUnsigned(name, emptyNamespace, nothing, now);
+  expect(asked).toMatchObject({
+    contact: { key: undefined, newest: "", by: "list", id: "" },
+    rules: { newKeys: "accept-first", pins: undefined },
+    ...{ age: { minimumAge: 0, isUnlisted: false }, enforcesAge: false },
+  });
+});
+
 it("the first content of a module is pinned, without an alarm", () => {
   const { admitted, events, standing } = offer(nothing, first);
   expect(admitted.pinned).toMatchObject({ sha256sums: first, at: now });

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { addEvidence } from "../../src/trust/settle.ts";
+import type { Evidence } from "../../src/trust/state.ts";
+import { E, evidence, K, K2, pinned } from "./releases.ts";
+
+/** Adds one offer to as much evidence as is kept, all of it of contents that count; says which one goes. */
+function findDropped(known: readonly Evidence[], text = "linux=a") {
+  const release = {
+    pinned: pinned(text),
+    evidence: known,
+    published: new Set<string>(),
+  };
+  const added = addEvidence(release, evidence({ id: "new" }), () => true);
+  const kept = new Set(added.evidence.map(({ id }) => id));
+  return known.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+}
+
+const admitted = (id: string, with_: Partial<Evidence> = {}) =>
+  evidence({ id, noted: "known", ...with_ });
+
+/** Fills up with what was admitted under another key. */
+const withOthers = (...first: readonly Evidence[]) => [
+  ...first,
+  ...Array.from({ length: 8 - first.length }, (_, index) =>
+    admitted(`other ${index}`, { signedBy: K2 }),
+  ),
+];
+
+describe("where all evidence counts, the one that goes", () => {
+  it("is the oldest that adds nothing: a candidate, or another key over the same digests", () => {
+    const candidate = admitted("candidate", { noted: "unknown", signedBy: E });
+    const again = admitted("again", { noted: "same-digests", signedBy: E });
+    const first = admitted("first");
+    expect(findDropped(withOthers(first, candidate))).toEqual(["candidate"]);
+    expect(findDropped(withOthers(first, again, candidate))).toEqual(["again"]);
+  });
+
+  it("is else the oldest but that which pinned", () => {
+    expect(findDropped(withOthers(admitted("first")))).toEqual(["other 0"]);
+    const copies = Array.from({ length: 8 }, (_, index) =>
+      admitted(`copy ${index}`),
+    );
+    expect(findDropped(copies)).toEqual(["copy 0"]);
+  });
+
+  it("did not pin when its document or its key is another", () => {
+    const document = admitted("document", {
+      sha256sums: "another",
+      signedBy: K,
+    });
+    expect(findDropped(withOthers(document))).toEqual(["document"]);
+    expect(findDropped(withOthers(admitted("key", { signedBy: E })))).toEqual([
+      "key",
+    ]);
+  });
+});
