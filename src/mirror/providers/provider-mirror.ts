@@ -70,9 +70,10 @@ export class ProviderMirror {
     const served = this.#serve(provider);
     admitProvider(served.rules, provider);
     const request = await this.#parts.admission.open(provider, served);
-    return this.#parts.offline
-      ? this.#listStored(request)
-      : this.#listOffered(request);
+    if (this.#parts.offline) return this.#listStored(request);
+    return this.#listOffered(request).catch((error: unknown) =>
+      this.#listAbsent(request, error),
+    );
   }
 
   /** All platforms that were signed and are offered, by name, and those of which only the h1 is known, without `zh:`; no archive is waited for. */
@@ -213,7 +214,21 @@ export class ProviderMirror {
     return { ...answer, value: { request, list, ...listing } };
   }
 
-  /** The list of a mirror that asks no origin: the stored versions that may be served. */
+  /** A provider that its origin does not have is listed as it is served: as far as a bundle brought it. Throws what the origin said. */
+  async #listAbsent(
+    request: ProviderRequest,
+    error: unknown,
+  ): Promise<Answer<AdmittedVersions>> {
+    const { type } = request.provider;
+    const { contacts } = request.entry.trust;
+    const isMet = contacts.some((contact) => contact.type === type);
+    if (!isMet || !isFailure(error, "not-found")) throw error;
+    return this.#listStored(request).catch((reason: unknown) => {
+      throw isFailure(reason, "not-stored") ? error : reason;
+    });
+  }
+
+  /** The stored versions that may be served, which are all that a mirror has that asks no origin. */
   async #listStored(
     request: ProviderRequest,
   ): Promise<Answer<AdmittedVersions>> {

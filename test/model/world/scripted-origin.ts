@@ -46,6 +46,7 @@ export class ScriptedOrigin implements ProviderOrigin {
       protocols: ["5.0"],
       platforms: this.#platformsOf(type, version),
     }));
+    if (versions.length === 0) throw failure("not-found", type);
     return { versions, warnings: [] };
   }
 

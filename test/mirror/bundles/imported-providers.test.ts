@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { startMirror } from "../../running-mirror.ts";
+import {
+  listedIn,
+  outcomeOf,
+  requestsFor,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
+import { RegistryRequests } from "../../scenes/registry-requests.ts";
+import { connectedSite, exportBundle } from "./bundles.ts";
+
+let authority: Authority;
+let full: Registry;
+let empty: Registry;
+beforeAll(async () => {
+  authority = await createAuthority();
+  full = await startRegistry({ authority });
+  empty = await startRegistry({ authority });
+});
+afterAll(() => Promise.all([full.stop(), empty.stop()]));
+
+it("a provider that the origin does not have is listed as a bundle brought it, and is absent once nothing of it is stored", async () => {
+  await full.publish({ version: "1.0.0" });
+  const from = connectedSite(authority, full);
+  const only = ["--platform", "linux_amd64", "acme/widget@1.0.0"];
+  const bundle = await exportBundle(from, ...only);
+  const mirror = await startMirror({ config: originsOf(authority, empty) });
+  const ask = requestsFor(mirror, "widget");
+  const facade = new RegistryRequests(mirror, "widget");
+  expect(outcomeOf(await ask.index())).toBe("404 not-found");
+  const imported = await runCommand(mirror, "import", bundle);
+  expect(imported).toMatchObject({ status: 0 });
+  await expect.poll(async () => listedIn(await ask.index())).toEqual(["1.0.0"]);
+  expect(listedIn(await facade.versions())).toEqual(["1.0.0"]);
+  expect(outcomeOf(await ask.version("1.0.0"))).toBe("200");
+  expect(outcomeOf(await ask.archive("1.0.0"))).toBe("200");
+  const purged = await runCommand(mirror, "purge", "acme/widget");
+  expect(purged).toMatchObject({ status: 0 });
+  expect(outcomeOf(await ask.version("1.0.0"))).toBe("404 not-found");
+  expect(outcomeOf(await ask.index())).toBe("404 not-found");
+  await mirror.stop();
+});
