@@ -53,7 +53,10 @@ export class DaemonRim implements Rim {
       (_, index) => new KeptDaemon(site, index, { onStart, onDeath }),
     );
     const { outlast, decided } = settings.times;
-    const clock = new SteppedClock(site.clockFile, Math.max(outlast, decided));
+    const clock = new SteppedClock(site.clockFile, {
+      longest: Math.max(outlast, decided),
+      isBounded: settings.shared,
+    });
     const listAlarms = () => this.#listAlarms();
     this.machine = {
       ...{ registry, clock },

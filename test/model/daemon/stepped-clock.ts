@@ -6,17 +6,32 @@ import type { MachineClock } from "../world/machine.ts";
 export class SteppedClock implements MachineClock {
   readonly #file: string;
   readonly #longest: number;
+  readonly #isBounded: boolean;
   #seconds = 0;
 
-  /** `file` is what libfaketime reads; `longest` is what is waited for at most, in milliseconds. */
-  constructor(file: string, longest: number) {
+  /**
+   * `file` is what libfaketime reads; `longest` is what is waited for at most, in
+   * milliseconds. Replicas never take their clock for later than the bucket's, which
+   * is `isBounded`.
+   */
+  constructor(
+    file: string,
+    {
+      longest,
+      isBounded,
+    }: { readonly longest: number; readonly isBounded: boolean },
+  ) {
     this.#file = file;
     this.#longest = longest;
+    this.#isBounded = isBounded;
     this.#write();
   }
 
   now(): Date {
-    return new Date(Date.now() + this.#seconds * 1_000);
+    const seconds = this.#isBounded
+      ? Math.min(0, this.#seconds)
+      : this.#seconds;
+    return new Date(Date.now() + seconds * 1_000);
   }
 
   monotonic(): number {

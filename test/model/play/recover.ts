@@ -20,6 +20,7 @@ import { isDecided, surveyFaces } from "./survey.ts";
  */
 export async function recover(world: World, index: number): Promise<void> {
   const { registry, rim } = world;
+  const began = world.machine.clock.now();
   registry.heal();
   if (rim.disk) rim.disk.isFull = false;
   for (let period = 0; period < 2; period++) {
@@ -28,13 +29,14 @@ export async function recover(world: World, index: number): Promise<void> {
       for (let at = 0; at < world.size; at++)
         await world.askFor(at, "index", { type, version: "" });
   }
-  for (const type of types) await expectGood(world, index, type);
+  for (const type of types) await expectGood(world, index, type, began);
 }
 
 async function expectGood(
   world: World,
   index: number,
   type: string,
+  began: Date,
 ): Promise<void> {
   const listed = await world.askFor(index, "index", { type, version: "" });
   const { served } = await surveyFaces(world, index, type);
@@ -42,7 +44,7 @@ async function expectGood(
   if (world.hasLost(type) || world.oracle.uncertain.has(type)) return;
   for (const version of versions) {
     const name = { type, version };
-    const good = findGood(world, name);
+    const good = findGood(world, name, began);
     if (good === undefined) continue;
     const what = `${nameOfRelease(name)} by ${good.signer ?? "nobody"}`;
     if (listed.kind !== "versions" || !listed.versions.includes(version))
@@ -54,18 +56,22 @@ async function expectGood(
 }
 
 /** Finds the document by which a release is to be served in any case. */
-function findGood(world: World, name: ReleaseName): SignedText | undefined {
+function findGood(
+  world: World,
+  name: ReleaseName,
+  began: Date,
+): SignedText | undefined {
   const { oracle, publisher } = world;
   if (oracle.decided.listApproved(name).length > 0) return undefined;
   const current = publisher.findCurrent(name);
   if (current === undefined) return undefined;
   const texts = oracle.shown.of(name).filter(({ isVerified }) => isVerified);
-  const now = world.machine.clock.now();
+  const { profile } = world.settings;
   // Clients refuse what is dated in the future, and so does a mirror that gets it then.
   const isGood = (text: ShownText) =>
     isSurelyAcceptable(oracle, text) &&
     oracle.isSurelyGood(text) &&
-    !isAhead(text.signed.signedAt, { profile: world.settings.profile, now });
+    !isAhead(text.signed.signedAt, { profile, now: began });
   const first = oracle.first.list(name);
   if (first.length === 0 && world.settings.offline) return undefined;
   if (first.length === 0) {
