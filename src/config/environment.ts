@@ -1,7 +1,6 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { failure } from "../errors/index.ts";
-import type { Configuration } from "./configuration.ts";
 
 /** What surrounds the process, handed in so that nothing below reads it again. */
 export interface Surroundings {
@@ -24,7 +23,7 @@ export function defaultStorageDirectory(from: Surroundings): string {
 export const defaultSearchPath = "/usr/local/bin:/usr/bin:/bin";
 
 /** HTTPS_PROXY and NO_PROXY, the upper-case form first, as the clients do; throws a configuration error. */
-export function parseProxy(env: NodeJS.ProcessEnv): Configuration["proxy"] {
+export function parseProxy(env: NodeJS.ProcessEnv) {
   const name = env.HTTPS_PROXY ? "HTTPS_PROXY" : "https_proxy";
   return {
     https: env[name] ? parseProxyUrl(name, env[name]) : undefined,
@@ -61,7 +60,7 @@ export function findOperator(env: NodeJS.ProcessEnv): string {
 }
 
 /** The service manager's socket and watchdog: sd_notify(3), sd_watchdog_enabled(3). */
-export function parseNotify(env: NodeJS.ProcessEnv): Configuration["notify"] {
+export function parseNotify(env: NodeJS.ProcessEnv) {
   const watchdog = env.WATCHDOG_USEC ?? "";
   return {
     socket: env.NOTIFY_SOCKET === "" ? undefined : env.NOTIFY_SOCKET,

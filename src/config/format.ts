@@ -122,11 +122,11 @@ function plainTls(tls: TlsChoice) {
 }
 
 function plainOrigin(origin: OriginConfiguration) {
-  const { url, networkMirror, folder, caFile, token } = origin;
+  const { url, networkMirror, directory, caFile, token } = origin;
   return {
     ...(origin.urlConfigured && { url: url.href }),
     ...(networkMirror && { networkMirror: networkMirror.href }),
-    ...folder,
+    ...(directory !== undefined && { directory }),
     ...(caFile !== undefined && { ca: caFile }),
     ...(token && { token: plainToken(token.source) }),
     signatures: origin.signatures,

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { OidcConfiguration } from "./configuration.ts";
 import { leaf, optional, required, withDefault } from "./leaf.ts";
 import { certificateFile } from "./origins.ts";
 import { httpsUrl, scope, text } from "./scalars.ts";
@@ -95,7 +94,7 @@ export function issuerSchema(path: z.ZodType<string>) {
 
 /** Tokens name their issuer alone, so each has one entry. */
 export function expectOneEach(
-  issuers: readonly Pick<OidcConfiguration, "issuer">[],
+  issuers: readonly { readonly issuer: URL }[],
   context: z.RefinementCtx,
 ): void {
   const names = issuers.map(({ issuer }) => issuer.href);

@@ -1,7 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import type { OriginToken } from "./configuration.ts";
 import { readTextFile, reasonOf } from "./text-file.ts";
+
+interface OriginToken {
+  readonly secret: string;
+  /** `env NAME` or `file PATH`; fit for messages. */
+  readonly source: string;
+}
 
 const largestCaFile = 1024 * 1024;
 const largestTokenFile = 16 * 1024;

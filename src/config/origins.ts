@@ -1,9 +1,5 @@
 import { z } from "zod";
 import { parseHostname, type Hostname } from "../address/hostname.ts";
-import type {
-  OriginConfiguration,
-  OriginFolderPlace,
-} from "./configuration.ts";
 import type { Surroundings } from "./environment.ts";
 import {
   choice,
@@ -28,7 +24,6 @@ const defaultOrigins = {
   "registry.opentofu.org": { signatures: "when-published" },
 };
 
-type Origins = ReadonlyMap<Hostname, OriginConfiguration>;
 type WrittenOrigin = z.output<ReturnType<typeof originSchema>>;
 
 /** `origins`: what is written replaces the default map, down to its settings for a hostname. */
@@ -37,12 +32,17 @@ export function originsSchema(
   env: Surroundings["env"],
 ) {
   const record = z.record(z.string(), originSchema(path, env));
-  return record.optional().transform((written, context): Origins => {
-    const origins = new Map<Hostname, OriginConfiguration>();
+  return record.optional().transform((written, context) => {
+    const origins = new Map<Hostname, ReturnType<typeof makeOrigin>>();
     const entries = Object.entries(written ?? record.parse(defaultOrigins));
     for (const [key, origin] of entries)
       try {
-        addOrigin(origins, key, origin);
+        const made = makeOrigin(key, origin);
+        if (origins.has(made.hostname))
+          throw new Error(
+            `is ${made.hostname} once more: leave one of them out`,
+          );
+        origins.set(made.hostname, made);
       } catch (error) {
         const { message } = error as Error;
         context.addIssue({ code: "custom", path: [key], message });
@@ -103,36 +103,25 @@ export function secretSchema(
 }
 
 /** Throws an Error whose message completes `"HOSTNAME" …`. */
-function addOrigin(
-  origins: Map<Hostname, OriginConfiguration>,
-  key: string,
-  written: WrittenOrigin,
-): void {
+export function makeOrigin(key: string, written: WrittenOrigin) {
   const hostname = parseOriginHostname(key);
-  if (origins.has(hostname))
-    throw new Error(`is ${hostname} once more: leave one of them out`);
-  origins.set(hostname, {
+  const { url, ca, ...rest } = written;
+  expectDirectoryAlone(written);
+  return {
+    ...rest,
     hostname,
-    url: written.url ?? new URL(`https://${hostname}/`),
-    urlConfigured: written.url !== undefined,
-    networkMirror: written.networkMirror,
-    folder: folderOf(written),
-    ca: written.ca?.text,
-    caFile: written.ca?.file,
-    token: written.token,
-    signatures: written.signatures,
-    verification: written.verification,
-    reportedHashes: written.reportedHashes,
-    allowPrivateAddresses: written.allowPrivateAddresses,
-  });
+    /** Where service discovery starts; ends in a slash. */
+    url: url ?? new URL(`https://${hostname}/`),
+    /** The operator wrote `url`, so its host and port may be asked even if they are private. */
+    urlConfigured: url !== undefined,
+    ca: ca?.text,
+    caFile: ca?.file,
+  };
 }
 
-/** Throws an Error like `addOrigin`. */
-function folderOf({
-  directory,
-  ...written
-}: WrittenOrigin): OriginFolderPlace | undefined {
-  if (directory === undefined) return undefined;
+/** A directory stands for a registry, which is not asked over the network. Throws an Error like `makeOrigin`. */
+function expectDirectoryAlone({ directory, ...written }: WrittenOrigin): void {
+  if (directory === undefined) return;
   const { url, networkMirror, ca, token } = written;
   const places = Object.entries({ url, networkMirror, ca, token });
   const [beside] = places.find(([, value]) => value !== undefined) ?? [];
@@ -140,7 +129,6 @@ function folderOf({
     throw new Error(
       `has "directory" and "${beside}": a folder is not asked over the network, leave one of them out`,
     );
-  return { directory };
 }
 
 /** Also what only looks like a name, such as 256.1.1.1, is refused. */

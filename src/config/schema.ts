@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { Hostname } from "../address/hostname.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
-import type { Configuration } from "./configuration.ts";
 import type { Surroundings } from "./environment.ts";
 import {
   choice,
@@ -74,14 +74,16 @@ export function configurationSchema(folder: string, from: Surroundings) {
   }).superRefine(checkTogether);
 }
 
-/** What sections say of one another. */
+interface Related {
+  readonly discovery: { readonly origin: Hostname | undefined };
+  readonly origins: ReadonlyMap<Hostname, unknown>;
+  readonly listen: { readonly tls: TlsChoice };
+  readonly storage: { readonly s3: unknown };
+}
+
+/** Checks sections against one another. */
 function checkTogether(
-  {
-    discovery,
-    origins,
-    listen,
-    storage,
-  }: Pick<Configuration, "discovery" | "origins" | "listen" | "storage">,
+  { discovery, origins, listen, storage }: Related,
   context: z.RefinementCtx,
 ): void {
   const refuse = (path: readonly string[], message: string) =>
@@ -143,7 +145,7 @@ const trustSchema = section({
   keys: withDefault(z.array(pinnedKeys), []),
 });
 
-const clientToken = z.strictObject({
+export const clientToken = z.strictObject({
   name: text,
   sha256: tokenDigest,
   expires: optional(moment),

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { parseSize } from "../address/units.ts";
-import type { S3Configuration } from "./configuration.ts";
 import { defaultStorageDirectory, type Surroundings } from "./environment.ts";
 import {
   choice,
@@ -32,7 +31,7 @@ export function storageSchema(path: z.ZodType<string>, from: Surroundings) {
   });
 }
 
-function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
+export function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return z
     .strictObject({
       endpoint: serviceUrl,
@@ -52,15 +51,13 @@ function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
       const [name] = accessKeyId ? ["accessKeyId"] : ["secretAccessKey"];
       context.addIssue({ code: "custom", path: [name], message });
     })
-    .transform(
-      ({ ca, accessKeyId, secretAccessKey, ...rest }): S3Configuration => ({
-        ...rest,
-        ca: ca?.text,
-        caFile: ca?.file,
-        keys:
-          accessKeyId === undefined || secretAccessKey === undefined
-            ? undefined
-            : { accessKeyId, secretAccessKey },
-      }),
-    );
+    .transform(({ ca, accessKeyId, secretAccessKey, ...rest }) => ({
+      ...rest,
+      ca: ca?.text,
+      caFile: ca?.file,
+      keys:
+        accessKeyId === undefined || secretAccessKey === undefined
+          ? undefined
+          : { accessKeyId, secretAccessKey },
+    }));
 }

@@ -8,7 +8,7 @@ import { redactTickets } from "./redaction.ts";
 
 export type Logger = ReturnType<typeof pino<never>>;
 
-export interface LogSettings {
+interface LogSettings {
   readonly level: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
   readonly format: "json" | "pretty";
 }

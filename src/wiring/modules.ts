@@ -175,13 +175,11 @@ function wireModuleOrigins(
         createFolder: () => blobs.createFolder(),
         openRoom: () => openWorkRoom(reserve, "the module's repository"),
       });
-      const { folder: place } = origin;
+      const { directory } = origin;
       const folder =
-        place &&
-        new FolderModules(
-          new DirectoryFolder(place.directory, hostname),
-          limits,
-        );
+        directory === undefined
+          ? undefined
+          : new FolderModules(new DirectoryFolder(directory, hostname), limits);
       const parts: ModuleOrigin = {
         registry: folder ?? registry,
         sources: folder ?? {

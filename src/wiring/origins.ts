@@ -1,7 +1,6 @@
 import {
   type Configuration,
   type OriginConfiguration,
-  type OriginFolderPlace,
 } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import type { Clock } from "../mirror/cache/clock.ts";
@@ -56,14 +55,14 @@ export function wireOrigins(
 
 /** Milliseconds for which lists of an origin are good; undefined for as long as those of a registry. A directory costs nothing. */
 export function freshnessOf({
-  folder,
+  directory,
 }: OriginConfiguration): number | undefined {
-  return folder === undefined ? undefined : 1_000;
+  return directory === undefined ? undefined : 1_000;
 }
 
 function wireFolder(
   { hostname, signatures }: OriginConfiguration,
-  { directory }: OriginFolderPlace,
+  directory: string,
   { limits }: Configuration,
   { logger }: OriginParts,
 ): ProviderOrigin {
@@ -90,11 +89,11 @@ function wireRegistry(
   configuration: Configuration,
   parts: OriginParts,
 ): Pick<ReleaseOrigin, "registry" | "learn"> {
-  const { networkMirror, folder, url } = origin;
+  const { networkMirror, directory, url } = origin;
   const { freshness } = configuration;
   const limits = originLimits(configuration.limits);
-  if (folder !== undefined)
-    return { registry: wireFolder(origin, folder, configuration, parts) };
+  if (directory !== undefined)
+    return { registry: wireFolder(origin, directory, configuration, parts) };
   if (networkMirror !== undefined)
     return wireNetworkMirror(client, networkMirror, limits, parts.findLearnt());
   const { versions } = freshness;

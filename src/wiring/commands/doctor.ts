@@ -18,9 +18,9 @@ export function wireExaminedFolders({
   limits,
 }: Configuration): readonly ExaminedFolder[] {
   return [...origins.values()].flatMap(
-    ({ hostname, folder: place, signatures }): readonly ExaminedFolder[] => {
-      if (place === undefined) return [];
-      const folder = new DirectoryFolder(place.directory);
+    ({ hostname, directory, signatures }): readonly ExaminedFolder[] => {
+      if (directory === undefined) return [];
+      const folder = new DirectoryFolder(directory);
       const signed = signatures === "required";
       const parts = { folder, limits: originLimits(limits), signed };
       const survey = (signal: AbortSignal) =>
@@ -36,7 +36,7 @@ export function wireExaminedOrigins(configuration: Configuration): {
   close(): Promise<void>;
 } {
   const wired = [...configuration.origins.values()]
-    .filter(({ folder }) => folder === undefined)
+    .filter(({ directory }) => directory === undefined)
     .map((origin) => wireOrigin(configuration, origin));
   return {
     origins: wired.map(({ examined }) => examined),

@@ -10,7 +10,7 @@ export function wirePublishing(configuration: Configuration, to: string) {
   const signatures = wireSignatures();
   const directory = resolve(to);
   const origin = [...configuration.origins.values()].find(
-    ({ folder }) => folder?.directory === directory,
+    (one) => one.directory === directory,
   );
   return {
     place: new PublishDirectory(directory),
