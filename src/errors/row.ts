@@ -43,7 +43,7 @@ export type Values<N extends readonly string[]> = {
 type Text<F> = string | ((facts: F) => string | undefined);
 
 export interface Texts<F> {
-  /** Of the HTTP response; 500 where it is left out, whose texts are for the operator alone. */
+  /** Status of the HTTP response; the default 500 has texts for the operator alone. */
   readonly status?: number;
   /** The reason phrase of the response, without what only the operator may know. */
   readonly phrase?: Text<F>;

@@ -6,7 +6,7 @@ const misplaced = row(["where", "problem", "remedy"], {
   remedy: ({ remedy }) => remedy,
 });
 
-/** What commands are given and asked. */
+/** Errors of command-line arguments and inputs. */
 export const commandErrors = {
   input: misplaced,
   arguments: misplaced,

@@ -7,7 +7,7 @@ const notServed = row(["hostname"], {
   remedy: `ask its operator to add the hostname to "origins"`,
 });
 
-/** What clients ask, and whether they may. */
+/** Errors of requests and their permissions. */
 export const requestErrors = {
   "malformed-address": row(["what", "text", "expected"], {
     status: 400,

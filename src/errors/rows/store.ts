@@ -28,14 +28,14 @@ export const storeErrors = {
       "The storage directory {directory} belongs to the user {owner}, and this is the user {user}",
     remedy: "run the command as that user or as root",
   }),
-  /** What is stored is still served. */
+  /** Stored content is still served. */
   "store-full": row(["subject", "reason", "remedy"], {
     status: 503,
     phrase: "The mirror's store is full",
     sentence: "The mirror cannot store {subject} ({reason})",
     remedy: "{remedy}",
   }),
-  /** What was seen or decided is unknown. */
+  /** A damaged record: pinned checksums or decisions are unknown. */
   "record-unreadable": row(["file", "problem", "remedy"], {
     status: 503,
     phrase: "What the mirror saw first of this cannot be read",
