@@ -31,7 +31,7 @@ it(
   },
 );
 
-it("the slope of a line is what it rises in an hour, whatever swings about it", () => {
+it("the slope of a line is its rise in an hour, under any noise", () => {
   const swing = [0, 3, 0, -3];
   const samples = Array.from(
     { length: 400 },

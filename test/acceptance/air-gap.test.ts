@@ -164,7 +164,7 @@ describe("an offline daemon", () => {
   });
 });
 
-it("serves a platform that a later bundle adds to a release, also when it told of the release before", async () => {
+it("serves a platform that a later bundle adds to a release, also when it listed the release before", async () => {
   const release = { type: "grown", version: "2.0.0" };
   await registry.publish({ ...release, platforms: ["linux_amd64"] });
   const first = await exportBundle(here, "acme/grown@2.0.0");

@@ -147,7 +147,7 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     expect(modules.count("/files/shared.tar.gz")).toBe(1);
   });
 
-  it("have the module that was seen first, whatever the bucket has under its digest", async () => {
+  it("have the pinned module, with any content in the bucket under its digest", async () => {
     const { modules } = scene;
     const [bytes, other] = await Promise.all(
       ["# good", "# evil"].map((text) => tarGz([["main.tf", text]])),

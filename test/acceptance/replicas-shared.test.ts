@@ -125,7 +125,7 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
     expect(registry.requests.count("versions")).toBe(0);
   }, 60_000);
 
-  it("is the h1 of an archive, and another one raises an alarm and is published by nobody", async () => {
+  it("is the h1 of an archive, and another one raises an alarm and is never published", async () => {
     const settings = await scene.makeBucket();
     const bucket = new Bucket(settings, bucketLimits);
     const [one] = await scene.start({ bucket: settings });

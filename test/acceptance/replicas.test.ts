@@ -103,7 +103,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     }
   });
 
-  it("ask the bucket for nothing that they have, but for its epoch and their log, and four times at most for an archive that nobody has", async () => {
+  it("ask the bucket for nothing that they have, but for its epoch and their log, and four times at most for an archive that no replica has", async () => {
     const proxy = await startBucketProxy(await scene.makeBucket());
     const [one] = await scene.start({ bucket: proxy.settings });
     if (one === undefined) throw new Error("none");

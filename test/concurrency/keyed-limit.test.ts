@@ -19,7 +19,7 @@ function watch(limit: KeyedLimit) {
   return { run, turns, end: (name: string) => ends.get(name)?.() };
 }
 
-it("leaves a place to another key, whatever waits of the first", async () => {
+it("leaves a place to another key, however long the queue of the first", async () => {
   const limit = new KeyedLimit(3, 2);
   const { run, turns } = watch(limit);
   for (let n = 0; n < 20; n++) void run("slow", `slow${n}`);

@@ -15,7 +15,7 @@ it("runs once for all who ask meanwhile, and again for who asks later", async ()
   expect(await flights.run("a", start)).toBe(3);
 });
 
-it("lets all who ask meanwhile hear of a failure, and nobody later", async () => {
+it("fails concurrent calls together, and no later one", async () => {
   const flights = new SingleFlight<string, number>();
   const fail = () => Promise.reject(new Error("no"));
   const both = [flights.run("a", fail), flights.run("a", fail)];

@@ -255,7 +255,7 @@ describe("several problems", () => {
     expect(lines[5]).toBe("(and 2 more)");
   });
 
-  it("are told once when they are the same", () => {
+  it("are reported once when they are the same", () => {
     const lines = refusal("[".repeat(100_000))
       .replace("configuration: ", "")
       .split("\n");

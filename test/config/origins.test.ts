@@ -153,7 +153,7 @@ describe("the token of an origin", () => {
     },
   );
 
-  it("may show a group, and nobody else, when systemd provides the file", () => {
+  it("may be readable by its group alone when systemd provides the file", () => {
     const folder = temporaryFolder();
     const credentials = join(folder, "credentials");
     mkdirSync(credentials);

@@ -17,7 +17,7 @@ function run(env: Readonly<Record<string, string>>): void {
 }
 
 describe("compiled code", () => {
-  it("is kept in the user's cache, where nobody else can write", () => {
+  it("is kept in the user's cache, where no other user can write", () => {
     const home = scratch("home");
     run({ HOME: home });
     const folder = join(home, ".cache", "provender-code");

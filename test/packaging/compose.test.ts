@@ -30,7 +30,7 @@ async function compose(file: string): Promise<string> {
 }
 
 describe("compose of one", () => {
-  it("names its image, its store, its probe and no more rights", () => {
+  it("names its image, its store, its probe and no further rights", () => {
     const any = expect.anything() as unknown;
     expect(parse(read("compose.yaml"))).toMatchObject({
       services: {

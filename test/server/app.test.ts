@@ -88,7 +88,7 @@ describe("of what is wrong with a request", () => {
   });
 });
 
-describe("whoever refuses a request", () => {
+describe("a refusal from any layer", () => {
   it.each([
     ["the raw checks", "/%41/x", 400],
     ["authentication", "/nothing", 401],

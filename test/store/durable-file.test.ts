@@ -107,7 +107,7 @@ describe("a durable write", () => {
     expect(readdirSync(folder)).toEqual(["file"]);
   });
 
-  it("does not write over a staged file of somebody else, nor remove it", async () => {
+  it("does not overwrite a staged file of another process, nor remove it", async () => {
     const folder = scratch("durable");
     const staged = join(folder, "staged");
     writeFileSync(staged, "theirs");

@@ -61,7 +61,7 @@ if (disk === undefined)
 afterAll(() => disk?.unmount());
 
 describe.runIf(disk !== undefined)("a decision on a disk", () => {
-  it("that was mounted to be read only is named, with that cause and its remedy, whatever was written before", async () => {
+  it("that was mounted to be read only is named, with that cause and its remedy, after any earlier write", async () => {
     const directory = disk?.directory ?? "";
     const layout = layOutStore(directory);
     await prepareStorageDirectory(layout);

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => daemon.stop());
 
 describe.runIf(process.platform === "linux")("a running daemon's store", () => {
-  it("is told from one that no daemon works on, and from another daemon's", async () => {
+  it("is distinguished from one without a daemon, and from another daemon's", async () => {
     const own = layOutStore(scratch("own"));
     const none = layOutStore(scratch("none")).directory;
     expect(findServedElsewhere(own, [none, served()])).toBe(served());
@@ -78,7 +78,7 @@ describe.runIf(canMount)("a command", () => {
     }
   });
 
-  it("that opens the running daemon's says nothing, by whatever name", async () => {
+  it("that opens the running daemon's store prints nothing, by any of its names", async () => {
     for (const directory of [served(), "/var/lib/provender"])
       expect((await run(directory, "trust", "list")).stderr).toBe("");
   });

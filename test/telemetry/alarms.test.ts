@@ -19,7 +19,7 @@ async function count(of: string): Promise<number> {
   return Number(line.exec(text)?.[1]);
 }
 
-it("counts what comes again once, whatever the order of time", async () => {
+it("counts a repeated alarm once, in any order of time", async () => {
   for (let time = 0; time < 100; time++)
     for (const archive of ["a.zip", "b.zip"])
       alarms.raise(kind, { archive, reported: ["h1:a"], computed: "h1:b" });

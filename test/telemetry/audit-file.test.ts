@@ -43,7 +43,7 @@ test("goes on after the last line of the process before", async () => {
   expect(await audit.readIds()).toEqual([1, 2]);
 });
 
-test("moves aside when it is full, loses no line, and keeps as many files as it is told", async () => {
+test("moves aside when it is full, loses no line, and keeps as many files as configured", async () => {
   const log = audit.open({ maxSize: 2000, keep: 3 });
   await Promise.all(numbers(1, 60).map((id) => log.record(entry(id), durable)));
   await log.close();
@@ -61,7 +61,7 @@ test("moves aside when it is full, loses no line, and keeps as many files as it 
   expect(kept.length).toBeGreaterThan(30);
 });
 
-test("syncs a file before it moves aside, also when nobody waited for its lines", async () => {
+test("syncs a file before it moves aside, also when no writer waited for its lines", async () => {
   const synced: number[] = [];
   const log = audit.open({
     maxSize: 2000,
@@ -103,7 +103,7 @@ test("writes a line that is longer than a whole file", async () => {
   expect(await audit.readIds(`${audit.path}.1`)).toEqual([1]);
 });
 
-test("starts anew when somebody removed or moved the file", async () => {
+test("starts a new file when the old one was removed or moved", async () => {
   const log = audit.open();
   await log.record(entry(1), durable);
   await rm(audit.path);

@@ -86,7 +86,7 @@ test("records what comes at any moment of the round before", async () => {
   expect(await audit.readIds()).toHaveLength(500);
 });
 
-test("does not sync for records that nobody waits for, and writes them until it is closed", async () => {
+test("does not sync for records without a waiter, and writes them until it is closed", async () => {
   let syncs = 0;
   const log = audit.open({
     sync: async (handle) => {

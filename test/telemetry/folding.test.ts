@@ -41,7 +41,7 @@ it("counts the groups that come when all lines are taken", () => {
   ]);
 });
 
-it("begins anew after each window, and tells nothing of what came once", () => {
+it("begins again after each window, and reports nothing that came once", () => {
   expect(add("a", "a1")).toBe("line");
   folding.close();
   folding.close();
@@ -49,7 +49,7 @@ it("begins anew after each window, and tells nothing of what came once", () => {
   expect([add("a", "a1"), add("a", "a1")]).toEqual(["line", "line"]);
 });
 
-it("takes no entry for the count of others, whatever it is called", () => {
+it("never mixes an entry of any name with the count of others", () => {
   for (const name of ["a1", "a2", "a3", "a4"]) add("a", name);
   expect(add("b", "group a")).toBe("line");
   expect(add("c", "others")).toBe("line");

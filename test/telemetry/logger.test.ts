@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it("says how many lines nobody read in time", async () => {
+it("says how many lines were not read in time", async () => {
   const many = 600;
   const program = `
       import { makeLogger } from ${JSON.stringify(logger)};

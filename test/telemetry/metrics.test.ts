@@ -56,7 +56,7 @@ it("has every metric of its definitions, named after the conventions", async () 
   }
 });
 
-it("sorts requests into few kinds, whatever a client writes", () => {
+it("sorts requests into few kinds, for any path", () => {
   const paths = [
     ["/providers/h/n/t/index.json", "index"],
     ["/providers/h/n/t/1.0.0.json", "version"],

@@ -62,7 +62,7 @@ describe("the age of a version", () => {
     expect(decide(undefined, true).old).toBe(false);
   });
 
-  test("is never enough for a version that no list ever showed, whatever its signature says", () => {
+  test("is never enough for a version that no list ever showed, with any date of its signature", () => {
     const decide = (minimumAge: number, seenAt?: Date) =>
       decideByAge({ minimumAge, isUnlisted: true, seenAt, now }, ago(9 * week));
     for (const seenAt of [undefined, ago(9 * week)])

@@ -25,7 +25,7 @@ describe("first contact", () => {
     expect(alarms).toBe(false);
   });
 
-  it("gives it none for ever when nobody signed the newest release", () => {
+  it("gives it none for ever when the newest release is unsigned", () => {
     const { namespace: after } = noteContact(
       emptyNamespace,
       "aws",

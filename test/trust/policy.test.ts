@@ -54,7 +54,7 @@ describe("order", () => {
     expect(decide(closed, "1.0.0").action).toBe("deny");
   });
 
-  test("the first rule that matches wins, whatever comes after it", () => {
+  test("the first rule that matches wins over all later ones", () => {
     const policy = policyOf([
       ["deny", "registry.terraform.io/acme/*"],
       ["allow", "registry.terraform.io/hashicorp/ran*", "< 2", 2 * day],

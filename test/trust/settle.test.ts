@@ -61,7 +61,7 @@ describe("a release that nothing is known of", () => {
     expect(kindsOf(settled)).toEqual(["candidate: unknown"]);
   });
 
-  it("is the publisher's own, whatever was refused before", () => {
+  it("is the publisher's own, after any refusal", () => {
     const { noted } = ask([byE("linux=e")]);
     const offered = addEvidence(noted, evidence(), () => false);
     const settled = settle(question({ release: offered }));
@@ -112,7 +112,7 @@ describe("a release that nothing is known of", () => {
 describe("pinned checksums", () => {
   const first = { pinned: pinned("linux=a") };
 
-  it("stay, whatever is offered by whatever key", () => {
+  it("stay, for any offer under any key", () => {
     const settled = ask(
       [evidence(), evidence({ content: content("linux=b") })],
       first,

@@ -22,7 +22,7 @@ describe("an approved content", () => {
   const first = { pinned: pinned("linux=a") };
   const other = byE("linux=e");
 
-  it("is served in place of the pinned one, whoever signed it, and pins nothing", () => {
+  it("is served in place of the pinned one, under any key, and pins nothing", () => {
     const settled = ask([evidence(), other], {
       ...first,
       ...approve(other.sha256sums),

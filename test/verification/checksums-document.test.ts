@@ -175,7 +175,7 @@ describe("a checksums document", () => {
     expect(parse(document, own)).toEqual({ [name]: a });
   });
 
-  it("keeps whatever has the beginning of the release's names", () => {
+  it("keeps every name with the prefix of the release", () => {
     const manifest = `${own}manifest.json`;
     expect(parse(`${a}  ${name}\n${b}  ${manifest}\n`, own)).toEqual({
       [name]: a,

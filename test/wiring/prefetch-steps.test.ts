@@ -132,7 +132,7 @@ describe("a prefetch of one package", () => {
     expect(all.length, all.join(" ")).toBeLessThanOrEqual(60);
   });
 
-  it("wires what only a daemon, modules or network mirrors need for nobody", () => {
+  it("wires nothing that only a daemon, modules or network mirrors need", () => {
     for (const name of ["Metrics", "ModuleMirror", "LearntDigests", "Outbox"])
       expect(listMade("")).not.toContain(name);
     const loaded = [...ran.keys()];

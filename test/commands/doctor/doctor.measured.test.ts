@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.stop());
 
-it("doctor waits for nobody longer than ten seconds, neither for a mirror nor for origins", async () => {
+it("doctor waits at most ten seconds for a mirror and for origins", async () => {
   const silent = createServer(() => undefined).listen(0, "127.0.0.1");
   await once(silent, "listening");
   const { port } = silent.address() as AddressInfo;

@@ -238,7 +238,7 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
     expect(wrong).toEqual(["storage"]);
   });
 
-  it("names a folder that somebody else made in it", async () => {
+  it("names a folder that another program made in it", async () => {
     const directory = await makeStore();
     chownSync(join(directory, "blobs", "v1", "sha256"), 0, 0);
     const { faults: wrong } = await scene.server({ storage: { directory } });

@@ -221,7 +221,7 @@ describe("searching a directory", () => {
     ]);
   });
 
-  it("enters every directory once, whatever links lead there", async () => {
+  it("enters every directory once, through any links", async () => {
     const directory = makeDirectory({
       "a/main.tf": require("null", "hashicorp/null"),
     });

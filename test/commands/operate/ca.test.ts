@@ -41,7 +41,7 @@ it("refuses where the certificate is not the mirror's own", async () => {
   expect(run.status).toBe(2);
 });
 
-it("is of the certificate for every configured name, of which clients are told the first", async () => {
+it("is of the certificate for every configured name, and the first one is printed for clients", async () => {
   const names = ["mirror.example.com", "192.0.2.10"];
   const listen = { port: 0, host: "0.0.0.0", names };
   const mirror = await startMirror({ config: { listen } });

@@ -65,7 +65,7 @@ const files = {
 };
 
 describe("prefetch --check", () => {
-  it("names every locked package and module that is not held, and asks nobody", async () => {
+  it("names every locked package and module that is not held, without any request", async () => {
     const other = makeStorage(scene.config);
     const directory = await lock(other, files);
     scene.providers.requests.clear();
@@ -92,7 +92,7 @@ describe("prefetch --check", () => {
     expect(asked()).toBe(0);
   });
 
-  it("is done with status 0 once all is held, whatever happens to the origins", async () => {
+  it("is done with status 0 once all is held, also without origins", async () => {
     const storage = makeStorage(scene.config);
     const directory = await lock(storage, files);
     const wanted = [...linux, "--directory", directory];

@@ -95,7 +95,7 @@ describe("what is held of modules", () => {
     expect([refused.status, refused.body.equals(other)]).toEqual([451, false]);
   });
 
-  it("is nothing of modules that nobody asked for", async () => {
+  it("is nothing of modules that were never requested", async () => {
     const run = await runCommand(mirror, "purge", spec("unheard"));
     expect([run.status, run.stdout]).toEqual([1, ""]);
     expect(run.stderr).toContain(`No archive of ${spec("unheard")} is stored`);

@@ -109,7 +109,7 @@ describe("provender list", () => {
     expect((await command("list", "not a spec")).status).toBe(2);
   });
 
-  it("names a record that cannot be believed, lists the others, and then nothing is forgotten", async () => {
+  it("names a damaged record, lists the others, and then nothing is forgotten", async () => {
     await fill("damaged");
     const record = (copies: string) =>
       join(
@@ -156,7 +156,7 @@ describe("provender purge", () => {
     expect(await scene.trust("list", "--json")).toBe(trust);
   });
 
-  it("keeps what was seen first: content that is created anew is refused", async () => {
+  it("keeps what was seen first: content that is created again is refused", async () => {
     const [release] = await fill("anew");
     if (release === undefined) throw new Error("there are two");
     expect((await command("purge", "anew/thing@1.0.0")).status).toBe(0);

@@ -47,7 +47,7 @@ describe("first contact by a bundle", () => {
     });
   });
 
-  it("is made for each provider of it, and told where it is under another key than the namespace's", async () => {
+  it("is made for each provider of it, and reported where it is under another key than the namespace's", async () => {
     const scene = await MirrorScene.prepare();
     const mirror = scene.start();
     await importInto(
@@ -98,7 +98,7 @@ describe("a list that is seen after a bundle", () => {
     return { scene, mirror: scene.start() };
   }
 
-  it("is no first contact: a back-dated release of another key is refused, and told", async () => {
+  it("is no first contact: a back-dated release of another key is refused, and reported", async () => {
     const { scene, mirror } = await connect({ version: "1.0.0", by: K });
     scene.registry.offer("1.0.0", { content: "linux=a", by: K });
     scene.registry.offer("9.0.0", { content: "linux=e", by: E, ...backDated });
@@ -134,7 +134,7 @@ describe("a list that is seen after a bundle", () => {
     expect(await mirror.index("other")).toBe("1.0.0");
   });
 
-  it("is believed for a version of the bundle that was not imported, with an alarm for a key that it did not carry", async () => {
+  it("counts for a version of the bundle that was not imported, with an alarm for a key that it did not carry", async () => {
     const { scene, mirror } = await connect({ version: "1.0.0", by: K });
     scene.registry.offer("1.0.0", { content: "linux=e", by: E, ...backDated });
     expect(await mirror.version("1.0.0")).toBe("linux=e");

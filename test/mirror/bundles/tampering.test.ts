@@ -107,7 +107,7 @@ describe("a bundle that is cut short", () => {
   });
 });
 
-it("imports the bundle that nobody tampered with", async () => {
+it("imports the bundle without tampering", async () => {
   const { status, said } = await tampering.import(
     putTogether(tampering.parts()),
   );

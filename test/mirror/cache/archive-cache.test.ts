@@ -67,7 +67,7 @@ describe("one digest", () => {
     expect(filesIn(layout.blobs)).toEqual([digest]);
   });
 
-  it("fails once for all who wait, and is asked for again by whoever heard of it", async () => {
+  it("fails once for all who wait, and can be requested again afterwards", async () => {
     const { cache } = await prepare();
     const { bytes, digest } = randomArchive(size);
     const bad = new SteeredBody(bytes, size + 1);

@@ -212,7 +212,7 @@ describe("a reader that is slow or leaves", () => {
 });
 
 describe("after a mismatch", () => {
-  it("every reader sees an error, whenever it came and whatever it asked for", async () => {
+  it("every reader sees an error, at any time and for any range", async () => {
     const { download, blobs, bytes } = await prepare();
     const source = new SteeredBody(altered(bytes, 10), size);
     const early = new Drain(download.join());

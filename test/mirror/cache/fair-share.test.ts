@@ -120,7 +120,7 @@ describe("places", () => {
     expect(next.turn).toBeDefined();
   });
 
-  it("leave no timer when nobody waits", async () => {
+  it("leave no timer when no download waits", async () => {
     const share = makeShare(1, 1);
     const [first, second] = [new Download(share), new Download(share)];
     await pass(beat);
@@ -132,8 +132,8 @@ describe("places", () => {
   });
 });
 
-describe("a download that nobody wants", () => {
-  it("goes on as long as nobody waits", async () => {
+describe("an abandoned download", () => {
+  it("goes on as long as no other waits", async () => {
     const share = makeShare();
     const all = eight(share, () => ({}));
     for (const one of all) one.isWanted = false;
@@ -185,7 +185,7 @@ describe("a download that nobody wants", () => {
   });
 });
 
-describe("downloads that somebody reads", () => {
+describe("downloads with readers", () => {
   const crowds: readonly [
     string,
     (index: number) => ConstructorParameters<typeof Download>[1],

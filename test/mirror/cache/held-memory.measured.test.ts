@@ -98,7 +98,7 @@ beforeAll(async () => {
 afterAll(() => registry.stop());
 
 describe("lists of versions that are held in memory", () => {
-  it("take no more than they are weighed", async () => {
+  it("take at most their estimated size", async () => {
     const layout = layOutStore(scratch("lists"));
     await prepareStorageDirectory(layout);
     const records = new VersionRecords(
@@ -182,7 +182,7 @@ describe("releases that are held in memory", () => {
     ["of one platform, fetched", "small"],
     ["of one platform, read from their records", "small"],
   ])(
-    "take no more than they are weighed: %s",
+    "take at most their estimated size: %s",
     { timeout: 120_000 },
     async (how, type) => {
       const mirror = await startTimedMirror(

@@ -98,7 +98,7 @@ describe("after a restart", () => {
 });
 
 describe("offline", () => {
-  it("what is stored is a hit however old it is, and nobody is asked", async () => {
+  it("what is stored is a hit at any age, without a request", async () => {
     const { clock, origin, open, get } = await prepare();
     await get();
     clock.pass(10 * limits.staleFor);
@@ -176,7 +176,7 @@ describe("an asker who wants it younger", () => {
     expect((await get(minute)).outcome).toBe("hit");
   });
 
-  it("is told that it is stale when the origin fails, which is then spared; others get a hit", async () => {
+  it("gets a stale answer when the origin fails, which is then spared; others get a hit", async () => {
     const { clock, origin, stale, get } = await prepare();
     await get();
     clock.pass(minute);

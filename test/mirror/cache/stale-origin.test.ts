@@ -60,7 +60,7 @@ describe("while the list of versions cannot be had", () => {
     },
   );
 
-  it("all who asked at once are told its age", async () => {
+  it("all concurrent clients get its age", async () => {
     const held = barrier();
     registry.script("versions", all(status(500), held.beforeHeaders));
     const asked = Array.from({ length: 5 }, () => ask("index.json"));

@@ -21,7 +21,7 @@ it("a release is looked at once, however often it is wanted, and its list hears 
   expect(registry.count("release thing 2.0.0")).toBe(1);
 });
 
-it("a release that is refused is told to nobody, and fails nothing", async () => {
+it("a refused release is not reported, and fails nothing", async () => {
   const { scene, registry, clock } = await prepareUnasked(K);
   registry.offer("3.0.0", { content: "linux=e", by: E });
   clock.pass(freshness);

@@ -67,7 +67,7 @@ describe("keeping the versions that are old enough", () => {
     expect(most).toBe(8);
   });
 
-  test("rejects with the first failure, and asks no more after it", async () => {
+  test("rejects with the first failure, and stops there", async () => {
     const listed = Array.from(
       { length: 100 },
       (_, minor) => `1.${99 - minor}.1 1.${99 - minor}.0`,

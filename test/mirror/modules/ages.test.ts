@@ -111,7 +111,7 @@ describe("under minimumAge, at first contact", () => {
 });
 
 describe("under minimumAge, after first contact", () => {
-  it("what appears counts from first sight, whatever it claims", async () => {
+  it("a new version's age counts from first sight, not from its claim", async () => {
     publish("grown", { "1.0.0": ago(400) });
     await withMirror({ config: configOf() }, async (mirror) => {
       expect(await versionsOf(mirror, "grown")).toEqual(["1.0.0"]);

@@ -174,7 +174,7 @@ describe("modules from archives", () => {
     expect((await mirror.get(upper)).body).toEqual(bytes);
   });
 
-  it("are held against the checksum that the registry gives", async () => {
+  it("are compared with the registry's checksum", async () => {
     const bytes = await tarGz([["main.tf", "# sum"]]);
     const url = scene.origin.serve("/files/sum.tar.gz", bytes);
     const wrong = `${url}?checksum=sha256:${"0".repeat(64)}`;

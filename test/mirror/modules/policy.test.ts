@@ -121,7 +121,7 @@ describe("policy", () => {
     },
   );
 
-  it("sends clients on from other hosts when it is told to, and holds back what is new", async () => {
+  it("sends clients on from other hosts when configured, and holds back new versions", async () => {
     scene.origin.publish("acme/young/aws", "1.0.0", "./young.zip");
     const config = scene.configOf({
       policy: { otherHosts: "not-found", minimumAge: "1h" },

@@ -54,7 +54,7 @@ async function withSeen(
   });
 }
 
-describe("a module that its origin replaced is told of once for each other content", () => {
+describe("a module that its origin replaced is reported once for each other content", () => {
   it("however many ask, with one line among the decisions, also after a restart", async () => {
     const directory = scratch("store");
     const config = scene.configOf({ freshness: { versions: "0s" } });

@@ -254,7 +254,7 @@ describe("a version that the known list has not", { timeout: 120_000 }, () => {
     expect((await mirror.index(type)).value).toContain("3.0.0");
   });
 
-  it("costs the origin one request in 30 s, whatever is asked for", async () => {
+  it("costs the origin one request in 30 s, for any request", async () => {
     const { type } = await prepareProvider();
     await mirror.index(type);
     registry.requests.clear();

@@ -247,7 +247,7 @@ describe("parts that do not belong together", () => {
 });
 
 describe("parts that belong together", () => {
-  it("are accepted as told above, so that a lie is the only difference", async () => {
+  it("are accepted as built above, so that a lie is the only difference", async () => {
     tell("truth", {});
     const { document, archive, whole } = await ask("truth");
     expect(document.status).toBe(200);

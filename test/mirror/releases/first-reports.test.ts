@@ -71,7 +71,7 @@ describe("an h1 that a registry reports", () => {
     expect(admit("linux=a", undefined, "y", "b")).toBeUndefined();
   });
 
-  it("is told of the archive that it is about alone", () => {
+  it("is published for its own archive alone", () => {
     const serving = (letter: string) =>
       new Map(
         [...contentOf(`linux=${letter}`)].map(([name, sha256]) => [
@@ -147,12 +147,12 @@ describe("clients", () => {
     return told;
   }
 
-  it("are told the h1 that came first, and no other, across restarts", async () => {
+  it("get the h1 that came first, and no other, across restarts", async () => {
     const told = await tellOf("linux=x", "linux=y", "");
     expect(told).toEqual([hashes("x"), hashes("x"), hashes("x")]);
   });
 
-  it("are told no h1 that is reported only after the release was admitted", async () => {
+  it("get no h1 that is reported only after the release was admitted", async () => {
     expect(await tellOf("", "linux=x", "linux=x")).toEqual([[], [], []]);
   });
 });

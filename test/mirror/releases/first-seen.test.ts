@@ -137,7 +137,7 @@ describe("a release that is created again", () => {
     await scene.expectServed("healed", first);
   });
 
-  it("gives way to the pinned content again when its approval is revoked, whatever its origin offers", async () => {
+  it("gives way to the pinned content again when its approval is revoked, for any offer of its origin", async () => {
     const first = await scene.seen("back");
     const second = await scene.registry.republish(first);
     await scene.expectServed("back", first);

@@ -75,7 +75,7 @@ describe("of two lists that processes made side by side, a version", () => {
     }
   });
 
-  it("is as the newer one says, and listed no more where that does not name it", () => {
+  it("is as the newer one says, and no longer listed where that does not name it", () => {
     const newer = listOf(january, { listed: true }, ["new"]);
     const older = listOf(january, { listed: false }, ["old"]);
     const joined = joinLists(newer, older);

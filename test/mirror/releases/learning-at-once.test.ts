@@ -37,7 +37,7 @@ const isSettled = async (promise: Promise<unknown>) => {
 };
 
 describe("many who learn at once", () => {
-  it("learn one archive together, also where no more may wait", async () => {
+  it("learn one archive together, also where the queue is full", async () => {
     const { learn } = await prepareLearning(threads, { waiters: 1 });
     const { origin, send, end } = steered(undefined, h1);
     const all = [1, 2, 3].map(() => learn(origin, [h1]));

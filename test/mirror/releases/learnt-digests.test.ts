@@ -81,7 +81,7 @@ describe("a digest that is learnt", () => {
     );
   });
 
-  it("is the first one of an h1, whatever else has the same content", async () => {
+  it("is the first one of an h1, also beside others of the same content", async () => {
     const { learn, learning, blobs } = await prepareLearning(threads);
     const again = zipOf("a", true);
     expect(again).toMatchObject({ h1 });
@@ -92,7 +92,7 @@ describe("a digest that is learnt", () => {
     expect(await blobs.size(again.sha256)).toBe(again.bytes.length);
   });
 
-  it("makes way for that of another h1 that was told first", async () => {
+  it("makes way for that of another h1 that was reported first", async () => {
     const { learn, learning } = await prepareLearning(threads);
     const other = zipOf("b");
     await learn(sending(bytes, h1), [h1]);
@@ -103,7 +103,7 @@ describe("a digest that is learnt", () => {
   });
 });
 
-describe("an archive that nobody vouches for", () => {
+describe("an archive without any checksum", () => {
   it.each([
     ["is not told with it now", [x, y], [h1], [x, y]],
     ["was not told first", [h1], [x], [x]],

@@ -102,7 +102,7 @@ describe("the keys that a registry publishes now", () => {
     },
   );
 
-  it("say nothing of what nobody signed", async () => {
+  it("say nothing of unsigned releases", async () => {
     const { trust, ...known } = await know({ content: both, by: K });
     const evidence = [await evidenceOf({ by: undefined })];
     const unsigned = { ...known, trust: { ...trust, evidence } };

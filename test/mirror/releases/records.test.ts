@@ -163,7 +163,7 @@ describe("recorded evidence", () => {
     expect(after?.pinned?.signedBy).toBe("K");
   });
 
-  it("that nobody signed holds while the configuration excuses it, and again when it does again", async () => {
+  it("that is unsigned holds while the configuration excuses it, and again when it does again", async () => {
     const { open } = await prepare();
     const lenient = open({ signatures: "when-published" });
     const value = await knownOf({ by: undefined });
@@ -215,7 +215,7 @@ describe("recorded evidence", () => {
   });
 });
 
-it("is described by its pinned checksums, whatever else is offered", async () => {
+it("is described by its pinned checksums, for any later offer", async () => {
   const { releases } = await prepare();
   expect(await releases.describe(address)).toBeUndefined();
   const value = await knownOf(

@@ -119,7 +119,7 @@ describe("when the terms change", () => {
     await scene.expectServed("terms", first);
   });
 
-  it("an unsigned release is refused once signatures are required, also by a mirror that asks nobody", async () => {
+  it("an unsigned release is refused once signatures are required, also by an offline mirror", async () => {
     await scene.restart({ signatures: "when-published" });
     const first = await scene.seen("unsigned", {
       signingKeys: [],

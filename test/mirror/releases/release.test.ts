@@ -84,7 +84,7 @@ it("a package is that of its platform, and there is none for another", async () 
   expect(() => packageOf(thing, release, darwin)).toThrow(failing("not-found"));
 });
 
-describe("a package of which the content alone is told", () => {
+describe("a package with a content hash alone", () => {
   const mirror = { source: "network-mirror", content: "linux=a" } as const;
   it("is one of a network mirror that names no digest for it", async () => {
     const release = await believe({ ...mirror, told: "linux=x darwin=y" });
@@ -106,7 +106,7 @@ describe("a package of which the content alone is told", () => {
     expect(listUnnamed(thing, release)).toEqual([]);
   });
 
-  it("is none of which no content is told", async () => {
+  it("is none without a content hash", async () => {
     const release = await believe(mirror);
     const report = { packageHashes: [], size: 1, sha256: undefined };
     const reported = new Map([["darwin_amd64", report]]);

@@ -157,7 +157,7 @@ describe("a proof is judged", () => {
     ]);
   });
 
-  it("by nobody under an exemption", async () => {
+  it("by no key under an exemption", async () => {
     const { proof } = await believe({ by: undefined });
     const judge: SignatureJudge = {
       library: "",

@@ -252,7 +252,7 @@ describe("once a provider was met, a back-dated release of another key is refuse
 });
 
 describe("what first contact teaches", () => {
-  it("that another provider of a known namespace is under another key is told, and counts for it alone", async () => {
+  it("that another provider of a known namespace is under another key is reported, and counts for it alone", async () => {
     const scene = await offering({ "1.0.0": K });
     const { registry, clock } = scene;
     registry.offer("1.0.0", { content: "linux=b", by: L }, "other");

@@ -131,8 +131,14 @@ describe("no phantom is", () => {
       "404 of discovery",
       failure("origin-status", "https://registry.example.com/", 404),
     ],
-    ["a timeout", failure("origin-timeout", "https://registry.example.com/", "x")],
-    ["an address that is refused", failure("origin-address-refused", "https://x/", "x")],
+    [
+      "a timeout",
+      failure("origin-timeout", "https://registry.example.com/", "x"),
+    ],
+    [
+      "an address that is refused",
+      failure("origin-address-refused", "https://x/", "x"),
+    ],
   ])("a version whose documents are answered with %s", async (_, error) => {
     const { scene, registry } = await prepare(["1.0.0", "2.0.0"], []);
     registry.fail("release thing 2.0.0", error);
@@ -192,7 +198,7 @@ describe("when the newest three vanish in one look", () => {
     expect(await mirror.index()).toBe("1.3.0 1.2.0 1.1.0 1.0.0");
   });
 
-  it("a newest one that was verified here stays, whatever vanishes below it", async () => {
+  it("a newest one that was verified here stays when older ones vanish", async () => {
     const { scene, lose } = await prepare(versions, []);
     const mirror = scene.start();
     expect(await mirror.version("1.3.0")).toBe("linux=a");

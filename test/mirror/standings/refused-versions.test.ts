@@ -54,7 +54,7 @@ it("notes of many at once are all kept", async () => {
   );
 });
 
-it("a note that cannot be written counts for this process, and is told", async () => {
+it("a note that cannot be written counts for this process, and is reported", async () => {
   const { writes, unwritten, refused } = await prepare();
   writes.let(() => "fails", "ENOSPC");
   await refused.note(provider, "1.0.0", "refused");
@@ -62,7 +62,7 @@ it("a note that cannot be written counts for this process, and is told", async (
   expect(unwritten).toEqual(["registry.terraform.io/acme/thing"]);
 });
 
-it("a phantom is told once, with when it was first seen, until its documents come", async () => {
+it("a phantom is reported once, with when it was first seen, until its documents come", async () => {
   const { clock, phantoms, open, refused } = await prepare();
   const since = clock.now();
   await refused.note(provider, "2.0.0", "phantom");

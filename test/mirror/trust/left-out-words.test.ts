@@ -71,7 +71,7 @@ it.each<[string, () => LeftOut, string]>([
   expect(leaveOut().cause).toBe(cause);
 });
 
-describe("what is left out is told by kind:", () => {
+describe("left-out versions are reported by kind:", () => {
   const named = Array.from({ length: 5 }, () => "1.0.0 (x)").join(", ");
   it.each([
     ["nothing", [], undefined, undefined],

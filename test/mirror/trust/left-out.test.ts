@@ -30,7 +30,7 @@ it("is nothing where clients get every version", async () => {
   expect(scene.auditOf("whole", "left-out")).toEqual([]);
 });
 
-it("is told to clients, the log and the audit log by rule, age and key", async () => {
+it("is reported to clients, the log and the audit log by rule, age and key", async () => {
   const deny = { match: "*/some/*", action: "deny", versions: "< 0.3" };
   const age = { match: "*/some/*", action: "allow", minimumAge: "7d" };
   const old = new Date("2024-01-01T00:00:00Z");
@@ -70,7 +70,7 @@ it("is told to clients, the log and the audit log by rule, age and key", async (
   ]);
 });
 
-it("names a revoked key, and no more than a few versions", async () => {
+it("names a revoked key, and a few versions at most", async () => {
   await scene.revive();
   for (let minor = 0; minor < 9; minor++)
     await scene.publish("many", `1.${minor}.0`, own);

@@ -271,7 +271,7 @@ describe("what the rules, its age or its key keep out", () => {
     }
   });
 
-  it("is refused by a mirror that asks nobody", async () => {
+  it("is refused by an offline mirror", async () => {
     await restart({ ...base, ...rules, offline: true });
     const before = registry.requests.count();
     for (const subject of subjects)

@@ -108,7 +108,7 @@ async function countAll(mirror: TimedMirror, counts: Counts) {
 }
 
 describe("a request", () => {
-  it("reads the records of trust once and decides by the rules once, whatever it has to ask for", async () => {
+  it("reads the records of trust once and decides by the rules once, for any number of look-ups", async () => {
     const { mirror, counts } = await start(new TestClock());
     // At first contact the rules also decide of the release that teaches the key.
     // Before the first write of a namespace, its mark is read again.

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe("what was refused", () => {
-  it("for its key is in nobody's way: the publisher's own release is served when it comes", async () => {
+  it("for its key blocks nothing: the publisher's own release is served when it comes", async () => {
     const { scene, mirror, registry, clock } = await prepareMet(K);
     for (const version of ["3.0.0", "4.0.0"])
       registry.offer(version, { content: "linux=e", by: E });
@@ -37,7 +37,7 @@ describe("what was refused", () => {
     expect(mirror.alarmed()).not.toContain("release-replaced 3.0.0");
   });
 
-  it("because nobody signed it is in nobody's way either", async () => {
+  it("because it is unsigned blocks nothing either", async () => {
     const { mirror, registry, clock } = await prepareMet(K, {
       signatures: "when-published",
     });
@@ -62,7 +62,7 @@ describe("what was refused", () => {
     expect(await mirror.version("3.0.0")).toBe("linux=c");
   });
 
-  it("with the same archive for one platform is in nobody's way when the publisher signs it", async () => {
+  it("with the same archive for one platform blocks nothing when the publisher signs it", async () => {
     const { mirror, registry, clock } = await prepareMet(K);
     const keys = [K.armoredPublicKey, L.armoredPublicKey];
     registry.offer("3.0.0", { content: "linux=c", by: L, keys });
@@ -99,7 +99,7 @@ describe("nothing signed where everything was", () => {
     expect(await mirror.version("1.0.0")).toBe("linux=a");
   });
 
-  it("is told when all keys are taken and another one signs", async () => {
+  it("is reported when all keys are taken and another one signs", async () => {
     const { mirror, registry, clock } = await prepareMet(K, {
       newKeys: "accept",
     });
@@ -111,7 +111,7 @@ describe("nothing signed where everything was", () => {
 });
 
 describe("a release that was unsigned at first", () => {
-  it("is served when its publisher signs it later, under stricter rules, whatever else SHA256SUMS says", async () => {
+  it("is served when its publisher signs it later, under stricter rules, with any other lines in SHA256SUMS", async () => {
     const scene = await MirrorScene.prepare({ signatures: "when-published" });
     const { registry, clock } = scene;
     registry.offer("1.0.0", { content: "linux=a" });
@@ -124,7 +124,7 @@ describe("a release that was unsigned at first", () => {
     expect(await strict.index()).toBe("1.0.0");
   });
 
-  it("is refused under stricter rules while nobody signs it, and listed nowhere", async () => {
+  it("is refused under stricter rules while it is unsigned, and listed nowhere", async () => {
     const scene = await MirrorScene.prepare({ signatures: "when-published" });
     scene.registry.offer("1.0.0", { content: "linux=a" });
     await scene.start().version("1.0.0");

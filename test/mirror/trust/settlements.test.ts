@@ -19,7 +19,7 @@ const isDecisive = (name: string) =>
   isOfRelease(name) || name.startsWith("audit");
 
 describe("a first answer", () => {
-  it("is written down before it is given: pinned, told, and that it was told", async () => {
+  it("is recorded before it is served: pinned, reported, and the report noted", async () => {
     const { scene } = await prepareUnasked(K);
     const mirror = scene.start();
     expect(await mirror.version("2.0.0")).toBe("linux=b");
@@ -60,7 +60,7 @@ describe("a first answer", () => {
     expect(later.alarmed()).toEqual([]);
   });
 
-  it("that was given is what every later process gives, whatever is offered since", async () => {
+  it("that was served is what every later process serves, for any later offer", async () => {
     const { scene, registry, clock } = await prepareUnasked(K);
     expect(await scene.start().version("2.0.0")).toBe("linux=b");
     registry.offer("2.0.0", { content: "linux=c", by: K });
@@ -110,7 +110,7 @@ describe("a first answer", () => {
     },
   );
 
-  it("that many ask for at once is written and told once", async () => {
+  it("that many clients request at once is written and reported once", async () => {
     const { scene } = await prepareUnasked(K);
     const mirror = scene.start();
     const asked = Array.from({ length: 20 }, () => mirror.version("2.0.0"));

@@ -264,7 +264,7 @@ describe("a version that appears later under an unknown key", () => {
     expect(outcomeOf(await requests.version("1.1.0"))).toBe("451 key-refused");
   });
 
-  it("is held back when nobody signed it and earlier ones were signed", async () => {
+  it("is held back when it is unsigned and earlier ones were signed", async () => {
     const known = await signer("Known");
     const requests = requestsFor(
       scene.mirror,

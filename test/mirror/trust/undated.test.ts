@@ -36,7 +36,7 @@ it.each([
   },
 );
 
-it("under minimumAge, an unsigned release that appears later is held, whatever policy.undated says", async () => {
+it("under minimumAge, an unsigned release that appears later is held under any policy.undated", async () => {
   const by = await signer("Known");
   await scene.publish("undated-later", "1.0.0", by, unsigned);
   const policy = { minimumAge: "3d", undated: "allow" };

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => scene.stop());
 
 describe("while the list cannot be had, a version that no list ever showed", () => {
-  it("is held back under minimumAge on every path, whatever date its signature has", async () => {
+  it("is held back under minimumAge on every path, with any date of its signature", async () => {
     const known = await signer("Known");
     const old = { signedAt: longAgo };
     await scene.publish("unlisted", "1.0.0", known, old);

@@ -189,7 +189,7 @@ describe("records of archives that nothing names", () => {
 });
 
 describe("records of what was seen", () => {
-  it("count for storage.maxSize: archives leave for them, and they for nobody", async () => {
+  it("count for storage.maxSize: archives are evicted for them, and they for nothing", async () => {
     const { directory, releases } = await flooded(0);
     for (let n = 0; n < 300; n++) plantNamespace(directory, `seen${n}`);
     const before = countRecords(directory, "trust");
@@ -247,7 +247,7 @@ describe("records of what was seen", () => {
 });
 
 describe("what killed processes left in staging", () => {
-  it("goes within a day, whatever of others' is younger", async () => {
+  it("goes within a day, also beside younger ones of others", async () => {
     const directory = scratch("grown");
     const first = await start(directory);
     await first.stop();

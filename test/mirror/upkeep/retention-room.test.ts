@@ -157,7 +157,7 @@ describe("room for an archive, in a store of 900 bytes,", () => {
     expect(evicted).toEqual([stored[0]]);
   });
 
-  it("grows by more than has to be only where nobody leaves for that", async () => {
+  it("grows by more than needed only without evictions", async () => {
     const retention = retain({ maxSize: 1_000 });
     const room = await retention.reserve(undefined, nothing);
     expect(await room?.grow(10, 90)).toBe(true);

@@ -147,7 +147,7 @@ describe("storage.maxSize", () => {
     await mirror.stop();
   });
 
-  it("never takes what a client is reading, nor the last copy of what its origin lists no more", async () => {
+  it("never takes what a client is reading, nor the last copy of what its origin no longer lists", async () => {
     const mirror = await start(undefined, "32MiB");
     const large = () => publish("1.0.0", 12 * 1024 * KiB);
     const [a, b, c] = [await large(), await large(), await large()];

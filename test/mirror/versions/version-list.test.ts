@@ -4,7 +4,7 @@ import { mergeVersions } from "../../../src/mirror/versions/version-list.ts";
 import { answerOf, future, later, now } from "../releases/listed-versions.ts";
 
 describe("a list that is joined to what is known", () => {
-  it("keeps what the origin lists no more", () => {
+  it("keeps what the origin no longer lists", () => {
     const first = mergeVersions(
       "acme/x",
       undefined,

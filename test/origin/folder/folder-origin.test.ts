@@ -87,7 +87,7 @@ describe("a directory with links", () => {
     expect(body.toString()).not.toContain(root);
   });
 
-  it("is read no further than itself, whatever an address says", async () => {
+  it("is never left, for any address", async () => {
     writeFiles(join(root, "..", "escaped", "widget", "1.0.0"), {});
     for (const path of [
       `providers/${folderHost}/..%2Fescaped/widget/index.json`,

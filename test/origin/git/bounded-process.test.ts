@@ -31,7 +31,7 @@ describe("a bounded process", () => {
     expect(status).toBe(0);
   });
 
-  it("gets its arguments as they are, and its status is told", async () => {
+  it("gets its arguments as they are, and its status is returned", async () => {
     const odd = ["$(id)", "`id`", "; id", "a b", "", "*", "-c", "'\"\n"];
     const print = "for one; do printf '%s|' \"$one\"; done; exit 7";
     const { printed, status } = await run(["sh", "-c", print, "sh", ...odd]);

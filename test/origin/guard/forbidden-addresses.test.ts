@@ -99,7 +99,7 @@ it("is tried with enough of them", () => {
   expect(urls.length).toBeGreaterThanOrEqual(120);
 });
 
-it("reaches nobody at any of them: asked at once, redirected, or for an archive", async () => {
+it("sends nothing to any of them: asked at once, redirected, or for an archive", async () => {
   const client = makeClient(home.url, ca);
   let refusals = 0;
   for (const text of urls) {

@@ -7,7 +7,7 @@ const broken = failure("origin-unreachable", host, "ECONNREFUSED");
 const bad = failure("origin-status", host, 500);
 
 describe("a host", () => {
-  it("is asked no more after five failures in a row, and at 1, 2, 4, 8, 16 and 30 s again", () => {
+  it("is not asked after five failures in a row, and at 1, 2, 4, 8, 16 and 30 s again", () => {
     const { time, health, ask, suspended } = prepare();
     for (let failure = 1; failure <= 5; failure++) {
       expect(health.isSuspended(url)).toBe(false);

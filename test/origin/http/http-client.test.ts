@@ -198,7 +198,7 @@ describe("an archive", () => {
     await expect(readAll(archive.body)).rejects.toThrow(/limits\.rate/);
   });
 
-  it("ends its connection when nobody wants the rest", async () => {
+  it("ends its connection when no client wants the rest", async () => {
     const held = barrier();
     home.script("other", held.afterBytes(100_000));
     const client = makeClient(home.url, ca);
@@ -217,7 +217,7 @@ describe("a connection", () => {
     );
   });
 
-  it("that is refused is told with the URL and the reason", async () => {
+  it("that is refused is reported with the URL and the reason", async () => {
     const client = makeClient("https://127.0.0.1:1/", ca);
     await expect(
       client.fetchJson(new URL("https://127.0.0.1:1/x?sig=hush"), never),

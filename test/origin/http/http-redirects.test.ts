@@ -47,7 +47,7 @@ function hops(end: string): Fault {
 }
 
 describe("a redirect", () => {
-  it("is followed five times and not six, and the last URL is told", async () => {
+  it("is followed five times and not six, and the last URL is reported", async () => {
     const client = makeClient(home.url, ca);
     home.script("other", hops("/document"));
     const answer = await client.fetchJson(urlOf("/hop/4"), never);

@@ -89,7 +89,7 @@ it("asks again for an archive that did not begin", async () => {
   expect(home.requests.count()).toBe(3);
 });
 
-it("asks no more when the time is over, and tells what went wrong", async () => {
+it("stops when the time is over, and reports the failure", async () => {
   const asker = new AbortController();
   let tried = 0;
   const last = failure("origin-status", home.url, 502);
@@ -106,7 +106,7 @@ it("asks no more when the time is over, and tells what went wrong", async () => 
   expect(tried).toBe(1);
 });
 
-it("asks no more when the host is suspended meanwhile, and tells what went wrong", async () => {
+it("stops when the host is suspended meanwhile, and reports the failure", async () => {
   home.script("other", faults.status(502));
   const client = makeClient(home.url, ca);
   const ask = () => client.fetchJson(urlOf("/document"), never);
@@ -130,7 +130,7 @@ it("counts one failure however often a request was tried", async () => {
   expect(client.isSuspended(urlOf("/"))).toBe(true);
 });
 
-it("asks nobody who asked for a pause", async () => {
+it("sends nothing to a host that asked for a pause", async () => {
   const pause = faults.status(429, { headers: { "Retry-After": "30" } });
   home.script("other", pause);
   const client = makeClient(home.url, ca);

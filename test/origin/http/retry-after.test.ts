@@ -25,7 +25,7 @@ it.each([
   expect(parseRetryAfter(text, undefined, now)).toBe(ms);
 });
 
-it("holds a date against the answer's own, whatever our clock says", () => {
+it("compares a date with the answer's own, not with our clock", () => {
   const until = "Fri, 01 Jan 2038 00:00:30 GMT";
   const answered = "Fri, 01 Jan 2038 00:00:00 GMT";
   expect(parseRetryAfter(until, answered, now)).toBe(30_000);

@@ -108,7 +108,7 @@ describe("an origin that is a network mirror", () => {
     });
   });
 
-  it("is not believed where signatures are required, and the error says what to set", async () => {
+  it("is refused where signatures are required, and the error says what to set", async () => {
     const release = await mirrored();
     const strict = await start({});
     try {
@@ -127,7 +127,7 @@ describe("an origin that is a network mirror", () => {
     }
   });
 
-  it("gets the token at its own address, and nobody else does", async () => {
+  it("gets the token at its own address, and no other host does", async () => {
     far.script("other", tokenRequired(token));
     const release = await mirrored((archives, { archives: [first] }) => {
       const archive = archives[first?.platform ?? ""];
@@ -164,7 +164,7 @@ describe("an origin that is a network mirror", () => {
     expect((await ask(release).archive("1.0.0")).status).toBe(200);
   });
 
-  it("raises an alarm when an archive does not have its h1, and ours is told", async () => {
+  it("raises an alarm when an archive does not have its h1, and clients get ours", async () => {
     const lie = `h1:${Buffer.alloc(32, 7).toString("base64")}`;
     const release = await mirrored((archives) => {
       for (const archive of Object.values(archives))
@@ -210,7 +210,7 @@ describe("an origin that is a network mirror", () => {
     expect(status).toBe(451);
   });
 
-  it("is believed by content alone where it tells no zh: each archive is fetched once, held against its h1 and named", async () => {
+  it("is verified by content alone where it lists no zh: each archive is fetched once, compared with its h1 and named", async () => {
     const release = await mirrored(contentOnly);
     const { h1, sha256, bytes } = release.archive("linux_amd64");
     const hashes = async () => {

@@ -81,7 +81,7 @@ describe("an OpenID provider", () => {
     expect(await kids(makeProvider(`${issuer.url}/`))).toEqual(["first"]);
   });
 
-  it("is asked at most 4 times a minute for keys that nobody has", async () => {
+  it("is asked at most 4 times a minute for unknown keys", async () => {
     const provider = makeProvider();
     const found = await provider.find();
     for (let guess = 0; guess < 100; guess++) {

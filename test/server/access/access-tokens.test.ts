@@ -133,7 +133,7 @@ describe("access tokens with an issuer that changes", () => {
     await startAnew();
   });
 
-  it("are taken from a rotated key at once, and no more from the one that is gone", async () => {
+  it("are accepted from a rotated key at once, and no longer from the old one", async () => {
     const first = await issuer.sign();
     expect(await outcome(first)).toBe("200");
     const second = await createIssuerKey("second", "RS256");
@@ -202,7 +202,7 @@ describe("access tokens with an issuer that changes", () => {
     await other.stop();
   });
 
-  it("cannot be told good or bad when the keys are not to be had: that is no 401", async () => {
+  it("are undecided without the issuer's keys: that is no 401", async () => {
     await issuer.stop();
     expect(await outcome(await issuer.sign())).toMatch(/^50[234] origin-/);
     expect(await outcome("garbage")).toBe(refused);

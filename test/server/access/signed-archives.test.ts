@@ -57,7 +57,7 @@ describe("a signed archive URL", () => {
     expect(JSON.stringify(scene.mirror.log)).not.toContain(ticket);
   });
 
-  it("is signed once a second for whoever asks again, and for each of them anew", async () => {
+  it("is signed once a second for each client that asks again", async () => {
     const path = `${folder}1.0.0.json`;
     const start = performance.now();
     const bodies = new Set<string>();

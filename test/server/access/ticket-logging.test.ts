@@ -77,7 +77,7 @@ async function expectUnlogged(signed: string): Promise<ReadonlySet<number>> {
   return statuses;
 }
 
-it("never writes down a signed URL, whatever is put around it", async () => {
+it("never logs a signed URL, with any text around it", async () => {
   const statuses = await expectUnlogged(await scene.signedPath("1.0.0"));
   expect(statuses).toEqual(new Set([200, 400, 401]));
 });

@@ -75,7 +75,7 @@ describe("a client that asks for more metadata than it may", () => {
     });
   });
 
-  it("still gets archives, and is told that the mirror lives", async () => {
+  it("still gets archives, and sees that the mirror lives", async () => {
     const mirror = await start({ metadataPerClient: 2 });
     for (let count = 0; count < 4; count++) await askUnknown(mirror);
     expect((await askUnknown(mirror)).status).toBe(429);

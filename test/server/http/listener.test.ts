@@ -128,7 +128,7 @@ describe("answers to requests that were sent ahead come in their order", () => {
     expect(told).toEqual([]);
   });
 
-  it.each(last)("%s, in whatever pieces it comes", async (_, bad, status) => {
+  it.each(last)("%s, in pieces of any size", async (_, bad, status) => {
     const { port } = await listenWith(slowly);
     const text = `${get("/a")}${get("/b")}${bad}`;
     for (let at = 1; at < text.length; at += Math.ceil(text.length / 24)) {

@@ -59,7 +59,7 @@ describe("the reason phrase of a refusal", () => {
     },
   );
 
-  it("names its own cause for whatever a client can meet", () => {
+  it("names the cause of every refusal that a client can meet", () => {
     for (const code of errorCodes) {
       const error = anyError(code, "x");
       const unnamed = formatReasonPhrase(undefined, undefined);

@@ -179,7 +179,7 @@ describe("packages of the façade", () => {
   });
 });
 
-describe("what nobody signed", () => {
+describe("an unsigned release", () => {
   const unsigned = { signingKeys: [], signature: "unlisted" } as const;
 
   it("is given without keys where OpenTofu takes it so, and refused with the reason elsewhere", async () => {

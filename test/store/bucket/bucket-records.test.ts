@@ -175,7 +175,7 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       expect(await elsewhere).toEqual({ n: 1 });
     });
 
-    it("are looked at anew when that is asked for, while what was absent counts until the next epoch", async () => {
+    it("are read again on request, while an absence counts until the next epoch", async () => {
       const bucket = await openBucket();
       const [one, other] = [
         makeReplica(bucket, await makeLayout(), 1),
@@ -196,7 +196,7 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
       expect(await one.read(key, asItIs)).toEqual({ n: 1 });
     });
 
-    it("are looked at again within half a minute where who changed them was killed before it told", async () => {
+    it("are read again within half a minute when the replica that changed them was killed before it announced that", async () => {
       const bucket = await openBucket();
       let now = 0;
       const one = makeReplica(bucket, await makeLayout(), 1, () => now);

@@ -44,7 +44,7 @@ const readNone = () => {
   throw new SyntaxError("of another form");
 };
 
-it("what was seen in a form that nobody here knows is unreadable, while the bucket fails and when it was just looked at, too", async () => {
+it("what was seen in an unknown form is unreadable, while the bucket fails and when it was just looked at, too", async () => {
   const { bucket, records, unreadable } = await prepare();
   await records.create(key, { keys: "newer" }, asItIs);
   expect(await records.read(key, asItIs)).toEqual({ keys: "newer" });

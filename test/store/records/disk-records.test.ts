@@ -160,7 +160,7 @@ describe("one copy of a record", () => {
     }
   });
 
-  it("that is an older one of itself counts no more", async () => {
+  it("that is an older one of itself no longer counts", async () => {
     for (const which of [0, 1]) {
       const { records, first, second, older } = await prepare();
       const path = [first, second][which] ?? "";

@@ -57,7 +57,7 @@ export function itIsARecordStore(make: () => Promise<RecordsUnderTest>): void {
   });
 
   describe("change", () => {
-    it("is told what is there, and absence", async () => {
+    it("reports content and absence", async () => {
       const store = (await make()).open();
       const seen: unknown[] = [];
       for (const next of [body, { text: "other" }])

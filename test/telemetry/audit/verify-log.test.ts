@@ -53,7 +53,7 @@ describe("a chained log", () => {
     }
   });
 
-  it("goes on in the next file when one moved aside, whoever does that", async () => {
+  it("goes on in the next file when any process moved one aside", async () => {
     await write(1, 30, { maxSize: 2_000 });
     await write(31, 60, { maxSize: 2_000 });
     expect((await readdir(audit.folder)).length).toBeGreaterThan(5);
@@ -114,7 +114,7 @@ describe("a chained log", () => {
     ]);
   });
 
-  it("does not take over an entry that somebody else appended", async () => {
+  it("does not take over an entry that another program appended", async () => {
     await write(1, 2);
     await appendFile(audit.path, '{"event":"approved"}\n');
     await write(3, 4);

@@ -100,7 +100,7 @@ describe("several keys, in the registry's order", () => {
     );
   });
 
-  it("are told apart by the fingerprint of the one that signed", async () => {
+  it("are distinguished by the fingerprint of the one that signed", async () => {
     const subkey = forgeKey(lastYear);
     const certificate = new Certificate().userId("maker").signingSubkey(subkey);
     expect(

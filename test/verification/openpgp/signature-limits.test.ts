@@ -220,7 +220,7 @@ describe("sizes are bounded", () => {
     ).toBe("accepted");
   });
 
-  it("not of certifications by others, which nobody verifies", async () => {
+  it("not of certifications by others, which are not verified", async () => {
     const crowded = new Certificate(any).userId("maker");
     const other = forgeKey(lastYear);
     const certification = packet(

@@ -121,7 +121,7 @@ describe("a revocation elsewhere", () => {
     ).toBe("ok");
   });
 
-  it("that is all a user ID has leaves nobody who may sign", async () => {
+  it("that is all a user ID has leaves no key that may sign", async () => {
     const certificate = new Certificate();
     certificate.packets.push(packet(13, Buffer.from("maker")));
     certificate.onUserId("maker", userIdRevocation);

@@ -144,7 +144,7 @@ describe("a signature's own form", () => {
   });
 });
 
-describe("as go-crypto reads it, whatever RFC 9580 says", () => {
+describe("as go-crypto reads it, also against RFC 9580", () => {
   const key = forgeKey(today - 1000);
   const certificate = new Certificate(key).userId("maker");
 

@@ -70,7 +70,7 @@ describe("expiry", () => {
     expect(await outcome([certificate], signDocument(primary))).toBe("ok");
   });
 
-  it("is told in a warning when it is accepted", async () => {
+  it("is named in a warning when it is accepted", async () => {
     const certificate = new Certificate().userId("maker", [
       keyFlags(mayBoth),
       past,
@@ -193,7 +193,7 @@ describe("expiry", () => {
   });
 });
 
-describe("a critical notation that nobody knows", () => {
+describe("an unknown critical notation", () => {
   it("refuses wherever the decision rests on it, before all else", async () => {
     const critical = notation("x@example.com", true);
     const inSignature = new Certificate().direct(keyRevocation).userId("maker");

@@ -121,7 +121,7 @@ describe.each<readonly [string, () => Promise<BucketSettings>]>([
     await bucket.close();
   });
 
-  it("carries nothing that cannot be believed, and names it", async () => {
+  it("carries no damaged record or archive, and names it", async () => {
     const settings = await makeBucket();
     const bucket = new Bucket(settings, bucketLimits);
     const layout = await makeStore(5, 1);
