@@ -28,7 +28,7 @@ import type { VersionList } from "../versions/version-list.ts";
  */
 export interface ListedModule extends Listed {
   readonly versions: readonly Version[];
-  /** What the registry said of them; undefined for what was imported. */
+  /** List of the registry; undefined for imported modules. */
   readonly list?: VersionList | undefined;
 }
 
