@@ -12,8 +12,8 @@ export interface ArchiveOptions {
   /** Other bytes for the same names. */
   readonly seed?: string | number;
   /**
-   * What the executable is filled with: `random` does not compress and is
-   * stored (the default), `half` compresses to about half and is deflated.
+   * Content of the executable: `random` does not compress and is stored (the
+   * default), `half` compresses to about half and is deflated.
    */
   readonly content?: "random" | "half";
 }

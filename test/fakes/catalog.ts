@@ -9,7 +9,10 @@ import {
 } from "./registry-documents.ts";
 import type { Release } from "./release.ts";
 
-/** What a registry has: releases, whose documents are rendered when asked for, and files. */
+/**
+ * Content of a registry: releases, whose documents are rendered on request, and
+ * files.
+ */
 export class Catalog {
   readonly #publications = new Map<string, Publication>();
   readonly #files = new Map<string, ServedFile>();

@@ -24,7 +24,10 @@ export interface Ceph {
   /** Ends the gateway as a crash does; `startGateway` brings it back. */
   killGateway(): Promise<void>;
   startGateway(): Promise<void>;
-  /** What the keys may do from now on; "no more": nothing that would make the bucket larger. */
+  /**
+   * Sets the permissions of the keys; "no more" refuses every growth of the
+   * bucket.
+   */
   permit(what: "all" | "read" | "no more"): Promise<void>;
   /** The gateway takes requests and answers none, until `resume`. */
   suspend(): void;

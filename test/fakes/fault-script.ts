@@ -2,7 +2,7 @@ import type { Fault } from "./faults.ts";
 import type { Reply } from "./reply.ts";
 import type { LoggedRequest, RequestKind } from "./request-log.ts";
 
-/** Which faults the next answers of each kind have. */
+/** Faults of the next answers by kind. */
 export class FaultScript {
   #sticky = new Map<RequestKind, Fault>();
   #queued = new Map<RequestKind, Fault[]>();

@@ -3,8 +3,8 @@ import { jsonReply, reply as makeReply, type Reply } from "./reply.ts";
 import type { LoggedRequest } from "./request-log.ts";
 
 /**
- * What goes wrong with one answer: the good reply in, the bad one out. Tests
- * may write their own; `all` combines them.
+ * Fault of one answer: the good reply in, the bad one out. Tests may write
+ * their own; `all` combines them.
  */
 export type Fault = (reply: Reply, request: LoggedRequest) => Reply;
 

@@ -35,7 +35,7 @@ export async function openOnce(
   options: FetchOptions,
 ): Promise<IncomingMessage> {
   const sent = request(url, { agent: false, ...options });
-  // A connection that breaks after the head is told by the response.
+  // The response reports a connection that breaks after the head.
   sent.on("error", () => undefined);
   sent.end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];

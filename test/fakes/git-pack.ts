@@ -9,7 +9,7 @@ import type { GitBackend } from "./module-registry.ts";
 export interface PackObject {
   readonly type: "commit" | "tree" | "blob" | "change";
   readonly body: Buffer;
-  /** What its header says instead of the truth. */
+  /** Size in its header, in place of the true one. */
   readonly size?: number;
 }
 
@@ -128,7 +128,9 @@ function lengthOf(value: number): Buffer {
   );
 }
 
-/** How far back a changed object begins, most significant digits first. */
+/**
+ * Encodes the distance back to a changed object, most significant digits first.
+ */
 function distanceOf(distance: number): Buffer {
   const bytes = [distance & 127];
   for (let rest = distance >> 7; rest > 0; rest = rest >> 7)

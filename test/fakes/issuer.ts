@@ -45,7 +45,7 @@ export async function createIssuerKey(
 /** The documents of an OpenID provider over HTTPS, and the tokens that it signs; people cannot log in. */
 export class Issuer {
   readonly url: string;
-  /** What it publishes; may be changed. */
+  /** Published keys; may be changed. */
   keys: readonly IssuerKey[];
   /** Members that replace those of the discovery document. */
   overrides: Readonly<Record<string, unknown>> = {};

@@ -21,7 +21,10 @@ export interface LooseBucket {
   stop(): Promise<void>;
 }
 
-/** Without `keepsConditions` the last write wins, whatever it asked for. */
+/**
+ * Starts a bucket. Without `keepsConditions` the last write wins under any
+ * condition.
+ */
 export async function startLooseBucket({
   keepsConditions,
 }: {

@@ -72,7 +72,7 @@ export class FakeModuleRegistry {
     return `${this.url}${path.slice(1)}`;
   }
 
-  /** Answers a path with JSON, whatever its query. */
+  /** Answers a path with JSON, for any query. */
   answer(path: string, value: unknown): void {
     this.#documents.set(path, JSON.stringify(value));
   }
@@ -82,7 +82,7 @@ export class FakeModuleRegistry {
     return `${this.url}${path.slice(1)}`;
   }
 
-  /** How often something whose path contains `text` was asked for. */
+  /** Counts the requests whose path contains `text`. */
   count(text: string): number {
     return this.requests.filter(({ path }) => path.includes(text)).length;
   }

@@ -8,7 +8,7 @@ import { startListener, type Listener } from "./listener.ts";
 export interface OpenIdServer {
   readonly issuer: string;
   readonly clientId: string;
-  /** Of its access tokens. */
+  /** Audience of its access tokens. */
   readonly audience: string;
   stop(): Promise<void>;
 }

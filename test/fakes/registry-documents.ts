@@ -1,7 +1,9 @@
 import type { Release, ReleaseArchive } from "./release.ts";
 import type { Signer } from "./signing.ts";
 
-/** How a registry lists a release, which the release itself does not decide. */
+/**
+ * Listing of a release in a registry, which the release itself does not decide.
+ */
 export interface Listing {
   /** The keys that the registry lists, `[signer]` by default; `[]`: none. */
   readonly signingKeys?: readonly Signer[];
@@ -21,7 +23,7 @@ export interface Listing {
 export interface Publication {
   readonly release: Release;
   readonly listing: Listing;
-  /** Of the server that has the files, ending in a slash. */
+  /** URL of the server that has the files, ending in a slash. */
   readonly filesUrl: string;
 }
 

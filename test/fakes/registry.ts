@@ -22,7 +22,7 @@ export interface RegistryOptions {
   readonly port?: number;
   /** Before the headers of every answer. */
   readonly latencyMs?: number;
-  /** Of every connection. */
+  /** Bandwidth of every connection. */
   readonly bytesPerSecond?: number;
 }
 
@@ -45,7 +45,7 @@ export async function startRegistry(
 export class Registry {
   readonly host: string;
   readonly requests = new RequestLog();
-  /** What service discovery says; may be changed. */
+  /** Services of the discovery document; may be changed. */
   services: Record<string, unknown> = { "providers.v1": "/v1/providers/" };
   /** Whether files may be asked for in ranges, and have a strong ETag. */
   ranges = true;

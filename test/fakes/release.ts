@@ -30,7 +30,7 @@ export interface ReleaseArchive extends Archive {
 
 /** Everything a publisher makes for one version, signed. */
 export interface Release {
-  /** What it was made from. */
+  /** Options that it was made from. */
   readonly options: ReleaseOptions;
   readonly namespace: string;
   readonly type: string;

@@ -9,16 +9,19 @@ export interface Wait {
   readonly until: (gone: AbortSignal) => Promise<unknown>;
 }
 
-/** What is sent for one request, lies included. Faults change replies. */
+/** Reply to one request, lies included. Faults change replies. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** How the end of the body is told. */
+  /** Framing of the body's end. */
   readonly framing: "content-length" | "chunked" | "close";
   /** The Content-Length to announce instead of the body's. */
   readonly announced?: number;
-  /** Where the connection ends early: n bytes of the body are still sent. */
+  /**
+   * Position where the connection ends early: n bytes of the body are still
+   * sent.
+   */
   readonly cut?: "before-headers" | number;
   readonly bytesPerSecond?: number;
   readonly waits: readonly Wait[];

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { arrivals, type Arrivals } from "./arrivals.ts";
 
-/** What a request asks for, in the words of the provider registry protocol. */
+/** Subject of a request, in the words of the provider registry protocol. */
 export type RequestKind =
   | "discovery"
   | "versions"
@@ -14,7 +14,7 @@ export type RequestKind =
 export interface LoggedRequest {
   readonly kind: RequestKind;
   readonly method: string;
-  /** As sent, with the query. */
+  /** Path as sent, with the query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** Milliseconds of `performance.now()`. */

@@ -9,7 +9,7 @@ import { Agent, createServer, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { IssuedCertificate } from "./authority.ts";
 
-/** What stands in front of a mirror, with a certificate of its own. */
+/** Proxy in front of a mirror, with a certificate of its own. */
 export interface ReverseProxy {
   readonly port: number;
   stop(): Promise<void>;

@@ -1,6 +1,6 @@
 import * as openpgp from "openpgp";
 
-/** Who signs releases: a version 4 OpenPGP key, as provider publishers have. */
+/** Signer of releases: a version 4 OpenPGP key, as provider publishers have. */
 export interface Signer {
   readonly name: string;
   /** 40 upper-case hexadecimal digits. */

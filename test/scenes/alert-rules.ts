@@ -28,7 +28,7 @@ export interface RuleTest {
   /** Values by series, in promtool's notation. */
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
-  /** By selector of ALERTS, the number that fire. */
+  /** Number of firing alerts by selector of ALERTS. */
   readonly firing: Readonly<Record<string, number>>;
 }
 

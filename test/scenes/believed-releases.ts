@@ -22,7 +22,10 @@ export const address = {
   version: parseVersion("1.0.0"),
 };
 
-/** What a release is made of; archives by OS_ARCH, each named by any text in place of its bytes. */
+/**
+ * Parts of a release; archives by OS_ARCH, each named by any text in place of
+ * its bytes.
+ */
 interface Believed {
   readonly archives?: Readonly<Record<string, string>>;
   /** undefined: nobody. */

@@ -12,7 +12,10 @@ export interface CpuQuota {
 /** Microseconds. */
 const period = 100_000;
 
-/** What groups lie in and what is written to them: the first version of control groups, and the second. */
+/**
+ * Control groups of the first version and of the second: their folders and
+ * files.
+ */
 const versions = [
   {
     folder: "/sys/fs/cgroup/cpu",

@@ -41,7 +41,7 @@ const locks = `provider "registry.terraform.io/hashicorp/aws" {
 }
 `;
 
-/** What the documents speak of, on this machine. */
+/** World that the documents describe, on this machine. */
 export interface DocumentedWorld {
   /** Runs a command of a document in a shell; resolves with its status and all that it printed. */
   run(
@@ -142,7 +142,10 @@ async function startWithPast(
   return startMirror({ config, directory: before.directory });
 }
 
-/** What commands name: configurations, lists, a release, the program. */
+/**
+ * Makes the folder that commands name: configurations, lists, a release, the
+ * program.
+ */
 async function makeFolder(mirror: RunningMirror): Promise<string> {
   const folder = scratch("documented");
   const configured = { "main.tf": root, ".terraform.lock.hcl": locks };
@@ -167,7 +170,9 @@ function writeProgram(file: string, line: string): void {
   chmodSync(file, 0o755);
 }
 
-/** Of somebody who did what the mirror prints at its start. */
+/**
+ * Makes the environment of an operator who followed the mirror's start-up text.
+ */
 function makeEnvironment(config: string, mirror: RunningMirror) {
   const bin = scratch("bin");
   writeProgram(join(bin, "provender"), program);

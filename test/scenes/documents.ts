@@ -11,7 +11,10 @@ export function readDocument(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
-/** What the shell blocks of a document run, a command each, without the comments behind them. */
+/**
+ * Lists the commands in a document's shell blocks, without the comments behind
+ * them.
+ */
 export function listShellCommands(path: string): readonly string[] {
   const blocks = readDocument(path).matchAll(/^ *```sh\n(.*?)^ *```/gms);
   return [...blocks]

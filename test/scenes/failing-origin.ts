@@ -22,12 +22,17 @@ export const secret = "not-for-anybody-else";
 /** Everything that clients ask of a network mirror. */
 export type Question = "index" | "version" | "archive";
 
-/** A registry that can be scripted, a mirror in front of it that remembers no list, and a port that nobody may ask. */
+/**
+ * Scripted registry, a mirror in front of it that remembers no list, and a port
+ * without a listener.
+ */
 export interface FailingOrigin {
   readonly registry: Registry;
   readonly mirror: RunningMirror;
   readonly canary: { readonly port: number; readonly connections: number };
-  /** A release that nobody has asked for, so that nothing of it is known. */
+  /**
+   * Publishes a release that no client has requested, so that it is unknown.
+   */
   publish(size?: number): Promise<Release>;
   ask(release: Release, question: Question): Promise<Answer>;
   /** Heals the origin and expects the right answer to the next request. */

@@ -30,7 +30,7 @@ export class WatchedThreads extends PackageHashThreads {
     }
   }
 
-  /** For the next scene. */
+  /** Resets the scene for the next test. */
   reset(): void {
     this.asked = 0;
     this.before = this.after = () => undefined;
@@ -60,7 +60,7 @@ export async function prepareHashes(threads: PackageHashThreads) {
   const blobs = new BlobStore(layout);
   const records = new DiskRecords(layout);
   const failures: { readonly sha256: Sha256; readonly error: unknown }[] = [];
-  /** As another process, or this one after a start, would have them. */
+  /** Opens the hashes as another process would, or this one after a start. */
   const open = () =>
     new PackageHashes(blobs, records, threads, (sha256, error) =>
       failures.push({ sha256, error }),

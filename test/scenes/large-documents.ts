@@ -2,7 +2,7 @@
 
 const largest = 8 * 2 ** 20;
 
-/** Of the largest list that is taken. */
+/** Versions of the largest list that is accepted. */
 export const mostVersions = 5_000;
 
 export const fifteenPlatforms = Array.from({ length: 15 }, (_, n) => ({
@@ -40,8 +40,9 @@ const oldPlatforms =
 const newPlatforms = "linux_arm64 freebsd_arm64 darwin_arm64".split(" ");
 
 /**
- * What a registry lists of a provider like hashicorp/aws: some 600 versions from 0.1.0 on in no order, protocols and platforms that came
- * with the years, prereleases. `newestFirst` has their names.
+ * Versions in a registry's list of a provider like hashicorp/aws: some 600 from
+ * 0.1.0 on in no order, with prereleases. Protocols and platforms came with the
+ * years. `newestFirst` has their names.
  */
 export function listLargeProvider() {
   const entries = majors.flatMap(([minors, prereleases], major) => {
@@ -84,7 +85,9 @@ export function objectOf(
 
 export const osOf = (n: number) => `os${n}_arch`;
 
-/** As many of `item` as there may be, between `open` and `close`. */
+/**
+ * Fills a document with `item`, up to the limit, between `open` and `close`.
+ */
 export function filledWith(item: string, open = "[", close = "]"): string {
   const room = largest - open.length - close.length - item.length - 2;
   const items = Array<string>(Math.floor(room / (item.length + 1))).fill(item);

@@ -32,7 +32,7 @@ type Asked = readonly [ReleaseAddress, Platform, AbortSignal];
 /** A network mirror that sends one archive, from the host given, as pieces come. */
 export class ArchiveOrigin implements Pick<NetworkMirror, "openUnnamed"> {
   readonly asked: Asked[] = [];
-  /** Pieces that somebody took. */
+  /** Pieces that a reader took. */
   taken = 0;
   readonly #pieces: () => AsyncIterable<Uint8Array>;
   readonly #told: readonly string[];
@@ -116,7 +116,7 @@ export function steered(host?: string, ...told: readonly string[]) {
   return { origin, send, end };
 }
 
-/** What is learnt in a store of its own, where downloads are bounded so. */
+/** Prepares digests in a store of its own, with these bounds on downloads. */
 export async function prepareLearning(
   threads: PackageHashThreads,
   limits: Partial<

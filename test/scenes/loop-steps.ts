@@ -4,9 +4,12 @@ import { scratch, type MirrorOptions } from "../running-mirror.ts";
 
 const program = join(import.meta.dirname, "loop-steps-process.ts");
 
-/** How long a daemon's event loop was busy without a pause, whatever else runs on the machine. */
+/**
+ * Longest pauses of a daemon's event loop, independent of other load on the
+ * machine.
+ */
 export interface LoopSteps {
-  /** For startMirror. */
+  /** Options for startMirror. */
   readonly options: Pick<MirrorOptions, "env" | "nodeOptions">;
   /** Forgets what was until now. */
   restart(): void;

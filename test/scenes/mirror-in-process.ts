@@ -111,7 +111,7 @@ export class MirrorScene {
     return plantArchive(this.layout, Buffer.from(letter));
   }
 
-  /** What the audit log has of decisions: event, verdict and version. */
+  /** Returns the decisions in the audit log: event, verdict and version. */
   audited(): readonly string[] {
     return this.readAudit().map(
       ({ event, verdict, version }) =>
@@ -262,7 +262,10 @@ export class MirrorScene {
 
 /** No document is asked for. */
 const noHashes = {} as unknown as PackageHashes;
-/** What a client got, or the code of the refusal with its reason. */
+/**
+ * Returns the result of a client's request, or the code of the refusal with its
+ * reason.
+ */
 export async function tell(ask: () => Promise<string>): Promise<string> {
   try {
     return await ask();

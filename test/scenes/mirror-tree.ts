@@ -28,7 +28,7 @@ export function putIntoTree(
     far.serve(`${base}${filename}`, bytes, "application/zip");
 }
 
-/** As `terraform providers mirror` writes it. */
+/** Leaves only content hashes, as `terraform providers mirror` does. */
 export function contentOnly(archives: Archives): void {
   for (const archive of Object.values(archives))
     archive.hashes = (archive.hashes ?? []).filter((hash) =>

@@ -77,7 +77,9 @@ export function locate(
   return mirror.get(`${moduleBase}/${module}/aws/${version}/download`);
 }
 
-/** Where the mirror says that `file` of a version of `acme/MODULE/aws` is. */
+/**
+ * Returns the mirror's location of `file` of a version of `acme/MODULE/aws`.
+ */
 export function placeOf(
   { url }: RunningMirror,
   module: string,

@@ -7,7 +7,7 @@ const program = join(import.meta.dirname, "open-loop-process.ts");
 
 interface Load {
   readonly paths: readonly string[];
-  /** Requests a second, whatever becomes of those before. */
+  /** Requests a second, independent of earlier ones. */
   readonly rate: number;
   readonly seconds: number;
 }

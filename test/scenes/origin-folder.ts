@@ -15,7 +15,7 @@ export const folderHost = "registry.example.com";
 
 const manifest = '{"version":1,"metadata":{"protocol_versions":["6.0"]}}\n';
 
-/** As goreleaser makes it, with a line for its manifest. */
+/** Makes a dist as goreleaser does, with a line for its manifest. */
 export function makeDist(options: ReleaseOptions): Promise<Release> {
   const { type = "widget", version } = options;
   const digest = createHash("sha256").update(manifest).digest("hex");

@@ -40,7 +40,7 @@ export function plantNamespace(directory: string, namespace: string): void {
   plantRecord(directory, key, body);
 }
 
-/** How many files of records there are, by the room that they are in. */
+/** Counts the files of records of a room. */
 export function countRecords(
   directory: string,
   room: "package-hashes" | "trust" | "providers",

@@ -58,7 +58,7 @@ export async function makeStore(
   return layout;
 }
 
-/** What a directory has, record by record. */
+/** Lists a directory's records one by one. */
 export async function readRecords(
   layout: StoreLayout,
 ): Promise<readonly string[]> {

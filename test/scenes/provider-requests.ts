@@ -6,7 +6,7 @@ import type { Answer, GetOptions, RunningMirror } from "../running-mirror.ts";
 
 const main = join(import.meta.dirname, "..", "..", "src", "main.ts");
 
-/** What clients of a network mirror ask for one provider. */
+/** Requests of a network mirror's client for one provider. */
 export interface ProviderRequests {
   index(): Promise<Answer>;
   version(version: string): Promise<Answer>;
@@ -121,7 +121,7 @@ export function runCommand(
 
 export type AuditLine = Readonly<Record<string, string | undefined>>;
 
-/** What is in the audit log now, decisions and requests, by time. */
+/** Reads the audit log, decisions and requests, by time. */
 export function readAudit({
   directory,
 }: Pick<RunningMirror, "directory">): readonly AuditLine[] {

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { RunningMirror } from "../running-mirror.ts";
 
-/** What came until the server closed the connection: every answer, as text. */
+/** Answer as text, read until the server closed the connection. */
 export interface RawAnswer {
   readonly status: number;
   /** By lower-case name. */

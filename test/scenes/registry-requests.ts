@@ -26,7 +26,7 @@ export interface PackageDocument {
   >;
 }
 
-/** What clients behind a `host` block ask for one provider. */
+/** Requests of a client behind a `host` block for one provider. */
 export class RegistryRequests {
   readonly base: string;
   readonly #mirror: RunningMirror;

@@ -16,14 +16,17 @@ import {
 } from "../../src/mirror/releases/known-release.ts";
 import { accepting, address, believe } from "./believed-releases.ts";
 
-/** What a release is in a table: who signed it, and the content of each platform as a letter. */
+/**
+ * Sketch of a release for a table: its signer, and the content of each platform
+ * as a letter.
+ */
 export interface Sketch {
   /** undefined: nobody. */
   readonly by?: string | undefined;
   /** Such as `linux=a darwin=b`; a content names its SHA-256. */
   readonly content?: string;
   readonly source?: ReleaseProof["source"];
-  /** Such as `linux=xy`: the h1s that are told of it, a letter each. */
+  /** Reported h1s, a letter each, such as `linux=xy`. */
   readonly told?: string;
   readonly firstSeen?: Date;
 }
@@ -56,7 +59,9 @@ export async function evidenceOf(
   return { ...goodEvidence(address, own, [], checksums), noted };
 }
 
-/** A release with this evidence, pinned by the first of it and told to people. */
+/**
+ * Makes a release with this evidence, pinned by the first of it and reported.
+ */
 export async function knownOf(
   ...sketches: readonly Sketch[]
 ): Promise<KnownRelease> {
@@ -75,7 +80,7 @@ function pin({ content, sha256sums, signedBy }: StoredEvidence) {
   return { content, sha256sums, signedBy, at, isAudited: true };
 }
 
-/** A release as it is once it was believed. */
+/** Makes a verified release. */
 export async function sketch({
   by,
   content = "linux=a",

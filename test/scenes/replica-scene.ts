@@ -42,7 +42,7 @@ export interface ReplicaOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Of the daemons, and of commands beside them. */
+/** Environment of the daemons, and of commands beside them. */
 export const env = { BUCKET_SECRET: "provender-secret" };
 
 /** Takes about 15 s. */

@@ -89,7 +89,7 @@ export class SeenReleases {
     return release;
   }
 
-  /** Where the archive for linux_amd64 is stored. */
+  /** Returns the path of the stored archive for linux_amd64. */
   pathOf(release: Release): string {
     const { sha256 } = release.archive("linux_amd64");
     const folder = join(this.mirror.directory, "blobs", "v1", "sha256");

@@ -8,17 +8,19 @@ import { filesOf, folderHost, makeDist, type Files } from "./origin-folder.ts";
 /** A folder that stands for a registry, wherever it lies, with the keys of `acme`; paths are below it. */
 export interface ServedFolder {
   readonly mirror: RunningMirror;
-  /** What is there of the path goes before. */
+  /** Writes files; existing ones at the path are removed first. */
   write(path: string, files: Files): Promise<void>;
   remove(path: string): Promise<void>;
-  /** How operators are told of it. */
+  /** Names the path for operators. */
   show(path: string): string;
 }
 
 export const sums = (type: string) =>
   `terraform-provider-${type}_2.0.0_SHA256SUMS`;
 
-/** What is wrong with version 2.0.0 of a provider of that name, and how the log names it. */
+/**
+ * Faults of version 2.0.0 of a provider by name, with the reason in the log.
+ */
 export const unfit: Readonly<
   Record<string, [(files: Files, type: string) => void, string]>
 > = {
@@ -71,7 +73,7 @@ export const unfit: Readonly<
   ],
 };
 
-/** Of these the origin says what nobody believes. */
+/** Faults for which every client is refused. */
 const refused: Readonly<
   Record<string, (files: Files, type: string) => Promise<void> | void>
 > = {
@@ -146,7 +148,7 @@ export async function expectUnfit(
     );
 }
 
-/** What holds of every folder that stands for a registry. */
+/** Tests the rules of every folder that stands for a registry. */
 export function describeServedFolder(
   name: string,
   start: () => Promise<ServedFolder>,

@@ -22,7 +22,7 @@ const base = "https://registry.example.com/";
 /** Content in words: `linux=a darwin=b` names platforms, and archives by a letter. */
 export type ContentText = string;
 
-/** What a registry offers of a release. */
+/** Offer of a release by a registry. */
 interface Offered {
   readonly content: ContentText;
   /** undefined: nobody. */
@@ -108,7 +108,7 @@ export class TestRegistry implements ProviderOrigin {
     this.#faults.clear();
   }
 
-  /** How often it was asked. */
+  /** Counts requests for a question. */
   count(question: string): number {
     return this.asked.filter((one) => one.startsWith(question)).length;
   }

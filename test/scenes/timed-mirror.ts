@@ -22,7 +22,10 @@ import { sha256 } from "../mirror/cache/archives.ts";
 const hostname = "registry.terraform.io";
 const linux: Platform = { os: "linux", arch: "amd64" };
 
-/** What somebody was told: a value and whether it was stale, or the status of a refusal. */
+/**
+ * Answer to a client: a value and whether it was stale, or the status of a
+ * refusal.
+ */
 export interface Told<V> {
   readonly status: number;
   readonly value?: V;
@@ -35,7 +38,7 @@ export interface Told<V> {
 interface TimedParts {
   readonly clock: TestClock;
   readonly records: RecordStore;
-  /** Makes rules of which somebody counts how often they are read. */
+  /** Makes rules that count their reads. */
   readonly count: (rules: AdmissionRules) => AdmissionRules;
 }
 

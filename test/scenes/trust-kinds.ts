@@ -2,7 +2,10 @@ import { expect } from "vitest";
 import type { Signer } from "../fakes/signing.ts";
 import { signer, type TrustScene } from "./trust-scene.ts";
 
-/** What trust depends on, and an act after which nothing may be had of the release when it is unknown. */
+/**
+ * Records of trust by kind. Each function creates one and returns its key;
+ * after its loss the release is refused.
+ */
 export const trustKinds: Readonly<
   Record<
     string,
@@ -35,7 +38,10 @@ export const trustKinds: Readonly<
   },
 };
 
-/** The version that a namespace must never show, whatever happened to the record of that kind. */
+/**
+ * Returns the version that a namespace must never show while the record of that
+ * kind is unknown.
+ */
 export function forbiddenOf(kind: string): string {
   return kind === "the first contact" || kind === "the first list of versions"
     ? "1.0.1"

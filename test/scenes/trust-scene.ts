@@ -36,7 +36,7 @@ export interface ListedCandidate {
   readonly setting: string | null;
 }
 
-/** As `trust list --json` shows a namespace. */
+/** Namespace as `trust list --json` shows it. */
 export interface ListedTrust {
   readonly namespace: string;
   readonly firstKey: {

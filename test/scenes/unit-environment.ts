@@ -4,7 +4,7 @@ import { parseEnv } from "node:util";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** What systemd gives the daemon. */
+/** Reads the environment that systemd gives the daemon. */
 export function readUnitEnvironment(): Readonly<Record<string, string>> {
   const unit = readFileSync(join(root, "systemd/provender.service"), "utf8");
   const [, variables = ""] = /^Environment=(.*)$/m.exec(unit) ?? [];

@@ -11,7 +11,7 @@ export const origin = originOf();
 const { signal } = new AbortController();
 export const platforms = ["linux_amd64", "darwin_amd64"].map(parsePlatform);
 
-/** What the registry answers, and the offer as it is verified. */
+/** Returns the registry's answer, and the offer as it is verified. */
 export async function ask(offered: Offered, of = origin) {
   const registry = new TestRegistry();
   registry.offer("1.0.0", offered);

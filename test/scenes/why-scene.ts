@@ -19,10 +19,10 @@ export const tokens = {
 /** Something that clients do not get as asked, and the code of the answer; none where they get it all the same. */
 export interface WhyCase {
   readonly title: string;
-  /** As in `/why/…`. */
+  /** Path as in `/why/…`. */
   readonly path: string;
   readonly code?: string;
-  /** What the reasons have. */
+  /** Parts of the reasons. */
   readonly says: RegExp;
 }
 
@@ -120,7 +120,10 @@ export const cases: readonly WhyCase[] = [
   },
 ];
 
-/** A mirror in front of origins with everything that goes wrong, and another one that asks nobody and wants a token. */
+/**
+ * Mirror in front of origins with every fault, and an offline one that requires
+ * a token.
+ */
 export class WhyScene {
   readonly authority: Authority;
   readonly registry: Registry;
