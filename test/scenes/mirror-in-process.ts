@@ -262,10 +262,7 @@ export class MirrorScene {
 
 /** No document is asked for. */
 const noHashes = {} as unknown as PackageHashes;
-/**
- * Returns the result of a client's request, or the code of the refusal with its
- * reason.
- */
+/** Returns the result of a request, or the refusal's code with its reason. */
 export async function tell(ask: () => Promise<string>): Promise<string> {
   try {
     return await ask();
