@@ -31,8 +31,11 @@ describe("where all evidence counts, the one that goes", () => {
     const candidate = admitted("candidate", { noted: "unknown", signedBy: E });
     const again = admitted("again", { noted: "same-digests", signedBy: E });
     const first = admitted("first");
-    expect(findDropped(withOthers(first, candidate))).toEqual(["candidate"]);
-    expect(findDropped(withOthers(first, again, candidate))).toEqual(["again"]);
+    const counting = withOthers(first).slice(0, 6);
+    const other = admitted("last", { signedBy: K2 });
+    const known = [...counting, candidate, other];
+    expect(findDropped(known)).toEqual(["candidate"]);
+    expect(findDropped([...counting, again, candidate])).toEqual(["again"]);
   });
 
   it("is else the oldest but that which pinned", () => {

@@ -101,7 +101,15 @@ describe("a release that nothing is known of", () => {
   });
 
   it("says that its signature does not hold", () => {
-    expect(tell(ask([evidence({ isGood: false })]))).toBe("refused: signature");
+    const settled = ask([evidence({ isGood: false })]);
+    expect(tell(settled)).toBe("refused: signature");
+    expect(settled.admitted.pinned).toBeUndefined();
+    const wide = evidence({
+      content: content("linux=a darwin=b"),
+      isGood: false,
+    });
+    const first = ask([evidence(), wide], { pinned: pinned("linux=a") });
+    expect(first.admitted.pinned?.content).toEqual(content("linux=a"));
   });
 
   it("is empty without evidence", () => {
