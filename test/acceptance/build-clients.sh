@@ -33,7 +33,27 @@ leave_out_absent() {
 
 released="-s -w -X github.com/hashicorp/terraform/version.dev=no -X github.com/opentofu/opentofu/version.dev=no"
 
+# As their registries have them, without what they would run while they are installed.
+install_renovate() {
+  npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$scratch/renovate" renovate@44.121.2 &&
+    mv "$scratch/renovate" "$clients/renovate"
+}
+
+install_checkov() {
+  python3 -m venv "$clients/checkov" && "$clients/checkov/bin/pip" install --quiet checkov==3.3.30 || {
+    rm -rf "$clients/checkov"
+    return 1
+  }
+}
+
 status=0
+for name in renovate checkov; do
+  if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
+  [[ -d "$clients/$name" ]] || "install_$name" || {
+    echo "$name could not be installed." >&2
+    status=1
+  }
+done
 while read -r name module package; do
   if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
   [[ -x "$clients/$name" ]] || build "$name" "$module" "$package" || {

@@ -25,6 +25,7 @@ import {
   type ClientOptions,
 } from "./clients.ts";
 import { moveIn } from "./login.ts";
+import { listPrograms } from "./programs.ts";
 
 // PROVENDER_WRITE_DOCS=1 writes docs/client-matrix.md anew, of the clients that are found.
 
@@ -190,6 +191,11 @@ const columns: Readonly<Record<string, (client: Client) => Promise<string>>> = {
 const title = ({ name, version }: Client) =>
   `${name === "tofu" ? "OpenTofu" : "Terraform"} ${version}`;
 
+/** Each is run by a test of its own. */
+const programs = listPrograms().map(
+  ({ name, version, runs }) => `| ${name} ${version} | ${runs} |`,
+);
+
 const page = (rows: readonly string[]) => `# Client matrix
 
 A test writes this page from what real clients do. Each installs a provider of its own default registry that is released for
@@ -205,6 +211,16 @@ ${rows.join("\n")}
 - Modules come through a \`host\` block, beside the network mirror for providers.
 - The login is at a mirror with an OpenID provider; without its token nothing is installed.
 - Offline are a provider and a module with \`offline: true\`, while no origin answers.
+
+## Other programs
+
+Tests run these through a mirror, as [recipes](recipes.md) set them up.
+
+| program | what is run |
+| --- | --- |
+${programs.join("\n")}
+
+tfupdate, Trivy and Infracost could not be built here: the URLs that their sources ask for are tested instead, at each deployment.
 `;
 
 /** Without what aligns the columns. */
@@ -235,7 +251,7 @@ it.runIf(clients.length > 0)(
     const written = await format(page(lines), { parser: "markdown" });
     if (process.env.PROVENDER_WRITE_DOCS === "1") writeFileSync(file, written);
     const known = unpadded(readFileSync(file, "utf8"));
-    for (const line of lines)
+    for (const line of [...lines, ...programs])
       if (known.includes(line.split(" | ")[0] ?? line))
         expect(known).toContain(`${line}\n`);
       else console.error(`NOT COMPARED, since the page does not have: ${line}`);
