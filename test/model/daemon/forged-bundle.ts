@@ -34,7 +34,7 @@ export async function writeOffers(
         version: signed.version,
         proof: digestOf(proof),
         platforms: Object.keys(signed.digests).toSorted(),
-        archives: signed.digests,
+        archives: Object.fromEntries(Object.entries(signed.digests).toSorted()),
       })),
       proofs: proofs.map(describe),
       archives: carried.map(describe),
