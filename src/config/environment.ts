@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { failure } from "../errors/index.ts";
 
-/** What surrounds the process, handed in so that nothing below reads it again. */
+/** Surroundings of the process, passed on so that nothing below reads them again. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;

@@ -9,7 +9,7 @@ interface Located {
   readonly message: string;
 }
 
-/** What the schema refused, as sentences that name key, expected and got, with their lines. */
+/** Explains what the schema refused, in sentences that name key, expected and got, with their lines. */
 export function explainIssues(
   issues: readonly Issue[],
   document: YamlDocument,

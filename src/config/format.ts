@@ -42,7 +42,7 @@ export function listChangedKeys(
   return [...names].filter((name) => old?.get(name) !== now?.get(name));
 }
 
-/** What the YAML names by its place alone; compared and never shown. */
+/** Lists the secrets that the YAML names by their place alone; they are compared and never shown. */
 function secretsOf({ origins, storage: { s3 } }: Configuration) {
   return {
     "the bucket's files": [s3?.ca, s3?.keys?.secretAccessKey.secret],

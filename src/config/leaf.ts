@@ -76,7 +76,7 @@ export function describe(value: unknown): string {
   return describeKind(value);
 }
 
-/** What sort of value it is, without showing it. */
+/** Names the kind of a value without showing it. */
 export function describeKind(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "empty";

@@ -70,7 +70,7 @@ export function formatLimit(limit: Limit, value: number): string {
   return limit.unit === "duration" ? formatDuration(value) : String(value);
 }
 
-/** What a refused value should have been, with the default as the example. */
+/** Describes the values that a limit takes, with the default as the example. */
 export function describeLimit(limit: Limit): string {
   const noun = { size: "size", duration: "duration", count: "whole number" };
   const least = formatLimit(limit, limit.least);

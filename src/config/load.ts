@@ -76,17 +76,17 @@ function parseDocument(
   return parsed.data;
 }
 
-/** The first problems in the order of the file, each told once and on a line of its own. */
+/** The first problems in the order of the file, each once and on a line of its own. */
 function refuse(file: string, problems: readonly Problem[]): never {
-  const told = problems
+  const found = problems
     .toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
     .map(({ line, message }) => ({
       where: line === undefined ? file : `${file}:${line}`,
       sentence: /[.?!]$/.test(message) ? message : `${message}.`,
     }));
-  const { where, sentence } = told[0] ?? { where: file, sentence: "" };
+  const { where, sentence } = found[0] ?? { where: file, sentence: "" };
   const lines = [
-    ...new Set(told.map((one) => `${one.where}: ${one.sentence}`)),
+    ...new Set(found.map((one) => `${one.where}: ${one.sentence}`)),
   ];
   const more = lines.length - mostProblems;
   const others = [

@@ -56,7 +56,7 @@ export function certificateFile(path: z.ZodType<string>) {
   return converted(path, (file) => ({ file, text: readCertificates(file) }));
 }
 
-/** What is below it is never read or written as the store's own. */
+/** Builds the schema of an origin. Files below `path` are never read or written as the store's own. */
 function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
     url: optional(httpsUrl),

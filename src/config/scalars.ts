@@ -76,7 +76,7 @@ export const listenHost = leaf(
     ),
 );
 
-/** What a certificate can be for. */
+/** Name or address that a certificate can be for. */
 export const certificateName = leaf(
   "a name or an address such as mirror.example.com or 192.0.2.1",
   (name) => required(isCertificateName(name.toLowerCase()) ? name : undefined),
@@ -126,7 +126,7 @@ export const providerPattern = leaf(
   (pattern) => parseProviderPattern(pattern).text,
 );
 
-/** Of providers or of modules. */
+/** Pattern of providers or of modules. */
 export const rulePattern = leaf(
   "HOSTNAME/NAMESPACE/TYPE such as registry.terraform.io/hashicorp/*, or HOSTNAME/NAMESPACE/NAME/SYSTEM for modules",
   (pattern) => parsePattern(pattern).text,

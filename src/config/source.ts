@@ -11,7 +11,7 @@ interface Source {
 
 const largestFile = 1024 * 1024;
 
-/** Of the packaged service. */
+/** Configuration of the packaged service. */
 export const systemFile = "/etc/provender/config.yaml";
 
 /**

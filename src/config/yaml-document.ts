@@ -16,7 +16,7 @@ import {
 /** Keys and indexes from the root of the document. */
 export type Path = readonly (string | number)[];
 
-/** What is wrong with the configuration, and on which line if there is one. */
+/** Problem of the configuration, with its line if there is one. */
 export interface Problem {
   readonly line: number | undefined;
   readonly message: string;
@@ -72,7 +72,7 @@ function syntaxMessage(error: YAMLError, text: string): string {
   return `the key "${key}" appears twice: leave one of them out`;
 }
 
-/** What YAML allows and plain values cannot hold. */
+/** Finds what YAML allows and plain values cannot hold. */
 function structureProblems(
   document: Document,
   lineAt: (offset: number) => number,

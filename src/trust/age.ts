@@ -1,4 +1,4 @@
-/** What the rules and the mirror's lists say of a version's age. */
+/** Terms of a version's age, by the rules and the mirror's lists. */
 export interface AgeTerms {
   /** Milliseconds; 0 asks for nothing. */
   readonly minimumAge: number;

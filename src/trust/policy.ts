@@ -13,7 +13,7 @@ import { isAdmitted, isCovered } from "./policy-versions.ts";
 export interface PolicySettings {
   readonly default: "allow" | "deny";
   readonly minimumAge: number;
-  /** Of versions of first contact that nothing dates; `hold` by default. */
+  /** Decision on versions of first contact that nothing dates; `hold` by default. */
   readonly undated?: "allow" | "hold";
   readonly rules: readonly PolicyRuleSettings[];
 }
@@ -29,7 +29,7 @@ interface PolicyRuleSettings {
 /** The rules, ready to be asked. */
 export interface Policy {
   readonly rules: readonly PolicyRule[];
-  /** What holds for providers and versions that no rule decides. */
+  /** Decision on providers and versions that no rule decides. */
   readonly otherwise: PolicyDecision;
   /** True for versions of first contact that nothing dates. */
   readonly allowsUndated: boolean;
@@ -51,8 +51,9 @@ export interface PolicyDecision {
 }
 
 /**
- * What a rule says of a version: nothing (`other-…`), the last word (`decides`), or its minimum age alone (`age-only`): it allows a range
- * that covers the version in the wide reading, and not in Terraform's (see policy-versions).
+ * Reading of a rule for a version: nothing (`other-…`), the decision (`decides`), or
+ * its minimum age alone (`age-only`). The last is a range that covers the version in
+ * the wide reading, and not in Terraform's (see policy-versions).
  */
 type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 

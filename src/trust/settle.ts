@@ -53,7 +53,7 @@ const mostEvidence = 8;
 
 /**
  * Admits what may be admitted, pins it, and says what clients get: verify, admit,
- * pin, answer (12-trust-model, rule 2). Whatever is not admitted changes nothing.
+ * pin, answer (12-trust-model, rule 2). An offer that is not admitted changes nothing.
  */
 export function settle<E extends Evidence>(
   question: ReleaseQuestion<E>,

@@ -119,7 +119,7 @@ export function ageOf(
   return decideByAge(age, new Date(Math.min(...known)));
 }
 
-/** Of what nothing dates, age counts from when it was pinned, unless operators let it in without a date. */
+/** Counts the age of undated content from when it was pinned, unless operators admit it without a date. */
 function ageOfUnsigned(age: AgeTerms, since: Date | undefined): AgeDecision {
   const isUndated = age.seenAt === undefined;
   if (since === undefined || (isUndated && age.allowsUndated === true))

@@ -4,6 +4,6 @@ export interface Definition {
   readonly name: string;
   readonly help: string;
   readonly labels?: Readonly<Record<string, readonly string[] | string>>;
-  /** Of a histogram, in its unit. */
+  /** Upper bounds of a histogram's buckets, in its unit. */
   readonly buckets?: readonly number[];
 }

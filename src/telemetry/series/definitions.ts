@@ -117,7 +117,7 @@ export const definitions = {
   phantoms: {
     type: "counter",
     name: "provender_phantom_releases_total",
-    help: "Releases that an origin listed without having their documents (404 or 410), so that clients are not told of them.",
+    help: "Releases that an origin listed without having their documents (404 or 410), so that no list names them.",
   },
   originSuspensions: {
     type: "counter",
@@ -252,7 +252,7 @@ type NamesOf<T extends Definition["type"]> = {
 export type CounterName = NamesOf<"counter">;
 export type GaugeName = NamesOf<"gauge">;
 
-/** What the series of a metric are told apart by, with the values that are listed. */
+/** Labels of a metric, with the values that are listed. */
 export type LabelsOf<N extends MetricName> = (typeof definitions)[N] extends {
   readonly labels: infer Labels;
 }

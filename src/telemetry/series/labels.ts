@@ -1,4 +1,4 @@
-/** What happened that an operator should look at. */
+/** Events that an operator should look at. */
 export const alarmKinds = [
   "release-replaced",
   "key-new",
@@ -26,7 +26,7 @@ export const candidateReasons = [
   "other-content",
 ] as const;
 
-/** What a request was about. */
+/** Subjects of requests. */
 export const requestKinds = [
   "index",
   "version",
@@ -53,5 +53,5 @@ export const originResults = [
 
 export type OriginResult = (typeof originResults)[number];
 
-/** What modules come by that the mirror cannot fetch from. */
+/** Sources of modules that the mirror cannot fetch from. */
 export const knownGetters = ["s3", "gcs", "hg", "git", "http"] as const;
