@@ -220,7 +220,7 @@ Tests run these through a mirror, as [recipes](recipes.md) set them up.
 | --- | --- |
 ${programs.join("\n")}
 
-tfupdate, Trivy and Infracost could not be built here: the URLs that their sources ask for are tested instead, at each deployment.
+tfupdate, Trivy and Infracost are not run: the URLs that their sources ask for are tested instead, at each deployment.
 `;
 
 /** Without what aligns the columns. */
