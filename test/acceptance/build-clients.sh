@@ -40,20 +40,13 @@ install_renovate() {
 }
 
 install_checkov() {
-  python3 -m venv "$clients/checkov" && "$clients/checkov/bin/pip" install --quiet checkov==3.3.30 || {
+  python3 -m venv --clear "$clients/checkov" && "$clients/checkov/bin/pip" install --quiet checkov==3.3.30 || {
     rm -rf "$clients/checkov"
     return 1
   }
 }
 
 status=0
-for name in renovate checkov; do
-  if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
-  [[ -d "$clients/$name" ]] || "install_$name" || {
-    echo "$name could not be installed." >&2
-    status=1
-  }
-done
 while read -r name module package; do
   if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
   [[ -x "$clients/$name" ]] || build "$name" "$module" "$package" || {
@@ -67,5 +60,16 @@ tofu-1.10.10 github.com/opentofu/opentofu@v1.10.10 ./cmd/tofu
 terraform-1.13.3 github.com/hashicorp/terraform@v1.13.3 .
 terraform-1.5.7 github.com/hashicorp/terraform@v1.5.7 .
 terragrunt github.com/gruntwork-io/terragrunt@v1.0.0 .
+END
+while read -r name program; do
+  if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
+  # An installation that was ended before has no program.
+  [[ -e "$clients/$name/$program" ]] || "install_$name" || {
+    echo "$name could not be installed." >&2
+    status=1
+  }
+done <<'END'
+renovate node_modules/.bin/renovate
+checkov bin/checkov
 END
 exit "$status"
