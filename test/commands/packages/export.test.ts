@@ -179,7 +179,9 @@ describe("export --to", () => {
     mkdirSync(join(tree, "registry.terraform.io"), { recursive: true });
     symlinkSync(outside, join(tree, "registry.terraform.io", "acme"));
     const linked = await exportTo(tree, "acme/widget@1.0.0");
-    expect(linked.stderr).toMatch(/acme could not be written \(.* not a folder/);
+    expect(linked.stderr).toMatch(
+      /acme could not be written \(.* not a folder/,
+    );
     expect(linked.stderr).toContain("0 packages exported, 1 failed.");
     expect(linked.status).toBe(1);
 
