@@ -54,7 +54,7 @@ export const sections: readonly Section[] = [
     title: "Too young",
     words: ["451 This mirror leaves out every version (1 too young)"],
     cause:
-      "`minimumAge` holds new versions back, so that a bad release is found before it reaches you. Wait until the time that is told, or use an older version.",
+      "`minimumAge` holds new versions back, so that a bad release is found before it reaches you. Wait until the time in the message, or use an older version.",
     hostname: host,
     name: "acme/young",
   },

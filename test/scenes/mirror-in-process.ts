@@ -262,16 +262,16 @@ export class MirrorScene {
 
 /** No document is asked for. */
 const noHashes = {} as unknown as PackageHashes;
+const reasoned = ["signature-refused", "origin-answer", "store-full"] as const;
 /** Returns the result of a request, or the refusal's code with its reason. */
 export async function tell(ask: () => Promise<string>): Promise<string> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof ProvenderError)) throw error;
-    if (isFailure(error, "key-refused"))
-      return `${error.code}: ${error.because}`;
-    const isReasoned = isFailure(error, "signature-refused", "origin-answer");
-    return isReasoned ? `${error.code}: ${error.reason}` : error.code;
+    if (isFailure(error, "key-refused")) return `key-refused: ${error.because}`;
+    if (isFailure(error, ...reasoned)) return `${error.code}: ${error.reason}`;
+    return error.code;
   }
 }
 
