@@ -1,7 +1,7 @@
 import type { S3, S3ServiceException } from "@aws-sdk/client-s3";
 import { failure, type Failure, ProvenderError } from "../../errors/index.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
-import { ObjectRequests } from "./object-requests.ts";
+import { ObjectRequests, type SignedRequest } from "./object-requests.ts";
 
 /** Times that a request is made which may be repeated. */
 const tries = 3;
@@ -80,7 +80,7 @@ export class BucketConnection {
     call: (client: S3) => Promise<T>,
     { isOnce = false, isProbe = false }: Sending = {},
   ): Promise<T> {
-    if (this.#suspension !== undefined && !isProbe) throw this.#suspension;
+    if (!isProbe) this.#expectUsable();
     this.#clients ??= this.#makeClients();
     const { repeating, once } = await this.#clients;
     try {
@@ -93,6 +93,10 @@ export class BucketConnection {
     } catch (error) {
       throw this.#describe(action, error);
     }
+  }
+
+  #expectUsable(): void {
+    if (this.#suspension !== undefined) throw this.#suspension;
   }
 
   refusal(
@@ -122,21 +126,30 @@ export class BucketConnection {
   async #makeClients(): Promise<Clients> {
     const { S3 } = await import("@aws-sdk/client-s3");
     const { endpoint, region, keys, pathStyle } = this.#settings;
-    const make = (maxAttempts: number) =>
+    const requests = this.#requests;
+    // A request is not repeated once the bucket is suspended.
+    const guarded = {
+      metadata: requests.metadata,
+      handle: (asked: SignedRequest) => {
+        this.#expectUsable();
+        return requests.handle(asked);
+      },
+    };
+    const make = (maxAttempts: number, requestHandler: typeof guarded) =>
       new S3({
         endpoint: endpoint.href,
         region,
         ...(keys && { credentials: keys }),
         forcePathStyle: pathStyle,
         maxAttempts,
-        requestHandler: this.#requests,
+        requestHandler,
         // Services other than Amazon's do not take the newer checksums.
         requestChecksumCalculation: "WHEN_REQUIRED",
         responseChecksumValidation: "WHEN_REQUIRED",
         expectContinueHeader: false,
         logger: silence,
       });
-    return { repeating: make(tries), once: make(1) };
+    return { repeating: make(tries, guarded), once: make(1, requests) };
   }
 
   /** Remembers whether the bucket takes writes. */

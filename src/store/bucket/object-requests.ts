@@ -4,7 +4,7 @@ import { makeTrust } from "../../network/trusted-certificates.ts";
 import type { BucketLimits, BucketSettings } from "./bucket-settings.ts";
 
 /** The part of the SDK's HttpRequest that matters here. */
-interface SignedRequest {
+export interface SignedRequest {
   readonly method: string;
   readonly protocol: string;
   readonly hostname: string;
