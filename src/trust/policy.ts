@@ -13,8 +13,6 @@ import { isAdmitted, isCovered } from "./policy-versions.ts";
 export interface PolicySettings {
   readonly default: "allow" | "deny";
   readonly minimumAge: number;
-  /** Decision on versions of first contact that nothing dates; `hold` by default. */
-  readonly undated?: "allow" | "hold";
   readonly rules: readonly PolicyRuleSettings[];
 }
 
@@ -31,8 +29,6 @@ export interface Policy {
   readonly rules: readonly PolicyRule[];
   /** Decision on providers and versions that no rule decides. */
   readonly otherwise: PolicyDecision;
-  /** True for versions of first contact that nothing dates. */
-  readonly allowsUndated: boolean;
 }
 
 export interface PolicyRule extends PolicyDecision {
@@ -69,7 +65,6 @@ export function parsePolicy(settings: PolicySettings): Policy {
       minimumAge: settings.minimumAge,
       minimumAgeRule: "policy.minimumAge",
     },
-    allowsUndated: settings.undated === "allow",
   };
 }
 

@@ -48,8 +48,8 @@ it(
         const provider = parsed(() => parseProviderAddress(text));
         if (provider === undefined) return;
         const { namespace, type } = provider;
-        for (const name of [namespace, type])
-          expect(name).toMatch(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
+        expect(namespace).toMatch(/^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$/);
+        expect(type).toMatch(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
         expect(provider.hostname).toMatch(/^[a-z0-9.-]+(:[0-9]+)?$/);
         expect(provider.hostname).not.toMatch(/^\.|\.\.|\.$/);
         const formatted = formatProviderAddress(provider);

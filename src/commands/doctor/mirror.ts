@@ -10,7 +10,7 @@ import {
 } from "./mirror-answer.ts";
 
 /** Address that only provender refuses, and without a request to any origin. */
-const probe = "provender.invalid/doctor/doctor/doctor";
+const probe = "provender.invalid/doctor/doctor/0.0.0";
 
 /** A mirror as clients on this machine find it. */
 export async function examineMirror(

@@ -10,14 +10,14 @@ export function formatNewToken(
     throw failure(
       "arguments",
       "NAME",
-      "it is no name",
-      "give text, such as ci",
+      `expected text, got ${JSON.stringify(name)}`,
+      "give a name such as ci",
     );
   if (expires !== undefined && !isDate(expires))
     throw failure(
       "arguments",
       "--expires",
-      "it is no date",
+      `expected a date, got ${JSON.stringify(expires)}`,
       "give one such as 2027-01-31",
     );
   const token = `provender_${randomBytes(32).toString("base64url")}`;

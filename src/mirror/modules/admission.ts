@@ -138,8 +138,7 @@ export class ModuleAdmission {
     minimumAge: number,
   ) {
     const entry = list?.versions.get(version);
-    const { offline } = this.#admission.rules;
-    const { allowsUndated } = this.#policy;
+    const { offline, allowsUndated = false } = this.#admission.rules;
     const terms = {
       ...{ minimumAge, allowsUndated },
       isUnlisted: entry === undefined && !offline,

@@ -19,6 +19,8 @@ export interface AdmissionRules {
   /** No list will ever be had, so that the signature alone dates what was imported. */
   readonly offline: boolean;
   readonly policy: Policy;
+  /** True where versions of first contact that nothing dates are served. */
+  readonly allowsUndated?: boolean;
   /** Report serves what the policy would refuse, and records it. */
   readonly mode?: "enforce" | "report";
   /** Hears of that; undefined where the policy refuses. */

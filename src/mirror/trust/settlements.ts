@@ -182,7 +182,7 @@ export class Settlements {
         isUnlisted: listed === undefined && !rules.offline,
         seenAt,
         now: this.#parts.notebook.clock.now(),
-        allowsUndated: rules.policy.allowsUndated,
+        allowsUndated: rules.allowsUndated ?? false,
       },
       enforcesAge: rules.report === undefined,
     };
