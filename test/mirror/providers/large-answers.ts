@@ -40,7 +40,7 @@ const keys = (count: number, key: object) => ({
 const archive = { url: "a", hashes: [`zh:${"a".repeat(64)}`] };
 const hash = `h1:${"a".repeat(43)}=`;
 /** Its shape is good, and the files that it names are not there. */
-const refused = "502 origin-status";
+const refused = "404 not-found";
 const unusable = "502 origin-answer";
 
 /** Which document it is, what it says, and how the mirror answers, as a pattern. */
