@@ -1,4 +1,4 @@
-import { failure } from "../errors/index.ts";
+import { parsePart } from "./address-part.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /**
@@ -43,15 +43,4 @@ export function moduleAddress(
 export function formatModuleAddress(address: ModuleAddress): string {
   const { hostname, namespace, name, system } = address;
   return `${hostname}/${namespace}/${name}/${system}`;
-}
-
-function parsePart(
-  what: string,
-  text: string,
-  shape: RegExp,
-  expected: string,
-): string {
-  if (!shape.test(text))
-    throw failure("malformed-address", what, text, expected);
-  return text;
 }

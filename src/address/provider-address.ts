@@ -1,4 +1,5 @@
 import { failure } from "../errors/index.ts";
+import { parsePart } from "./address-part.ts";
 import { parseHostname, type Hostname } from "./hostname.ts";
 
 /** HOSTNAME/NAMESPACE/TYPE, as in a `source` of required_providers. */
@@ -59,15 +60,4 @@ export function formatProviderAddress(address: ProviderAddress): string {
 /** True for what providers can have as their namespace. */
 export function isNamespace(text: string): boolean {
   return namespaceShape.test(text);
-}
-
-function parsePart(
-  what: string,
-  text: string,
-  shape: RegExp,
-  expected: string,
-): string {
-  if (!shape.test(text))
-    throw failure("malformed-address", what, text, expected);
-  return text;
 }

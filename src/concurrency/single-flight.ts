@@ -28,7 +28,7 @@ export class SingleFlight<K, V> {
     return this.#running.has(key);
   }
 
-  /** Returns the run under way; undefined when there is none. */
+  /** Returns the run under way; undefined while nothing runs. */
   join(key: K): Promise<V> | undefined {
     return this.#running.get(key);
   }

@@ -142,7 +142,7 @@ export async function judgeDist(
 }
 
 /**
- * Returns the SHA-256 of a file in hexadecimal; undefined where there is none.
+ * Returns the SHA-256 of a file in hexadecimal; undefined when it is missing.
  */
 export async function digestOf(
   folder: OriginFolder,

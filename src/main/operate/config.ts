@@ -38,7 +38,7 @@ export function showConfiguration({ config }: Flags): void {
 }
 
 /**
- * Returns a line on the operator's own certificate; empty where there is none.
+ * Returns a line on the operator's own certificate; empty without such a certificate.
  */
 async function describeCertificate({
   listen: { tls },

@@ -76,7 +76,7 @@ export async function placeDocument(
   });
 }
 
-/** Undefined when there is none; throws export-failed for what is not a file of a fair size. */
+/** Reads a small file; undefined when it is missing. Throws export-failed for a folder or a file that is too large. */
 export async function readDocument(
   folder: string,
   name: string,

@@ -17,13 +17,12 @@ const shape = z.object({
   firstContact: date,
   warnings: z.array(z.string()),
   /** Those that differ; a version names one by its place. */
-  platformLists: z.array(platforms).default([]),
+  platformLists: z.array(platforms),
   versions: z.array(
     z.object({
       version: z.string().transform(parseVersion),
       protocols: z.array(z.string()),
-      /** Records of earlier builds repeat the list with each version. */
-      platforms: z.union([z.int(), platforms]).nullable(),
+      platforms: z.int().nullable(),
       appeared: date.nullable(),
       published: date.optional(),
       listed: z.boolean(),
@@ -37,9 +36,7 @@ export function readVersionListBody(body: unknown): Kept<VersionList> {
   const entries = versions.map((entry) => ({
     ...entry,
     platforms:
-      typeof entry.platforms === "number"
-        ? platformLists[entry.platforms]
-        : (entry.platforms ?? undefined),
+      entry.platforms === null ? undefined : platformLists[entry.platforms],
     appeared: entry.appeared ?? undefined,
   }));
   const byVersion = new Map(entries.map((entry) => [entry.version, entry]));

@@ -93,7 +93,7 @@ export class DirectoryFolder extends OriginFolder {
     }
   }
 
-  /** Resolves the real path; undefined where there is none. */
+  /** Resolves the real path; undefined for a missing file. */
   async #place(parts: readonly string[]): Promise<string | undefined> {
     const top = await this.#try([], () => realpath(this.#directory));
     if (top === undefined || parts.length === 0) return top;

@@ -64,7 +64,7 @@ export abstract class OriginFolder {
     return this.urlOf(parts).href;
   }
 
-  /** Undefined where there is none. Throws origin-answer and origin-unreachable, like the others. */
+  /** Undefined for a missing file. Throws origin-answer and origin-unreachable, like the others. */
   async list(
     parts: readonly string[],
   ): Promise<readonly FolderEntry[] | undefined> {
@@ -73,7 +73,7 @@ export abstract class OriginFolder {
     return entries?.filter(({ name }) => isFileName(name));
   }
 
-  /** Undefined where there is none. */
+  /** Undefined for a missing file. */
   async read(
     parts: readonly string[],
     most: number,
@@ -85,7 +85,7 @@ export abstract class OriginFolder {
   }
 
   /**
-   * Returns the size in bytes; undefined where there is none. Throws
+   * Returns the size in bytes; undefined for a missing file. Throws
    * origin-answer for anything but a file, and for a larger one.
    */
   async measure(
@@ -98,7 +98,7 @@ export abstract class OriginFolder {
     return size;
   }
 
-  /** Throws origin-answer also where there is none. */
+  /** Throws origin-answer also for a missing file. */
   async *stream(
     parts: readonly string[],
     most = Infinity,
@@ -114,7 +114,7 @@ export abstract class OriginFolder {
 
   /**
    * Opens the archive when it is read, so that nothing stays open without a
-   * reader. Returns undefined where there is none.
+   * reader. Returns undefined for a missing file.
    */
   async archive(
     parts: readonly string[],

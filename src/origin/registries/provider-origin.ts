@@ -40,7 +40,7 @@ export interface ProviderOrigin {
 
   /**
    * Finds the package of any platform; undefined `offered` means unknown.
-   * Throws not-found when there is none.
+   * Throws not-found for a release that the origin does not have.
    */
   findAnyPackage(
     address: ProviderAddress,

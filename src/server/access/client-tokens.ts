@@ -20,7 +20,7 @@ export function indexTokens(tokens: readonly ClientToken[]): ClientTokens {
 }
 
 /**
- * Returns the name of the token with this digest; undefined when there is none.
+ * Returns the name of the token with this digest; undefined for an unknown one.
  * Throws token-refused for an expired one.
  */
 export function findTokenName(

@@ -35,18 +35,3 @@ it("is read back as it was written", () => {
   const body: unknown = JSON.parse(JSON.stringify(written));
   expect(readVersionListBody(body)).toEqual(kept);
 });
-
-it("of an earlier build, which repeats the platforms with each version, is read", () => {
-  const kept = {
-    value: listOf(platforms, undefined, platforms),
-    confirmedAt: new Date(moment),
-  };
-  const { confirmedAt, firstContact, warnings, versions } =
-    writeVersionListBody(kept);
-  const repeated = versions.map((entry) => ({
-    ...entry,
-    platforms: entry.platforms === null ? null : platforms,
-  }));
-  const body = { confirmedAt, firstContact, warnings, versions: repeated };
-  expect(readVersionListBody(body)).toEqual(kept);
-});
