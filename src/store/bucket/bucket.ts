@@ -239,7 +239,10 @@ export class Bucket {
       if (page.IsTruncated === undefined)
         throw this.connection.refusal(action, 200, "no list");
       yield page;
-      ContinuationToken = page.NextContinuationToken;
+      const next = page.NextContinuationToken;
+      if (next !== undefined && next === ContinuationToken)
+        throw this.connection.refusal(action, 200, "a list without an end");
+      ContinuationToken = next;
     } while (ContinuationToken !== undefined);
   }
 

@@ -95,3 +95,10 @@ it.each(
     expect([error, cause].some(isBucketFailure)).toBe(true);
   },
 );
+
+it("a list that goes on with the same page is refused, not read for ever", async () => {
+  const page =
+    "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></ListBucketResult>";
+  answer = (response) => void response.writeHead(200).end(page);
+  await expect(readers.list?.()).rejects.toThrow("without an end");
+});
