@@ -81,9 +81,9 @@ export class BucketConnection {
     { isOnce = false, isProbe = false }: Sending = {},
   ): Promise<T> {
     if (!isProbe) this.#expectUsable();
-    this.#clients ??= this.#makeClients();
-    const { repeating, once } = await this.#clients;
     try {
+      this.#clients ??= this.#makeClients();
+      const { repeating, once } = await this.#clients;
       if (!isOnce) return await call(repeating);
       return await call(once).catch((error: unknown) => {
         // Nothing was done, and the client knows the service's time now.
@@ -124,7 +124,13 @@ export class BucketConnection {
 
   /** Loads the SDK with the first request: a daemon without a bucket does without its code. */
   async #makeClients(): Promise<Clients> {
-    const { S3 } = await import("@aws-sdk/client-s3");
+    const { S3 } = await import("@aws-sdk/client-s3").catch(
+      (error: unknown) => {
+        // The next request loads it again, such as when descriptors are left.
+        this.#clients = undefined;
+        throw error;
+      },
+    );
     const { endpoint, region, keys, pathStyle } = this.#settings;
     const requests = this.#requests;
     // A request is not repeated once the bucket is suspended.
