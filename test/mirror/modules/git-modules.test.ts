@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { gunzipSync } from "node:zlib";
+import { extract } from "tar-stream";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GitRepository, gitBackend } from "../../fakes/git-http.ts";
@@ -44,21 +45,17 @@ const publish = (module: string, location: string, version = "1.0.0") =>
   scene.origin.publish(`acme/${module}/aws`, version, location);
 
 /** Names and contents of an archive's files. */
-function unpack(bytes: Buffer): Readonly<Record<string, string>> {
-  const folder = scratch("unpacked");
-  const archive = join(scratch("archive"), "archive.tar.gz");
-  writeFileSync(archive, bytes);
-  execFileSync("tar", ["-xzf", archive, "-C", folder]);
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
-  return Object.fromEntries(
-    files
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => join(parentPath, name))
-      .map((path) => [
-        path.slice(folder.length + 1),
-        readFileSync(path, "utf8"),
-      ]),
-  );
+async function unpack(
+  bytes: Buffer,
+): Promise<Readonly<Record<string, string>>> {
+  const files: Record<string, string> = {};
+  const entries = extract();
+  entries.end(gunzipSync(bytes));
+  for await (const entry of entries) {
+    const content = await text(entry);
+    if (entry.header.type === "file") files[entry.header.name] = content;
+  }
+  return files;
 }
 
 describe("modules from git", () => {
@@ -81,7 +78,7 @@ describe("modules from git", () => {
       expect((await locate(mirror, module)).status, module).toBe(204);
       const { body } = await getArchive(mirror, module);
       const text = module === "head" ? "# two" : "# one";
-      expect(unpack(body), module).toEqual({ "main.tf": text });
+      expect(await unpack(body), module).toEqual({ "main.tf": text });
     }
     const bodies = await Promise.all(
       ["tag", "short"].map(async (module) => getArchive(mirror, module)),
@@ -113,7 +110,7 @@ describe("modules from git", () => {
       placeOf(mirror, "content", "archive.tar.gz//modules/vpc"),
     );
     const { body } = await getArchive(mirror, "content");
-    expect(unpack(body)).toEqual({
+    expect(await unpack(body)).toEqual({
       ".gitattributes": "hidden.tf export-ignore\nsubst.tf export-subst\n",
       "hidden.tf": "# hidden",
       "subst.tf": "# $Format:%H$",
