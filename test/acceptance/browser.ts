@@ -8,15 +8,19 @@ interface Page {
   readonly text: string;
 }
 
-/** Somebody at a browser who logs in and agrees: follows redirects, keeps cookies, sends the forms that it is shown. */
+/**
+ * A person at a browser logs in and agrees: follows redirects, keeps cookies, sends the forms that it is shown.
+ * @throws where it ends at a page instead of the client's callback.
+ */
 export async function logIn(
   start: string,
   { ca, name }: { readonly ca: string; readonly name: string },
-): Promise<Page> {
+): Promise<void> {
   const cookies = new Map<string, string>();
   let url = new URL(start);
   let form: URLSearchParams | undefined;
   for (let step = 0; step < 30; step++) {
+    if (url.protocol === "http:") return callBack(url);
     const page = await open(url, cookies, ca, form);
     if (page.location !== undefined) {
       url = new URL(page.location, url);
@@ -24,11 +28,22 @@ export async function logIn(
       continue;
     }
     const [, action] = /<form[^>]* action="([^"]+)"/.exec(page.text) ?? [];
-    if (action === undefined || page.status !== 200) return page;
+    if (action === undefined || page.status !== 200)
+      throw new Error(`${page.status} at ${url.href}: ${page.text}`);
     form = fillIn(page.text, name);
     url = new URL(action, url);
   }
   throw new Error(`no end at ${url.href}`);
+}
+
+/** Clients close their server as soon as they have the code, often before they have answered. */
+async function callBack(url: URL): Promise<void> {
+  const sent = requestPlain(url);
+  sent.on("response", (answer) => answer.resume()).end();
+  await once(sent, "close").catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ECONNRESET") throw error;
+  });
 }
 
 /** Hidden fields as they are, and a name and a password where they are asked for. */
@@ -54,17 +69,14 @@ async function open(
     method: form === undefined ? "GET" : "POST",
     headers: {
       accept: "text/html",
-      ...(url.protocol === "https:" && { cookie: jar.join("; ") }),
+      cookie: jar.join("; "),
       ...(form !== undefined && {
         "content-type": "application/x-www-form-urlencoded",
         "content-length": Buffer.byteLength(body),
       }),
     },
   };
-  const sent =
-    url.protocol === "https:"
-      ? requestTls(url, { ...options, ca })
-      : requestPlain(url, options);
+  const sent = requestTls(url, { ...options, ca });
   sent.end(body);
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
   for (const cookie of answer.headers["set-cookie"] ?? []) {

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect } from "vitest";
 import { endingWithTests } from "../child-process.ts";
 import { logIn } from "./browser.ts";
 import { runClient, type Client, type ClientRun } from "./clients.ts";
@@ -68,7 +67,7 @@ export async function moveIn(
       child.stderr.setEncoding("utf8").on("data", read);
       child.stdin.end("yes\n");
       const [status] = (await exit) as [number | null];
-      expect(await browsing).toMatchObject({ status: 200 });
+      await browsing;
       return { status, output };
     },
   };
