@@ -122,7 +122,7 @@ function wireStandings(
   { events, notebook, ...kept }: TrustedParts,
   telemetry: Telemetry,
 ): Pick<Providers, "catalog" | "settlements" | "standings"> {
-  const { freshness, policy, offline } = configuration;
+  const { freshness, limits, policy, offline } = configuration;
   const { clock, records, versions } = kept;
   const make = wireCaches(configuration, telemetry, kept);
   const releases = make.cache(kept.releases);
@@ -145,8 +145,10 @@ function wireStandings(
       telemetry.logger.warn({ release }, "a listed release has no documents");
     },
   });
-  const met = { catalog, events, refused, clock, offline };
-  const contacts = new FirstContacts(met);
+  const contacts = new FirstContacts({
+    ...{ catalog, events, refused, clock, offline },
+    patience: limits.answer,
+  });
   const deciding = { catalog, contacts, settlements, refused };
   return { catalog, settlements, standings: new Standings(deciding) };
 }

@@ -198,7 +198,7 @@ export class MirrorScene {
       onUnwritten: () => undefined,
       onPhantom: () => undefined,
     });
-    const met = { catalog, events, refused, clock, offline };
+    const met = { catalog, events, refused, clock, offline, patience: 5_000 };
     const contacts = new FirstContacts(met);
     const standings = new Standings({
       ...{ catalog, contacts, settlements, refused },

@@ -25,8 +25,6 @@ import type { RefusalKind, RefusedVersions } from "./refused-versions.ts";
 /** Releases that are tried until one can be had and verifies, and failures of the origin among them. */
 const mostTried = 8;
 const mostFailures = 3;
-/** Milliseconds that an answer waits for first contact; it goes on for the next one. */
-const patience = 5_000;
 /** Milliseconds for which a first contact that failed is not tried again. */
 const pause = 1_000;
 /** Providers in memory; bounded because clients may request any. */
@@ -45,6 +43,8 @@ interface FirstContactsParts {
   readonly refused: Pick<RefusedVersions, "note">;
   readonly clock: Clock;
   readonly offline: boolean;
+  /** Milliseconds that an answer waits for first contact, which goes on for the next one. */
+  readonly patience: number;
 }
 
 /** Makes first contact with providers, once each (12-trust-model, rule 3). */
@@ -78,7 +78,7 @@ export class FirstContacts {
     // Only a list, which names no release, waits for a while before it tries again.
     if (wanted === undefined) this.#expectNoFailure(request, name);
     const making = this.#making.run(name, () => this.#make(request, wanted));
-    return inTime(making, patience, () => {
+    return inTime(making, this.#parts.patience, () => {
       throw failure("origin-timeout", name, "its newest release");
     });
   }

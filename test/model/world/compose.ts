@@ -110,7 +110,7 @@ export function composeMirror(
     onUnwritten: () => undefined,
     onPhantom: () => undefined,
   });
-  const met = { catalog, events, refused, clock, offline };
+  const met = { catalog, events, refused, clock, offline, patience: 5_000 };
   const contacts = new FirstContacts(met);
   const standings = new Standings({
     ...{ catalog, settlements, contacts, refused },
