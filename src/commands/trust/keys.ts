@@ -7,9 +7,10 @@ import { failure, formatKeyDecision } from "../../errors/index.ts";
 import { listSigned } from "../../mirror/releases/signed-releases.ts";
 import { findExclusion } from "../../mirror/trust/admission-rules.ts";
 import type { NamespaceBody } from "../../mirror/trust/trust-records.ts";
-import { needsDecision, type Candidate } from "../../trust/candidates.ts";
+import type { Candidate } from "../../trust/candidates.ts";
 import {
   decideKey as decide,
+  isKeyApproved,
   listApproved,
   type KeyDecision,
   type ReleaseName,
@@ -62,11 +63,18 @@ export async function decideKey(
     provider: formatTrustScope({ ...scope, version: null }),
     ...{ version: version ?? undefined, fingerprint },
   });
-  const { offered, served } = await findTouched(parts, before, asked);
+  const { offered, isCandidate } = await findCandidates(parts, asked);
+  const served =
+    decision === "revoked"
+      ? await findServed(parts, before, asked, { offered, isCandidate })
+      : [];
   const effect = decision === "revoked" ? describeRefused(served) : "";
   parts.stdout(`${fingerprint} is ${decision} for ${subject}${effect}.\n`);
   const isFelt =
-    served.length + offered.length > 0 || isKnown(before, asked) || earlier;
+    served.length + offered.length > 0 ||
+    isKnown(before, asked) ||
+    earlier !== undefined ||
+    (await findSigned(parts, asked)).length > 0;
   if (isFelt) return warnOfOthers(parts, before, asked);
   parts.stderr(
     `This decision touches nothing now: no release or candidate of ${subject} here is under ${fingerprint}. Check the address and the fingerprint.\n`,
@@ -110,17 +118,17 @@ function expectEffect(
     );
 }
 
-/** Candidates of the scope under the key, and releases that are served, or were. */
-interface Touched {
+interface Candidates {
+  /** Those under the key. */
   readonly offered: readonly Offered[];
-  readonly served: readonly string[];
+  readonly isCandidate: (one: ReleaseName) => boolean;
 }
 
-async function findTouched(
-  { trust, records }: TrustParts,
-  { decisions }: NamespaceBody,
+/** Finds the candidates of the scope. */
+async function findCandidates(
+  { trust }: TrustParts,
   { scope, fingerprint }: Asked,
-): Promise<Touched> {
+): Promise<Candidates> {
   const { type } = scope;
   const lists =
     type === null
@@ -132,27 +140,36 @@ async function findTouched(
   const offered = all.filter(
     (one) => one.fingerprint === fingerprint && covers(scope, one),
   );
-  const approved = offered.filter((one) =>
-    listApproved(decisions, one).includes(one.sha256sums),
+  const names = new Set(all.map(nameRelease));
+  return { offered, isCandidate: (one) => names.has(nameRelease(one)) };
+}
+
+/** Names the releases that were admitted under the key, and its candidates that were approved. */
+async function findServed(
+  parts: TrustParts,
+  { decisions }: NamespaceBody,
+  asked: Asked,
+  { offered, isCandidate }: Candidates,
+): Promise<readonly string[]> {
+  // Thousands may be candidates, most of which were never admitted.
+  const signed = await findSigned(parts, asked, (one) => !isCandidate(one));
+  const approved = offered.filter(
+    (one) =>
+      isKeyApproved(decisions, one, one.fingerprint) ||
+      listApproved(decisions, one).includes(one.sha256sums),
   );
-  // Thousands may wait for a decision and were never admitted.
-  const waiting = new Set(
-    all
-      .filter((one) => one.reason === "unknown")
-      .filter((one) => needsDecision(decisions, one.type, one))
-      .map(nameRelease),
+  return [...new Set([...signed, ...approved].map(nameRelease))];
+}
+
+function findSigned(
+  { records }: TrustParts,
+  { scope, fingerprint }: Asked,
+  isMeant: (one: ReleaseName) => boolean = () => true,
+): Promise<readonly ReleaseName[]> {
+  return listSigned(
+    ...([records, scope, scope.type ?? undefined, fingerprint] as const),
+    (one) => covers(scope, one) && isMeant(one),
   );
-  const isWaiting = (one: ReleaseName) => waiting.has(nameRelease(one));
-  const find = (isMeant: (one: ReleaseName) => boolean) =>
-    listSigned(
-      ...([records, scope, scope.type ?? undefined, fingerprint] as const),
-      (one) => covers(scope, one) && isMeant(one),
-    );
-  const signed = await find((one) => !isWaiting(one));
-  const isFound = signed.length + offered.length > 0;
-  const others = isFound ? [] : await find(isWaiting);
-  const served = [...signed, ...others, ...approved].map(nameRelease);
-  return { offered, served: [...new Set(served)] };
 }
 
 type Offered = Candidate & ReleaseName;
