@@ -103,7 +103,8 @@ export class InstalledModules {
     );
     if (!isThere) return nothingInstalled;
     const { Modules } = parse(path, await readInputFile(path));
-    const keys = new Map<string, string[]>();
+    // The root stays one, also where a call leads to it.
+    const keys = new Map([[await realpath(this.#root), [""]]]);
     for (const entry of Modules) {
       const real = await this.#locate(entry);
       keys.set(real, [...(keys.get(real) ?? []), entry.Key]);

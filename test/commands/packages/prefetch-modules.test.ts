@@ -62,6 +62,11 @@ function all(outcome: string): readonly string[] {
   ];
 }
 
+/** A call as an "init" records it. */
+const at = (key: string, source: string, dir: string, version = "") => ({
+  ...{ Key: key, Source: source, Dir: dir, Version: version },
+});
+
 describe("prefetch of modules", () => {
   it("follows the calls of a directory to the end, with all that they require together, and asks nothing twice", async () => {
     const directory = makeDirectory({
@@ -127,9 +132,6 @@ describe("prefetch of modules", () => {
   });
 
   it("takes what an init found a computed source to be, also below a local module that is computed", async () => {
-    const at = (key: string, source: string, dir: string, version = "") => ({
-      ...{ Key: key, Source: source, Dir: dir, Version: version },
-    });
     const network = `${moduleHost}/acme/network/aws`;
     const directory = makeDirectory({
       "main.tf": `module "own" {\n  source = var.own\n}\nmodule "left" {\n  source = "./\${var.left}"\n}\n`,
@@ -155,6 +157,18 @@ describe("prefetch of modules", () => {
         because: expect.stringContaining("modules.json") as string,
       }),
     ]);
+  });
+
+  it("reads a root that its modules.json names as a called module too", async () => {
+    const directory = makeDirectory({
+      "main.tf": calling(`${moduleHost}/acme/network/aws`, "1.0.0"),
+      ".terraform/modules/modules.json": JSON.stringify({
+        Modules: [at("self", "./", ".")],
+      }),
+    });
+    const run = await prefetch(["--directory", directory]);
+    expect(run.stderr).not.toContain("no configuration");
+    expect(run.modules.join()).toContain("network/aws 1.0.0");
   });
 
   it.each(["{", "[]", '{"Modules":[{"Key":""}]}'])(
