@@ -28,10 +28,13 @@ import type { TrustStore } from "../trust/trust-store.ts";
 import { isKeyApproved, isRevoked } from "../../trust/decisions.ts";
 import { decideByRules } from "../../trust/policy.ts";
 import type { ProviderCatalog } from "../standings/provider-catalog.ts";
+import type { Refusals } from "../standings/refused-versions.ts";
+import type { Standings } from "../standings/standings.ts";
 
 interface OverviewParts {
   readonly catalog: Pick<ProviderCatalog, "peekVersions" | "peekRelease">;
   readonly releases: ReleaseRecords;
+  readonly standings: Pick<Standings, "listRefused">;
   readonly admission: Pick<Admission, "rules">;
   readonly trust: TrustStore;
   readonly hashes: Pick<PackageHashes, "find" | "isKnown">;
@@ -50,6 +53,8 @@ interface VersionOverview {
   readonly deniedBy: string | undefined;
   /** End of its minimum age, as far as the mirror's own lists show it. */
   readonly heldUntil: Date | undefined;
+  /** Time since when its registry lists it without having its documents. */
+  readonly phantomSince: Date | undefined;
   readonly pending: readonly PendingDecision[];
 }
 
@@ -132,14 +137,17 @@ export class ProviderOverview {
     provider: ProviderAddress,
     versions: readonly Version[],
   ): Promise<readonly VersionOverview[]> {
-    const { catalog, trust, admission } = this.#parts;
+    const { catalog, trust, admission, standings } = this.#parts;
     const list = await catalog.peekVersions(provider);
+    const refused = await standings.listRefused({ provider });
     const { rules } = admission;
     const pending =
       (await unlessUnreadable(readPending(trust, provider, rules))) ?? [];
-    return Array.fromAsync(versions, (version) =>
-      this.#describeVersion({ provider, version }, list, pending),
-    );
+    return Array.fromAsync(versions, async (version) => ({
+      ...(await this.#describeVersion({ provider, version }, list)),
+      phantomSince: findPhantom(refused, version),
+      pending: pending.filter((one) => one.version === version),
+    }));
   }
 
   async describeRelease(address: ReleaseAddress): Promise<ReleaseOverview> {
@@ -178,8 +186,7 @@ export class ProviderOverview {
   async #describeVersion(
     address: ReleaseAddress,
     list: VersionList | undefined,
-    pending: readonly PendingDecision[],
-  ): Promise<VersionOverview> {
+  ): Promise<Omit<VersionOverview, "phantomSince" | "pending">> {
     const { admission, clock } = this.#parts;
     const { provider, version } = address;
     const recorded = await this.#recorded(formatRelease(address), () =>
@@ -199,7 +206,6 @@ export class ProviderOverview {
       ...recorded,
       deniedBy: action === "deny" ? rule : undefined,
       heldUntil: until > clock.now().getTime() ? new Date(until) : undefined,
-      pending: pending.filter((one) => one.version === version),
     };
   }
 
@@ -229,6 +235,11 @@ export class ProviderOverview {
       (await unlessUnreadable(explainKey(entry, address, fingerprint)));
     return { fingerprint, name: names.get(fingerprint), known };
   }
+}
+
+function findPhantom(refused: Refusals, version: Version): Date | undefined {
+  const { kind, since } = refused.get(version) ?? {};
+  return kind === "phantom" ? since : undefined;
 }
 
 async function explainKey(

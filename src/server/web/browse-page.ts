@@ -221,7 +221,7 @@ function link(query: Readonly<Record<string, string>>): string {
 type Row = Awaited<ReturnType<ProviderOverview["describe"]>>[number];
 
 function renderStanding(
-  { deniedBy, heldUntil, pending, isListed, firstSeen }: Row,
+  { deniedBy, heldUntil, phantomSince, pending, isListed, firstSeen }: Row,
   reportsOnly: boolean,
 ): Html {
   const would = reportsOnly ? "would be " : "";
@@ -229,6 +229,9 @@ function renderStanding(
   const bad = [
     ...(deniedBy === undefined ? [] : [`${would}denied by ${deniedBy}`]),
     ...(heldUntil === undefined ? [] : [held]),
+    ...(phantomSince === undefined
+      ? []
+      : [`without files at its registry since ${dateOf(phantomSince)}`]),
     ...pending.map((one) => `candidate: ${explainPending(one)}`),
   ];
   if (bad.length > 0) return html`<span class="bad">${bad.join("; ")}</span>`;

@@ -5,6 +5,7 @@ import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { tarGz } from "../../fakes/module-archive.ts";
+import { onlyFor, status } from "../../fakes/faults.ts";
 import { FakeModuleRegistry } from "../../fakes/module-registry.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import { createSigner } from "../../fakes/signing.ts";
@@ -115,6 +116,9 @@ describe.skipIf(!canTest)("the pages in a browser", () => {
       /1\.1\.0\s+candidate: key [0-9A-F]{40}, not known/,
     );
     expect(rows.join("\n")).toMatch(/0\.9\.0\s+denied by policy\.rules\[0\]/);
+    expect(rows.join("\n")).toMatch(
+      /1\.2\.0\s+without files at its registry since \d{4}-/,
+    );
     await page.getByRole("link", { name: "1.0.0" }).click();
     const text = await page.getByRole("main").innerText();
     expect(text).toContain(`calls itself ${hostile.slice(0, 20)}`);
@@ -152,6 +156,9 @@ async function fill(
   });
   await registry.publish({ ...release, version: "1.1.0", signer: stranger });
   expect((await requests.version("1.1.0")).status).toBe(451);
+  await registry.publish({ ...release, version: "1.2.0" });
+  registry.script("checksums", onlyFor(/1\.2\.0/, status(404)));
+  expect((await requests.version("1.2.0")).status).toBe(404);
   const archive = await tarGz([["main.tf", "# net"]]);
   const url = modules.serve("/net.tar.gz", archive);
   modules.publish("acme/net/aws", "1.0.0", `${url}?token=canary&<script>`);
