@@ -39,9 +39,11 @@ export interface RoutedParts {
   readonly explanations: Explanations;
   readonly readiness: Readiness;
   readonly metrics: Metrics;
-  /** Services that this host offers now; never rejects. */
-  readonly findServices: () => Promise<Services>;
-  /** Services that one origin offers as a registry below the URL `root`. */
+  /** Services that this host offers now below the URL `root`; never rejects. */
+  readonly findServices: (root: string) => Promise<Services>;
+  /** The origin whose services those are. */
+  readonly ownOrigin: Hostname | undefined;
+  /** The same of one origin, as a registry of its own. */
   readonly findRegistryServices: (hostname: Hostname, root: string) => Services;
 }
 
@@ -52,7 +54,11 @@ const registryRows = (room: "providers" | "modules") => (rest: string) => [
   `/registry/:hostname/v1/${room}/${rest}`,
 ];
 const published = registryRows("providers");
-const modular = registryRows("modules");
+/** Modules also under this host's name alone, for programs that ask no discovery. */
+const modular = (rest: string) => [
+  ...registryRows("modules")(rest),
+  `/v1/modules/${rest}`,
+];
 const provider = ":namespace/:type";
 const module = ":namespace/:name/:system";
 /** Paths of providers and, with four parts and a version, of modules. */
@@ -84,6 +90,10 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   );
   router.get(published(`${provider}/:version`), (ctx) => registry.version(ctx));
 
+  router.param("system", (_, ctx, next) => {
+    ctx.params = { hostname: parts.ownOrigin ?? "", ...ctx.params };
+    return next();
+  });
   router.get(modular(`${module}/versions`), (ctx) => modules.versions(ctx));
   router.get(modular(`${module}/:version/download`), (ctx) =>
     modules.location(ctx),
@@ -93,15 +103,15 @@ export function makeRouter(parts: RoutedParts): Router<RequestState> {
   );
   router.get(modular(`${module}/:version`), (ctx) => modules.version(ctx));
 
-  router.get("/.well-known/terraform.json", (ctx) =>
-    answerDiscovery(ctx, parts.findServices),
+  const rootFor = ({ req, state }: RoutedContext) =>
+    parts.publicAddress.rootFor(req, state.path);
+  router.get("/.well-known/terraform.json", async (ctx) =>
+    answerDiscovery(ctx, await parts.findServices(rootFor(ctx))),
   );
   router.get("/registry/:hostname/.well-known/terraform.json", (ctx) => {
     const hostname = parseHostname(ctx.params.hostname ?? "");
-    const root = parts.publicAddress.rootFor(ctx.req, ctx.state.path);
-    return answerDiscovery(ctx, () =>
-      parts.findRegistryServices(hostname, root),
-    );
+    const services = parts.findRegistryServices(hostname, rootFor(ctx));
+    answerDiscovery(ctx, services);
   });
   router.get("/", (ctx) => setUp.answer(ctx));
   router.get("/ca.pem", (ctx) => setUp.authority(ctx));

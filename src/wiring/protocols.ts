@@ -26,7 +26,11 @@ import { RequestLog } from "../server/requests/request-log.ts";
 import { Readiness } from "../server/web/operations.ts";
 import type { WiredAuthentication } from "./authentication.ts";
 import { wireExplanations, type Core } from "./core.ts";
-import { wireRegistryServices, wireServices } from "./services.ts";
+import {
+  findOwnOrigin,
+  wireRegistryServices,
+  wireServices,
+} from "./services.ts";
 import type { DaemonTelemetry } from "./telemetry.ts";
 
 /** Providers that the page for people shows. */
@@ -54,7 +58,6 @@ export function wireProtocols(
   const { blobs, providers, modules } = core;
   const { audit, alarms, metrics } = telemetry;
   const { authentication, clients, metadataCaps, limits } = access;
-  const services = wireServices(configuration);
   const readiness = new Readiness(
     () => blobs.probe(),
     () => core.replica?.watch.problem,
@@ -79,7 +82,8 @@ export function wireProtocols(
     registry: new ProviderRegistryProtocol(providers, platforms, common),
     modules: new ModuleRegistryProtocol(modules, common),
     readiness,
-    findServices: () => access.addLogin(services),
+    findServices: (root) => access.addLogin(wireServices(configuration, root)),
+    ownOrigin: findOwnOrigin(configuration),
     findRegistryServices: (hostname, root) =>
       wireRegistryServices(configuration, hostname, root),
     ...{ refusals, requestLog, metrics, onUnexpected },

@@ -2,12 +2,24 @@ import { type Configuration } from "../config/load.ts";
 import type { Hostname } from "../address/hostname.ts";
 import { type Services } from "../server/protocols/service-discovery.ts";
 
-/** Every service that the daemon offers under its own hostname; those of registries are of one origin. */
-export function wireServices({ discovery, origins }: Configuration): Services {
-  const [first] = origins.keys();
-  const origin = discovery.origin ?? first;
+/** Names the services that the daemon offers under its own hostname, of one origin; `root` is its URL. */
+export function wireServices(
+  configuration: Configuration,
+  root: string,
+): Services {
+  const origin = findOwnOrigin(configuration);
   if (origin === undefined) return {};
-  return nameServices(origins, origin, (room) => `/v1/${room}/${origin}/`);
+  const locate = (room: string) => `${root}v1/${room}/${origin}/`;
+  return nameServices(configuration.origins, origin, locate);
+}
+
+/** The origin that the daemon offers under its own hostname. */
+export function findOwnOrigin({
+  discovery,
+  origins,
+}: Configuration): Hostname | undefined {
+  const [first] = origins.keys();
+  return discovery.origin ?? first;
 }
 
 /** The same of one origin, as a registry of its own below `root`. */

@@ -1,17 +1,13 @@
 import type { Context } from "koa";
 
 /**
- * Services that this host offers to clients (Remote Service Discovery): URLs
- * relative to the document, or a service's own object.
+ * Services that this host offers to clients (Remote Service Discovery): URLs,
+ * or a service's own object.
  */
 export type Services = Readonly<Record<string, unknown>>;
 
 /** `/.well-known/terraform.json`; exactly application/json, because clients refuse anything else. */
-export async function answerDiscovery(
-  ctx: Context,
-  findServices: () => Promise<Services> | Services,
-): Promise<void> {
-  const services = await findServices();
+export function answerDiscovery(ctx: Context, services: Services): void {
   ctx.status = 200;
   ctx.set("Cache-Control", "no-cache");
   ctx.body = JSON.stringify(services);

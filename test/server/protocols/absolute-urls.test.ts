@@ -9,7 +9,8 @@ import {
   makeModuleScene,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
-import { bearer, issueToken } from "../../client-token.ts";
+import { issueToken } from "../../client-token.ts";
+import { deployments } from "../../scenes/deployments.ts";
 
 const providers = "providers.example.com";
 const modules = "registry.terraform.io";
@@ -34,80 +35,16 @@ beforeAll(async () => {
 afterEach(() => mirror?.stop());
 afterAll(() => Promise.all([scene.origin.stop(), registry.stop()]));
 
-/** What a client of this way of deployment gets, and the URL under which it knows the mirror. */
-const deployments: readonly {
-  readonly name: string;
-  readonly config?: object;
-  /** What a proxy adds to requests. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Of the mirror for clients; its own by default. */
-  readonly base?: string;
-  readonly isAbsolute: boolean;
-}[] = [
-  { name: "over TLS", isAbsolute: true },
-  {
-    name: "over TLS by another name",
-    headers: { host: "localhost:9443" },
-    base: "https://localhost:9443/",
-    isAbsolute: true,
-  },
-  {
-    name: "with a publicUrl",
-    config: { publicUrl: "https://mirror.example.com" },
-    base: "https://mirror.example.com/",
-    isAbsolute: true,
-  },
-  {
-    name: "with a publicUrl that has a path, behind a proxy",
-    config: {
-      publicUrl: "https://mirror.example.com/tools",
-      listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] },
-    },
-    headers: { host: "127.0.0.1", "x-forwarded-for": "192.0.2.1" },
-    base: "https://mirror.example.com/tools/",
-    isAbsolute: true,
-  },
-  {
-    name: "below a path of a trusted proxy",
-    config: { listen: { port: 0, tls: "off", trustedProxies: ["127.0.0.1"] } },
-    headers: { host: "mirror.example.com", "x-forwarded-for": "192.0.2.1" },
-    base: "https://mirror.example.com/tools/",
-    isAbsolute: false,
-  },
-  {
-    name: "below a path of a proxy that is not known",
-    headers: { host: "localhost", via: "1.1 proxy" },
-    base: "https://localhost/tools/",
-    isAbsolute: false,
-  },
-  {
-    name: "without TLS",
-    config: { listen: { port: 0, tls: "off" } },
-    isAbsolute: false,
-  },
-  {
-    name: "with tokens",
-    config: { auth: { tokens: [ci.configured] } },
-    headers: bearer(ci.token).headers,
-    isAbsolute: true,
-  },
+/** The rows of any origin, of each origin, and of the host itself, where a module's origin is the discovery's. */
+const faces: readonly ((host: string, room: string) => string)[] = [
+  (host, room) => `v1/${room}/${host}/`,
+  (host, room) => `registry/${host}/v1/${room}/`,
+  (host, room) => (room === "modules" ? "v1/modules/" : `v1/${room}/${host}/`),
 ];
 
-const faces = [
-  ["of any origin", (host: string, room: string) => `v1/${room}/${host}/`],
-  [
-    "of each origin",
-    (host: string, room: string) => `registry/${host}/v1/${room}/`,
-  ],
-] as const;
-
-const cases = deployments.flatMap((one) =>
-  faces.map(([face, locate]) => ({ ...one, face, locate })),
-);
-
-it.each(cases)(
-  "leads to each file from the registry $face, $name",
-  async ({ config, headers, base: known, isAbsolute, locate }) => {
+it.each(deployments)(
+  "leads to each file from every registry, $name",
+  async ({ config, headers, base: known, isAbsolute }) => {
     const running = await startMirror({
       config: {
         ...scene.configOf(),
@@ -115,6 +52,7 @@ it.each(cases)(
           ...originsOf(authority, registry, {}, providers).origins,
           ...(scene.configOf() as { origins: object }).origins,
         },
+        discovery: { origin: modules },
         ...config,
       },
     });
@@ -132,21 +70,24 @@ it.each(cases)(
       return answer.body;
     };
 
-    const asked = `${locate(providers, "providers")}acme/demo/1.0.0/download/linux/amd64`;
-    const found = (await ask(asked)).json() as Record<string, string>;
-    const archive = await follow(asked, String(found.download_url));
-    expect(archive.equals(release.archive("linux_amd64").bytes)).toBe(true);
-    const sums = await follow(asked, String(found.shasums_url));
-    expect(sums.toString()).toBe(release.checksums);
-    const signature = await follow(asked, String(found.shasums_signature_url));
-    expect(signature.equals(release.signature)).toBe(true);
+    for (const locate of faces) {
+      const asked = `${locate(providers, "providers")}acme/demo/1.0.0/download/linux/amd64`;
+      const found = (await ask(asked)).json() as Record<string, string>;
+      const archive = await follow(asked, String(found.download_url));
+      expect(archive.equals(release.archive("linux_amd64").bytes)).toBe(true);
+      const sums = await follow(asked, String(found.shasums_url));
+      expect(sums.toString()).toBe(release.checksums);
+      const { shasums_signature_url: signatureUrl = "" } = found;
+      const signature = await follow(asked, signatureUrl);
+      expect(signature.equals(release.signature)).toBe(true);
 
-    const module = `${locate(modules, "modules")}acme/network/aws/1.0.0/download`;
-    const located = await ask(module);
-    const location = String(located.headers["x-terraform-get"]);
-    const [, place = ""] =
-      /^(.*\.tar\.gz)\/\/modules\/vpc$/.exec(location) ?? [];
-    expect((await follow(module, place)).equals(bytes)).toBe(true);
+      const module = `${locate(modules, "modules")}acme/network/aws/1.0.0/download`;
+      const located = await ask(module);
+      const location = String(located.headers["x-terraform-get"]);
+      const [, place = ""] =
+        /^(.*\.tar\.gz)\/\/modules\/vpc$/.exec(location) ?? [];
+      expect((await follow(module, place)).equals(bytes)).toBe(true);
+    }
   },
 );
 

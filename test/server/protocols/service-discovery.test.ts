@@ -19,8 +19,8 @@ describe("the mirror's own service discovery", () => {
         const head = await mirror.get(document, { method: "HEAD" });
         expect(got.headers["content-type"]).toBe("application/json");
         expect(got.json()).toEqual({
-          "providers.v1": `/v1/providers/${origin}/`,
-          "modules.v1": `/v1/modules/${origin}/`,
+          "providers.v1": `${mirror.url}v1/providers/${origin}/`,
+          "modules.v1": `${mirror.url}v1/modules/${origin}/`,
         });
         expect([head.status, head.body.length]).toEqual([200, 0]);
         expect(head.headers["content-type"]).toBe("application/json");
@@ -36,7 +36,7 @@ describe("the mirror's own service discovery", () => {
     const mirror = await startMirror({ config: { origins } });
     try {
       expect((await mirror.get(document)).json()).toEqual({
-        "modules.v1": "/v1/modules/a.example/",
+        "modules.v1": `${mirror.url}v1/modules/a.example/`,
       });
     } finally {
       await mirror.stop();

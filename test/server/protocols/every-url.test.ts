@@ -1,0 +1,208 @@
+import { Agent } from "node:https";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  findFreePort,
+  findNginx,
+  startServer,
+} from "../../acceptance/nginx.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { tarGz } from "../../fakes/module-archive.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import {
+  fetchFrom,
+  startMirror,
+  type Answer,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { deployments } from "../../scenes/deployments.ts";
+import {
+  makeModuleScene,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+
+const nginx = await findNginx();
+const host = "registry.terraform.io";
+const modules = "modules.example.com";
+const elsewhere = "s3::https://s3.example.com/modules/vault.zip";
+
+let scene: ModuleScene;
+let authority: Authority;
+let registry: Registry;
+
+beforeAll(async () => {
+  scene = await makeModuleScene();
+  authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "demo", version: "1.0.0" });
+  const bytes = await tarGz([["main.tf", "# a module"]]);
+  const url = scene.origin.serve("/files/network.tgz", bytes);
+  scene.origin.publish("acme/network/aws", "1.0.0", url);
+  scene.origin.publish("acme/vault/aws", "1.0.0", elsewhere);
+});
+afterAll(() => Promise.all([scene.origin.stop(), registry.stop()]));
+
+function start(config: object = {}): Promise<RunningMirror> {
+  const { url } = scene.origin;
+  return startMirror({
+    config: {
+      origins: {
+        ...originsOf(authority, registry, {}, host).origins,
+        [modules]: { url, ca: scene.caFile },
+      },
+      discovery: { origin: modules },
+      ...config,
+    },
+  });
+}
+
+const demo = `${host}/acme/demo`;
+const network = `${modules}/acme/network/aws`;
+const ofProvider = ["versions", "1.0.0", "1.0.0/download/linux/amd64"];
+const ofModule = ["versions", "1.0.0", "1.0.0/download"];
+
+/** Every document of every face; those that give no further one are reached from these. */
+const documents: readonly string[] = [
+  ".well-known/terraform.json",
+  `registry/${host}/.well-known/terraform.json`,
+  `registry/${modules}/.well-known/terraform.json`,
+  `providers/${demo}/index.json`,
+  `providers/${demo}/1.0.0.json`,
+  ...[
+    `v1/providers/${demo}`,
+    `registry/${host}/v1/providers/acme/demo`,
+  ].flatMap((place) => ofProvider.map((rest) => `${place}/${rest}`)),
+  ...[
+    `v1/modules/${network}`,
+    `registry/${modules}/v1/modules/acme/network/aws`,
+    "v1/modules/acme/network/aws",
+  ].flatMap((place) => ofModule.map((rest) => `${place}/${rest}`)),
+  "",
+  "browse",
+  "browse?q=acme",
+  `browse?provider=${demo}`,
+  `browse?provider=${demo}&version=1.0.0`,
+  `browse?module=${network}`,
+  "alarms",
+  `why/${demo}`,
+  `why/${demo}/1.0.0`,
+  `why/${network}/1.0.0`,
+];
+
+/** What clients or people may follow from an answer, of any form. */
+function linksOf({ headers, body }: Answer): readonly string[] {
+  const { location, "x-terraform-get": module } = headers;
+  const type = String(headers["content-type"]);
+  const text = body.toString();
+  const links = type.startsWith("application/json")
+    ? stringsIn(JSON.parse(text)).filter(isReference)
+    : [...text.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(
+        ([, link = ""]) => link.replaceAll("&amp;", "&"),
+      );
+  return [...links, location, module].flatMap((link) =>
+    typeof link === "string" ? [link] : [],
+  );
+}
+
+function stringsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) =>
+    key === "filename" ? [] : stringsIn(one),
+  );
+}
+
+/** URLs of any scheme, paths, and names of archives, which VERSION.json has bare. */
+function isReference(text: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\/|^\.{0,2}\/|\.zip$/i.test(text);
+}
+
+type Ask = (path: string, headers?: object) => Promise<Answer>;
+
+/** Follows every URL of every document to the end; returns how many there were. */
+async function walk(base: string, ask: Ask, headers: object): Promise<number> {
+  const seen = new Set<string>();
+  const left = [...documents];
+  let followed = 0;
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    const answer = await ask(path, headers);
+    expect([path, answer.status < 300]).toEqual([path, true]);
+    for (const link of linksOf(answer)) {
+      if (link.startsWith("#")) continue;
+      const { href } = new URL(link, `${base}${path}`);
+      expect([path, link, href.startsWith(base)]).toEqual([path, link, true]);
+      followed++;
+      if (seen.has(href)) continue;
+      seen.add(href);
+      await expectThere(href.slice(base.length), ask, headers, left);
+    }
+  }
+  return followed;
+}
+
+/** A service is a prefix, and a page leads on. */
+async function expectThere(
+  path: string,
+  ask: Ask,
+  headers: object,
+  left: string[],
+): Promise<void> {
+  if (/(?:providers|modules)(?:\/[\w.]+)?\/$/.test(path)) return;
+  const isPage = /^(?:$|[?]|browse|alarms|why)/.test(path);
+  if (isPage && !documents.includes(path)) left.push(path);
+  // Clients send no token for a file.
+  const isFile = /\.(?:zip|gz|sig)$|SHA256SUMS$/.test(path);
+  const { status } = await ask(path, isFile ? {} : headers);
+  expect([path, status]).toEqual([path, 200]);
+}
+
+describe("every URL of every document leads to this mirror, and something is there", () => {
+  it.each(deployments)("$name", async ({ config, headers = {}, base }) => {
+    const mirror = await start(config);
+    try {
+      const ask: Ask = (path, sent = {}) =>
+        mirror.get(`/${path}`, { headers: { ...sent } });
+      const url = base ?? mirror.url;
+      expect(await walk(url, ask, headers)).toBeGreaterThan(60);
+    } finally {
+      await mirror.stop();
+    }
+  });
+
+  it.runIf(nginx !== undefined).each([
+    ["without", false],
+    ["with", true],
+  ])("below a path of nginx, %s publicUrl", async (_, isNamed) => {
+    const port = await findFreePort();
+    const front = await startServer(
+      nginx ?? "",
+      authority,
+      `location /tools/ {
+        proxy_pass http://127.0.0.1:${port}/;
+        proxy_set_header X-Forwarded-For $remote_addr;
+      }`,
+    );
+    const base = `${front.url}tools/`;
+    const listen = { port, tls: "off", trustedProxies: ["127.0.0.1"] };
+    const mirror = await start({ listen, ...(isNamed && { publicUrl: base }) });
+    const agent = new Agent({ ca: authority.caPem });
+    try {
+      const ask: Ask = (path) => fetchFrom(new URL(path, base), agent, {});
+      expect(await walk(base, ask, {})).toBeGreaterThan(60);
+    } finally {
+      await mirror.stop();
+      await front.stop();
+    }
+  });
+});
+
+it("only a module that is passed through leads elsewhere", async () => {
+  const mirror = await start();
+  try {
+    const path = `/v1/modules/${modules}/acme/vault/aws/1.0.0/download`;
+    const { headers } = await mirror.get(path);
+    expect(headers["x-terraform-get"]).toBe(elsewhere);
+  } finally {
+    await mirror.stop();
+  }
+});
