@@ -1,6 +1,7 @@
 import { isMatch } from "../../address/policy-pattern.ts";
 import type { Hostname } from "../../address/hostname.ts";
 import type { ProviderAddress } from "../../address/provider-address.ts";
+import { typeOfModule } from "../../address/specs/trust-scope.ts";
 import type { Version } from "../../address/version.ts";
 import { isAbsence, isFailure } from "../../errors/index.ts";
 import type { ListedModule } from "../modules/admission.ts";
@@ -72,9 +73,9 @@ export class Explanations {
       const more = await this.#tellMore(question, error);
       return { ...refused, reasons: [...refused.reasons, ...more] };
     });
-    if (!isProvider) return why;
-    const known = await this.#tellKnown(question);
-    return { ...why, reasons: [...why.reasons, ...known] };
+    const pending = await this.#tellCandidates(question);
+    const rules = isProvider ? this.#tellRules(question) : [];
+    return { ...why, reasons: [...why.reasons, ...pending, ...rules] };
   }
 
   async #explainServed(
@@ -165,29 +166,28 @@ export class Explanations {
     return nearestProvider(provider, others);
   }
 
-  /**
-   * Returns facts recorded about the provider, and the decision of the rules.
-   */
-  async #tellKnown({
-    provider,
-    version,
-  }: ProviderQuestion): Promise<readonly string[]> {
+  /** Names the candidates, each with the command that takes it. */
+  async #tellCandidates(question: WhyQuestion): Promise<readonly string[]> {
     const { trust, admission } = this.#parts;
-    const { policy, mode } = admission.rules;
+    const asked =
+      "provider" in question
+        ? question.provider
+        : typeOfModule(question.module);
     // A record that cannot be read is the reason of the refusal.
-    const pending = await readPending(trust, provider, admission.rules).catch(
+    const pending = await readPending(trust, asked, admission.rules).catch(
       () => [],
     );
+    return tellPending(pending, question.version);
+  }
+
+  #tellRules({ provider, version }: ProviderQuestion): readonly string[] {
+    const { policy, mode } = this.#parts.admission.rules;
     const rules = policy.rules.filter(({ pattern }) =>
       isMatch(pattern, provider),
     );
     const own = { ...policy, rules };
     const { sentences } = explainPolicy(own, provider, version);
-    return [
-      ...tellPending(pending, version),
-      ...sentences,
-      ...(mode === "report" ? [onlyReports] : []),
-    ];
+    return mode === "report" ? [...sentences, onlyReports] : sentences;
   }
 }
 

@@ -119,6 +119,11 @@ describe("a module whose tag moved", () => {
     expect(stdout).toContain(`\n    ${command}\n`);
     const page = (await mirror.get("/alarms")).body.toString();
     expect(page).toContain(command);
+    const why = await mirror.get(`/why/${host}/acme/shown/aws/1.0.0`);
+    expect(why.body.toString()).toContain(
+      `1.0.0 is offered as a candidate since ${(await candidatesOf("shown"))[0]?.since}`,
+    );
+    expect(why.body.toString()).toContain(command);
     expect(
       mirror.log.filter(({ approve }) => approve === command),
     ).toMatchObject([{ alarm: "module-replaced", offered: second }]);
