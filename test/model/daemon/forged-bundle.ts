@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { compareVersions, parseVersion } from "../../../src/address/version.ts";
 import { formatProof } from "../../../src/mirror/bundles/proof.ts";
 import { putTogether } from "../../mirror/bundles/bundles.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -15,17 +16,17 @@ export async function writeOffers(
   keys: RealKeys,
 ): Promise<string> {
   const releases = await Promise.all(
-    offers.map(async (offer) => ({
+    offers.toSorted(byRelease).map(async (offer) => ({
       ...{ offer, proof: await proofOf(offer, keys) },
     })),
   );
   const archives = new Set(
     offers.flatMap(({ signed }) => Object.values(signed.digests)),
   );
-  const proofs = releases.map(({ proof }) => proof).toSorted(byDigest);
-  const carried = [...archives]
-    .toSorted()
-    .map((sha256) => archiveBytes(sha256) ?? Buffer.alloc(0));
+  const proofs = sortedOnce(releases.map(({ proof }) => proof));
+  const carried = sortedOnce(
+    [...archives].map((sha256) => archiveBytes(sha256) ?? Buffer.alloc(0)),
+  );
   const bundle = putTogether({
     manifest: {
       format: "provender-bundle/1",
@@ -79,8 +80,20 @@ function describe(bytes: Buffer) {
   return { sha256: digestOf(bytes), size: bytes.length };
 }
 
-function byDigest(one: Buffer, other: Buffer): number {
-  return digestOf(one) < digestOf(other) ? -1 : 1;
+function byRelease({ signed: one }: Offer, { signed: other }: Offer): number {
+  if (one.type !== other.type) return one.type < other.type ? -1 : 1;
+  return compareVersions(
+    parseVersion(one.version),
+    parseVersion(other.version),
+  );
+}
+
+/** Sorts by digest, each once, as the canonical form of a manifest has them. */
+function sortedOnce(all: readonly Buffer[]): readonly Buffer[] {
+  const byDigest = new Map(all.map((bytes) => [digestOf(bytes), bytes]));
+  return [...byDigest]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, bytes]) => bytes);
 }
 
 function digestOf(bytes: Buffer): string {

@@ -132,9 +132,8 @@ export class Oracle implements Known {
     );
   }
 
-  /** True while the registry takes back what this signer signed of a release, for long enough that a mirror that asks knows. */
-  isTakenBack({ signed }: ShownText): boolean {
-    const now = this.#machine.clock.monotonic();
+  /** True while the registry takes back what this signer signed of a release, for long enough that a mirror that asks now knows. */
+  isTakenBack({ signed }: ShownText, now: number): boolean {
     const since = this.#takenBack.findSince(signed, signed.signer);
     return (
       since !== undefined &&
@@ -151,8 +150,8 @@ export class Oracle implements Known {
     return isSettled && registry.answers(type);
   }
 
-  /** Throws where an archive may not be served. */
-  expectServable(served: ServedArchive): void {
+  /** Throws where an archive may not be served to clients that asked at `since`, of the monotonic clock. */
+  expectServable(served: ServedArchive, since: number): void {
     const { platform, sha256 } = served;
     const texts = this.shown
       .of(served)
@@ -163,8 +162,8 @@ export class Oracle implements Known {
     if (first !== undefined && first !== sha256 && !isApproved)
       throw new Violation(1, `${what} was first ${first.slice(0, 6)}`);
     if (isApproved) return;
-    const reasons = this.#findReasons(texts, served.face);
-    if (reasons.length === 0) throw this.#explain(texts, what);
+    const reasons = this.#findReasons(texts, served.face, since);
+    if (reasons.length === 0) throw this.#explain(texts, what, since);
     const isSigned = reasons.every(({ text }) => text.signed.signer);
     this.first.note(served, platform, sha256, isSigned);
     this.#noteFirstSigner(served.type, reasons);
@@ -208,11 +207,11 @@ export class Oracle implements Known {
     return isSame;
   }
 
-  #findReasons(texts: readonly ShownText[], face: Face) {
+  #findReasons(texts: readonly ShownText[], face: Face, since: number) {
     const asksNow = face === "version" || face === "archive";
     return texts.flatMap((text) => {
       const reason = findReason(this, text);
-      const holds = !(asksNow && this.isTakenBack(text));
+      const holds = !(asksNow && this.isTakenBack(text, since));
       return reason && holds ? [{ reason, text }] : [];
     });
   }
@@ -229,11 +228,15 @@ export class Oracle implements Known {
     return this.decided.listApproved(signed).includes(sha256sums);
   }
 
-  #explain(texts: readonly ShownText[], what: string): Violation {
+  #explain(
+    texts: readonly ShownText[],
+    what: string,
+    since: number,
+  ): Violation {
     const signers = texts.map(({ signed }) => signed.signer ?? "nobody");
     const isRevoked = texts.some(
       (text) =>
-        this.isTakenBack(text) ||
+        this.isTakenBack(text, since) ||
         (text.signed.signer &&
           this.decided.isCertain("revoked", text.signed.signer, text.signed)),
     );

@@ -125,13 +125,14 @@ async function burst(
   const { oracle, rim } = world;
   const { asks, midway } = action;
   for (const { type } of asks) oracle.noteAsked(type, versions);
+  const since = world.machine.clock.monotonic();
   const all = await rim.askAtOnce(action, () => {
     if (midway !== undefined) world.lie(midway);
     for (const { type } of asks) oracle.noteAsked(type, versions);
   });
   for (const [at, asked] of asks.entries()) {
     const answer = all[at];
-    if (answer !== undefined) world.judge(asked, answer);
+    if (answer !== undefined) world.judge(asked, answer, since);
   }
   return all.map(formatAnswer).join(" | ");
 }

@@ -111,12 +111,14 @@ export class World {
   /** Asks, and has the oracle judge the answer. */
   async ask(index: number, asked: Ask): Promise<Answer> {
     this.oracle.noteAsked(asked.type, versions);
+    const since = this.machine.clock.monotonic();
     const answer = await this.rim.ask(index, asked);
-    this.judge(asked, answer);
+    this.judge(asked, answer, since);
     return answer;
   }
 
-  judge(asked: Ask, answer: Answer): void {
+  /** Judges an answer to what was asked at a moment of the monotonic clock. */
+  judge(asked: Ask, answer: Answer, since: number): void {
     const { oracle } = this;
     oracle.hasCrashed ||= answer.kind === "dead" || this.rim.hasCrashed;
     if (answer.kind === "versions" && answer.versions.length > 0)
@@ -124,7 +126,7 @@ export class World {
     if (answer.kind !== "packages") return;
     oracle.contacts.settle(asked.type);
     for (const [platform, sha256] of answer.packages)
-      oracle.expectServable({ ...asked, platform, sha256 });
+      oracle.expectServable({ ...asked, platform, sha256 }, since);
   }
 
   /** Asks a face for everything that it has of a release. */
