@@ -1,7 +1,7 @@
 import { findSignature, type Signed } from "./document.ts";
+import { sha1 } from "./packets/algorithms.ts";
 import { Arithmetic } from "./packets/arithmetic.ts";
 import { checkQuestionSize } from "./packets/limits.ts";
-import { sha1 } from "./packets/signature-packet.ts";
 import {
   formatRefusal,
   Refused,

@@ -1,3 +1,4 @@
+import { canSign } from "../packets/algorithms.ts";
 import type { Arithmetic } from "../packets/arithmetic.ts";
 import type { PublicKey } from "../packets/key-packet.ts";
 import type { Packet, PacketReader } from "../packets/packet-reader.ts";
@@ -9,7 +10,6 @@ import {
 } from "../packets/signature-packet.ts";
 import type { SigningKey, Subkey, UserId } from "./signing-key.ts";
 
-const signingAlgorithms = [1, 3, 17, 19, 22, 27, 28];
 const signFlag = 0x02;
 const certifications: readonly number[] = [
   ...[0x10, 0x11, 0x12, 0x13],
@@ -28,7 +28,7 @@ export function assembleSigningKey(
   if (packet === undefined) return undefined;
   if (packet.kind !== "key")
     throw new Malformed("the first packet is not a key");
-  if (!signingAlgorithms.includes(packet.key.algorithm))
+  if (!canSign(packet.key.algorithm))
     throw new Malformed("a primary key that cannot sign");
   const assembly = new Assembly(reader, arithmetic, packet.key);
   assembly.takeParts();

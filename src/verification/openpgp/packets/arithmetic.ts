@@ -1,32 +1,12 @@
 import { createHash, createVerify, verify, type KeyObject } from "node:crypto";
+import { hashes } from "./algorithms.ts";
 import { padZeros, trimZeros } from "./bytes.ts";
+import { curves } from "./curves.ts";
 import { checkKeySize, signatureLimits } from "./limits.ts";
 import { Refused } from "./refusal.ts";
 import { importKey } from "./spki.ts";
 import type { PublicKey } from "./key-packet.ts";
 import type { SignaturePacket } from "./signature-packet.ts";
-
-/** Node's names, by algorithm number (RFC 9580, 9.5). */
-const hashNames: Readonly<Record<number, string>> = {
-  2: "sha1",
-  8: "sha256",
-  9: "sha384",
-  10: "sha512",
-  11: "sha224",
-  12: "sha3-256",
-  14: "sha3-512",
-};
-
-/** Size of ECDSA values in octets, by the curve's object identifier. */
-const orderOctets: Readonly<Record<string, number>> = {
-  "2A8648CE3D030107": 32,
-  "2B81040022": 48,
-  "2B81040023": 66,
-  "2B8104000A": 32,
-  "2B2403030208010107": 32,
-  "2B240303020801010B": 48,
-  "2B240303020801010D": 64,
-};
 
 /** The verifications of one decision, which are bounded in number and each in size. */
 export class Arithmetic {
@@ -66,7 +46,7 @@ function hash(
   signature: SignaturePacket,
   octets: readonly Uint8Array[],
 ): Uint8Array {
-  const digest = createHash(hashNames[signature.hash] ?? "");
+  const digest = createHash(hashes[signature.hash]?.name ?? "");
   for (const part of octets) digest.update(part);
   return digest.digest();
 }
@@ -90,7 +70,7 @@ function isValid(
   if (!value || !imported) return false;
   if (key.algorithm === 22 || key.algorithm >= 27)
     return verify(null, hash(signature, octets), imported, value);
-  const verification = createVerify(hashNames[signature.hash] ?? "");
+  const verification = createVerify(hashes[signature.hash]?.name ?? "");
   for (const part of octets) verification.update(part);
   const plain = { key: imported, dsaEncoding: "ieee-p1363" as const };
   return verification.verify(plain, value);
@@ -121,7 +101,7 @@ function formatValue(
     case 19:
       return join(
         [first, second].map(trimZeros),
-        orderOctets[key.curve ?? ""] ?? 0,
+        curves[key.curve ?? ""]?.orderOctets ?? 0,
       );
     case 22:
       return key.point?.length === 32

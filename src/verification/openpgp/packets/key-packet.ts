@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { algorithms } from "./algorithms.ts";
 import { formatHex, formatNumber, takeMpi, type Mpi } from "./bytes.ts";
 import {
   curves,
@@ -77,31 +78,16 @@ export function identify(
   return { hashed, fingerprint, keyId };
 }
 
-/** Octets of the keys that have no fields: X25519, X448, Ed25519, Ed448. */
-const nativeOctets: Readonly<Record<number, number>> = {
-  25: 32,
-  26: 56,
-  27: 32,
-  28: 57,
-};
-
 function readMaterial(
   octets: Octets,
   version: number,
   algorithm: number,
 ): KeyMaterial {
-  const native = nativeOctets[algorithm];
-  if (native !== undefined)
-    return { numbers: [], point: octets.takeOrEnd(native) };
+  const { keyNumbers, keyOctets } = algorithms[algorithm] ?? {};
+  if (keyOctets !== undefined)
+    return { numbers: [], point: octets.takeOrEnd(keyOctets) };
+  if (keyNumbers !== undefined) return readNumbers(octets, keyNumbers);
   switch (algorithm) {
-    case 1:
-    case 2:
-    case 3:
-      return readRsa(octets);
-    case 16:
-      return readNumbers(octets, 3);
-    case 17:
-      return readNumbers(octets, 4);
     case 18:
       return readEcdh(octets, version);
     case 19:
@@ -113,15 +99,12 @@ function readMaterial(
   }
 }
 
+/** The second number is an exponent where it is the last one, in RSA. */
 function readNumbers(octets: Octets, count: number): KeyMaterial {
-  return { numbers: Array.from({ length: count }, () => takeMpi(octets)) };
-}
-
-function readRsa(octets: Octets): KeyMaterial {
-  const material = readNumbers(octets, 2);
-  if ((material.numbers[1]?.bytes.length ?? 0) > 3)
+  const numbers = Array.from({ length: count }, () => takeMpi(octets));
+  if (count === 2 && (numbers[1]?.bytes.length ?? 0) > 3)
     throw new Unsupported("an RSA exponent of more than 24 bits");
-  return material;
+  return { numbers };
 }
 
 function readEcdsa(octets: Octets): KeyMaterial {

@@ -1,3 +1,4 @@
+import { algorithms, canSign, hashes, sha1 } from "./algorithms.ts";
 import { formatNumber, takeMpi } from "./bytes.ts";
 import { Octets, takeNumber } from "./octets.ts";
 import { Malformed, Unsupported } from "./refusal.ts";
@@ -53,26 +54,6 @@ interface Areas {
   crossSignature: SignaturePacket | undefined;
 }
 
-export const sha1 = 2;
-const saltOctets: Readonly<Record<number, number>> = {
-  8: 16,
-  9: 24,
-  10: 32,
-  11: 16,
-  12: 16,
-  14: 32,
-};
-const numbersOf: Readonly<Record<number, number>> = {
-  1: 1,
-  3: 1,
-  17: 2,
-  19: 2,
-  22: 2,
-  27: 0,
-  28: 0,
-};
-const nativeOctets: Readonly<Record<number, number>> = { 27: 64, 28: 114 };
-
 /**
  * Depth limit of signatures within signatures. go-crypto has none, and no
  * client makes more than one level.
@@ -116,9 +97,9 @@ function readHead(octets: Octets): {
     throw new Unsupported(`signature version ${version}`);
   const fields = new Octets(octets.take(version === 6 ? 7 : 5));
   const [type = 0, algorithm = 0, hash = 0] = fields.take(3);
-  if (numbersOf[algorithm] === undefined)
+  if (!canSign(algorithm))
     throw new Unsupported(`signature algorithm ${algorithm}`);
-  if (saltOctets[hash] === undefined && !(version === 4 && hash === sha1))
+  if (hashes[hash] === undefined || (version === 6 && hash === sha1))
     throw new Unsupported(`hash algorithm ${hash}`);
   const hashedLength = takeNumber(fields, version === 6 ? 4 : 2);
   return { head: { version, type, algorithm, hash }, hashedLength };
@@ -165,7 +146,7 @@ function readEmbedded(areas: Areas, octets: Uint8Array): void {
 
 function takeSalt(octets: Octets, hash: number): Uint8Array {
   const length = takeNumber(octets, 1);
-  if (length !== saltOctets[hash])
+  if (length !== hashes[hash]?.saltOctets)
     throw new Malformed("a salt of the wrong size");
   return octets.take(length);
 }
@@ -175,11 +156,17 @@ function takeValues(
   algorithm: number,
   depth: number,
 ): readonly Uint8Array[] {
-  const native = nativeOctets[algorithm];
-  if (native !== undefined)
-    return [depth === 0 ? octets.takeOrEnd(native) : octets.take(native)];
-  const count = numbersOf[algorithm] ?? 0;
-  return Array.from({ length: count }, () => takeMpi(octets).bytes);
+  const { signatureNumbers = 0, signatureOctets } = algorithms[algorithm] ?? {};
+  if (signatureOctets === undefined)
+    return Array.from(
+      { length: signatureNumbers },
+      () => takeMpi(octets).bytes,
+    );
+  return [
+    depth === 0
+      ? octets.takeOrEnd(signatureOctets)
+      : octets.take(signatureOctets),
+  ];
 }
 
 /**
