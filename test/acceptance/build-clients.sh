@@ -10,13 +10,13 @@ export GOFLAGS="${GOFLAGS:-} -trimpath" CGO_ENABLED=0
 
 # Their modules replace some of their dependencies, so they are built in their own folders, which go install would refuse.
 build() {
-  local name="$1" module="$2" package="$3"
+  local name="$1" module="$2" package="$3" setting="$4"
   mkdir "$scratch/$name"
   (cd "$scratch/$name" && go mod init scratch && go mod download "$module") || return 1
   cp -r "$(go env GOMODCACHE)/$module" "$scratch/$name/source"
   chmod -R u+w "$scratch/$name/source"
   (cd "$scratch/$name/source" && leave_out_absent)
-  go -C "$scratch/$name/source" build -ldflags "$released" -o "$scratch/$name/built" "$package" &&
+  env ${setting:+"$setting"} go -C "$scratch/$name/source" build -ldflags "$released" -o "$scratch/$name/built" "$package" &&
     mv "$scratch/$name/built" "$clients/$name"
 }
 
@@ -47,18 +47,26 @@ install_checkov() {
 }
 
 status=0
-while read -r name module package; do
+while read -r name module package setting; do
   if (($# > 0)) && [[ " $* " != *" $name "* ]]; then continue; fi
-  [[ -x "$clients/$name" ]] || build "$name" "$module" "$package" || {
+  [[ -x "$clients/$name" ]] || build "$name" "$module" "$package" "$setting" || {
     echo "$name could not be built." >&2
     status=1
   }
 done <<'END'
 oras oras.land/oras@v1.3.1 ./cmd/oras
+tofu-1.13.0-beta1 github.com/opentofu/opentofu@v1.13.0-beta1 ./cmd/tofu
 tofu-1.12.6 github.com/opentofu/opentofu@v1.12.6 ./cmd/tofu
+tofu-1.11.7 github.com/opentofu/opentofu@v1.11.7 ./cmd/tofu
 tofu-1.10.10 github.com/opentofu/opentofu@v1.10.10 ./cmd/tofu
+terraform-1.16.4 github.com/hashicorp/terraform@v1.16.4 .
+terraform-1.15.9 github.com/hashicorp/terraform@v1.15.9 .
+terraform-1.14.9 github.com/hashicorp/terraform@v1.14.9 .
 terraform-1.13.3 github.com/hashicorp/terraform@v1.13.3 .
 terraform-1.5.7 github.com/hashicorp/terraform@v1.5.7 .
+tfupdate-0.10.2 github.com/minamijoyo/tfupdate@v0.10.2 .
+infracost-0.10.45 github.com/infracost/infracost@v0.10.45 ./cmd/infracost
+trivy-0.74.0 github.com/aquasecurity/trivy@v0.74.0 ./cmd/trivy GOEXPERIMENT=jsonv2
 terragrunt github.com/gruntwork-io/terragrunt@v1.0.0 .
 END
 while read -r name program; do

@@ -27,7 +27,7 @@ import {
 import { moveIn } from "./login.ts";
 import { listPrograms } from "./programs.ts";
 
-// PROVENDER_WRITE_DOCS=1 writes docs/client-matrix.md anew, of the clients that are found.
+// PROVENDER_WRITE_DOCS=1 writes docs/client-matrix.md; what is not found keeps its row.
 
 const file = join(
   import.meta.dirname,
@@ -196,7 +196,10 @@ const programs = listPrograms().map(
   ({ name, version, runs }) => `| ${name} ${version} | ${runs} |`,
 );
 
-const page = (rows: readonly string[]) => `# Client matrix
+const page = (
+  rows: readonly string[],
+  programs: readonly string[],
+) => `# Client matrix
 
 A test writes this page from what real clients do. Each installs a provider of its own default registry that is released for
 three platforms; the table says how many hashes are in its lock file then.
@@ -220,12 +223,29 @@ Tests run these through a mirror, as [recipes](recipes.md) set them up.
 | --- | --- |
 ${programs.join("\n")}
 
-tfupdate, Trivy and Infracost are not run: the URLs that their sources ask for are tested instead, at each deployment.
+[The script](../test/acceptance/build-clients.sh) builds each from its registry.
 `;
 
 /** Without what aligns the columns. */
 function unpadded(text: string): string {
   return text.replaceAll(/ +/g, " ");
+}
+
+/** Adds the rows of a page whose names these rows do not have. */
+function withOthers(
+  rows: readonly string[],
+  before: string,
+  name: RegExp,
+): readonly string[] {
+  const nameOf = (row: string) => name.exec(row)?.[0];
+  const found = new Set(rows.map(nameOf));
+  const others = before.split("\n").filter((row) => {
+    const named = nameOf(row);
+    return named !== undefined && !found.has(named);
+  });
+  return [...rows, ...others].toSorted((a, b) =>
+    a.localeCompare(b, "en", { numeric: true }),
+  );
 }
 
 it.runIf(clients.length > 0)(
@@ -245,10 +265,13 @@ it.runIf(clients.length > 0)(
     });
     for (const [index, client] of clients.entries())
       rows[index]?.push(await withModule(client));
-    const lines = rows
-      .map((row) => `| ${row.join(" | ")} |`)
-      .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
-    const written = await format(page(lines), { parser: "markdown" });
+    const lines = rows.map((row) => `| ${row.join(" | ")} |`);
+    const before = unpadded(readFileSync(file, "utf8"));
+    const text = page(
+      withOthers(lines, before, /^\| (?:OpenTofu|Terraform) [^|]+/),
+      withOthers(programs, before, /^\| (?!OpenTofu|Terraform)\w+ (?=\d)/),
+    );
+    const written = await format(text, { parser: "markdown" });
     if (process.env.PROVENDER_WRITE_DOCS === "1") writeFileSync(file, written);
     const known = unpadded(readFileSync(file, "utf8"));
     for (const line of [...lines, ...programs])

@@ -142,7 +142,7 @@ export async function runClient(
   });
 }
 
-function execute(
+export function execute(
   binary: string,
   args: readonly string[],
   options: {

@@ -19,6 +19,11 @@ export const renovate = ifThere(
 /** The Python that has Checkov; undefined where it is not installed. */
 export const checkovPython = ifThere(join(folder, "checkov", "bin", "python"));
 
+/** Programs that build-clients.sh named NAME-VERSION; undefined where they are not built. */
+export const tfupdate = findBuilt("tfupdate");
+export const infracost = findBuilt("infracost");
+export const trivy = findBuilt("trivy");
+
 /** Lists what is installed, and says on standard error what is not. */
 export function listPrograms(): readonly Program[] {
   return [
@@ -32,6 +37,21 @@ export function listPrograms(): readonly Program[] {
       version: checkovPython && versionOfDistribution("checkov"),
       runs: "download and scan of a module; with a token",
     },
+    {
+      name: "tfupdate",
+      version: tfupdate?.version,
+      runs: "newest versions of a provider and a module, hashes of two platforms; it sends no token",
+    },
+    {
+      name: "Trivy",
+      version: trivy?.version,
+      runs: "download and scan of a module; with a token",
+    },
+    {
+      name: "Infracost",
+      version: infracost?.version,
+      runs: "download and breakdown of a module, without its price list; with a token",
+    },
   ].flatMap(({ version, ...program }) => {
     if (version !== undefined) return [{ ...program, version }];
     console.error(`NOT TESTED with ${program.name}: it is not built.`);
@@ -41,6 +61,17 @@ export function listPrograms(): readonly Program[] {
 
 function ifThere(path: string): string | undefined {
   return folder !== "" && existsSync(path) ? path : undefined;
+}
+
+interface BuiltProgram {
+  readonly binary: string;
+  readonly version: string;
+}
+
+function findBuilt(name: string): BuiltProgram | undefined {
+  const [file] = folder === "" ? [] : globSync(`${name}-*`, { cwd: folder });
+  if (file === undefined) return undefined;
+  return { binary: join(folder, file), version: file.slice(name.length + 1) };
 }
 
 function versionOfPackage(path: string): string {
