@@ -145,9 +145,8 @@ function plainPolicy(policy: Configuration["policy"]) {
   return {
     ...policy,
     minimumAge: plainDuration(policy.minimumAge),
-    rules: policy.rules.map(({ match, action, versions, minimumAge }) => ({
-      match,
-      action,
+    rules: policy.rules.map(({ versions, minimumAge, ...rule }) => ({
+      ...rule,
       ...(versions && { versions: formatVersionConstraint(versions) }),
       ...(minimumAge !== undefined && {
         minimumAge: plainDuration(minimumAge),

@@ -47,6 +47,12 @@ export const text = leaf("text", (value) =>
   required(/^\S(?:.*\S)?$/.exec(value)?.[0]),
 );
 
+/** For people who are refused; clients print it from a reason phrase, which is ASCII. */
+export const remark = leaf(
+  "one line of at most 120 printable ASCII characters",
+  (value) => required(/^(?=\S)[ -~]{1,120}(?<=\S)$/.exec(value)?.[0]),
+);
+
 /** RFC 6749, 3.3. */
 export const scope = leaf("a scope such as openid, without spaces", (name) =>
   required(/^[\x21\x23-\x5b\x5d-\x7e]+$/.exec(name)?.[0]),

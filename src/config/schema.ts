@@ -33,6 +33,7 @@ import {
   network,
   platform,
   providerPattern,
+  remark,
   rulePattern,
   text,
   tlsMode,
@@ -121,6 +122,7 @@ const policyRule = z.strictObject({
   action: choice("allow", "deny"),
   versions: optional(versionConstraint),
   minimumAge: optional(duration),
+  because: optional(remark),
 });
 
 const policySchema = section({
@@ -129,6 +131,7 @@ const policySchema = section({
   otherHosts: withDefault(choice("refuse", "not-found"), "refuse"),
   minimumAge: withDefault(duration, 0),
   undated: withDefault(choice("allow", "hold"), "hold"),
+  contact: optional(remark),
   rules: withDefault(z.array(policyRule), []),
 });
 

@@ -1,4 +1,4 @@
-import type { Facts, Texts, Values } from "./row.ts";
+import type { Facts, Guidance, Texts, Values } from "./row.ts";
 import { table } from "./table.ts";
 
 type Table = typeof table;
@@ -76,6 +76,11 @@ export function statusOfCode(code: ErrorCode): number {
 export function phraseOf(error: ProvenderError): string | undefined {
   const { phrase }: Texts<never> = table[error.code];
   return fill(phrase, error);
+}
+
+/** The operator's own words in a refusal. */
+export function guidanceOf(error: ProvenderError): Partial<Guidance> {
+  return (error as { guidance?: Guidance }).guidance ?? {};
 }
 
 /** A text names facts in braces. */

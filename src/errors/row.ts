@@ -1,5 +1,11 @@
 import type { ProviderRelease } from "./release.ts";
 
+/** The operator's own words for people who are refused, in printable ASCII. */
+export interface Guidance {
+  readonly because: string | undefined;
+  readonly contact: string | undefined;
+}
+
 /** The facts of errors by their names; all others are texts. */
 interface Known {
   /** When a version becomes old enough; undefined when its age is not known. */
@@ -7,6 +13,7 @@ interface Known {
   readonly because: "revoked" | "not-pinned" | "unknown";
   readonly computed: readonly string[];
   readonly found: number;
+  readonly guidance: Guidance;
   /** True when nothing says when a version was published. */
   readonly isUndated: boolean;
   readonly known: number;

@@ -13,6 +13,8 @@ import { isAdmitted, isCovered } from "./policy-versions.ts";
 export interface PolicySettings {
   readonly default: "allow" | "deny";
   readonly minimumAge: number;
+  /** Where people who are refused may ask. */
+  readonly contact?: string | undefined;
   readonly rules: readonly PolicyRuleSettings[];
 }
 
@@ -22,6 +24,8 @@ interface PolicyRuleSettings {
   readonly action: "allow" | "deny";
   readonly versions?: VersionConstraint | undefined;
   readonly minimumAge?: number | undefined;
+  /** The operator's reason, for people who are refused. */
+  readonly because?: string | undefined;
 }
 
 /** The rules, ready to be asked. */
@@ -44,6 +48,11 @@ export interface PolicyDecision {
   readonly minimumAge: number;
   /** The key that set the minimum age, such as `policy.minimumAge`. */
   readonly minimumAgeRule: string;
+  /** The operator's own words for people who are refused. */
+  readonly guidance: {
+    readonly because: string | undefined;
+    readonly contact: string | undefined;
+  };
 }
 
 /**
@@ -55,15 +64,17 @@ type RuleReading = "other-provider" | "other-version" | "age-only" | "decides";
 
 /** Throws malformed-address for a pattern that is none. */
 export function parsePolicy(settings: PolicySettings): Policy {
+  const { contact } = settings;
   return {
     rules: settings.rules.map((rule, index) =>
-      parseRule(rule, `policy.rules[${index}]`, settings.minimumAge),
+      parseRule(rule, `policy.rules[${index}]`, settings),
     ),
     otherwise: {
       action: settings.default,
       rule: "policy.default",
       minimumAge: settings.minimumAge,
       minimumAgeRule: "policy.minimumAge",
+      guidance: { because: undefined, contact },
     },
   };
 }
@@ -99,18 +110,18 @@ export function readRule(
     : "age-only";
 }
 
-/** The rule that denies every version of the provider; undefined when some version could be allowed. */
+/** The decision that denies every version of the provider; undefined when some version could be allowed. */
 export function findProviderDenial(
   policy: Policy,
   provider: ProviderAddress | ModuleAddress,
-): string | undefined {
+): PolicyDecision | undefined {
   const decisive = policy.rules.find(
     ({ pattern, action, versions }) =>
       isMatch(pattern, provider) &&
       (action === "allow" || versions === undefined),
   );
-  const { action, rule } = decisive ?? policy.otherwise;
-  return action === "deny" ? rule : undefined;
+  const decision = decisive ?? policy.otherwise;
+  return decision.action === "deny" ? decision : undefined;
 }
 
 /** True where some version of it may have to be of an age. */
@@ -129,7 +140,7 @@ export function isAgeing(
 function parseRule(
   settings: PolicyRuleSettings,
   rule: string,
-  minimumAge: number,
+  { minimumAge, contact }: PolicySettings,
 ): PolicyRule {
   const ownAge = settings.minimumAge !== undefined;
   return {
@@ -139,11 +150,12 @@ function parseRule(
     rule,
     minimumAge: settings.minimumAge ?? minimumAge,
     minimumAgeRule: ownAge ? `${rule}.minimumAge` : "policy.minimumAge",
+    guidance: { because: settings.because, contact },
   };
 }
 
 function withMinimumAge(
-  { action, rule, minimumAge, minimumAgeRule }: PolicyDecision,
+  { action, rule, minimumAge, minimumAgeRule, guidance }: PolicyDecision,
   other: PolicyDecision | undefined,
 ): PolicyDecision {
   const older =
@@ -151,8 +163,7 @@ function withMinimumAge(
       ? other
       : { minimumAge, minimumAgeRule };
   return {
-    action,
-    rule,
+    ...{ action, rule, guidance },
     minimumAge: older.minimumAge,
     minimumAgeRule: older.minimumAgeRule,
   };

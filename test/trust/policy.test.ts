@@ -49,6 +49,7 @@ describe("order", () => {
       rule: "policy.default",
       minimumAge: 3 * day,
       minimumAgeRule: "policy.minimumAge",
+      guidance: { because: undefined, contact: undefined },
     });
     const closed = policyOf([], { default: "deny" });
     expect(decide(closed, "1.0.0").action).toBe("deny");
@@ -61,7 +62,7 @@ describe("order", () => {
       ["deny", "*/hashicorp/*"],
       ["allow", "*/*/*"],
     ]);
-    expect(decide(policy, "1.0.0")).toEqual({
+    expect(decide(policy, "1.0.0")).toMatchObject({
       action: "allow",
       rule: "policy.rules[1]",
       minimumAge: 2 * day,
@@ -154,7 +155,7 @@ describe("a prerelease does not escape the minimum age of its range", () => {
   const ranged = ["allow", "*/*/*", ">= 3", 30 * day] as const;
 
   test("when the default lets it in", () => {
-    expect(decide(policyOf([ranged]), "3.1.0-beta1")).toEqual({
+    expect(decide(policyOf([ranged]), "3.1.0-beta1")).toMatchObject({
       action: "allow",
       rule: "policy.default",
       minimumAge: 30 * day,
@@ -199,12 +200,12 @@ describe("a provider is denied wholly", () => {
       ["deny", "*/hashicorp/*"],
       ["allow", "*/*/*"],
     ]);
-    expect(findProviderDenial(policy, random)).toBe("policy.rules[2]");
+    expect(findProviderDenial(policy, random)?.rule).toBe("policy.rules[2]");
   });
 
   test("by the default", () => {
     const policy = policyOf([["deny", match, "< 3"]], { default: "deny" });
-    expect(findProviderDenial(policy, random)).toBe("policy.default");
+    expect(findProviderDenial(policy, random)?.rule).toBe("policy.default");
   });
 
   test("but not when an earlier rule allows some versions", () => {
@@ -236,6 +237,7 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "example.com/a/b",
     "1.0.0",
     "policy.rules[2]",
+    { because: undefined, contact: undefined },
   );
   expect(statusOf(denied)).toBe(451);
   expect(denied.message).toBe(
@@ -246,8 +248,11 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "example.com/a/b",
     undefined,
     "policy.default",
+    { because: "use c/b", contact: "#platform" },
   );
-  expect(wholly.message).toMatch(/^example.com\/a\/b is .* another provider/);
+  expect(wholly.message).toBe(
+    'example.com/a/b is denied by "policy.default" of this mirror (use c/b): use another provider, or ask #platform to allow it.',
+  );
   const when = new Date("2026-11-28T10:00:00Z");
   const young = failure(
     "too-young",
@@ -256,6 +261,7 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "policy.minimumAge",
     when,
     false,
+    { because: undefined, contact: undefined },
   );
   expect(statusOf(young)).toBe(451);
   expect(young.message).toBe(
@@ -268,8 +274,9 @@ test("refusals are 451 and say which key decided and what to do", () => {
     "policy.minimumAge",
     undefined,
     true,
+    { because: undefined, contact: "#platform" },
   );
   expect(undated.message).toMatch(
-    /because its age is not known \(nothing says when it was published, and "policy\.undated" is hold\): use an older/,
+    /because its age is not known \(nothing says when it was published, and "policy\.undated" is hold\): use an older version, or ask #platform to/,
   );
 });

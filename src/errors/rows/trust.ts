@@ -5,7 +5,7 @@ import {
   nameProvider,
   nameRelease,
 } from "../release.ts";
-import { row, type Facts } from "../row.ts";
+import { row, type Facts, type Guidance } from "../row.ts";
 
 /** Why the trust policy does not take a signing key, or a release without one. */
 const refusals = {
@@ -24,23 +24,30 @@ const keyFacts = ["release", "fingerprint", "because", "sha256sums"] as const;
 
 /** Policy, keys and the decisions of operators. */
 export const trustErrors = {
-  "policy-denied": row(["provider", "version", "rule"], {
+  "policy-denied": row(["provider", "version", "rule", "guidance"], {
     status: 451,
     phrase: "Denied by {rule} of this mirror",
-    sentence: ({ provider, version, rule }) =>
-      `${provider}${version === undefined ? "" : ` ${version}`} is denied by "${rule}" of this mirror`,
-    remedy: ({ provider, version }) =>
-      `use another ${version === undefined ? kindOf(provider) : "version"}, or ask the mirror's operator to allow it`,
+    sentence: ({ provider, version, rule, guidance }) =>
+      `${provider}${version === undefined ? "" : ` ${version}`} is denied by "${rule}" of this mirror${quote(guidance)}`,
+    remedy: ({ provider, version, guidance }) =>
+      `use another ${version === undefined ? kindOf(provider) : "version"}, or ${askFor(guidance)}`,
   }),
   "too-young": row(
-    ["provider", "version", "rule", "availableAt", "isUndated"],
+    ["provider", "version", "rule", "availableAt", "isUndated", "guidance"],
     {
       status: 451,
       phrase: ({ rule, availableAt, isUndated }) =>
         `Held back by ${rule} of this mirror ${formatWait(availableAt)}${isUndated ? " (policy.undated is hold)" : ""}`,
-      sentence: ({ provider, version, rule, availableAt, isUndated }) =>
-        `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${isUndated ? ` (nothing says when it was published, and "policy.undated" is hold)` : ""}`,
-      remedy: "use an older version, or ask the mirror's operator to allow it",
+      sentence: ({
+        provider,
+        version,
+        rule,
+        availableAt,
+        isUndated,
+        guidance,
+      }) =>
+        `${provider} ${version} is held back by "${rule}" of this mirror ${formatWait(availableAt)}${isUndated ? ` (nothing says when it was published, and "policy.undated" is hold)` : ""}${quote(guidance)}`,
+      remedy: ({ guidance }) => `use an older version, or ${askFor(guidance)}`,
     },
   ),
   /** How many versions are left out for what reason, and each of them as far as a few lines can. */
@@ -80,6 +87,14 @@ export const trustErrors = {
 /** A module's address has four parts. */
 function kindOf(address: string): string {
   return address.split("/").length > 3 ? "module" : "provider";
+}
+
+function quote({ because }: Guidance): string {
+  return because === undefined ? "" : ` (${because})`;
+}
+
+function askFor({ contact = "the mirror's operator" }: Guidance): string {
+  return `ask ${contact} to allow it`;
 }
 
 function formatWait(availableAt: Date | undefined): string {

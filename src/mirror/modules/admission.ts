@@ -4,12 +4,13 @@ import {
 } from "../../address/module-address.ts";
 import { newestFirst, type Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import { refuseByPolicy } from "../trust/admission-rules.ts";
+import { denied, refuseByPolicy } from "../trust/admission-rules.ts";
 import type { Admission, Listed } from "../trust/admission.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleReleaseAddress } from "./release.ts";
 import {
   divide,
+  leaveOutDenied,
   leaveOutYoung,
   nothingAdmitted,
   type LeftOut,
@@ -47,11 +48,10 @@ export class ModuleAdmission {
 
   /** Throws policy-denied when no version of the module could be allowed. */
   admitModule(module: ModuleAddress): void {
-    const rule = findProviderDenial(this.#policy, module);
+    const denial = findProviderDenial(this.#policy, module);
     const name = formatModuleAddress(module);
-    const { rules } = this.#admission;
-    if (rule !== undefined)
-      refuseByPolicy(rules, failure("policy-denied", name, undefined, rule));
+    if (denial !== undefined)
+      refuseByPolicy(this.#admission.rules, denied(name, undefined, denial));
   }
 
   /**
@@ -60,7 +60,7 @@ export class ModuleAdmission {
    */
   admitElsewhere(module: ModuleAddress): void {
     const { otherwise } = this.#policy;
-    if (findProviderDenial(this.#policy, module) !== otherwise.rule)
+    if (findProviderDenial(this.#policy, module) !== otherwise)
       this.admitModule(module);
   }
 
@@ -78,16 +78,16 @@ export class ModuleAdmission {
     const decision = decideByRules(this.#policy, module, version);
     const name = formatModuleAddress(module);
     const { rules } = this.#admission;
-    if (decision.action === "deny") {
-      const denied = failure("policy-denied", name, version, decision.rule);
-      refuseByPolicy(rules, denied);
-    }
-    const { minimumAge, minimumAgeRule } = decision;
+    if (decision.action === "deny")
+      refuseByPolicy(rules, denied(name, version, decision));
+    const { minimumAge, minimumAgeRule, guidance } = decision;
     const age = this.#decideAge(version, list, minimumAge);
     if (age.old) return;
     const { availableAt, isUndated = false } = age;
-    const decided = [minimumAgeRule, availableAt, isUndated] as const;
-    const young = failure("too-young", name, version, ...decided);
+    const young = failure(
+      ...(["too-young", name, version, minimumAgeRule] as const),
+      ...([availableAt, isUndated, guidance] as const),
+    );
     refuseByPolicy(rules, young);
   }
 
@@ -126,8 +126,8 @@ export class ModuleAdmission {
     list: VersionList | undefined,
   ): LeftOut | undefined {
     const decision = decideByRules(this.#policy, module, version);
-    const { action, rule, minimumAge } = decision;
-    if (action === "deny") return { version, kind: "denied", cause: rule };
+    const { action, minimumAge } = decision;
+    if (action === "deny") return leaveOutDenied(version, decision);
     const age = this.#decideAge(version, list, minimumAge);
     return age.old ? undefined : leaveOutYoung(version, age);
   }

@@ -2,6 +2,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
+import type { Version } from "../../address/version.ts";
 import { failure, type Failure, isModuleType } from "../../errors/index.ts";
 import type { KeyRules, NewKeys } from "../../trust/key-verdict.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
@@ -43,15 +44,24 @@ export function refuseByPolicy(
   report(error);
 }
 
+/** Makes the refusal of a provider or module, or of one version of it. */
+export function denied(
+  name: string,
+  version: Version | undefined,
+  { rule, guidance }: PolicyDecision,
+): Failure<"policy-denied"> {
+  return failure("policy-denied", name, version, rule, guidance);
+}
+
 /** Throws policy-denied when no version of the provider could be allowed. */
 export function admitProvider(
   rules: AdmissionRules,
   provider: ProviderAddress,
 ): void {
-  const rule = findProviderDenial(rules.policy, provider);
-  if (rule === undefined) return;
+  const denial = findProviderDenial(rules.policy, provider);
+  if (denial === undefined) return;
   const name = formatProviderAddress(provider);
-  refuseByPolicy(rules, failure("policy-denied", name, undefined, rule));
+  refuseByPolicy(rules, denied(name, undefined, denial));
 }
 
 /**
@@ -63,7 +73,7 @@ export function admitElsewhere(
   provider: ProviderAddress,
 ): void {
   const { policy } = rules;
-  if (findProviderDenial(policy, provider) !== policy.otherwise.rule)
+  if (findProviderDenial(policy, provider) !== policy.otherwise)
     admitProvider(rules, provider);
 }
 
@@ -78,7 +88,7 @@ export function admitVersion(
   const decision = decideByRules(rules.policy, provider, version);
   if (decision.action === "allow") return decision;
   const name = formatProviderAddress(provider);
-  refuseByPolicy(rules, failure("policy-denied", name, version, decision.rule));
+  refuseByPolicy(rules, denied(name, version, decision));
   return decision;
 }
 

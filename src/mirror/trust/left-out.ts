@@ -6,6 +6,7 @@ import {
   type ProvenderError,
 } from "../../errors/index.ts";
 import type { Youth } from "../../trust/age.ts";
+import type { PolicyDecision } from "../../trust/policy.ts";
 
 /** Version that the origin offers and that is hidden from clients. */
 export interface LeftOut {
@@ -30,6 +31,14 @@ const kinds = {
 
 /** Versions of one kind that a sentence names. */
 const mostNamed = 5;
+
+export function leaveOutDenied(
+  version: Version,
+  { rule, guidance: { because } }: PolicyDecision,
+): LeftOut {
+  const cause = because === undefined ? rule : `${rule}, ${because}`;
+  return { version, kind: "denied", cause };
+}
 
 export function leaveOutYoung(
   version: Version,

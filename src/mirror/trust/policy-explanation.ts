@@ -88,7 +88,7 @@ function explainProvider(
       isMatch(pattern, provider) && versions === undefined,
   );
   const last = conclusive ?? policy.otherwise;
-  const before = upTo(policy, denial ?? last.rule);
+  const before = upTo(policy, (denial ?? last).rule);
   const conditional = before.some(
     (rule) => isMatch(rule.pattern, provider) && rule.versions !== undefined,
   );

@@ -3,7 +3,7 @@ import type { Version } from "../../address/version.ts";
 import type { ReleaseOrigin } from "../releases/release-origin.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import type { AdmissionRules } from "./admission-rules.ts";
-import type { LeftOut } from "./left-out.ts";
+import { leaveOutDenied, type LeftOut } from "./left-out.ts";
 import type { TrustEntry } from "./trust-entry.ts";
 import { decideByRules, type PolicyDecision } from "../../trust/policy.ts";
 
@@ -43,7 +43,7 @@ export function requestVersions(
   for (const version of versions) {
     const decision = decideByRules(rules.policy, provider, version);
     if (decision.action === "deny")
-      denied.push({ version, kind: "denied", cause: decision.rule });
+      denied.push(leaveOutDenied(version, decision));
     if (decision.action === "allow" || rules.report !== undefined)
       allowed.push({ ...request, address: { provider, version }, decision });
   }

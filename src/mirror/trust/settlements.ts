@@ -256,8 +256,11 @@ export function youthOf(
   { availableAt, isUndated = false }: Youth,
 ): Failure<"too-young"> {
   const name = formatProviderAddress(provider);
-  const decided = [decision.minimumAgeRule, availableAt, isUndated] as const;
-  return failure("too-young", name, version, ...decided);
+  const { minimumAgeRule, guidance } = decision;
+  return failure(
+    ...(["too-young", name, version, minimumAgeRule] as const),
+    ...([availableAt, isUndated, guidance] as const),
+  );
 }
 
 /** Other processes may have added platforms. */

@@ -1,4 +1,8 @@
-import { phraseOf, type ProvenderError } from "../../errors/index.ts";
+import {
+  guidanceOf,
+  phraseOf,
+  type ProvenderError,
+} from "../../errors/index.ts";
 
 const longest = 200;
 
@@ -16,8 +20,11 @@ export function formatReasonPhrase(
   const cause = makeSafe(
     phrase ?? "The mirror failed, its operator finds the reason in the log",
   );
-  const whole = page === undefined ? cause : `${cause}, see ${page}`;
-  return whole.length <= longest ? whole : cause.slice(0, longest);
+  const { because, contact } = error === undefined ? {} : guidanceOf(error);
+  const said = because === undefined ? cause : `${cause}: ${because}`;
+  const full = contact === undefined ? said : `${said}. Contact: ${contact}`;
+  const whole = page === undefined ? full : `${full}, see ${page}`;
+  return whole.length <= longest ? whole : full.slice(0, longest);
 }
 
 /** Removes unsafe characters. Clients, origins and keys choose names freely. */

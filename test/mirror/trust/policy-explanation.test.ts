@@ -176,7 +176,7 @@ test("a provider that is denied wholly has no version that is allowed, and says 
         decideByRules(policy, random, version),
       );
       if (denial !== undefined) {
-        expect(said).toMatchObject({ verdict: "denied", rule: denial });
+        expect(said).toMatchObject({ verdict: "denied", rule: denial.rule });
         expect(decisions.map(({ action }) => action)).not.toContain("allow");
       } else expect(said.verdict).not.toBe("denied");
       if (said.verdict === "allowed")

@@ -45,6 +45,43 @@ describe("a policy of its own", () => {
     }
   }
 
+  it("refuses in the operator's words, with whom to ask", async () => {
+    const rules = [
+      {
+        match: "*/acme/partly",
+        action: "deny",
+        because: "use acme/wanted",
+      },
+      {
+        match: "*/acme/wanted",
+        versions: "2.0.0",
+        action: "deny",
+        because: "it deletes volumes",
+      },
+    ];
+    const policy = { contact: "#platform", rules };
+    await withPolicy(policy, async (own) => {
+      const partly = await requestsFor(own, "partly").index();
+      expect(partly.reason).toMatch(
+        /^Denied by policy\.rules\[0\] of this mirror: use acme\/wanted\. Contact: #platform, see /,
+      );
+      expect(partly.json()).toMatchObject({
+        errors: [expect.stringContaining("(use acme/wanted)")],
+        remedy: "use another provider, or ask #platform to allow it",
+      });
+      const versions = await own.get(
+        "/v1/providers/registry.terraform.io/acme/wanted/versions",
+      );
+      expect(versions.json()).toMatchObject({
+        warnings: [
+          expect.stringContaining(
+            "2.0.0 (policy.rules[1], it deletes volumes)",
+          ),
+        ],
+      });
+    });
+  });
+
   it("denies all that no rule allows, without asking the origin for it", async () => {
     const policy = {
       default: "deny",

@@ -69,7 +69,10 @@ describe("what the policy would refuse", () => {
     async (_of, subject, named) => {
       trust = await makeAdmission({ mode: "report" });
       trust.admission.rules.report?.(
-        failure("policy-denied", subject, later, "policy.x"),
+        failure("policy-denied", subject, later, "policy.x", {
+          because: undefined,
+          contact: undefined,
+        }),
       );
       await trust.close();
       expect(trust.read("requests")).toMatchObject([

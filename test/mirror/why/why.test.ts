@@ -43,7 +43,13 @@ describe("a question", () => {
 
 describe("the answer to an error", () => {
   it.each([
-    [failure("policy-denied", "a/b/c", "1.0.0", "policy.rules[0]"), "refused"],
+    [
+      failure("policy-denied", "a/b/c", "1.0.0", "policy.rules[0]", {
+        because: undefined,
+        contact: undefined,
+      }),
+      "refused",
+    ],
     [failure("not-found", "a/b/c"), "absent"],
     [failure("origin-timeout", "https://a.test/", "its answer"), "failing"],
     [

@@ -8,6 +8,7 @@ import {
 import { anyError } from "../../scenes/any-error.ts";
 
 const fingerprint = "C874011F0AB405110D02105534365D9472D7468F";
+const plain = { because: undefined, contact: undefined };
 const until = new Date("2026-11-22T10:00:00Z");
 
 function releaseOf(text: string) {
@@ -70,11 +71,26 @@ describe("the reason phrase of a refusal", () => {
 
   it.each([
     [
-      failure("policy-denied", "a/b/c", "1.0.0", "policy.rules[2]"),
+      failure("policy-denied", "a/b/c", "1.0.0", "policy.rules[2]", plain),
       `Denied by policy.rules[2] of this mirror, see ${page}`,
     ],
     [
-      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, false),
+      failure("policy-denied", "a/b/c", "1.0.0", "policy.rules[2]", {
+        because: "use acme/other",
+        contact: "#platform",
+      }),
+      `Denied by policy.rules[2] of this mirror: use acme/other. Contact: #platform, see ${page}`,
+    ],
+    [
+      failure(
+        "too-young",
+        "a/b/c",
+        "1.0.0",
+        "policy.minimumAge",
+        until,
+        false,
+        plain,
+      ),
       `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z, see ${page}`,
     ],
     [
@@ -85,12 +101,16 @@ describe("the reason phrase of a refusal", () => {
         "policy.minimumAge",
         undefined,
         false,
+        plain,
       ),
       `Held back by policy.minimumAge of this mirror because its age is not known, see ${page}`,
     ],
     [
-      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, true),
-      `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z (policy.undated is hold), see ${page}`,
+      failure("too-young", "a/b/c", "1.0.0", "policy.minimumAge", until, true, {
+        because: undefined,
+        contact: "a@b.test",
+      }),
+      `Held back by policy.minimumAge of this mirror until 2026-11-22T10:00:00.000Z (policy.undated is hold). Contact: a@b.test, see ${page}`,
     ],
     [
       failure("key-refused", releaseOf("a"), fingerprint, "revoked", "d"),

@@ -40,6 +40,7 @@ const denied = failure(
   "acme/demo",
   undefined,
   "policy.default",
+  { because: undefined, contact: undefined },
 );
 
 function clientAt(remoteAddress: string): Client {
