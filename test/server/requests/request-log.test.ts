@@ -94,7 +94,7 @@ describe("the log of requests", () => {
   });
 
   it("says no time of the origin's for what was held", async () => {
-    await mirror.get(`${folder}/1.2.3.json`);
+    await awaitHit(mirror, `${folder}/1.2.3.json`);
     registry.requests.clear();
     const line = await lineOf(`${folder}/1.2.3.json`);
     expect(line).toMatchObject({ outcome: "hit", originMs: 0 });
