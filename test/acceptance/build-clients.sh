@@ -55,9 +55,7 @@ while read -r name module package setting; do
   }
 done <<'END'
 oras oras.land/oras@v1.3.1 ./cmd/oras
-tofu-1.13.0-beta1 github.com/opentofu/opentofu@v1.13.0-beta1 ./cmd/tofu
 tofu-1.12.6 github.com/opentofu/opentofu@v1.12.6 ./cmd/tofu
-tofu-1.11.7 github.com/opentofu/opentofu@v1.11.7 ./cmd/tofu
 tofu-1.10.10 github.com/opentofu/opentofu@v1.10.10 ./cmd/tofu
 terraform-1.16.4 github.com/hashicorp/terraform@v1.16.4 .
 terraform-1.15.9 github.com/hashicorp/terraform@v1.15.9 .

@@ -10,9 +10,20 @@ import { createSigner } from "../fakes/signing.ts";
 import { issueToken } from "../client-token.ts";
 import { runCommand } from "../scenes/provider-requests.ts";
 import { scratch, startMirror, type RunningMirror } from "../running-mirror.ts";
-import { readLockFile } from "./clients.ts";
+import {
+  credentialsConfig,
+  findClients,
+  hostConfig,
+  networkMirrorConfig,
+  readLockFile,
+  runClient,
+} from "./clients.ts";
 import { renovate } from "./programs.ts";
 
+/** It and Renovate mean the same registry by an address without hostname. */
+const terraform = (await findClients()).find(
+  ({ name }) => name === "terraform",
+);
 const folder = renovate ?? "";
 const host = "registry.terraform.io";
 const otherHost = "modules.example.com";
@@ -131,6 +142,27 @@ function run(args: readonly string[], env: object): Promise<string> {
   return promise;
 }
 
+/** Installs what is locked, beside the bot, and leaves the lock file as it is. */
+async function init() {
+  if (terraform === undefined) return;
+  const lock = join(directory, ".terraform.lock.hcl");
+  const before = readFileSync(lock, "utf8");
+  const modulesUrl = `${mirror.url}v1/modules/${otherHost}/`;
+  const cliConfig = [
+    networkMirrorConfig(`${mirror.url}providers/`),
+    hostConfig(host, { "modules.v1": modulesUrl }),
+    ...[new URL(mirror.url).host, host].map((one) =>
+      credentialsConfig(one, token.token),
+    ),
+  ].join("");
+  const { caFile } = mirror;
+  const run = await runClient(terraform, ["init", "-no-color"], {
+    ...{ directory, caFile, cliConfig },
+  });
+  expect([run.status, run.output]).toEqual([0, expect.any(String)]);
+  expect(readFileSync(lock, "utf8")).toBe(before);
+}
+
 interface Found {
   readonly depName: string;
   readonly updates: readonly { readonly newVersion?: string }[];
@@ -166,7 +198,7 @@ describe.runIf(renovate !== undefined)(
   "a day of Renovate behind the mirror",
   () => {
     it(
-      "finds versions of age with a token, locks what provender hash says, and finds nothing the second time",
+      "finds versions of age with a token, locks what provender hash says and Terraform installs, and finds nothing the second time",
       { timeout: 240_000 },
       async () => {
         const names = [
@@ -182,6 +214,7 @@ describe.runIf(renovate !== undefined)(
               versions as unknown,
             ]),
           );
+        await init();
         expect(short(await findUpdates())).toEqual(expected(["1.1.0"]));
 
         const cache = scratch("cache");
@@ -213,6 +246,7 @@ describe.runIf(renovate !== undefined)(
           written?.file?.contents ?? "",
         );
         writeFileSync(join(directory, "main.tf"), configuration("1.1.0"));
+        await init();
         await expectHashes();
         expect(short(await findUpdates())).toEqual(expected([]));
       },

@@ -11,6 +11,7 @@ import {
 } from "../../src/store/layout.ts";
 import { seal } from "../../src/store/records/seal.ts";
 import { bucketLimits, canRunCeph } from "../fakes/ceph.ts";
+import { onlyFor, status } from "../fakes/faults.ts";
 import { tarGz } from "../fakes/module-archive.ts";
 import type { Release } from "../fakes/release.ts";
 import { scratch, type RunningMirror } from "../running-mirror.ts";
@@ -18,6 +19,8 @@ import {
   countAlarms,
   digestsIn,
   eventually,
+  listedIn,
+  outcomeOf,
   requestsFor,
 } from "../scenes/provider-requests.ts";
 import {
@@ -86,6 +89,30 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
     expect(got.every((body) => body.equals(bytes))).toBe(true);
     const asked = names.map((name) => modules.count(`/files/${name}.tar.gz`));
     expect(asked.every((times) => times <= replicas.length)).toBe(true);
+  }, 60_000);
+
+  it("is what one found to have no files: the others leave it out without asking for it", async () => {
+    const { registry } = scene;
+    for (const version of ["1.0.0", "1.1.0", "2.0.0"])
+      await registry.publish({ type: "vanished", version });
+    const freshness = { versions: "1h", notFound: "1h" };
+    const replicas = await scene.start({ count: 2, config: { freshness } });
+    const [first, second] = replicas.map((one) => requestsFor(one, "vanished"));
+    if (first === undefined || second === undefined) throw new Error("none");
+    const all = ["1.0.0", "1.1.0", "2.0.0"];
+    expect(listedIn(await first.index())).toEqual(all);
+    expect(listedIn(await second.index())).toEqual(all);
+    registry.script("checksums", onlyFor(/1\.1\.0/, status(404)));
+    expect(outcomeOf(await first.version("1.1.0"))).toBe("404 not-found");
+    const asked = registry.requests.count("checksums");
+    const left = await eventually(
+      async () => listedIn(await second.index()),
+      (versions) => !versions.includes("1.1.0"),
+      20_000,
+    );
+    expect(left).toEqual(["1.0.0", "2.0.0"]);
+    expect(registry.requests.count("checksums")).toBe(asked);
+    registry.heal();
   }, 60_000);
 
   it("is what origins say of versions: they are asked once by each replica that wants it at once, and not again", async () => {
