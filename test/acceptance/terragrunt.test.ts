@@ -2,9 +2,12 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAuthority } from "../fakes/authority.ts";
+import { tarGz } from "../fakes/module-archive.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { issueToken } from "../client-token.ts";
 import { originsOf } from "../origins.ts";
 import { scratch, startMirror } from "../running-mirror.ts";
+import { makeModuleScene } from "../scenes/module-scene.ts";
 import {
   defaultHosts,
   findClients,
@@ -28,6 +31,7 @@ const clients = ["terraform", "tofu"].flatMap((name) =>
   found.filter((client) => client.name === name).slice(0, 1),
 );
 
+const token = issueToken("units");
 const unitCount = 20;
 const types = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
@@ -72,6 +76,40 @@ async function makeUnits(
 }
 
 describe.each(clients)("terragrunt with $name $version", (client) => {
+  it("takes modules of tfr:/// from the mirror, with a token", async () => {
+    const scene = await makeModuleScene();
+    const module = await tarGz([["main.tf", 'output "a" { value = "b" }\n']]);
+    const url = scene.origin.serve("/network.tar.gz", module);
+    scene.origin.publish("acme/network/aws", "1.0.0", url);
+    const auth = { tokens: [token.configured] };
+    const mirror = await startMirror({ config: scene.configOf({ auth }) });
+    try {
+      const directory = scratch("unit");
+      const source = "tfr:///acme/network/aws?version=1.0.0";
+      writeFileSync(
+        join(directory, "terragrunt.hcl"),
+        `terraform {\n  source = "${source}"\n}\n`,
+      );
+      const ran = await runClient(
+        { ...client, binary: terragrunt ?? "" },
+        ["init", "--non-interactive"],
+        {
+          ...{ directory, cliConfig: "", caFile: mirror.caFile },
+          env: {
+            TG_TF_PATH: client.binary,
+            TG_TF_DEFAULT_REGISTRY_HOST: new URL(mirror.url).host,
+            TG_TF_REGISTRY_TOKEN: token.token,
+          },
+        },
+      );
+      expect(ran.status, ran.output.slice(-3_000)).toBe(0);
+      expect(scene.origin.count("/network.tar.gz")).toBe(1);
+    } finally {
+      await mirror.stop();
+      await scene.origin.stop();
+    }
+  });
+
   it.each([
     ["without its provider cache", {}],
     ["with its provider cache", { TG_PROVIDER_CACHE: "1" }],

@@ -112,15 +112,19 @@ describe("a release that its registry lists", () => {
   });
 });
 
+/** A directory with a configuration that takes the newest version of it. */
+function requiringAny(type: string): string {
+  const directory = scratch(type);
+  const required = `${type} = { source = "${host}/acme/${type}", version = ">= 1.0" }`;
+  const text = `terraform {\n  required_providers {\n    ${required}\n  }\n}\n`;
+  writeFileSync(join(directory, "main.tf"), text);
+  return directory;
+}
+
 it("a phantom is not what prefetch, lock and offline mirrors choose", async () => {
   await publish("chosen", { checksums: status(404) });
   const mirror = await start();
-  const directory = scratch("chosen");
-  const source = `${host}/acme/chosen`;
-  writeFileSync(
-    join(directory, "main.tf"),
-    `terraform {\n  required_providers {\n    chosen = { source = "${source}", version = ">= 1.0" }\n  }\n}\n`,
-  );
+  const directory = requiringAny("chosen");
   const platform = ["--platform", "linux_amd64"];
   const wanted = ["--directory", directory];
   const fetched = await runCommand(mirror, "prefetch", ...platform, ...wanted);
@@ -140,15 +144,29 @@ it("a version that was verified here stays when its documents are gone, also in 
     freshness: { versions: "1ms", notFound: "1ms" },
   });
   const ask = requestsFor(mirror, "verified");
+  const directory = requiringAny("verified");
+  const platform = ["--platform", "linux_amd64"];
+  const locked = await runCommand(mirror, "lock", ...platform, directory);
+  expect(locked.status).toBe(0);
   expect((await ask.archive("2.0.0")).status).toBe(200);
   for (const kind of ["package", "checksums", "signature"] as const)
     registry.script(kind, onlyFor(/2\.0\.0/, status(404)));
   expect((await ask.version("2.0.0")).status).toBe(200);
   expect(await listed(mirror, "verified")).toContain("2.0.0");
+  const lock = join(directory, ".terraform.lock.hcl");
+  for (const command of [
+    ["prefetch", "--lock-file", lock],
+    ["lock", "--check", directory],
+  ] as const) {
+    const run = await runCommand(mirror, ...command, ...platform);
+    expect([run.status, run.stderr]).toEqual([0, expect.any(String)]);
+  }
   await mirror.stop();
-  const again = await start({}, mirror.directory);
-  expect(await listed(again, "verified")).toContain("2.0.0");
-  expect((await requestsFor(again, "verified").archive("2.0.0")).status).toBe(
-    200,
-  );
+  for (const offline of [false, true]) {
+    const again = await start({ offline }, mirror.directory);
+    expect(await listed(again, "verified")).toContain("2.0.0");
+    const asked = requestsFor(again, "verified");
+    expect((await asked.archive("2.0.0")).status).toBe(200);
+    await again.stop();
+  }
 });
