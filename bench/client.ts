@@ -67,7 +67,7 @@ function runOurs(
   });
 }
 
-/** Of work that succeeds. */
+/** Measures work; throws when it fails. */
 async function timeOf(
   work: () => Promise<{
     readonly status: number | null;

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from "node:os";
 
-/** What the figures were measured on. */
+/** Machine that the figures were measured on. */
 export interface Machine {
   readonly cores: number;
   readonly processor: string;

@@ -12,7 +12,7 @@ export function findProgram(name: Program): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** Of a program that was found before. */
+/** Returns the path of an installed program; throws without one. */
 export function programPath(name: Program): string {
   const path = findProgram(name);
   if (path === undefined) throw new Error(`${name} is not installed`);

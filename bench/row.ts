@@ -6,7 +6,7 @@ export interface Effort {
   readonly quick: boolean;
   /** How often each side is measured. */
   readonly rounds: number;
-  /** Of one measurement of requests a second. */
+  /** Length of one measurement of requests a second. */
   readonly seconds: number;
   /** Archives in the store that is called large. */
   readonly archives: number;
@@ -22,7 +22,7 @@ export interface Row {
   readonly run: (effort: Effort, scene: Scene) => Promise<readonly Figure[]>;
 }
 
-/** What a row starts, ended in reverse order when the row is done. */
+/** Processes and servers of a row; ends them in reverse order. */
 export class Scene implements AsyncDisposable {
   readonly #ends: (() => Promise<unknown>)[] = [];
   readonly remarks: string[] = [];

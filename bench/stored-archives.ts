@@ -33,7 +33,7 @@ export function fillStore(archives: number): string {
     if (n % platforms > 0) continue;
     const number = n / platforms;
     const type = `type-${Math.floor(number / 100)}`;
-    // Of a namespace of its own: of that of the index there is no ledger yet.
+    // The index's namespace has no ledger yet, so these releases use another one.
     const provider = ["providers", "registry.terraform.io", "kept", type];
     const release = [...provider, "releases", `1.${number % 100}.0`];
     const named = Array.from({ length: platforms }, (_, platform) => [

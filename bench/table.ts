@@ -2,7 +2,7 @@ import { isMet, type Figure } from "./figure.ts";
 import type { Machine } from "./machine.ts";
 import type { Row } from "./row.ts";
 
-/** What came of a row. */
+/** Result of a row. */
 export type Result = {
   readonly row: Pick<Row, "name" | "what" | "against">;
   readonly remarks: readonly string[];

@@ -8,7 +8,7 @@ import type { Installer, Source } from "./installer.ts";
 export const hostname = "registry.terraform.io";
 export const address = `${hostname}/acme/widget`;
 
-/** Who installs from where, and the origin behind it. */
+/** Installer, the mirror that it uses, and the origin behind it. */
 interface Installation {
   readonly registry: Registry;
   readonly installer: Installer;

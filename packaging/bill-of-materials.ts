@@ -68,7 +68,7 @@ async function describePackage(folder: string): Promise<Component> {
   return { type: "library", "bom-ref": purl, name, version, purl, licenses };
 }
 
-/** Of the image alone: those of the machine that packs it, where dpkg knows them. */
+/** Describes the image's system libraries, which come from the machine that packs it. */
 async function describeLibraries(): Promise<readonly Component[]> {
   const libraries = await listLibraries();
   return Promise.all(
@@ -82,7 +82,7 @@ async function describeLibraries(): Promise<readonly Component[]> {
   );
 }
 
-/** Of the Debian package that a file is of; "unknown" for a file of none. */
+/** Returns the version of the Debian package that owns a file, or "unknown". */
 async function versionOf(file: string): Promise<string> {
   try {
     const found = await run("dpkg", ["--search", `*/${basename(file)}`]);

@@ -4,7 +4,7 @@ import { basename, join, relative } from "node:path";
 import { build as bundle, type Metafile, type Plugin } from "esbuild";
 import { listFiles, root } from "./project.ts";
 
-/** What the program is made of: its own files, flat in one folder, and where each of their inputs came from. */
+/** The program's bundled files, flat in one folder, and the packages they came from. */
 export interface Bundle {
   readonly folder: string;
   /** Folders of node_modules, such as "node_modules/koa". */
@@ -134,7 +134,7 @@ function expectNames({ inputs }: Metafile): void {
 
 const loadedForEffect = "/reflect-metadata/";
 
-/** What hcl2json says where the bundle has the file itself. */
+/** Code of hcl2json that the bundle replaces with its own file. */
 const readsWasm =
   'await fs.readFile((0, path_1.join)(__dirname, "..", "main.wasm.gz"))';
 
@@ -145,7 +145,7 @@ function onlyOneFolder(version: string): Plugin {
       build.onResolve({ filter: /^(?:node:)?[a-z]/ }, (asked) => {
         const { path, namespace, kind } = asked;
         if (!isBuiltin(path)) return undefined;
-        // What is loaded when needed keeps its names as it is.
+        // A dynamic import keeps the module's own export names.
         return namespace === "builtin" || kind === "dynamic-import"
           ? { path, external: true }
           : { path, namespace: "builtin" };

@@ -25,7 +25,7 @@ const [, ...sections] = example.split(/\n\n(?=(?:# .*\n)*[a-zA-Z]+:)/);
 const schema = configurationSchema("/", { env: {}, cwd: "/", home: "/" });
 const keys = listKeys(schema);
 
-/** What a block that is off by itself needs before it is on. */
+/** Keys that a block needs before it is on. */
 const needed = {
   s3: { endpoint: "https://a.example/", bucket: "abc" },
   oidc: { issuer: "https://a.example/", audience: "a" },
@@ -65,7 +65,7 @@ function formatSection(text: string): string {
   return `## ${name}\n\n${above}\n| key | default | what |\n| --- | --- | --- |\n${rows.join("\n")}\n`;
 }
 
-/** Of a mapping on one line, the line tells. */
+/** Leaves out the keys of a mapping that stands on one line. */
 function isRow(key: string): boolean {
   const isInside = /\.(?:tls|token|secretAccessKey)\.|[a-z]\.\*\./i.test(key);
   return !isInside || /^origins\.\*\.\w+$/.test(key);
@@ -96,7 +96,7 @@ function formatRow(key: string, section: string): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
-/** What the program takes for a key that the example has in a comment; undefined for nothing. */
+/** Returns the default of a key that is commented out in the example. */
 function defaultOf(key: string): string | undefined {
   if (isNeeded.has(key.split(".").at(-1) ?? "")) return undefined;
   const value = key

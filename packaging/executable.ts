@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { listFiles, root, run, type Source } from "./project.ts";
 
 const start = join(root, "packaging/executable-start.cjs");
-/** What Node looks for in itself: its documentation, "Single executable applications". */
+/** Sentinel that Node looks for in itself: its documentation, "Single executable applications". */
 const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
 /** Writes provender-VERSION-linux-x64, which needs the libraries of C and C++ alone, and returns its name. */

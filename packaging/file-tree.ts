@@ -30,7 +30,7 @@ const completions = {
   fish: "fish/vendor_completions.d/provender.fish",
 } as const;
 
-/** What is installed, as it is under the root of a machine or an image. */
+/** Installed files, as they lie under the root of a machine or an image. */
 export interface FileTree {
   readonly folder: string;
 }
@@ -56,7 +56,7 @@ export async function makeProgramTree(
   return { folder };
 }
 
-/** What people read, and what it leads to, below each other as here. */
+/** Documents to install, and what they link to, at the same relative paths as here. */
 const documents = [
   "README.md",
   "CHANGELOG.md",

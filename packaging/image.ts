@@ -5,10 +5,10 @@ import { pack, writeTar } from "./archives.ts";
 import { setModes, type FileTree } from "./file-tree.ts";
 import { root, run, type Source } from "./project.ts";
 
-/** Of the image's user, who owns nothing but the store. */
+/** Uid of the image's user, who owns only the store. */
 export const imageUser = 10001;
 
-/** What a container runs; the program's own file names its Node, too, but a shell finds it there. */
+/** Command of a container; a shell in the image finds it on PATH, too. */
 const entrypoint = ["/usr/bin/provender"];
 
 interface Blob {
@@ -43,7 +43,7 @@ export async function writeImage(
   return name;
 }
 
-/** What a program expects of a machine: its libraries, its user, its names. */
+/** Adds the libraries, users and host names that a program expects of a machine. */
 async function addMachine(tree: string): Promise<void> {
   for (const { name, file } of await listLibraries()) {
     await mkdir(dirname(join(tree, name)), { recursive: true });

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./project.ts";
 
-/** What a package of node_modules says about itself. */
+/** Package of node_modules, as its package.json describes it. */
 export interface Component {
   readonly name: string;
   readonly version: string;

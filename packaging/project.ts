@@ -8,12 +8,12 @@ const execute = promisify(execFile);
 /** The folder of this project. */
 export const root = join(import.meta.dirname, "..");
 
-/** What a release is made from; `epoch` is when its commit was made, in seconds. */
+/** Source of a release; `epoch` is the time of its commit in seconds. */
 export interface Source {
   readonly version: string;
   readonly commit: string;
   readonly epoch: number;
-  /** Of compression, 1 (fast) to 9. */
+  /** Compression level, 1 (fast) to 9. */
   readonly level: number;
   /** True when files differ from the commit. */
   readonly changed: boolean;
@@ -46,7 +46,7 @@ export async function listFiles(folder: string): Promise<readonly string[]> {
     .sort();
 }
 
-/** What a program prints; throws with what it said when it fails. */
+/** Runs a program and returns its standard output; throws with its error output. */
 export async function run(
   program: string,
   args: readonly string[],

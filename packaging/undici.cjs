@@ -1,6 +1,6 @@
 "use strict";
-// What the program uses of undici, without fetch, caches, mocks and interceptors,
-// which undici's own index loads at once and which take megabytes.
+// Parts of undici that the program uses. The package's own index also loads
+// fetch, caches, mocks and interceptors, which take megabytes.
 const Dispatcher = require("undici/lib/dispatcher/dispatcher.js");
 Object.assign(Dispatcher.prototype, require("undici/lib/api"));
 

@@ -19,7 +19,7 @@ export interface Mirror {
   readonly ca: string;
 }
 
-/** What of a hundred requests is what. */
+/** Requests of each kind in a hundred. */
 const mix = {
   index: 30,
   version: 20,
@@ -35,7 +35,7 @@ const mix = {
 /** Milliseconds between the requests of one client, on average. */
 const pause = 15;
 
-/** One client after another of the mirror, until it is told to end. */
+/** Plays one client of the mirror after another until it is stopped. */
 export class Client {
   readonly #mirror: Mirror;
   readonly #published: Published;
@@ -82,7 +82,7 @@ export class Client {
     const unknown = `unknown-${crypto.randomUUID()}`;
     if (what === "malformed")
       return this.#expect(`${mirrorPath("A_b")}index.json`, what, [400]);
-    // The origin may be failing, and then nobody can tell.
+    // While the origin fails, the mirror cannot know that there is none.
     const statuses = [404, 502, 503, 504];
     return this.#expect(`${mirrorPath(unknown)}index.json`, what, statuses);
   }
@@ -170,7 +170,7 @@ export class Client {
     return fetchFrom(url, this.#agent, options);
   }
 
-  /** What is new may fail with its origin; what is known must not. */
+  /** Records a failure; only requests for something new may fail, with the origin. */
   #fail(what: string, answer: Answer): void {
     const mayFail = what.startsWith("cold") || what === "unknown";
     if (!mayFail || answer.status === 500) this.#breakWith(what, answer);

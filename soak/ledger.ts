@@ -1,10 +1,10 @@
-/** What clients did and got; counts only, so that it does not grow. */
+/** Counts of requests and answers; it keeps no entries, so its size is bounded. */
 export class Ledger {
   /** By what was asked for. */
   readonly requests = new Map<string, number>();
   /** By what was asked for and what went wrong: `cold archive: 502`. */
   readonly failures = new Map<string, number>();
-  /** What must never be, with the first examples. */
+  /** First examples of answers that must never happen. */
   readonly broken: string[] = [];
   brokenInAll = 0;
   wrongBytes = 0;

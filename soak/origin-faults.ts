@@ -41,7 +41,7 @@ const any: readonly Fault[] = [
 const documents = [...any, notJson()];
 const archives = [...any, alteredByte(1000), cut(200_000), slow(200_000)];
 
-/** An origin that is well for a while and then not, for one kind of request or for all, until it is told to end. */
+/** Breaks the origin now and then, for one kind of request or all, until `end`. */
 export async function spoil(
   registry: Registry,
   end: AbortSignal,

@@ -3,10 +3,10 @@ import type { Release } from "../test/fakes/release.ts";
 
 const warmTypes = 8;
 const size = 400_000;
-/** Of these the origin has the files; the mirror keeps all. */
+/** Cold releases that the origin still has; the mirror keeps all of them. */
 const mostCold = 20;
 
-/** What the origin has: a few releases that everybody asks for, and new ones all the time. */
+/** Publishes a few releases that every client asks for, and new ones all the time. */
 export class Published {
   readonly warm: Release[] = [];
   readonly #cold: Release[] = [];
@@ -24,7 +24,7 @@ export class Published {
     }
   }
 
-  /** A release that nobody has asked for yet. */
+  /** Publishes a release that no client has asked for. */
   async publishNew(): Promise<Release> {
     const type = `cold-${this.#made++}`;
     const release = await this.#registry.publish({

@@ -1,7 +1,7 @@
 import type { Ledger } from "./ledger.ts";
 import { lateSlopeOf, secondHourOf, trendOf, type Sample } from "./trend.ts";
 
-/** What a run has measured of the daemon's process: MiB and descriptors. */
+/** Samples of the daemon's memory in MiB and of its descriptors. */
 export interface Measured {
   readonly memory: readonly Sample[];
   readonly descriptors: readonly Sample[];
@@ -107,6 +107,7 @@ function list(
   title: string,
   counts: ReadonlyMap<string, number>,
 ): readonly string[] {
-  const told = [...counts].map(([name, count]) => `${name} × ${count}`);
-  return told.length === 0 ? [] : [`  ${title}: ${told.toSorted().join(", ")}`];
+  const items = [...counts].map(([name, count]) => `${name} × ${count}`);
+  if (items.length === 0) return [];
+  return [`  ${title}: ${items.toSorted().join(", ")}`];
 }

@@ -65,7 +65,7 @@ const running = Array.from({ length: clients }, () =>
 );
 await Promise.all([spoiling, ...running]);
 clearInterval(reporting);
-// What clients left behind is closed by then, or never.
+// Gives the daemon time to close what clients left behind.
 await delay(Math.min(5_000, minutes * 10_000));
 measure();
 clearInterval(measuring);

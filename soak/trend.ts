@@ -33,18 +33,18 @@ export interface Trend {
   readonly most: number;
   /** Undefined when the run was too short to tell. */
   readonly perHour: number | undefined;
-  /** What the line grows by over the run, or in an hour of a longer one. */
+  /** Growth of the fitted line over the run, or an hour of a longer one. */
   readonly growth: number | undefined;
 }
 
-/** Of samples since the start of a run; the first minute, when caches fill, is left out. */
+/** Fits a line to the samples after the first minute, when caches fill. */
 export function trendOf(samples: readonly Sample[]): Trend {
   const values = samples.map(([, value]) => value);
   const late = samples.filter(([at]) => at >= warmUp);
   const [from] = late[0] ?? [0];
   const [to] = late.at(-1) ?? [0];
-  const told = to - from >= shortest;
-  const perHour = told ? slopePerHour(floorOf(late, span)) : undefined;
+  const isLong = to - from >= shortest;
+  const perHour = isLong ? slopePerHour(floorOf(late, span)) : undefined;
   const hours = Math.min(1, (to - from) / 3_600_000);
   return {
     first: values[0] ?? NaN,
@@ -58,7 +58,7 @@ export function trendOf(samples: readonly Sample[]): Trend {
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** What the fitted line of the last half hour rises by in an hour; undefined for runs of less than an hour. */
+/** Fits the last half hour and returns its hourly rise; undefined for runs below an hour. */
 export function lateSlopeOf(samples: readonly Sample[]): number | undefined {
   const end = endOf(samples);
   if (end < hour - minute) return undefined;
@@ -66,7 +66,7 @@ export function lateSlopeOf(samples: readonly Sample[]): number | undefined {
   return slopePerHour(floorOf(late, span));
 }
 
-/** What is held at the end of the second hour beyond what is at the end of the first; undefined for shorter runs. */
+/** Compares the end of the second hour with the end of the first; undefined for shorter runs. */
 export function secondHourOf(samples: readonly Sample[]): number | undefined {
   if (endOf(samples) < 2 * hour - minute) return undefined;
   const meanBefore = (end: number) => {

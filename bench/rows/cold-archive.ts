@@ -16,7 +16,7 @@ export const coldArchive: Row = {
     const { registry } = origin;
     const daemon = scene.add(await startDaemon(origin.config));
     const mirrored = `${daemon.url}${mirrorPath("demo")}`;
-    // Of every round its own, because an archive is cold only once.
+    // Each round needs its own archive, because an archive is cold only once.
     const archives: ReleaseArchive[] = [];
     for (let round = 0; round < rounds; round++) {
       const version = `1.0.${round}`;

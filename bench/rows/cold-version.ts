@@ -18,7 +18,7 @@ export const coldVersion: Row = {
   against: "the four serial requests it needs",
   needs: [],
   run: async ({ rounds }, scene) => {
-    // Of every round its own hostname, because discovery is remembered.
+    // Each round needs its own hostname, because the mirror caches discovery.
     const numbers = Array.from({ length: 2 * rounds }, (_, round) => round);
     const hostnames = numbers.map((round) => `round-${round}.example.com`);
     const origin = scene.add(await startOrigin({ latencyMs: 100 }, hostnames));

@@ -99,7 +99,7 @@ describe.runIf(await canRunCeph())("replicas whose bucket fails", () => {
 
   it.each([
     ["may not be written to", "read"],
-    ["is full", "no more"],
+    ["is full", "no growth"],
   ] as const)(
     "read from a bucket that %s, and refuse what would have to be written",
     async (what, permitted) => {

@@ -60,7 +60,7 @@ export class Catalog {
     return this.#files.get(path);
   }
 
-  /** The document of `providers.v1` at a path, undefined where there is none. */
+  /** Returns the document of `providers.v1` at a path, if there is one. */
   document(path: string): unknown {
     const [, id = "", rest = ""] =
       /^\/v1\/providers\/([^/]+\/[^/]+)\/(.+)$/.exec(path) ?? [];

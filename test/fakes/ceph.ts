@@ -25,10 +25,10 @@ export interface Ceph {
   killGateway(): Promise<void>;
   startGateway(): Promise<void>;
   /**
-   * Sets the permissions of the keys; "no more" refuses every growth of the
-   * bucket.
+   * Sets the permissions of the keys; "no growth" refuses writes that
+   * make the bucket larger.
    */
-  permit(what: "all" | "read" | "no more"): Promise<void>;
+  permit(what: "all" | "read" | "no growth"): Promise<void>;
   /** The gateway takes requests and answers none, until `resume`. */
   suspend(): void;
   resume(): void;
@@ -104,7 +104,7 @@ export async function startCeph(): Promise<Ceph> {
       const of = ["--uid", "provender"];
       const quota = ["--quota-scope", "user", "--max-size", "1"];
       const mask = what === "read" ? "read" : "read, write, delete";
-      const full = what === "no more" ? "enable" : "disable";
+      const full = what === "no growth" ? "enable" : "disable";
       for (const command of [
         ["user", "modify", ...of, "--op-mask", mask],
         ["quota", "set", ...of, ...quota],

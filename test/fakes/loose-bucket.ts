@@ -61,7 +61,9 @@ export async function startLooseBucket({
       response.end(request.method === "HEAD" ? undefined : found);
     }
   };
-  const server = createServer((asked, told) => void answer(asked, told));
+  const server = createServer((request, response) => {
+    void answer(request, response);
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

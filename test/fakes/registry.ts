@@ -175,8 +175,8 @@ export class Registry {
       open.end(response.writableFinished ? "complete" : "cut"),
     );
     const reply = this.#paced(this.#replyTo(open.logged), open.logged);
-    const told = this.#script.apply(reply, open.logged);
-    await sendReply(told, response, open.sent);
+    const scripted = this.#script.apply(reply, open.logged);
+    await sendReply(scripted, response, open.sent);
   }
 
   #replyTo(request: LoggedRequest): Reply {

@@ -45,17 +45,17 @@ export async function startReverseProxy(
       headers: authorization === undefined ? {} : { authorization },
     });
     sent.end();
-    void once(sent, "response").then(([told]: IncomingMessage[]) => {
-      if (told === undefined) return;
-      const { statusCode = 0, statusMessage } = told;
+    void once(sent, "response").then(([answer]: IncomingMessage[]) => {
+      if (answer === undefined) return;
+      const { statusCode = 0, statusMessage } = answer;
       const phrase = http2 || dropsPhrases ? undefined : statusMessage;
       if (phrase !== undefined) response.statusMessage = phrase;
-      const passed = { ...told.headers, ...headers };
+      const passed = { ...answer.headers, ...headers };
       for (const [name, value] of Object.entries(passed))
         if (value !== undefined && !ofConnection.has(name))
           response.setHeader(name, value);
       response.writeHead(statusCode);
-      told.pipe(response);
+      answer.pipe(response);
     });
   };
   const server = http2

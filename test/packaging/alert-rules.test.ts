@@ -17,7 +17,7 @@ const asked = (result: string) =>
   `provender_origin_requests_total{origin="o",result="${result}",${job}}`;
 const bucket = (le: string) =>
   `provender_request_seconds_bucket{kind="index",outcome="hit",le="${le}",${job}}`;
-/** Of a moment, in seconds since the beginning of the test. */
+/** Makes a series whose value is a time, in seconds since the test's start. */
 const inDays = (days: number) => `${7_500 + days * 86_400}+0x36`;
 const steady = (name: string, value: number) => ({
   [`${name}{${job}}`]: `${value}+0x36`,

@@ -18,7 +18,7 @@ const canBalance = await has(
   "the balancer of the files for compose",
 );
 
-/** What podman would be asked to make of a file, without a podman. */
+/** Returns the podman commands for a compose file; needs no podman. */
 async function compose(file: string): Promise<string> {
   const dry = ["--dry-run", "--podman-path", "true", "-f", file];
   const { stdout, stderr } = await run("podman-compose", [

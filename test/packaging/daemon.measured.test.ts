@@ -40,7 +40,7 @@ it("serves at most 0.6 seconds after its start", async () => {
     await daemon.stop();
     return daemon.readyAfter;
   };
-  // Of several starts, since a machine does other things, too.
+  // Several starts, because other load on the machine slows single ones.
   await expect.poll(readyAfter, { timeout: 20_000 }).toBeLessThanOrEqual(600);
 });
 

@@ -46,7 +46,7 @@ describe.skipIf(!canPack)("the Debian package", () => {
   it("is the same bytes when it is made again, elsewhere", async () => {
     const again = await makeRelease("deb", ".deb", { elsewhere: true });
     expect((await readFile(again.file)).equals(await readFile(deb))).toBe(true);
-    // Of this and of the bill of materials and the provenance.
+    // SHA256SUMS covers the bill of materials and the provenance, too.
     const sumsIn = (folder: string) =>
       readFile(join(folder, "SHA256SUMS"), "utf8");
     expect(await sumsIn(again.folder)).toBe(await sumsIn(dirname(deb)));
@@ -152,7 +152,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
         const file = basename(deb);
         expect(install).toBe(`sudo apt install ./${file}`);
         await copyFile(deb, join(root, file));
-        // A copy of this machine has the packages that Debian cannot be without, and apt is none.
+        // A copy of this machine has essential packages only, so it may lack apt.
         const [apt, to] = existsSync(join(root, "usr/bin/apt"))
           ? ["sudo", ""]
           : ["sudo apt install", "dpkg --install"];

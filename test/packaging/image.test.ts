@@ -40,7 +40,7 @@ interface BundleConfig {
   linux: { namespaces: readonly { readonly type: string }[] };
 }
 
-/** What a container engine is told of an image. */
+/** Returns the configuration of an image. */
 async function inspectImage(name: string): Promise<Record<string, unknown>> {
   const { stdout } = await run("skopeo", [
     "inspect",
@@ -134,7 +134,7 @@ describe.skipIf(!canUnpack)("the container image", () => {
       );
       const { Labels, ...ours } = await inspectImage(`oci-archive:${image}`);
       expect(Labels).toBeDefined();
-      // What an OCI image has no field for.
+      // An OCI image has no field for a health check.
       expect(built.Healthcheck).toBeDefined();
       expect(built).toMatchObject(ours);
       await run("tar", ["-xf", "built.tar"], { cwd });

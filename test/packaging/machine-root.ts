@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { scratch } from "../running-mirror.ts";
 import { run } from "./release.ts";
 
-/** What a Debian root has beside its essential packages so that ours can be installed. */
+/** Packages that ours needs in a Debian root beside the essential ones. */
 const added = [
   "adduser",
   "passwd",

@@ -32,7 +32,7 @@ async function decode(program: string, manifests: string) {
   return { status, stdout, stderr };
 }
 
-/** What every manifest for Kubernetes has. */
+/** Fields of every Kubernetes manifest. */
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;

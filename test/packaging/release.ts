@@ -6,7 +6,7 @@ import { effort } from "../effort.ts";
 import { scratch } from "../running-mirror.ts";
 
 export const run = promisify(execFile);
-/** Of compression: that of a release takes a minute. */
+/** Compression level, low because a release's level takes a minute. */
 const level = effort > 1 ? "6" : "1";
 const root = join(import.meta.dirname, "..", "..");
 
@@ -15,7 +15,7 @@ export type Kind = "deb" | "rpm" | "image" | "executable" | "npm";
 /** Another machine, as far as a program can tell. */
 const another = { TZ: "Asia/Tokyo", LANG: "de_DE.UTF-8", HOME: "/" };
 
-/** What `npm run package` writes, of one kind: the folder, and the file in it. `elsewhere` is as another machine, for somebody who keeps files to herself. */
+/** Runs `npm run package` for one kind; `elsewhere` changes time zone, locale, home and umask. */
 export async function makeRelease(
   kind: Kind,
   ending: string,

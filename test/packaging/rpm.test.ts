@@ -28,7 +28,7 @@ describe.skipIf(!canPack)("the package for Red Hat", () => {
 
   const rpm = async (...args: readonly string[]) =>
     (await run("rpm", ["--root", root, ...args])).stdout;
-  /** What Debian's rpm would not find in its own database is there all the same. */
+  /** Installs without dependencies: Debian's rpm database does not list what dpkg installed. */
   const install = (path: string) => rpm("--upgrade", "--nodeps", path);
 
   beforeAll(async () => {

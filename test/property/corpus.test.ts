@@ -12,7 +12,7 @@ const now = new Date("2026-11-21T00:00:00Z");
 
 interface Signed {
   readonly name: string;
-  /** Of `keys/`. */
+  /** File names below `keys/`. */
   readonly keys: readonly string[];
   readonly document: string;
   readonly signature: string;

@@ -28,7 +28,7 @@ export const address = {
  */
 interface Believed {
   readonly archives?: Readonly<Record<string, string>>;
-  /** undefined: nobody. */
+  /** Signer; undefined for an unsigned release. */
   readonly signedBy?: string | undefined;
   readonly keys?: readonly string[];
   readonly firstSeen?: Date;

@@ -4,7 +4,7 @@ import { bearer, issueToken } from "../client-token.ts";
 interface Deployment {
   readonly name: string;
   readonly config?: object;
-  /** What a proxy adds to requests. */
+  /** Headers that a proxy adds to requests. */
   readonly headers?: Readonly<Record<string, string>>;
   /** URL of the mirror for clients; its own by default. */
   readonly base?: string;

@@ -21,7 +21,7 @@ import { accepting, address, believe } from "./believed-releases.ts";
  * as a letter.
  */
 export interface Sketch {
-  /** undefined: nobody. */
+  /** Signer; undefined for an unsigned release. */
   readonly by?: string | undefined;
   /** Such as `linux=a darwin=b`; a content names its SHA-256. */
   readonly content?: string;

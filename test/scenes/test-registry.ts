@@ -25,7 +25,7 @@ export type ContentText = string;
 /** Offer of a release by a registry. */
 interface Offered {
   readonly content: ContentText;
-  /** undefined: nobody. */
+  /** Signer; undefined for an unsigned release. */
   readonly by?: Signer | undefined;
   readonly signedAt?: Date;
   /** ASCII-armored; those of the signer by default. */

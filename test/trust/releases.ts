@@ -50,7 +50,7 @@ export function evidence(with_: Partial<Evidence> = {}): Evidence {
   };
 }
 
-/** Evidence that nobody signed, under `signatures: when-published`. */
+/** Makes unsigned evidence, under `signatures: when-published`. */
 export function unsigned(with_: Partial<Evidence> = {}): Evidence {
   return evidence({
     signedBy: undefined,

@@ -74,7 +74,7 @@ async function askExport(run: Run, name: ReleaseName): Promise<Answer> {
   const bundle = join(scratch("bundle"), "bundle.tar");
   const ran = await run("export", "--bundle", bundle, ...flags, specOf(name));
   const failed = ran.status === 0 ? undefined : readFailed(ran);
-  // What could be had is written where a platform is missing.
+  // An export without one platform still writes the bundle.
   if (failed?.kind === "failed") return failed;
   if (failed !== undefined && !existsSync(bundle)) return failed;
   const { manifest } = takeApart(readFileSync(bundle));

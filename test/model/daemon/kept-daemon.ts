@@ -38,7 +38,7 @@ export class KeptDaemon {
     this.#death = join(site.folder, `death-${index}`);
   }
 
-  /** Finds the process, which is started where there is none. */
+  /** Returns the running process, or starts one. */
   async find(settings: Settings): Promise<RunningMirror> {
     if (this.#mirror !== undefined && isDead(this.#mirror))
       this.bury(this.#mirror);

@@ -23,7 +23,7 @@ export interface Site {
   readonly folder: string;
   /** File that sets the wall clock of every process. */
   readonly clockFile: string;
-  /** Of daemons and commands. */
+  /** Environment of daemons and commands. */
   readonly env: Readonly<Record<string, string>>;
   /** Writes the configuration of a process with this storage directory. */
   configure(

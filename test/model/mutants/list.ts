@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
       `accept("existed", { alarms: !contact.published.has(signedBy) })`,
       `accept("existed")`,
     ],
-    "only a provider that nobody signed has a first signer": [
+    "only a provider without a signer has a first signer": [
       "contact.key === undefined &&",
       "",
     ],

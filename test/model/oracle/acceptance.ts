@@ -18,7 +18,7 @@ export type Reason =
   | "signatures-off"
   | "unsigned";
 
-/** What decides, as far as the oracle knows it. */
+/** Facts that the oracle decides by. */
 export interface Known {
   readonly settings: Settings;
   readonly decided: Decided;
@@ -76,7 +76,7 @@ export function isSurelyAcceptable(
   );
 }
 
-/** True for an unsigned release that was there at first contact in any case, and that nobody signed first. */
+/** Finds out whether an unsigned release surely was there at first contact and never signed. */
 function isSurelyExcused(
   { settings, contacts, shown, first }: Known,
   name: ReleaseName,

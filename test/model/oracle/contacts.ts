@@ -1,11 +1,11 @@
 import type { KeyName } from "../world/toy-keys.ts";
 
-/** What a registry or a bundle showed of a provider at one moment. */
+/** Provider as a registry or a bundle showed it at one moment. */
 export interface Contact {
   readonly versions: ReadonlySet<string>;
   /** Keys that were published then. */
   readonly published: ReadonlySet<KeyName>;
-  /** Signer of the newest release that verified; undefined: nobody. */
+  /** Signer of the newest release that verified, if it was signed. */
   readonly key: KeyName | undefined;
   /** Wall clock. */
   readonly at: number;

@@ -41,7 +41,7 @@ export class Oracle implements Known {
   readonly #takenBack = new TakenBack();
   /** Versions that the registry listed last, by provider. */
   readonly #lists = new Map<string, readonly string[]>();
-  /** What the registry showed of a provider last. */
+  /** Last state of each provider in the registry. */
   readonly #shows = new Map<string, string>();
   /** All that the last look at a provider depended on. */
   readonly #noted = new Map<
@@ -233,7 +233,7 @@ export class Oracle implements Known {
     what: string,
     since: number,
   ): Violation {
-    const signers = texts.map(({ signed }) => signed.signer ?? "nobody");
+    const signers = texts.map(({ signed }) => signed.signer ?? "no key");
     const isRevoked = texts.some(
       (text) =>
         this.isTakenBack(text, since) ||

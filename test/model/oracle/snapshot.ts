@@ -12,7 +12,7 @@ import {
 } from "../world/toy-keys.ts";
 import type { Contact } from "./contacts.ts";
 
-/** What an offer shows. */
+/** Offer as a client of the registry sees it. */
 export interface ShownOffer {
   readonly signed: SignedText;
   readonly isVerified: boolean;
@@ -46,7 +46,7 @@ export function showOffer(
   };
 }
 
-/** Shows what first contact would find in a registry now, by a list that it answered before where it answers none; undefined while there is none to be had. */
+/** Finds what first contact would see now; a failing list is replaced by the last one. */
 export function showContact(
   registry: Registry,
   type: string,

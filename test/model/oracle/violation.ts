@@ -18,7 +18,7 @@ export class Violation extends Error {
     this.invariant = invariant;
   }
 
-  /** The same for all violations of one sort, whatever release they are about. */
+  /** Sort of the violation, without the names of releases. */
   get sort(): string {
     const names = /[0-9a-f]{6,}|[abx]@[0-9.]+|(?:linux|windows|darwin)_\w+/g;
     const [line = ""] = this.message.split("\n");

@@ -46,7 +46,7 @@ async function expectGood(
     const name = { type, version };
     const good = findGood(world, name, began);
     if (good === undefined) continue;
-    const what = `${nameOfRelease(name)} by ${good.signer ?? "nobody"}`;
+    const what = `${nameOfRelease(name)} by ${good.signer ?? "no key"}`;
     if (listed.kind !== "versions" || !listed.versions.includes(version))
       throw new Violation(5, `${what} is good, and is not listed`);
     const answer = served.get(version);

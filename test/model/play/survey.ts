@@ -4,7 +4,7 @@ import { formatAnswer, type Answer } from "../world/answers.ts";
 import { nameOfRelease } from "../world/publisher.ts";
 import { type World } from "../world/world.ts";
 
-/** What clients got of a provider: archives by version, and what the index lists. */
+/** Answers to clients of a provider: the index, and the packages by version. */
 export interface Survey {
   readonly listed: Answer;
   readonly served: ReadonlyMap<string, Answer>;
@@ -35,7 +35,7 @@ export async function surveyFaces(
 ): Promise<Survey> {
   // Replicas see what others did once they look again.
   if (world.size > 1) await world.outlast();
-  // What this one finds out may change the list of before.
+  // The first survey may change the list, so a second one follows.
   await surveyReleases(world, index, type);
   const survey = await surveyReleases(world, index, type);
   for (const [version, answer] of survey.served) {

@@ -104,7 +104,7 @@ async function expectPending(
     );
 }
 
-/** What was served stays served, and nothing else is. */
+/** Throws Violation unless each served release is still served unchanged. */
 function expectUnchanged(
   before: Survey,
   after: Survey,

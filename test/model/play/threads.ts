@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Batch, Broken } from "./batch.ts";
 
-/** What came of all sequences. */
+/** Result of all sequences. */
 export interface Played {
   readonly count: number;
   readonly broken: number;

@@ -11,7 +11,7 @@ export type LyingContent = "other" | "same" | "wider" | "narrower" | "mixed";
 export interface OfferLie extends ReleaseName {
   readonly kind: "offer";
   readonly content: LyingContent;
-  /** Undefined: nobody signs it. */
+  /** Undefined for an unsigned offer. */
   readonly signer: KeyName | undefined;
   readonly dated: "now" | "back";
   readonly keys: "beside" | "instead";
@@ -86,7 +86,7 @@ export type Action =
       readonly change: Partial<Pick<Settings, "newKeys" | "pins" | "profile">>;
     };
 
-/** What a registry may do to its clients. */
+/** Attacks of a registry on its clients. */
 export type Lie =
   | OfferLie
   | (ReleaseName & { readonly kind: "replay"; readonly which: number })

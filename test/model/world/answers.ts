@@ -9,7 +9,7 @@ import {
 /** Ways in which clients ask: index.json, VERSION.json, one archive, or a version that a command names. */
 export type Face = "index" | "version" | "archive" | "recall";
 
-/** What a client got. */
+/** Answer to a client. */
 export type Answer =
   | { readonly kind: "versions"; readonly versions: readonly string[] }
   /** SHA-256 by OS_ARCH. */

@@ -15,7 +15,7 @@ import type { MirrorProcess } from "./mirror-process.ts";
 import type { Offer } from "./registry.ts";
 import { hostname, namespace } from "./settings.ts";
 
-/** What an import came to: the versions that it took, or why it failed. */
+/** Result of an import: the versions that it took, or why it failed. */
 export interface Imported {
   readonly taken: readonly string[];
   readonly answer: Answer;

@@ -48,7 +48,7 @@ export function digestOfArchive(label: string): string {
   return sha256;
 }
 
-/** Makes the bytes of an archive; undefined for one that nobody made. */
+/** Makes the bytes of an archive; undefined for an unknown SHA-256. */
 export function archiveBytes(sha256: string): Buffer | undefined {
   const label = labels.get(sha256);
   return label === undefined ? undefined : zip(label);

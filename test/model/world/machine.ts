@@ -15,7 +15,7 @@ export interface MachineClock extends Clock {
   step(milliseconds: number): void;
 }
 
-/** What outlives the processes of a sequence, and what people hear of. */
+/** State that outlives the processes of a sequence, and the alarms they raised. */
 export interface Machine {
   readonly clock: MachineClock;
   readonly alarms: readonly RaisedAlarm[];

@@ -10,7 +10,7 @@ import { Life } from "./life.ts";
 import { hostname, namespace, rulesOf, type Settings } from "./settings.ts";
 import type { MemoryMachine } from "./memory-machine.ts";
 
-/** What a client asks. */
+/** Request of a client. */
 export interface Ask extends ReleaseName {
   readonly face: Face;
   readonly platform: string;

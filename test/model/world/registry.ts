@@ -16,13 +16,13 @@ export interface LyingOffer {
   readonly keys: "beside" | "instead";
 }
 
-/** What fails, and how: an answer that says so, or none. */
+/** Fault of an origin: 404 or no answer. */
 export type Fault = "gone" | "down";
 
 /** Where something fails: lists, look-ups of a release, or its SHA256SUMS. */
 export type FaultPlace = "list" | "release" | "sums";
 
-/** What a registry answers: the publisher's releases, and lies in their place. */
+/** Answers with the publisher's releases, or with lies in their place. */
 export class Registry {
   readonly publisher: Publisher;
   readonly #offers = new Map<string, LyingOffer>();

@@ -9,7 +9,7 @@ import type { Ask } from "./mirror-process.ts";
 import type { Offer } from "./registry.ts";
 import type { Settings } from "./settings.ts";
 
-/** What a `trust` command came to. */
+/** Result of a `trust` command. */
 export interface Ran {
   readonly answer: Answer;
   readonly stdout: string;
@@ -28,11 +28,11 @@ export interface Burst {
   readonly asks: readonly (Ask & { readonly process: number })[];
   /** Seed of how long everything takes. */
   readonly pace: number;
-  /** What the registry does meanwhile. */
+  /** Lie of the registry in the meantime. */
   readonly midway: Lie | undefined;
 }
 
-/** What sequences are played on: processes of a mirror, and commands beside them. */
+/** Stage of a sequence: processes of a mirror, and commands beside them. */
 export interface Rim {
   readonly machine: Machine;
   /** Number of processes that share the store. */

@@ -75,7 +75,7 @@ export class ScriptedOrigin implements ProviderOrigin {
     return this.findPackage(address, version, parsePlatform(platform));
   }
 
-  /** Answers with the document that the look-up named, whatever is offered by now. */
+  /** Answers with the document that the look-up named, even if the offer has changed. */
   async fetchChecksums({ checksums }: OriginPackage): Promise<OriginChecksums> {
     await this.#life.wait(slowest);
     if (checksums.kind === "reported") throw new Error("this is a registry");

@@ -38,7 +38,7 @@ export const modelTimes: Times = {
   decided: 1_000,
 };
 
-/** What an operator configures, as far as it decides on trust. */
+/** Configuration that decides on trust. */
 export interface Settings {
   readonly offline: boolean;
   readonly signatures: "required" | "when-published" | "off";

@@ -17,7 +17,7 @@ let mirror: RunningMirror;
 const signature = "terraform-provider-signed_2.0.0_SHA256SUMS.sig";
 const makePipe = (path: string) => void execFileSync("mkfifo", [path]);
 
-/** What stands where version 2.0.0 of a provider would. */
+/** Makers of things in the place of version 2.0.0's folder. */
 const inTheWay: Readonly<Record<string, (path: string) => void>> = {
   file: (path) => writeFileSync(path, ""),
   loop: (path) => symlinkSync("2.0.0", path),

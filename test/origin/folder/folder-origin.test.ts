@@ -33,7 +33,7 @@ async function serveDirectory(): Promise<ServedFolder> {
   };
 }
 
-/** What is not there appears whole. */
+/** Writes files; a new folder appears whole, by one rename. */
 async function putFolder(path: string, files: Files): Promise<void> {
   if (existsSync(path)) return void writeFiles(path, files);
   await mkdir(dirname(path), { recursive: true });

@@ -20,7 +20,7 @@ async function time(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Whole by its names; nobody asks for more of old releases. */
+/** Writes an old release that is complete by its file names alone. */
 function putOld(root: string, type: string, version: string): void {
   const folder = join(root, "acme", type, version);
   const name = `terraform-provider-${type}_${version}`;

@@ -134,7 +134,7 @@ describe("an origin that is a network mirror", () => {
       if (archive) archive.url = `${elsewhere.url}${first?.filename}`;
     });
     expect((await ask(release).index()).status).toBe(200);
-    // The other host is a private address that nobody configured.
+    // The other host is a private address that is not configured.
     const refused = await ask(release).archive("1.0.0");
     expect(outcomeOf(refused)).toBe("502 origin-address-refused");
     expect(elsewhere.requests.count()).toBe(0);

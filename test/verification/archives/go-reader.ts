@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { scratch } from "../../running-mirror.ts";
 import { endingWithTests } from "../../child-process.ts";
 
-/** What a reader finds in an archive, in its order; `name` is latin1, so that no byte is lost. */
+/** Members of an archive in order; `name` is latin1, which keeps every byte. */
 export interface Reading {
   readonly members: readonly {
     readonly name: string;

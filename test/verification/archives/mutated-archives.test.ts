@@ -23,7 +23,7 @@ if (!hasGo)
   it.skip("mutated archives have the h1 that Go computes: go is not on PATH", () =>
     undefined);
 
-/** What is done to bytes at a place: set, cut out, put in again, or exchanged with what stands elsewhere. */
+/** Mutation of bytes at a place: set, cut, doubled, or exchanged with others. */
 type Mutation = readonly [
   kind: "set" | "cut" | "double" | "exchange",
   place: number,

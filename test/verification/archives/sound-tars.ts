@@ -8,7 +8,7 @@ export const directory = (more: Partial<TarPart>): TarPart => ({
 });
 const gnu = "ustar  \0";
 
-/** What the writers of the field make: each must be accepted, and read as Go reads it. */
+/** Archives as common writers make them; each must be accepted and read as by Go. */
 export const soundTars: Readonly<Record<string, Buffer>> = {
   "a POSIX tar": tarGzBytes([directory({}), main]),
   "an old tar": tarGzBytes([

@@ -17,7 +17,7 @@ import { zip64Bytes, zipBytes } from "./zip-bytes.ts";
 const end = one({}).subarray(-22);
 const plain = { size: end.readUInt32LE(12), start: end.readUInt32LE(16) };
 
-/** What the writers of the field make: each must be accepted, and read as Go reads it. */
+/** Archives as common writers make them; each must be accepted and read as by Go. */
 export const soundZips: Readonly<Record<string, Buffer>> = {
   "stored and deflated": two({ deflate: false }),
   directories: zipBytes([

@@ -15,7 +15,7 @@ export interface ZipPart {
   readonly extra?: Buffer;
   /** The system that it was made on; Unix by default. */
   readonly host?: number;
-  /** What the header before the content says instead; without `extra` it has none. */
+  /** Fields of the local header that differ; without `extra` it has none. */
   readonly local?: Partial<ZipPart>;
   /** Instead of the data descriptor, or where none belongs. */
   readonly described?: Buffer;

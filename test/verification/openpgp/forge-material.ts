@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 
-/** What a key packet says after its algorithm, and who signs with it. */
+/** Algorithm and public material of a key packet, with the private key. */
 export interface KeyMaterial {
   readonly algorithm: number;
   readonly privateKey: KeyObject;

@@ -23,7 +23,7 @@ export interface Question {
   readonly keys: readonly string[];
   readonly document: Buffer;
   readonly signature: Buffer;
-  /** What was made of its packets. */
+  /** Faults that were put into its packets. */
   readonly faults: readonly string[];
 }
 

@@ -47,7 +47,7 @@ function flipBits(random: Random, packets: Buffer[]): string {
   return faultOf(chosen);
 }
 
-/** Of any tag, often with the versions that packets of messages have. */
+/** Inserts a random packet, often with a version of a message's packets. */
 function insertPacket(random: Random, packets: Buffer[]): string {
   const body = random.bytes(random.below(60));
   if (body.length > 0 && random.oneIn(2))
@@ -126,7 +126,7 @@ function insertOctets(random: Random, packets: Buffer[]): string {
   return faultOf(octets);
 }
 
-/** Of a packet with a length in one or five octets, as forge.ts makes them. */
+/** Splits a packet of forge.ts, whose length takes one octet or five. */
 function split(octets: Buffer): {
   readonly tag: number;
   readonly body: Buffer;

@@ -11,7 +11,7 @@ import {
   seconds,
 } from "./forge.ts";
 
-/** What wraps packets up and decides nothing: each answer is go-crypto's. */
+/** Key whose packets the tests wrap; each expected answer is go-crypto's. */
 const key = forgeKey(today - 1000);
 const signature = signDocument(key);
 

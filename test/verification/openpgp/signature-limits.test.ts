@@ -181,7 +181,7 @@ describe("sizes are bounded", () => {
     expect(await reasonOf({ keys: [...others, foreign, good.armor()] })).toBe(
       "limits",
     );
-    // In one text they cost no more than what they verify.
+    // One text may hold many more certificates.
     const block = armor(
       Buffer.concat(Array.from({ length: 100 }, () => good.octets())),
     );

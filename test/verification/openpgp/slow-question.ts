@@ -22,7 +22,7 @@ export const good: SignatureQuestion = {
   profile: "terraform",
   now,
 };
-/** Of the key that made the good one. */
+/** Fingerprint of the key that made the good signature. */
 export const { fingerprint } = signer;
 
 /** Within all limits: hundreds of signatures on a curve that is slow to compute on, each one valid. */

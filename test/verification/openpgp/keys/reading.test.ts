@@ -31,7 +31,7 @@ it.each([
   },
 );
 
-/** Of a packet with a length of one octet, or of five. */
+/** Returns the body of a packet whose length takes one octet or five. */
 function body(one: Buffer): Buffer {
   return one.subarray(one[1] === 255 ? 6 : 2);
 }

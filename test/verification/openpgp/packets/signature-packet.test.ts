@@ -46,7 +46,7 @@ it.each([
     `4 0 27 ${hash} 0 6 ${made} 0 0 ${ed25519}`,
     "read",
   ]),
-  // MD5, RIPEMD-160 and one that nobody knows.
+  // MD5, RIPEMD-160 and unassigned numbers.
   ...[0, 1, 3, 13].map((hash) => [
     `4 0 27 ${hash} 0 6 ${made} 0 0 ${ed25519}`,
     "Unsupported",

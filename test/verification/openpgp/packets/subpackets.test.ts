@@ -7,7 +7,7 @@ import {
 } from "../../../../src/verification/openpgp/packets/subpackets.ts";
 import { octetsOf } from "./octets-read.ts";
 
-/** What the subpackets say, or the name of the refusal. */
+/** Reads subpackets into properties; returns the name of a refusal. */
 function read(words: string, version = 4): SignatureProperties | string {
   const properties: SignatureProperties = {};
   try {
