@@ -25,7 +25,7 @@ export function writeInto(
   return path;
 }
 
-/** What `yaml` says, read from `FOLDER/provender.yaml`. */
+/** Loads `yaml` from `FOLDER/provender.yaml`. */
 export function load(
   yaml: string,
   env: NodeJS.ProcessEnv = {},

@@ -70,7 +70,7 @@ describe("--help", () => {
   });
 });
 
-/** What a shell offers after these words, the last of which is not finished; undefined where it is not installed. */
+/** Completes the last of the words in a shell; undefined where it is not installed. */
 const shells: Readonly<
   Record<
     string,

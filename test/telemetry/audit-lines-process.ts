@@ -17,7 +17,7 @@ const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());
 for (let count = 1; count <= 1_000_000 && !stop.signal.aborted; count++) {
   const entry = { event: "refused", verdict: "refused" } as const;
-  // Some that nobody waits for, so that batches of many lines are written.
+  // Lines without a wait fill batches of many lines.
   for (let more = maxSize === undefined ? 0 : count % 7; more > 0; more--)
     void log.record(
       { ...entry, requestId: "not waited for" },

@@ -33,7 +33,7 @@ import {
 } from "../scenes/provider-requests.ts";
 import { signer } from "../scenes/trust-scene.ts";
 
-/** What shows on the event loop of a daemon as a flaw that no code foresaw. */
+/** Code that throws on a daemon's event loop, as an unforeseen flaw does. */
 const flaw = `
   const { stringify } = JSON;
   JSON.stringify = (value, ...more) => {
@@ -96,7 +96,7 @@ async function contact(kind: AlarmKind): Promise<void> {
 interface Case {
   /** Makes what the alarm is about happen, and asks as clients do. */
   readonly happens: () => Promise<unknown>;
-  /** Among the decisions or refusals, where somebody may ask why later. */
+  /** Audit line that explains the alarm later. */
   readonly written?: AuditLine;
 }
 
@@ -108,7 +108,7 @@ const cases: Readonly<Record<KindWithoutBucket, Case>> = {
   "release-replaced": {
     happens: async () => {
       await contact("release-replaced");
-      await publish("release-replaced", { seed: "created anew" });
+      await publish("release-replaced", { seed: "created again" });
       expect(await statusOf("release-replaced", "version")).toBe(200);
     },
     written: { event: "replaced", verdict: "refused" },

@@ -26,7 +26,7 @@ export interface Site {
 export interface SiteOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly directory?: string;
-  /** Of the one origin. */
+  /** Configuration of the one origin. */
   readonly origin?: Readonly<Record<string, unknown>>;
 }
 
@@ -83,7 +83,7 @@ function snapshot(directory: string): ReadonlyMap<string, string> {
 /** A bundle taken apart, to be put together otherwise. */
 export interface BundleParts {
   readonly manifest: ManifestDocument;
-  /** What follows the manifest, by name. */
+  /** Members behind the manifest. */
   readonly members: readonly {
     readonly name: string;
     readonly bytes: Buffer;

@@ -19,7 +19,7 @@ export async function makeLayout(): Promise<StoreLayout> {
   return layout;
 }
 
-/** Every file below a folder of the store, but for what says of which version the store is. */
+/** Lists the files below a folder of the store, without its store.json. */
 export function filesIn(folder: string): readonly string[] {
   return globSync("**/*", { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -31,12 +31,12 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The digest as somebody vouched for it. */
+/** Makes a trusted digest out of a SHA-256. */
 export function trustedDigest(bytes: Uint8Array): TrustedSha256 {
   const line = Buffer.from(`${sha256(bytes)}  archive.zip\n`);
   const subject = { release: "test", prefix: "" };
-  const believed = acceptUnsignedChecksums(subject, line, "signatures-off");
-  return findTrustedDigest(believed, "archive.zip");
+  const accepted = acceptUnsignedChecksums(subject, line, "signatures-off");
+  return findTrustedDigest(accepted, "archive.zip");
 }
 
 export function randomArchive(size: number) {

@@ -16,7 +16,7 @@ afterEach(() => void vi.useRealTimers());
 const beat = 1_000;
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** A download that runs until it is told to end, or has to. */
+/** Download that runs until the test or the fair share ends it. */
 class Download {
   isWanted = true;
   turn: Turn | undefined;
@@ -74,8 +74,8 @@ function eight(
 }
 
 async function countProceeding(all: readonly Download[]): Promise<number> {
-  const told = await Promise.all(all.map((one) => one.mayProceed()));
-  return told.filter(Boolean).length;
+  const allowed = await Promise.all(all.map((one) => one.mayProceed()));
+  return allowed.filter(Boolean).length;
 }
 
 describe("places", () => {

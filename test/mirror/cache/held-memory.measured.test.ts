@@ -56,7 +56,7 @@ function addressOf(type: string, patch: number) {
   };
 }
 
-/** What `mirror` holds after it was asked for every release, and what its caches believe that is. */
+/** Asks for every release; returns the memory used and the weight its caches count. */
 async function fillMirror(
   mirror: TimedMirror,
   type: string,

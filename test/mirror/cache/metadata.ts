@@ -47,7 +47,7 @@ export class TestClock implements Clock {
     this.#monotonic += ms;
   }
 
-  /** Somebody sets the clock on the wall. */
+  /** Sets the wall clock without passing time. */
   step(ms: number): void {
     this.#wall += ms;
   }

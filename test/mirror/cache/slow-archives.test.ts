@@ -11,7 +11,7 @@ import { digest, sha256Of } from "../../scenes/failing-origin.ts";
 import { openConnection } from "../../scenes/raw-connection.ts";
 
 const places = 8;
-/** Of each slow archive: more than a minute's worth, and not held back whole. */
+/** Size of a slow archive: over a minute's worth, and too large to hold back whole. */
 const size = 9 * 1024 * 1024;
 /** Faster than the least rate. */
 const rate = 80_000;

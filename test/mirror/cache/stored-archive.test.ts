@@ -31,7 +31,7 @@ async function prepare(length = size) {
   return { layout, blobs, bytes, digest, path, damaged };
 }
 
-/** What a reader got, and how it ended. */
+/** Reads a stored archive; returns its bytes and how the read ended. */
 async function take(blobs: BlobStore, blob: StoredBlob, range?: ByteRange) {
   const pieces: Uint8Array[] = [];
   try {

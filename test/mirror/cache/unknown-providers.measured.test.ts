@@ -41,7 +41,7 @@ afterAll(async () => {
 
 let names = 0;
 
-/** What clients ask of a provider, each time of another name that nobody has. */
+/** Returns a path of a provider, each time with a new name that no origin has. */
 function nextPath(): string {
   const type = `unknown-${names++}`;
   const folder = `/providers/registry.terraform.io/acme/${type}/`;
@@ -113,7 +113,7 @@ it(
     expect(registry.connections).toBeLessThan(100);
     expect([...statuses]).toEqual([404]);
     expect(listFiles()).toEqual(files);
-    // What is remembered of absent names takes an eighth of the heap at most.
+    // The cache of absent names takes an eighth of the heap at most.
     expect(grown).toBeLessThanOrEqual(24);
   },
 );

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.origin.stop());
 
-/** What is recorded of a module's release when it is seen first. */
+/** Folders of the records that the first request for a module makes. */
 const kinds = {
   "the archive that was seen first": "archives",
   "the place that was seen first": "releases",

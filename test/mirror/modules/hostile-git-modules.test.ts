@@ -139,7 +139,7 @@ describe("hostile places", () => {
 });
 
 describe("hostile repositories", () => {
-  /** Git makes such trees only when it is told to look away. */
+  /** Git makes such trees only without its checks. */
   async function commitTree(
     name: string,
     entries: readonly (readonly [mode: string, name: string, id: string])[],

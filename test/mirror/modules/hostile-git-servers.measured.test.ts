@@ -33,7 +33,7 @@ afterAll(async () => {
   await scene.origin.stop();
 });
 
-/** The status of a module that nobody asked for before. */
+/** Requests a new module and returns the status. */
 async function ask(): Promise<number> {
   const module = `server${published++}`;
   const url = `git::${scene.origin.url}git/${module}`;

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const file: TarPart = { name: "main.tf", content: "" };
 const link: TarPart = { name: "a/a/link", type: "2", link: "x" };
-/** What keeps the archive below the ratio of a bomb. */
+/** Random bytes, which keep the archive below the ratio of a bomb. */
 const ballast = (mebibytes: number): TarPart => ({
   name: "ballast",
   content: randomBytes(mebibytes << 20),

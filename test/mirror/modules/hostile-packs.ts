@@ -21,7 +21,7 @@ export function sends(...hostile: readonly PackObject[]): GitBackend {
 const small = 2 ** 16;
 const large = 2 ** 23;
 
-/** What a server may send to take all of a machine's memory. */
+/** Packs that would take all of a machine's memory. */
 export const hostilePacks: readonly (readonly [
   string,
   readonly PackObject[],

@@ -24,7 +24,7 @@ import {
 import { openConnection } from "../../scenes/raw-connection.ts";
 
 const places = 8;
-/** Of each slow module: more than a minute's worth. */
+/** Size of each slow module: more than a minute's worth. */
 const size = 6 * 1024 * 1024;
 /** Faster than the least rate. */
 const rate = 80_000;
@@ -52,7 +52,7 @@ function repositoryOf(
   return packBackend(commit, packOf([commit, tree, file]), send);
 }
 
-/** What is below `/git/`, by the beginning of its name, and how many slow ones were begun. */
+/** Serves `/git/`, by the beginning of a name, and counts the slow ones begun. */
 async function makeOrigin() {
   const begun = arrivals();
   const large = randomBytes(size);

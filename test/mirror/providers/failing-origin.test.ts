@@ -30,7 +30,7 @@ function toCanary(scheme: string): Fault {
 
 type Refusal = readonly [fault: Fault, status: number, code: string];
 
-/** What goes wrong with any document or archive, before its first byte. */
+/** Faults before the first byte of a document or archive. */
 const anywhere: Readonly<Record<string, Refusal>> = {
   "answers with a page for people": [faults.html, 502, "origin-answer"],
   "answers 500": [faults.status(500), 502, "origin-status"],
@@ -72,7 +72,7 @@ const anywhere: Readonly<Record<string, Refusal>> = {
   "redirects nowhere": [faults.status(302), 502, "origin-answer"],
 };
 
-/** What goes wrong with a JSON document. */
+/** Faults of a JSON document. */
 const jsonFaults: Readonly<Record<string, Refusal>> = {
   "has another media type": [
     faults.mediaType("application/octet-stream"),

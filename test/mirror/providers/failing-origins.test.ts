@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   registry.heal();
-  // Whatever was suspended is probed and well again.
+  // The mirror probes a suspended origin and finds it well again.
   mirror.clock.pass(freshness);
   await registry.publish({ type: "well", version: "1.0.0" });
   expect((await mirror.index("well")).status).toBe(200);
@@ -101,8 +101,8 @@ describe("an origin", () => {
       expect(index.value).toContain("1.0.0");
       expect(JSON.stringify(version.value)).toContain(sha256Of(first));
       expect(archive.value).toBe(sha256Of(first));
-      for (const told of [newVersion, newArchive])
-        expect([200, 451, 502, 503, 504]).toContain(told.status);
+      for (const answer of [newVersion, newArchive])
+        expect([200, 451, 502, 503, 504]).toContain(answer.status);
       // Only what was signed badly is refused; it is never for us to call it absent.
       const isForged =
         kind === "signature" || kind === "checksums" || kind === "archive";
@@ -246,10 +246,10 @@ describe("a version that the known list has not", { timeout: 120_000 }, () => {
     await registry.publish({ type, version: "3.0.0" });
     mirror.clock.pass(30_000);
     registry.requests.clear();
-    const told = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 20 }, () => mirror.version(type, "3.0.0")),
     );
-    expect(told.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(registry.requests.count("versions")).toBe(1);
     expect((await mirror.index(type)).value).toContain("3.0.0");
   });
@@ -259,8 +259,8 @@ describe("a version that the known list has not", { timeout: 120_000 }, () => {
     await mirror.index(type);
     registry.requests.clear();
     for (let patch = 0; patch < 300; patch++) {
-      const told = await mirror.version(type, `7.0.${patch}`);
-      expect(told.status).toBe(404);
+      const absent = await mirror.version(type, `7.0.${patch}`);
+      expect(absent.status).toBe(404);
       mirror.clock.pass(1_000);
     }
     expect(registry.requests.count()).toBeLessThanOrEqual(12);

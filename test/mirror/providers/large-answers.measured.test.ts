@@ -45,7 +45,7 @@ const steps = watchLoopSteps();
 
 /** Milliseconds in which some hundred answers come. */
 const enough = 1_500 * effort;
-/** Of which the mean is taken. */
+/** Number of lists whose mean is taken. */
 const coldLists = 20;
 /** Processes that want a processor at a time; the test itself takes two. */
 const mostLoad = 2 * availableParallelism();
@@ -171,7 +171,7 @@ function nextType(): string {
 const prompt = { p99: 50, most: 250, step: 100 };
 /** Milliseconds for which one document at a limit may hold the event loop. */
 const longestStep = 1_000;
-/** What others do on the machine, and what the test itself does, adds to a measurement and never takes from it. */
+/** Measurements, of which the best counts: other load only adds to one. */
 const measurements = 3;
 
 /** How long the event loop was busy always says what we did; of how long clients waited, the best measurement does. */

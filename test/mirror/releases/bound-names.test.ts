@@ -19,7 +19,7 @@ const genuine = {
 } as const;
 type Name = keyof typeof genuine;
 
-/** What a registry says of alpha 1.0.0 for linux_amd64; each part is genuine where it comes from. */
+/** Lie about alpha 1.0.0 for linux_amd64; each part is genuine for another release. */
 interface Lie {
   readonly sums?: Name;
   readonly signature?: Name;

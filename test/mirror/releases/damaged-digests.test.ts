@@ -43,7 +43,7 @@ interface Case {
   readonly release: Release;
 }
 
-/** A release in the tree for each kind of damage, of which the h1 alone is told. */
+/** Makes a release for each kind of damage; the registry reports only its h1. */
 function makeCases(prefix: string, seed: string): Promise<readonly Case[]> {
   return Promise.all(
     Object.keys(recordDamages).map(async (damage, n) => {
@@ -64,7 +64,7 @@ function isOf(answer: Answer, release: Release): boolean {
   return answer.body.equals(bytesOf(release));
 }
 
-/** Of linux_amd64, in the VERSION.json. */
+/** Returns the hashes of linux_amd64 in a VERSION.json. */
 function hashesIn(answer: Answer): readonly string[] | number {
   if (answer.status !== 200) return answer.status;
   const { archives } = answer.json() as {

@@ -131,28 +131,28 @@ describe("clients", () => {
     ({ K } = await makeSigners());
   });
 
-  /** What is told of a release whose registry reports one h1 after the other. */
-  async function tellOf(...reports: readonly string[]) {
+  /** Collects the served hashes while the registry reports one h1 after another. */
+  async function serveReports(...reports: readonly string[]) {
     const scene = await MirrorScene.prepare();
-    const told: string[][] = [];
+    const served: string[][] = [];
     for (const reported of reports) {
       scene.registry.offer("1.0.0", { content: "linux=a", by: K, reported });
       const mirror = scene.start();
       const request = await mirror.request("1.0.0");
       const { value } = await mirror.standings.find(request);
       const { packageHashes = [] } = value.reported.get("linux_amd64") ?? {};
-      told.push([...packageHashes]);
+      served.push([...packageHashes]);
       scene.clock.pass(freshness);
     }
-    return told;
+    return served;
   }
 
   it("get the h1 that came first, and no other, across restarts", async () => {
-    const told = await tellOf("linux=x", "linux=y", "");
-    expect(told).toEqual([hashes("x"), hashes("x"), hashes("x")]);
+    const served = await serveReports("linux=x", "linux=y", "");
+    expect(served).toEqual([hashes("x"), hashes("x"), hashes("x")]);
   });
 
   it("get no h1 that is reported only after the release was admitted", async () => {
-    expect(await tellOf("", "linux=x", "linux=x")).toEqual([[], [], []]);
+    expect(await serveReports("", "linux=x", "linux=x")).toEqual([[], [], []]);
   });
 });

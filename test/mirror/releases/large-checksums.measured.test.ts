@@ -17,7 +17,7 @@ import { watchLoopSteps } from "../../scenes/loop-steps.ts";
 import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 
 const releases = 40;
-/** What else runs adds to a measurement and never takes from it. */
+/** Measurements, of which the best counts: other load only adds to one. */
 const measurements = 3;
 /** Milliseconds. */
 const prompt = { step: 50, p99: 100 };

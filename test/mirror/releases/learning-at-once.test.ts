@@ -118,7 +118,7 @@ describe("archives that come slowly", () => {
       }),
   );
 
-  /** What two slow ones do to one that waits, after so many milliseconds; its release shares no place with theirs. */
+  /** Starts slow downloads, and finds out whether another begins within `ms`. */
   async function waitBehind(
     ms: number,
     slow: readonly [ReturnType<typeof releaseOf>, string][],

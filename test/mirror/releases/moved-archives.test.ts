@@ -41,7 +41,7 @@ afterAll(async () => {
   await registry.stop();
 });
 
-/** Of which clients were told where it is, at a server of files; what is asked from then on is what counts. */
+/** Publishes a release that clients already know; its archive lies on a file server. */
 async function describeRelease() {
   const type = `placed${(names += 1)}`;
   const version = "1.0.0";
@@ -68,7 +68,7 @@ describe("an archive whose place came with its release", () => {
 
   it.each<readonly [string, Fault]>([
     ["its signed URL expired", status(403)],
-    ["it is there no more", status(404)],
+    ["it is gone from there", status(404)],
     ["its host answers with a page", html],
     ["its host closes the connection", close],
     ["it leads to where the mirror does not go", redirect("http://192.0.2.1/")],

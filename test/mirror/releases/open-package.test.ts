@@ -22,7 +22,7 @@ const before = "https://files.example.com/before.zip";
 const after = "https://files.example.com/after.zip";
 const { signal } = new AbortController();
 
-/** What the registry says now. */
+/** Current answer of the registry. */
 interface Said {
   readonly shasum?: OriginPackage["shasum"];
   readonly href?: string;

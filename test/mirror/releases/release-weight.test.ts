@@ -15,7 +15,7 @@ const records = new ReleaseRecords(new DiskRecords(await makeLayout()), {
 const { trust, ...known } = await knownOf({ by: "K", content: "" });
 const [bare] = trust.evidence;
 
-/** What a release weighs with so much of what it has any number of. */
+/** Weighs a release with lists and texts of these lengths. */
 function weigh({
   document = 0,
   content = "",

@@ -15,7 +15,7 @@ const tried = mountSmallDisk(options);
 tried?.unmount();
 if (tried === undefined) console.log("SKIPPED: a tmpfs cannot be mounted here");
 
-/** Until nothing more fits, or no more files. */
+/** Writes files until the disk is full, or its number of files. */
 function fill(directory: string, size: number): void {
   mkdirSync(directory);
   try {

@@ -58,7 +58,7 @@ afterAll(async () => {
   await registry.stop();
 });
 
-/** What happens, and its name in the table. */
+/** Name of a step in the table, and its code. */
 type Step = readonly [string, (rotation: Rotation) => unknown];
 
 const rotating: readonly Step[] = [
@@ -141,7 +141,7 @@ function listAlarms({ namespace }: Rotation, since: number): string {
   return [...new Set(raised)].toSorted().join(", ") || "–";
 }
 
-/** What clients get of a version by each profile, in one cell. */
+/** Formats the answers to clients of each profile as one cell. */
 async function describe(rotation: Rotation, version: string): Promise<string> {
   const outcomes = await Promise.all(
     Object.entries(hosts).map(async ([profile, host]) => ({

@@ -28,7 +28,7 @@ const listed = (leftOut: string, reported = ""): Listed => ({
   reported: reported === "" ? [] : [denied(reported)],
 });
 
-/** What is written down of indexes, one after the other. */
+/** Notes one index after another and returns the audit lines. */
 async function note(...listings: readonly (readonly [Subject, Listed])[]) {
   const trust = await makeAdmission();
   for (const [subject, index] of listings)

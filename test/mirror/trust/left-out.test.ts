@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => scene.stop());
 
-/** What `versions` says beside the versions. */
+/** Returns the warnings of a `versions` answer. */
 async function warningsOf(namespace: string): Promise<readonly string[]> {
   const path = `/v1/providers/registry.terraform.io/${namespace}/thing/versions`;
   const answer = await scene.mirror.get(path);

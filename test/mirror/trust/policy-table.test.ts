@@ -28,7 +28,7 @@ type Column =
   | "SIGHUP";
 type Row = "deny" | "minimum age" | "quarantine";
 
-/** What must be refused; `listed` are the versions that index.json still has, none: it is refused too. */
+/** Release that must be refused; without `listed` versions index.json is refused, too. */
 interface Subject {
   readonly row: Row;
   readonly type: string;
@@ -62,7 +62,7 @@ let rules: Readonly<Record<string, unknown>>;
 /** Documents stay as they are unless the rules say otherwise. */
 const lasting = { versions: "10m", notFound: "1ms" };
 
-/** What each path answers for a subject; all of it must be a refusal. */
+/** Collects the answers of each path for a subject; all must be refusals. */
 async function answersFor({ type, version }: Subject) {
   const ask = requestsFor(mirror, type);
   const registry = new RegistryRequests(mirror, type);

@@ -12,7 +12,7 @@ import {
 } from "../../scenes/timed-mirror.ts";
 import { TestClock } from "../cache/metadata.ts";
 
-/** On which nothing is recent any more when somebody looks again. */
+/** Clock on which every cached answer is stale at the next look. */
 class HastyClock extends TestClock {
   override monotonic(): number {
     this.pass(600);
@@ -20,7 +20,7 @@ class HastyClock extends TestClock {
   }
 }
 
-/** What was read since the last count. */
+/** Counts reads since the last count. */
 class Counts {
   readonly ledger: string[] = [];
   policy = 0;
@@ -85,7 +85,7 @@ async function start(clock: TestClock) {
   return { mirror, counts };
 }
 
-/** What one request of each kind reads. */
+/** Counts the reads of one request of each kind. */
 async function countAll(mirror: TimedMirror, counts: Counts) {
   const ask = async (request: () => Promise<{ readonly status: number }>) => {
     expect((await request()).status).toBe(200);
@@ -121,7 +121,7 @@ describe("a request", () => {
       "archive, cold": known,
       "archive, warm": known,
       "archive of an unknown release": known,
-      // Of the provider, and of each version.
+      // One for the provider, and one for each version.
       "index.json, first": { ledger: "", policy: 5 },
       "index.json, warm": known,
     });

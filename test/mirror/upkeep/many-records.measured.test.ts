@@ -9,7 +9,7 @@ import {
 } from "../../scenes/planted-records.ts";
 import { runCommand } from "../../scenes/provider-requests.ts";
 
-/** Of each kind; the second one lies twice on the disk. PROVENDER_EFFORT=20 makes it 100 000 in all. */
+/** Records of each kind. PROVENDER_EFFORT=20 makes it 100 000 in all. */
 const each = 2_500 * effort;
 
 describe(`a store of ${2 * each} records`, { timeout: 600_000 }, () => {
