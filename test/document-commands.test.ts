@@ -8,7 +8,7 @@ import {
 } from "./scenes/documented-world.ts";
 import { documents, listShellCommands } from "./scenes/documents.ts";
 
-/** What is not run here, by how it begins, and what stands for it. */
+/** Commands that are not run here, by their beginning, and the reason. */
 const elsewhere: Readonly<Record<string, string>> = {
   "npm ci":
     "sets the project up, for hours of tests with it: what runs this test did",

@@ -35,7 +35,7 @@ const known = new Map(
   ]),
 );
 
-/** What of a command in a sentence the program does not know: its name or one of its options. */
+/** Finds the parts of a command that the program does not know: its name or options. */
 function unknownIn(command: string): readonly string[] {
   const words = command.split(/[\s=]+/);
   const name = [2, 1].map((count) => words.slice(0, count).join(" "));

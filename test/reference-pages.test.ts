@@ -13,7 +13,7 @@ import { auditFields, type AuditEvent } from "../src/telemetry/audit-entry.ts";
 
 const read = (name: string) => readFileSync(join(root, "docs", name), "utf8");
 
-/** What the cells of a page's tables have in backticks, a row each, the first column first. */
+/** Reads the code in the cells of a page's tables, by row and column. */
 function rowsOf(text: string): readonly (readonly string[][])[] {
   return [...text.matchAll(/^\|(.*)\|$/gm)].map(([, row = ""]) =>
     row
@@ -42,7 +42,7 @@ describe("docs/http.md", () => {
       String(path),
     );
     const told = firstCells(page).filter((cell) => cell.startsWith("/"));
-    // What is below a provider and nothing that there is has a sentence of its own.
+    // The page describes unknown documents of a provider in a sentence.
     expect(
       [...told, "/providers/:hostname/:namespace/:type/:document"].sort(),
     ).toEqual(paths.sort());

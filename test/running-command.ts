@@ -16,7 +16,7 @@ export interface CommandRun {
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is run; this project's source by default. */
+  /** Program to run; this project's source by default. */
   readonly program?: string;
   /** Closes the reading end of standard output at once. */
   readonly deaf?: boolean;

@@ -14,7 +14,7 @@ import { stringify } from "yaml";
 import { endingWithTests } from "./child-process.ts";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");
-/** Of all processes that tests start, which makes them start in half the time. */
+/** Compile cache of all processes that tests start; it halves their start. */
 export const compiledCode = join(
   import.meta.dirname,
   ...["..", "node_modules", ".cache", "compiled"],
@@ -27,7 +27,7 @@ export interface RunningMirror {
   readonly directory: string;
   readonly configFile: string;
   readonly process: ChildProcess;
-  /** What it printed for the operators of clients. */
+  /** Output for the operators of clients. */
   readonly printed: string;
   /** Its log so far, one parsed line an entry. */
   readonly log: readonly Record<string, unknown>[];
@@ -44,7 +44,7 @@ export interface GetOptions {
 
 export interface Answer {
   readonly status: number;
-  /** What stood behind the status. */
+  /** Reason phrase behind the status. */
   readonly reason: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -61,7 +61,7 @@ export interface MirrorOptions {
   readonly nodeOptions?: readonly string[];
   /** The CA of the configured certificate; the self-signed one by default. */
   readonly caFile?: string;
-  /** What is run; this project's source by default. */
+  /** Program to run; this project's source by default. */
   readonly program?: string;
   /** The number of the user and group that it runs as, which own its store. */
   readonly user?: number;

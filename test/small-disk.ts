@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { scratch } from "./running-mirror.ts";
 
-/** A file system of its own that is soon full; undefined where nobody may mount one. */
+/** Small file system of its own. */
 export interface SmallDisk {
   readonly directory: string;
   unmount(): void;

@@ -57,7 +57,7 @@ const modules = {
   inner: `${moduleHost}/acme/subnet/aws//deep/inner`,
   parts: `${folderHost}/acme/parts/aws`,
 };
-/** What one has whom nothing but the bundle reaches. */
+/** Origins of a site that only the bundle reaches. */
 const hosts = [providerHost, moduleHost, otherHost, folderHost];
 const nowhere = { url: "https://127.0.0.1:1/" };
 const flags = ["--platform", "linux_amd64"];
@@ -98,7 +98,7 @@ beforeAll(async () => {
   const fetched = await here.run("prefetch", ...asked);
   expect(fetched.stderr).toContain(" 0 failed");
   await scene.stop();
-  // What was prefetched is enough for the bundle.
+  // The prefetched files are enough for the bundle.
   const config = { origins, offline: true };
   const cut = siteOf({ config, directory: here.directory });
   bundle = await exportBundle(cut, ...asked);

@@ -137,7 +137,7 @@ describe.each(clients)("$name $version with authentication on", (client) => {
   );
 });
 
-/** What a client of the network mirror protocol asks for, the archive without its token. */
+/** Requests the documents and the archive as a client does, the archive without its token. */
 async function install(): Promise<string> {
   const folder = `/providers/${address}/`;
   const index = await mirror.get(`${folder}index.json`, bearer(ci.token));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds further clients, and what tests use beside them, from their sources, as the Go module proxy has them, into the folder
-# $PROVENDER_CLIENTS. Arguments: their names, all by default. What is there is not built again. Status 1 when one could not be built.
+# $PROVENDER_CLIENTS. Arguments: their names, all by default. Keeps those that are there. Status 1 when one could not be built.
 set -euo pipefail
 clients="${PROVENDER_CLIENTS:?names the folder to build into}"
 mkdir -p "$clients"
@@ -20,7 +20,7 @@ build() {
     mv "$scratch/$name/built" "$clients/$name"
 }
 
-# What is a module of its own is not in the proxy's copy. Of Terraform those are backends, without which providers are installed all the same.
+# Leaves out nested modules, which the proxy's copy lacks: in Terraform they are backends, which installing needs not.
 leave_out_absent() {
   local module folder alias
   while read -r module folder; do

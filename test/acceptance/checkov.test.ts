@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([mirror.stop(), scene.origin.stop()]));
 
-/** It asks with the roots of Python's certifi, whatever the environment names; these stand for those of the machine. */
+/** Makes Python trust these roots: checkov uses certifi's, and ignores the environment. */
 function trusting(caFile: string): string {
   const folder = scratch("python");
   const text = `import certifi\ncertifi.where = lambda: ${JSON.stringify(caFile)}\n`;

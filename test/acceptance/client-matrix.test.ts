@@ -98,7 +98,7 @@ async function makeDirectory(client: Client): Promise<string> {
   return directory;
 }
 
-/** What `init` printed, and the text of the lock file after it. */
+/** Runs `init`; returns its output and the text of the lock file. */
 async function init(client: Client, run: Run) {
   const { output } = await runClient(client, ["init", "-no-color"], run);
   expect(output).toContain("successfully initialized");

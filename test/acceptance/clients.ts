@@ -13,7 +13,7 @@ import type { ReleaseArchive } from "../fakes/release.ts";
 
 export type ClientName = "terraform" | "tofu";
 
-/** Whose providers a client means by an address without a hostname. */
+/** Default registry of each client, for an address without a hostname. */
 export const defaultHosts = {
   terraform: "registry.terraform.io",
   tofu: "registry.opentofu.org",
@@ -47,7 +47,7 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
-/** What is on PATH, and what build-clients.sh left in the folder `PROVENDER_CLIENTS`; says on standard error what is not. */
+/** Finds clients on PATH and in the folder `PROVENDER_CLIENTS`; reports missing ones on standard error. */
 export async function findClients(): Promise<readonly Client[]> {
   const names: readonly ClientName[] = ["terraform", "tofu"];
   const onPath = names.map(async (name) => {
@@ -100,7 +100,7 @@ export function isSince({ version }: Client, minor: number): boolean {
   return Number(/^1\.(\d+)\./.exec(version)?.[1]) >= minor;
 }
 
-/** What it locks behind a network mirror of an archive: OpenTofu 1.10 and later also what it checked of the archive itself. */
+/** Returns the hashes that a client locks of an archive; OpenTofu 1.10 and later add the zh:. */
 export function ownHashes(
   client: Client,
   { h1, sha256 }: Pick<ReleaseArchive, "h1" | "sha256">,
@@ -194,7 +194,7 @@ export function networkMirrorConfig(url: string): string {
   return `provider_installation {\n  network_mirror {\n    url = "${url}"\n  }\n}\n`;
 }
 
-/** What a mirror prints at its start for ~/.terraformrc. */
+/** Returns the block for ~/.terraformrc that a mirror prints at its start. */
 export function readPrintedBlock(printed: string): string {
   return printed.slice(printed.indexOf("# For ~/.terraformrc"));
 }

@@ -6,7 +6,7 @@ import { endingWithTests } from "../child-process.ts";
 import { logIn } from "./browser.ts";
 import { runClient, type Client, type ClientRun } from "./clients.ts";
 
-/** Somebody who uses a client from a home of their own, where `login` leaves a token. */
+/** User of a client with a home of its own, where `login` leaves a token. */
 interface AtHome {
   readonly home: string;
   readonly init: () => Promise<ClientRun>;

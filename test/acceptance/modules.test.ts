@@ -61,7 +61,7 @@ afterAll(async () => {
   await scene.origin.stop();
 });
 
-/** What `init` installed, by path and with the executable bit, but for git's own files. */
+/** Reads the modules that `init` installed, with executable bits, without git's own files. */
 function installed(directory: string): Readonly<Record<string, string>> {
   const folder = join(directory, ".terraform", "modules");
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })

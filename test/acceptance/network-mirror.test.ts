@@ -92,7 +92,7 @@ describe.each(clients)("$name $version through the mirror", (client) => {
     expect(await hashesAfter(cold.directory)).toEqual(
       ownHashes(client, release.archive("linux_amd64")),
     );
-    // Where zh: and h1: are told, clients check one of them; either way the file is the same.
+    // Clients check a zh: or an h1:; the lock file is the same either way.
     const lockOf = ({ directory }: { readonly directory: string }) =>
       readFile(join(directory, ".terraform.lock.hcl"), "utf8");
     expect(await lockOf(warm)).toBe(await lockOf(cold));

@@ -14,7 +14,7 @@ export interface StaticServer {
   stop(): Promise<void>;
 }
 
-/** The nginx of this machine; says on standard error when there is none. */
+/** Finds the machine's nginx; reports on standard error when it is missing. */
 export async function findNginx(): Promise<string | undefined> {
   const folders = [...(process.env.PATH ?? "").split(":"), "/usr/sbin"];
   for (const folder of folders) {
@@ -56,7 +56,7 @@ export async function startServer(
     "-e",
     join(directory, "error.log"),
   ];
-  // One process, which ends as it is told and leaves no others.
+  // A single process leaves no children when a signal ends it.
   const child = spawn(...endingWithTests(nginx, flags), { stdio: "ignore" });
   const exit = once(child, "exit");
   await untilListening(port, child);

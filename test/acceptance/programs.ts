@@ -5,7 +5,7 @@ import { join } from "node:path";
 interface Program {
   readonly name: string;
   readonly version: string;
-  /** What its own test runs of it. */
+  /** Command that its own test runs. */
   readonly runs: string;
 }
 

@@ -168,7 +168,7 @@ interface Found {
   readonly updates: readonly { readonly newVersion?: string }[];
 }
 
-/** What a run of Renovate would change, by name. */
+/** Runs Renovate and returns the updates that it would make, by name. */
 async function findUpdates() {
   const printed = await run(
     [join(folder, "dist", "renovate.js"), "--platform=local"],
@@ -254,7 +254,7 @@ describe.runIf(renovate !== undefined)(
   },
 );
 
-/** What is locked is what `provender hash` prints of the archives. */
+/** Expects the locked hashes to be those that `provender hash` prints. */
 async function expectHashes() {
   const locks = await readLockFile(directory);
   const archives = scratch("archives");

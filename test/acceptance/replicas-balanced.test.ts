@@ -63,7 +63,7 @@ function withToken(balancer: Balancer): Balancer["get"] {
   return (path) => balancer.get(path, bearer(ci.token));
 }
 
-/** What the compose file's replicas have beside their bucket; their publicUrl leads to the balancer. */
+/** Reads the compose file's configuration of replicas; its publicUrl names the balancer. */
 function readComposed() {
   const file = join(packaging, "compose", "replicas", "config.yaml");
   const { listen } = parse(readFileSync(file, "utf8")) as {
@@ -73,7 +73,7 @@ function readComposed() {
   return { publicUrl: publicUrl.href, listen: { ...listen, ...own } };
 }
 
-/** What this replica answers at a path that it tells clients to ask the balancer for. */
+/** Requests a location of the balancer from this replica. */
 function getAt(mirror: RunningMirror, location: string) {
   const { origin, pathname, search } = new URL(location);
   expect(origin).toBe(publicUrl.origin);
@@ -183,7 +183,7 @@ describe.runIf(canRun)("three replicas behind HAProxy", () => {
     `ask the origin once each at most for an archive that ${crowd} clients want at once: %s`,
     async (balance) => {
       const type = `cold-${balance}`;
-      // Nobody has seen anything of its namespace.
+      // Its namespace is new to every replica.
       const cold = await scene.registry.publish({
         namespace: type,
         type,

@@ -27,7 +27,7 @@ interface Outage {
   readonly what: string;
   readonly fail: (proxy: BucketProxy) => Promise<void> | void;
   readonly heal: () => Promise<void> | void;
-  /** Of what nobody recorded yet. */
+  /** Outcome of requests for something that no replica has recorded. */
   readonly outcome: RegExp;
 }
 
@@ -61,7 +61,7 @@ const outages: readonly Outage[] = [
   },
 ];
 
-/** What clients of a replica got: how often which status, and the longest time that one waited for something new. */
+/** Requests until `until`; counts each status and the longest wait for something new. */
 async function askDuring(
   mirror: RunningMirror,
   type: string,

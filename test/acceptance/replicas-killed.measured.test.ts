@@ -32,7 +32,7 @@ const points: readonly Point[] = [
 
 const forever = new Promise<never>(() => undefined);
 let scene: ReplicaScene;
-/** Of the first request for the archive of that type. */
+/** Fault of the first request for the archive of a type. */
 const atOrigin = new Map<string, Fault>();
 
 /** Resolves when the replica behind `proxy` is there, where it is left hanging. */
@@ -72,7 +72,7 @@ async function askLastingly(
     }
 }
 
-/** What became of an archive that a replica was killed over. */
+/** Kills a replica while it fetches an archive, and reports what the others serve. */
 async function killAt(
   point: Point,
   release: Release,

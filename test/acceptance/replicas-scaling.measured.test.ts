@@ -25,7 +25,7 @@ const canMeasure =
   (await canRunCeph()) &&
   (await has("wrk", "what three replicas serve"));
 
-/** Of a core, for each replica. */
+/** Share of a core for each replica. */
 const share = 0.2;
 const rounds = 5;
 const seconds = 4;

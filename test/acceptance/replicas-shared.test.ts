@@ -144,7 +144,7 @@ describe.runIf(await canRunCeph())("what replicas share", () => {
     const most = replicas.length;
     expect(listed).toBeLessThanOrEqual(types.length * most);
     expect(Math.max(...counted)).toBeLessThanOrEqual(most);
-    // What was listed is in the bucket now.
+    // The lists are in the bucket now.
     const [late] = await scene.start({ bucket });
     if (late === undefined) throw new Error("none");
     registry.requests.clear();

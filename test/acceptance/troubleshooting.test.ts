@@ -17,7 +17,7 @@ import {
 } from "./clients.ts";
 import { excerpt, sections, type Section } from "./troubleshooting.ts";
 
-// PROVENDER_WRITE_DOCS=1 writes docs/troubleshooting.md anew.
+// PROVENDER_WRITE_DOCS=1 writes docs/troubleshooting.md again.
 
 const file = join(
   import.meta.dirname,
@@ -90,7 +90,7 @@ it.runIf(complete)(
   240_000,
 );
 
-/** What a client prints, without what is another each time. */
+/** Runs a client and returns its output without the parts that vary. */
 async function init({ section, client, way }: Run): Promise<string> {
   const directory = scratch("troubles");
   const round =

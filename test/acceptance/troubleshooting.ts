@@ -3,9 +3,9 @@ import { host, moduleHost } from "../scenes/why-scene.ts";
 /** Something that clients do not get, as the page tells of it. */
 export interface Section {
   readonly title: string;
-  /** What clients print of it, each in some output. */
+  /** Words of the clients; each appears in some output. */
   readonly words: readonly string[];
-  /** What it means and what to do. */
+  /** Cause and remedy. */
   readonly cause: string;
   readonly hostname: string;
   /** `NAMESPACE/TYPE`, or `NAMESPACE/NAME/SYSTEM` of a module. */
@@ -13,7 +13,7 @@ export interface Section {
   readonly version?: string;
   /** The version, when it is a module. */
   readonly module?: string;
-  /** Of the mirror that is offline and wants a token. */
+  /** True for the mirror that is offline and requires a token. */
   readonly guarded?: true;
   readonly token?: "wrong" | "expired" | "good";
 }
@@ -215,7 +215,7 @@ export const sections: readonly Section[] = [
 /** Lines of a message that are shown. */
 const shown = 3;
 
-/** Cuts an output to its warnings and errors, each with its title and the first lines of its text; to what it ends with where there is none. */
+/** Cuts an output to the first lines of each warning and error, or else to its end. */
 export function excerpt(output: string): string {
   const lines = output.split("\n").filter((line) => line !== "");
   const starts = lines.flatMap((line, at) =>

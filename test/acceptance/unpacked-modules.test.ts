@@ -78,7 +78,7 @@ function filesBelow(folder: string): Readonly<Record<string, string>> {
   );
 }
 
-/** What a client should have unpacked: links become files, of a tar without content. */
+/** Returns the files that a client should unpack; links become files, empty ones in a tar. */
 async function expectedOf([, format, bytes]: Case) {
   const { members } = await readOurselves(format, bytes);
   return Object.fromEntries(

@@ -29,7 +29,7 @@ afterAll(async () => {
   await scene.stop();
 });
 
-/** Of two things that are wrong with a request, the one that is looked at first answers it. */
+/** The check that comes first answers a request with two faults. */
 describe("of what is wrong with a request", () => {
   it.each<[string, string, () => Promise<string>]>([
     [

@@ -95,7 +95,7 @@ describe("the audit log", () => {
     expect(lines).toContainEqual(
       expect.objectContaining({ ...asked, event: "first-seen", detail }),
     );
-    // Whatever is asked for, the newest release teaches the key.
+    // First contact pins the newest release's key, for any request.
     const newest = { ...asked, version: "1.1.0" };
     const rule = "trust: first-contact";
     expect(lines).toContainEqual(

@@ -82,7 +82,7 @@ afterAll(async () => {
   await Promise.all([registry.stop(), modules.stop(), issuer.stop()]);
 });
 
-/** As somebody else, whose name is in the log of it all then. */
+/** Fills the mirror with requests of another token, whose name the log then has. */
 async function fill(): Promise<void> {
   for (const type of ["good", "denied", "tampered", "damaged"])
     await registry.publish({ type, version: "1.0.0" });
@@ -99,7 +99,7 @@ async function fill(): Promise<void> {
     if (/\/damaged\/.*\.json$/.test(name)) objects.set(name, Buffer.from("{}"));
 }
 
-/** Every path of the table of URLs, whatever is added to it, for each type or name. */
+/** Lists every path of the router, for each type or name. */
 function pathsOf(...types: readonly string[]): readonly string[] {
   const rows = makeRouter({} as RoutedParts).stack.map(({ path }) =>
     String(path),
@@ -133,7 +133,7 @@ function pathsOf(...types: readonly string[]): readonly string[] {
   return [...new Set([...filled, ...browsed, "/browse?q=canary", "/nothing"])];
 }
 
-/** What nobody may be told, and the paths and names that are the operator's. */
+/** Lists the secrets, and the paths and names that only the operator may see. */
 function listSecrets(): readonly string[] {
   const { directory, configFile } = mirror;
   const read = (name: string) => readFileSync(join(directory, name), "utf8");
@@ -165,13 +165,13 @@ function textOf({ reason, headers, body }: Answer): string {
   return [text, ...holders].join("\n");
 }
 
-async function findTold(): Promise<{
+async function findLeaks(): Promise<{
   readonly statuses: ReadonlySet<number>;
-  readonly told: readonly string[];
+  readonly leaks: readonly string[];
 }> {
   const secrets = listSecrets();
   const statuses = new Set<number>();
-  const told: string[] = [];
+  const leaks: string[] = [];
   // The unknown one first: an origin that failed some times is not asked.
   const types = ["unknown", "good", "denied", "tampered", "damaged", "far"];
   const all = pathsOf(...types);
@@ -195,15 +195,15 @@ async function findTold(): Promise<{
     const text = textOf(answer);
     for (const secret of secrets)
       if (secret.length < 8 || text.includes(secret))
-        told.push(`${path}: ${answer.status} tells ${secret}`);
+        leaks.push(`${path}: ${answer.status} tells ${secret}`);
   }
-  return { statuses, told };
+  return { statuses, leaks };
 }
 
 it("no page, document, phrase, error or number tells a secret, a path of the machine or the name of another's token", async () => {
-  const { statuses, told } = await findTold();
-  expect(told).toEqual([]);
-  // It was all there to be told.
+  const { statuses, leaks } = await findLeaks();
+  expect(leaks).toEqual([]);
+  // Every kind of answer was among them.
   expect([...statuses]).toEqual(
     expect.arrayContaining([200, 400, 401, 404, 451, 503]),
   );
@@ -216,8 +216,8 @@ it("no page, document, phrase, error or number tells a secret, a path of the mac
 it("tells none of them either once its bucket and its origins are gone", async () => {
   await Promise.all([bucket.stop(), registry.stop(), modules.stop()]);
   await awaitLine(mirror, ({ alarm }) => alarm === "bucket-failing");
-  const { statuses, told } = await findTold();
-  expect(told).toEqual([]);
+  const { statuses, leaks } = await findLeaks();
+  expect(leaks).toEqual([]);
   expect([...statuses]).toEqual(expect.arrayContaining([200, 502]));
   await registry.restart();
 }, 120_000);

@@ -12,9 +12,9 @@ import {
 } from "../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../scenes/trust-scene.ts";
 
-/** Lists are fresh for long, so that only what is told here changes an answer. */
+/** Lists stay fresh for long, so that only the operator's acts change an answer. */
 const freshness = { versions: "10m", notFound: "1ms" };
-/** What an operator does counts within this many milliseconds. */
+/** Milliseconds within which an operator's act takes effect. */
 const soon = 1_000;
 const deny = (namespace: string) => ({
   policy: {

@@ -32,7 +32,7 @@ function pathOf({ type, archives }: Release): string {
   return `/providers/registry.terraform.io/acme/${type}/${archives[0]?.filename}`;
 }
 
-/** What a client makes of its answer; one that never came was cut as well. */
+/** Judges an answer as its client does; a missing one counts as cut. */
 function judge(
   answer: PromiseSettledResult<Answer>,
   index: number,

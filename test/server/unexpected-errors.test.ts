@@ -125,7 +125,7 @@ describe("a request that no code foresaw the end of", () => {
     expect(await countAlarms(mirror, "unexpected-error")).toBe(0);
     await mirror.get("/healthz");
     expect(await countAlarms(mirror, "unexpected-error")).toBe(1);
-    // What is refused for a reason is none.
+    // A refusal is no unexpected error.
     await mirror.get("/nothing");
     expect(await countAlarms(mirror, "unexpected-error")).toBe(1);
   });

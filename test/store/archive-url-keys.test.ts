@@ -87,7 +87,7 @@ describe("the keys of archive URLs", () => {
   });
 });
 
-/** Of replicas that look every 30 s at what all of them have; `shared` stands for the bucket. */
+/** Replicas read the shared keys every 30 s; `shared` stands for the bucket. */
 describe("the keys of archive URLs of replicas", () => {
   const later = (seconds: number) =>
     new Date(after(31).getTime() + seconds * 1000);

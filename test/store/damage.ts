@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** What disks, crashes and people do to the file at `path`; `other` is a good file of the same kind. */
+/** Damage to the file at `path`; `other` is a good file of the same kind. */
 export interface Damage {
   readonly kind: string;
   readonly apply: (path: string, other: string) => void;

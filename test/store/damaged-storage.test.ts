@@ -148,7 +148,7 @@ describe(title, () => {
     const alarms = mirror.log.filter(
       ({ alarm }) => alarm === "archive-damaged",
     );
-    // What is missing is nothing to raise an alarm for.
+    // A missing archive raises no alarm.
     expect(alarms).toHaveLength(cases.length - sizes.length);
     console.log(
       `damaged archives: ${cases.length}, healed: ${cases.length}, of them unseen by the client: ${unseen}, false bodies: 0`,

@@ -124,7 +124,7 @@ describe.runIf(canMount)("a small disk", { timeout: 120_000 }, () => {
     console.log(
       `tmpfs of ${64 * scale} MiB, ${clients} clients on ${100 * scale} MiB: ${tally(results)}, ${registry.requests.count("archive")} origin requests; cached archives 100 %`,
     );
-    // Filled by somebody else, to the last byte.
+    // Another program fills the disk to the last byte.
     const filler = join(mirror.directory, "filler");
     const { bavail, bsize } = statfsSync(mirror.directory);
     writeFileSync(filler, Buffer.alloc(bavail * bsize));

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { expect } from "vitest";
 
-/** What happens to a file; `other` is a good one of another record of its kind. */
+/** Damages to a file; `other` is a good one of another record of its kind. */
 export const recordDamages: Readonly<
   Record<string, (path: string, other: string) => void>
 > = {
@@ -51,7 +51,7 @@ export const recordDamages: Readonly<
     rmSync(path);
     mkdirSync(path);
   },
-  // The owner of a file is not asked, when it is root: a loop is nobody's.
+  // Root ignores a file's mode, so a loop of links replaces the file.
   unreadable: (path) => {
     chmodSync(path, 0);
     if (process.getuid?.() !== 0) return;

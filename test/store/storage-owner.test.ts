@@ -9,7 +9,7 @@ import { eventually } from "../scenes/provider-requests.ts";
 import { runCommand } from "../running-command.ts";
 import { scratch } from "../running-mirror.ts";
 
-/** Another one who is nobody either. */
+/** Uid that is neither root nor the daemon's. */
 const stranger = 65533;
 
 let scene: TrustScene;

@@ -6,7 +6,7 @@ import { canBeOthers, user } from "../scenes/other-user.ts";
 import { TrustScene, signer } from "../scenes/trust-scene.ts";
 import type { Signer } from "../fakes/signing.ts";
 
-/** What root does to a file of the daemon, after which the system answers EACCES. */
+/** Acts of root on a file of the daemon, after which reading it fails with EACCES. */
 const damages: Readonly<Record<string, (path: string) => void>> = {
   "no mode": (path) => chmodSync(path, 0),
   "root's own": (path) => {

@@ -29,7 +29,7 @@ interface Coverage {
 
 type Functions = Coverage["result"][number]["functions"];
 
-/** What ran of each file of src, by its path there, as V8 counted it. */
+/** Functions that V8 counted in each file of src, by its path there. */
 type Ran = ReadonlyMap<string, Functions>;
 
 let registry: Registry;
@@ -56,7 +56,7 @@ beforeAll(async () => {
 
 afterAll(() => registry.stop());
 
-/** Of the main thread. */
+/** Reads the main thread's coverage. */
 function readCoverage(folder: string): Ran {
   const all = readdirSync(folder).map(
     (name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as Coverage,

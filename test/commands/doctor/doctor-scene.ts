@@ -25,7 +25,7 @@ import { expectDocument } from "../documents.ts";
 export const ci = issueToken("ci");
 
 export interface Diagnosis {
-  /** What is wrong, by name. */
+  /** Faults by name. */
   readonly faults: readonly string[];
   readonly run: CommandRun;
 }

@@ -121,7 +121,7 @@ const brokenServers: Readonly<
     () => {
       const directory = scratch("folder");
       mkdirSync(join(directory, "acme/widget/1.0.0"), { recursive: true });
-      // What nobody can ask for is no release.
+      // Folders without a valid address or version are no release.
       mkdirSync(join(directory, "Acme/widget/1.0.0"), { recursive: true });
       mkdirSync(join(directory, "acme/widget/newest"), { recursive: true });
       mkdirSync(join(directory, "modules/acme/1.0.0"), { recursive: true });

@@ -22,7 +22,7 @@ function lockOf(...names: readonly string[]): string {
     .join("");
 }
 
-/** What the one root in a directory with these files requires, and its problems. */
+/** Reads a directory with these files; returns its root's requirements and problems. */
 async function read(files: Readonly<Record<string, string>>) {
   const directory = makeDirectory(files);
   const root = await readRootDirectory(directory, unread);

@@ -13,7 +13,7 @@ const file = "terraform-provider-widget_1.0.0_linux_amd64.zip";
 const ticket = { expires: 1_900_000_000_000, holder: "ci runner ü" };
 const signed = `${folder}${formatTicket(secret, folder + file, ticket)}/${file}`;
 
-/** Whether a path would let somebody have what it names. */
+/** Finds out whether a signed path opens its archive. */
 function opens(path: string, secrets: readonly Buffer[] = [secret]): boolean {
   const parsed = parseSignedPath(path);
   return parsed !== undefined && isSignedBy(secrets, parsed);

@@ -29,7 +29,7 @@ function ask(path: string): Promise<{ status: number; id: unknown }> {
   });
 }
 
-/** What was put around or into a signed path, whole or in part. */
+/** Changes to a signed path, or parts of one. */
 const variants: readonly ((path: string) => string)[] = [
   (path) => `${path}/`,
   (path) => `${path}//`,

@@ -42,7 +42,7 @@ async function start(
   return mirror;
 }
 
-/** Of names that nobody has, each another one. */
+/** Number of unknown names used so far. */
 let names = 0;
 function askUnknown(mirror: RunningMirror, options: GetOptions = {}) {
   return mirror.get(`${base}unknown-${names++}/index.json`, options);

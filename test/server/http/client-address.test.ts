@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { ClientAddresses } from "../../../src/server/http/client-address.ts";
 import { effort } from "../../effort.ts";
 
-/** What is asked of a request: where it came from, and one header. */
+/** Makes a request with an address and one header. */
 function requestFrom(remoteAddress: string, forwarded?: string) {
   const headers = { "x-forwarded-for": forwarded };
   const request: unknown = { socket: { remoteAddress }, headers };

@@ -97,7 +97,7 @@ function formatCounts(counts: ReadonlyMap<number, number>): string {
   return told.map(([status, count]) => `${status} × ${count}`).join(", ");
 }
 
-/** What was denied, and what failed without being understood. */
+/** Finds denied accesses and unexpected errors in the log. */
 function findFailures(): readonly unknown[] {
   return mirror.log.filter(
     (line) =>

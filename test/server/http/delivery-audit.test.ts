@@ -45,7 +45,7 @@ afterAll(async () => {
 const archiveOf = (type: string) =>
   `${base}${type}/terraform-provider-${type}_1.0.0_linux_amd64.zip`;
 
-/** What of an archive stands in the log of requests, once something does. */
+/** Waits for an archive's events in the log of requests, and returns them. */
 function eventsOf(type: string): Promise<readonly (string | undefined)[]> {
   const find = () =>
     readAudit(mirror)

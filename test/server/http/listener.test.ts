@@ -18,18 +18,18 @@ const flaw = new Error("a flaw");
 const open: Listener[] = [];
 afterEach(() => Promise.all(open.splice(0).map((one) => one.close(0))));
 
-/** A listener whose parts have a flaw, and what was told of it. */
+/** Starts a listener with a flaw, and collects the reported errors. */
 async function listenWith(
   handle: Handle,
   caps = new ConnectionCaps(0, new ClientAddresses([]), () => undefined),
 ) {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const listener = new Listener(handle, undefined, limits, caps, (error, at) =>
-    told.push([error, at]),
+    reported.push([error, at]),
   );
   open.push(listener);
   const port = await listener.listen("127.0.0.1", 0);
-  return { port, told };
+  return { port, reported };
 }
 
 async function send(port: number, text: string): Promise<string> {
@@ -60,7 +60,7 @@ const flawed: readonly (readonly [string, Handle])[] = [
 it.each(flawed)(
   "answers 400 and goes on when a handler %s",
   async (_, handle) => {
-    const { port, told } = await listenWith(handle);
+    const { port, reported } = await listenWith(handle);
     for (const text of [
       request,
       request.replace(
@@ -75,18 +75,20 @@ it.each(flawed)(
       expect(answer).toContain('"code":"malformed-request"');
       expect(answer).not.toContain(flaw.message);
     }
-    expect(told).toEqual(Array.from({ length: 4 }, () => [flaw, "request"]));
+    expect(reported).toEqual(
+      Array.from({ length: 4 }, () => [flaw, "request"]),
+    );
   },
 );
 
 it("cuts an answer that had begun", async () => {
-  const { port, told } = await listenWith((_, res) => {
+  const { port, reported } = await listenWith((_, res) => {
     res.writeHead(200, { "Content-Length": 10 });
     res.write("12345");
     return Promise.reject(flaw);
   });
   expect(await send(port, request)).not.toContain(" 400 ");
-  expect(told).toEqual([[flaw, "request"]]);
+  expect(reported).toEqual([[flaw, "request"]]);
 });
 
 describe("answers to requests that were sent ahead come in their order", () => {
@@ -120,12 +122,12 @@ describe("answers to requests that were sent ahead come in their order", () => {
   ] as const;
 
   it.each(last)("%s, which ends the connection", async (_, bad, status) => {
-    const { port, told } = await listenWith(slowly);
+    const { port, reported } = await listenWith(slowly);
     const text = await send(port, `${get("/a")}${get("/b")}${bad}${get("/z")}`);
     expect(statusesOf(text)).toEqual(["200", "200", status]);
     const bodies = text.split(large).map((part) => part.split("\r\n\r\n")[1]);
     expect(bodies.slice(0, 2)).toEqual(["/a", "/b"]);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it.each(last)("%s, in pieces of any size", async (_, bad, status) => {
@@ -159,20 +161,20 @@ it("closes a connection that could not be admitted, and goes on", async () => {
     }
   }
   const caps = new ConnectionCaps(1, new Flawed([]), () => undefined);
-  const { port, told } = await listenWith((_, res) => void res.end(), caps);
+  const { port, reported } = await listenWith((_, res) => void res.end(), caps);
   for (let count = 1; count <= 3; count++) {
     expect(await send(port, request)).toBe("");
-    expect(told).toHaveLength(count);
+    expect(reported).toHaveLength(count);
   }
 });
 
 it("outlives tunnels whose clients reset the connection", async () => {
-  const { port, told } = await listenWith((_, res) => void res.end());
+  const { port, reported } = await listenWith((_, res) => void res.end());
   const tunnel = "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n";
   const sockets = Array.from({ length: 50 }, () => connect(port, "127.0.0.1"));
   await Promise.all(sockets.map((socket) => reset(socket, tunnel)));
   expect(await send(port, tunnel)).toMatch(/^HTTP\/1\.1 405 /);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 /** Sends, and is gone before the answer. */
@@ -202,7 +204,7 @@ it.each([101, 5_000])(
   async (count) => {
     let asked = 0;
     const begun = Promise.withResolvers<ServerResponse>();
-    const { port, told } = await listenWith((_, res) => {
+    const { port, reported } = await listenWith((_, res) => {
       asked += 1;
       begun.resolve(res);
     });
@@ -211,6 +213,6 @@ it.each([101, 5_000])(
     const res = await begun.promise;
     // So many are not waited for: the connection ends by itself.
     await once(res, "close");
-    expect([asked, told]).toEqual([1, []]);
+    expect([asked, reported]).toEqual([1, []]);
   },
 );

@@ -100,7 +100,7 @@ async function send(text: string): Promise<void> {
     socket.once("data", resolve);
     socket.once("close", resolve);
   });
-  // A body that never comes, or a request that is none, is answered when its client is done.
+  // The server answers a missing body or a malformed request once the client has ended.
   socket.end(text, "latin1");
   await ended;
   socket.destroy();

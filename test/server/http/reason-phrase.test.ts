@@ -42,7 +42,7 @@ describe("the reason phrase of a refusal", () => {
     (code) => {
       const canary = "https://10.9.8.7/var/lib/canary?token=s3cr3t";
       const phrase = formatReasonPhrase(anyError(code, canary), undefined);
-      // What these name comes from the request, the configuration or a closed list alone.
+      // These phrases name only the request, the configuration or a closed list.
       const speaks =
         /^(?:nothing-admitted|origin-not-served(?:-fall-through)?|policy-denied|too-young|key-refused|token-refused)$/;
       if (!speaks.test(code)) expect(phrase).not.toMatch(/canary|s3cr|10\.9/);

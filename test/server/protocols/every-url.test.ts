@@ -89,7 +89,7 @@ const documents: readonly string[] = [
   `why/${network}/1.0.0`,
 ];
 
-/** What clients or people may follow from an answer, of any form. */
+/** Lists the links of an answer, of any form. */
 function linksOf({ headers, body }: Answer): readonly string[] {
   const { location, "x-terraform-get": module } = headers;
   const type = String(headers["content-type"]);

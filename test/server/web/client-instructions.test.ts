@@ -95,7 +95,7 @@ provider_installation {
 const environment = {
   PATH: process.env.PATH,
   CHECKPOINT_DISABLE: "1",
-  // Whatever is not asked from loopback fails here at once.
+  // A request that leaves loopback fails here at once.
   HTTPS_PROXY: "http://127.0.0.1:9",
 };
 

@@ -20,7 +20,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /** Where pictures of the pages go, for people who look at them. */
 const { PROVENDER_PICTURES: pictures } = process.env;
 
-/** What a key calls itself; nothing of it may be more than text. */
+/** User id of a key; the pages must show it as text only. */
 const hostile = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;\u202egnp`;
 const provider = "registry.terraform.io/acme/demo";
 const module = "modules.example.com/acme/net/aws";
@@ -166,7 +166,7 @@ async function fill(
   expect((await mirror.get(`${path}/archive.tar.gz`)).status).toBe(200);
 }
 
-/** What axe calls serious, and text that nobody can reach at this width. */
+/** Finds serious faults of axe, and text out of reach at this width. */
 async function findFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {

@@ -34,7 +34,7 @@ afterAll(async () => {
   await registry.stop();
 });
 
-/** Of one provider and of as many others, made from what the mirror wrote itself. */
+/** Copies the mirror's own record to releases of this provider and of others. */
 async function plantReleases(): Promise<void> {
   const records = new DiskRecords(layOutStore(mirror.directory));
   const folder = ["providers", ...provider, "releases"];
@@ -95,7 +95,7 @@ describe(`with ${releases} releases of one provider, and as many providers`, () 
     await askForIndex();
     const seen: string[] = [];
     let ratio = Infinity;
-    // Whatever else the machine does makes both slower.
+    // Other load on the machine slows both.
     for (let round = 0; round < 3 && ratio > 2; round++) {
       const alone = await askForIndex();
       const loads = ask(mirror.url, { paths: pages, rate: 50, seconds });

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Sha256 } from "../../../src/address/hash.ts";
 
-/** What every store of archives has to be able to do; each call as if by another process. */
+/** Operations of every store of archives; each call acts as another process. */
 export interface BlobsUnderTest {
   /** Stores these bytes, of which the caller knows the digest; done also when they are stored. */
   create(sha256: Sha256, bytes: Buffer): Promise<void>;
   /** All bytes; undefined when there are none. */
   read(sha256: Sha256): Promise<Buffer | undefined>;
   size(sha256: Sha256): Promise<number | undefined>;
-  /** Done also when there is none. */
+  /** Removes an archive; succeeds without one, too. */
   remove(sha256: Sha256): Promise<void>;
   list(): Promise<readonly Sha256[]>;
 }

@@ -10,7 +10,7 @@ import { Bucket } from "../../../src/store/bucket/bucket.ts";
 import { bucketLimits, settingsOf } from "../../fakes/ceph.ts";
 import { asItIs } from "../records/record-compliance.ts";
 
-/** What stands between replicas and their bucket, or the bucket itself, answers to everything. */
+/** Answer to every request to the bucket. */
 let answer: (response: ServerResponse) => void;
 let server: Server;
 let bucket: Bucket;
@@ -29,7 +29,7 @@ afterAll(async () => {
   server.close();
 });
 
-/** Sent until nobody reads on. */
+/** Sends bytes until the reader goes away. */
 function sendWithoutEnd(response: ServerResponse): void {
   const piece = Buffer.alloc(1024 * 1024);
   const send = () => {

@@ -141,7 +141,7 @@ describe("one copy of a record", () => {
         expect(told.damaged).toHaveLength(1);
         const reopened = new DiskRecords(layout);
         expect(await reopened.read(key, asItIs)).toEqual(body);
-        // A file in the place of a whole folder is left for somebody to look at.
+        // A file in the place of a whole folder is left for the operator.
         if (told.damaged[0]?.endsWith("healed") === true)
           expect(readFileSync(path, "utf8")).toBe(text);
         expect(told.unreadable).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { RecordKey } from "../../../src/store/layout.ts";
 import type { RecordStore } from "../../../src/store/records/record-store.ts";
 
-/** What every store of records has to show. */
+/** Operations of every store of records. */
 export interface RecordsUnderTest {
   /** Another one on the same records, as another process would have it. */
   open(): RecordStore;
