@@ -84,7 +84,8 @@ function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
 /**
  * Joins two lists of one provider that processes of one store made side by
  * side. The earliest appearance of each version counts; the rest is from
- * `newer`.
+ * `newer`. Only the list of the earlier contact says what was there at first: no
+ * date does, because clocks are set.
  */
 export function joinLists(newer: VersionList, older: VersionList): VersionList {
   const firstContact = earlier(newer.firstContact, older.firstContact);
@@ -96,12 +97,29 @@ export function joinLists(newer: VersionList, older: VersionList): VersionList {
     );
     const entry = now ?? (then && { ...then, listed: false });
     if (entry === undefined) continue;
-    const since = earlier(sinceIn(newer, now), sinceIn(older, then));
-    const appeared = since > firstContact ? since : undefined;
+    const wasThere =
+      isOfContact(newer, now, firstContact) ||
+      isOfContact(older, then, firstContact);
+    const appeared = wasThere
+      ? undefined
+      : earlier(sinceIn(newer, now), sinceIn(older, then));
     const published = then?.published ?? now?.published;
     versions.set(version, { ...entry, appeared, published });
   }
   return { firstContact, versions, warnings: newer.warnings };
+}
+
+/** True for a version that the first list of this contact had. */
+function isOfContact(
+  list: VersionList,
+  entry: ListedVersion | undefined,
+  firstContact: Date,
+): boolean {
+  return (
+    entry !== undefined &&
+    entry.appeared === undefined &&
+    list.firstContact <= firstContact
+  );
 }
 
 const never = new Date(8.64e15);

@@ -59,10 +59,10 @@ describe("of two lists that processes made side by side, a version", () => {
       march,
     ],
     [
-      "that appeared with the contact of the other was in the first",
-      listOf(january, { appeared: january }),
-      listOf(january),
-      undefined,
+      "that appeared under a clock that was set back to before the contact appeared then",
+      listOf(february, { appeared: january }),
+      listOf(february),
+      january,
     ],
   ])("%s", (_rule, newer, older, expected) => {
     for (const joined of [joinLists(newer, older), joinLists(older, newer)]) {
