@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { addEvidence } from "../../src/trust/settle.ts";
 import type { Evidence } from "../../src/trust/state.ts";
+import { byE } from "./asking.ts";
 import { E, evidence, K, K2, pinned } from "./releases.ts";
 
 /** Adds one offer to as much evidence as is kept, all of it of contents that count; says which one goes. */
@@ -54,6 +55,43 @@ describe("where all evidence counts, the one that goes", () => {
     expect(findDropped(withOthers(document))).toEqual(["document"]);
     expect(findDropped(withOthers(admitted("key", { signedBy: E })))).toEqual([
       "key",
+    ]);
+  });
+});
+
+describe("the evidence of a release", () => {
+  const many = Array.from({ length: 8 }, (_, index) =>
+    evidence({ id: `${index}`, signedBy: E }),
+  );
+  const release = {
+    pinned: undefined,
+    evidence: many,
+    published: new Set<string>(),
+  };
+
+  it("is at most eight; the oldest that does not count goes first", () => {
+    const added = addEvidence(
+      release,
+      evidence({ id: "new" }),
+      ({ id }) => id === "0",
+    );
+    expect(added.evidence.map(({ id }) => id)).toEqual([
+      ...["0", "2", "3", "4", "5", "6", "7", "new"],
+    ]);
+  });
+
+  it("drops the oldest where all count", () => {
+    const added = addEvidence(release, evidence({ id: "new" }), () => true);
+    expect(added.evidence.map(({ id }) => id)).not.toContain("0");
+    expect(added.evidence).toHaveLength(8);
+  });
+
+  it("has each once, the last offered last, with what was noted of it", () => {
+    const noted = { ...evidence(), noted: "known" as const };
+    const known = { ...release, evidence: [noted, byE("linux=e")] };
+    const added = addEvidence(known, evidence(), () => true);
+    expect(added.evidence.map(({ noted: one }) => one)).toEqual([
+      ...[undefined, "known"],
     ]);
   });
 });

@@ -121,6 +121,32 @@ export const rows: readonly Row[] = [
       ...decide(keyDecision(K, "revoked")),
     },
   ],
+  [
+    "another key over the pinned digests, where only other checksums of the pinned key are left",
+    "no: unknown",
+    evidence(byE),
+    {
+      release: {
+        pinned: pinned("linux=a"),
+        evidence: [evidence({ content: content("linux=b") })],
+        published: new Set([K, E]),
+      },
+    },
+  ],
+  [
+    "another key over the pinned digests, whose own key is revoked while a known one signed the same checksums",
+    "no: unknown",
+    evidence(byE),
+    {
+      ...decide(keyDecision(K, "revoked")),
+      contact: contact({ key: K2 }),
+      release: {
+        pinned: pinned("linux=a"),
+        evidence: [evidence(), evidence({ signedBy: K2 })],
+        published: new Set([K, K2, E]),
+      },
+    },
+  ],
   ["an old key over a version that existed", "existed!", evidence(byE), existing],
   ["an old key that was published at first contact", "existed", evidence(byE), { ...existing, contact: contact({ published: new Set([K, E]) }) }],
   ["a key over a version that existed, dated a moment after", "existed!", evidence({ ...byE, signedAt: later(day) }), existing],

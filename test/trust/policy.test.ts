@@ -8,6 +8,7 @@ import {
   decideByRules,
   findProviderDenial,
   parsePolicy,
+  readRule,
   type PolicySettings,
 } from "../../src/trust/policy.ts";
 import { statusOf } from "../../src/server/http/error-response.ts";
@@ -41,6 +42,23 @@ function policyOf(
 function decide(policy: ReturnType<typeof parsePolicy>, version: string) {
   return decideByRules(policy, random, parseVersion(version));
 }
+
+test.each([
+  ["allow", "*/acme/*", undefined, "other-provider"],
+  ["deny", "*/*/*", undefined, "decides"],
+  ["allow", "*/*/*", undefined, "decides"],
+  ["deny", "*/*/*", "< 2", "other-version"],
+  ["deny", "*/*/*", ">= 2", "decides"],
+  ["allow", "*/*/*", ">= 2", "age-only"],
+  ["allow", "*/*/*", "2.1.0-rc1", "decides"],
+] as const)(
+  "to a prerelease, the rule to %s %s with versions %s says: %s",
+  (action, match, versions, reading) => {
+    const [rule] = policyOf([[action, match, versions]]).rules;
+    const version = parseVersion("2.1.0-rc1");
+    expect(rule && readRule(rule, random, version)).toBe(reading);
+  },
+);
 
 describe("order", () => {
   test("the default holds when there is no rule", () => {

@@ -90,6 +90,20 @@ describe("a release that nothing is known of", () => {
     expect(tell(old)).toBe("served linux=a by K");
   });
 
+  it("is pinned by the newest offer that is old enough, each by its own date", () => {
+    const age = {
+      ...{ minimumAge: 3 * day, isUnlisted: false, seenAt: undefined },
+      now: later(3 * day),
+    };
+    const young = evidence({
+      ...{ content: content("linux=b"), signedAt: later(day) },
+    });
+    const { admitted } = ask([evidence(), young], { age });
+    expect(admitted.pinned?.content).toEqual(content("linux=a"));
+    const { pinned: none } = ask([young], { age }).admitted;
+    expect(none).toBeUndefined();
+  });
+
   it("is pinned although it is too young where the policy only reports", () => {
     const age = {
       ...{ minimumAge: 3 * day, isUnlisted: false },
@@ -128,6 +142,13 @@ describe("pinned checksums", () => {
     expect(tell(settled)).toBe("served linux=a by K");
     expect(kindsOf(settled)).toContain("candidate: other-content");
     expect(settled.noted.pinned).toBe(settled.admitted.pinned);
+  });
+
+  it("have no candidate by an offer whose signature never held", () => {
+    const never = { ...byE("linux=e"), isGood: false };
+    const settled = ask([{ ...evidence(), noted: "known" }, never], first);
+    expect(settled.events).toEqual([]);
+    expect(settled.noted).toBe(settled.admitted);
   });
 
   it("gain platforms by an acceptable key that agrees", () => {
@@ -257,42 +278,5 @@ describe("the first key after an unsigned first contact", () => {
   it("is the one of two signers of a release that was offered last", () => {
     expect(askFirst([K, E]).firstSigner).toBe(E);
     expect(askFirst([E, K]).firstSigner).toBe(K);
-  });
-});
-
-describe("the evidence of a release", () => {
-  const many = Array.from({ length: 8 }, (_, index) =>
-    evidence({ id: `${index}`, signedBy: E }),
-  );
-  const release = {
-    pinned: undefined,
-    evidence: many,
-    published: new Set<string>(),
-  };
-
-  it("is at most eight; the oldest that does not count goes first", () => {
-    const added = addEvidence(
-      release,
-      evidence({ id: "new" }),
-      ({ id }) => id === "0",
-    );
-    expect(added.evidence.map(({ id }) => id)).toEqual([
-      ...["0", "2", "3", "4", "5", "6", "7", "new"],
-    ]);
-  });
-
-  it("drops the oldest where all count", () => {
-    const added = addEvidence(release, evidence({ id: "new" }), () => true);
-    expect(added.evidence.map(({ id }) => id)).not.toContain("0");
-    expect(added.evidence).toHaveLength(8);
-  });
-
-  it("has each once, the last offered last, with what was noted of it", () => {
-    const noted = { ...evidence(), noted: "known" as const };
-    const known = { ...release, evidence: [noted, byE("linux=e")] };
-    const added = addEvidence(known, evidence(), () => true);
-    expect(added.evidence.map(({ noted: one }) => one)).toEqual([
-      ...[undefined, "known"],
-    ]);
   });
 });
