@@ -3,6 +3,7 @@ import { makeContacts } from "../../../src/mirror/bundles/import-contacts.ts";
 import type { Signer } from "../../fakes/signing.ts";
 import {
   freshness,
+  lookAgain,
   makeSigners,
   MirrorScene,
   type MirrorInProcess,
@@ -103,6 +104,28 @@ describe("a list that is seen after a bundle", () => {
     scene.registry.offer("1.0.0", { content: "linux=a", by: K });
     scene.registry.offer("9.0.0", { content: "linux=e", by: E, ...backDated });
     expect(await mirror.index()).toBe("1.0.0");
+    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
+    expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
+  });
+
+  it("is no first contact for a process that knew the namespace before the import", async () => {
+    const scene = await MirrorScene.prepare();
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=a", by: K }, "other");
+    const mirror = scene.start();
+    expect(await mirror.index("other")).toBe("1.0.0");
+    await importInto(scene.start(), { version: "1.0.0", by: K });
+    clock.pass(lookAgain);
+    registry.offer("9.0.0", { content: "linux=e", by: E, ...backDated });
+    expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
+    expect(await mirror.index()).toBe("nothing-admitted");
+  });
+
+  it("admits nothing unsigned, though the registry never showed a signature", async () => {
+    const scene = await MirrorScene.prepare({ signatures: "when-published" });
+    await importInto(scene.start(), { version: "1.0.0", by: K });
+    scene.registry.offer("9.0.0", { content: "linux=e" });
+    const mirror = scene.start();
     expect(await mirror.version("9.0.0")).toBe("key-refused: unknown");
     expect(mirror.alarmed()).toEqual(["key-refused 9.0.0"]);
   });

@@ -124,6 +124,17 @@ describe("a release that was unsigned at first", () => {
     expect(await strict.index()).toBe("1.0.0");
   });
 
+  it("is served with every archive that its publisher signs later, under stricter rules", async () => {
+    const scene = await MirrorScene.prepare({ signatures: "when-published" });
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=a" });
+    expect(await scene.start().version("1.0.0")).toBe("linux=a");
+    registry.offer("1.0.0", { content: "linux=a win=b", by: K });
+    clock.pass(freshness);
+    const strict = scene.start({ signatures: "required" });
+    expect(await strict.version("1.0.0")).toBe("linux=a win=b");
+  });
+
   it("is refused under stricter rules while it is unsigned, and listed nowhere", async () => {
     const scene = await MirrorScene.prepare({ signatures: "when-published" });
     scene.registry.offer("1.0.0", { content: "linux=a" });
@@ -136,12 +147,39 @@ describe("a release that was unsigned at first", () => {
 });
 
 describe("a release whose signature no longer holds", () => {
-  it("takes no archive of another signer, not even beside its own", async () => {
-    const expired = await createSigner({
+  const makeExpired = () =>
+    createSigner({
       ...{ name: "X", algorithm: "ed25519" },
       createdAt: new Date("2024-01-01T00:00:00Z"),
       expiresAfter: 86_400,
     });
+
+  it("is served under an approved key of the same archives, with any other lines in SHA256SUMS", async () => {
+    const expired = await makeExpired();
+    const scene = await MirrorScene.prepare();
+    const { registry, clock } = scene;
+    registry.offer("1.0.0", { content: "linux=a", by: expired });
+    expect(await scene.start().version("1.0.0")).toBe("linux=a");
+    clock.pass(freshness);
+    const strict = scene.start({ profile: "enforce" });
+    expect(await strict.version("1.0.0")).toBe(
+      "signature-refused: key-expired",
+    );
+    await strict.trust.decide(acme, (decisions) =>
+      decideKey(decisions, {
+        ...{ fingerprint: L.fingerprint, decision: "approved" },
+        ...{ type: null, version: null, at: "2026-01-01T00:00:00.000Z" },
+      }),
+    );
+    const more = `${"0".repeat(64)}  terraform-provider-thing_1.0.0_manifest.json\n`;
+    registry.offer("1.0.0", { content: "linux=a", by: L, more });
+    clock.pass(freshness);
+    expect(await strict.version("1.0.0")).toBe("linux=a");
+    expect(await strict.index()).toBe("1.0.0");
+  });
+
+  it("takes no archive of another signer, not even beside its own", async () => {
+    const expired = await makeExpired();
     const scene = await MirrorScene.prepare();
     const { registry, clock } = scene;
     registry.offer("1.0.0", { content: "linux=a", by: expired });

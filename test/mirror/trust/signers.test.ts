@@ -159,11 +159,18 @@ describe("an approval that is taken back", () => {
 });
 
 describe("a mirror that asks no registry", () => {
-  it("lists what it serves after another key was revoked", async () => {
-    const { scene, mirror, registry, clock } = await prepareMet(K);
-    registry.offer("1.0.0", { content: "linux=a", by: K });
+  it.each([
+    ["a known key", () => K],
+    ["a key of single releases", () => L],
+  ])("lists what %s signed after another one was revoked", async (_, by) => {
+    const scene = await MirrorScene.prepare();
+    const { registry, clock } = scene;
+    const mirror = scene.start();
+    registry.offer("1.0.0", { content: "linux=a", by: by() });
+    registry.offer("2.0.0", { content: "linux=b", by: K });
     scene.store("a");
     scene.store("b");
+    expect(await mirror.version("1.0.0")).toBe("linux=a");
     expect(await mirror.version("2.0.0")).toBe("linux=b");
     clock.pass(freshness);
     const offline = scene.start({ offline: true });

@@ -143,16 +143,26 @@ describe("a decision", () => {
     },
   );
 
-  it("that is lost with its record is unknown, never forgotten", async () => {
-    const { open, lose } = await prepareTrust();
-    const entry = open();
-    await entry.change(learn("thing"));
-    await entry.createContact("thing", contact());
-    await entry.decide(revokeK);
-    lose(place.namespace);
-    await expect(open().renew()).rejects.toThrow(failing("record-unreadable"));
-    await expect(open().decide(revokeK)).rejects.toThrow("it is missing");
-  });
+  it.each([
+    ["is answered", undefined],
+    ["dies before its write", "dies before"],
+    ["dies after its write", "dies after"],
+  ] as const)(
+    "whose process %s is unknown once its record is lost, never forgotten",
+    async (_, fate) => {
+      const { open, reopen, lose, writes } = await prepareTrust();
+      await open().change(learn("thing"));
+      writes.let(() => fate);
+      const decided = open().decide(revokeK);
+      if (fate === undefined) await decided;
+      else await expect(decided).rejects.toThrow("killed");
+      lose(place.namespace);
+      const later = open(reopen());
+      const lost = failing("record-unreadable");
+      await expect(later.renew()).rejects.toThrow(lost);
+      await expect(later.decide(revokeK)).rejects.toThrow("it is missing");
+    },
+  );
 });
 
 describe("a namespace whose record is lost while a process knows it", () => {
