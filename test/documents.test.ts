@@ -76,15 +76,15 @@ describe("the documents", () => {
   it("have every room on the map, and no other", () => {
     const [, map = ""] =
       /^```\n(src\/\n[^`]+)^```/m.exec(read("docs/glossary.md")) ?? [];
-    const told = [...map.matchAll(/\b([a-z]+)\//g)].map(([, room]) => room);
+    const mapped = [...map.matchAll(/\b([a-z]+)\//g)].map(([, room]) => room);
     const names = (room: string) =>
       readdirSync(join(root, "src", room), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
         .map(({ name }) => name);
     const rooms = ["", "origin", "mirror", "server", "commands"].flatMap(names);
-    expect(rooms.filter((room) => !told.includes(room))).toEqual([]);
+    expect(rooms.filter((room) => !mapped.includes(room))).toEqual([]);
     const all = [...rooms, ...names("store"), ...names("verification"), "src"];
-    expect(told.filter((room) => !all.includes(room ?? ""))).toEqual([]);
+    expect(mapped.filter((room) => !all.includes(room ?? ""))).toEqual([]);
   });
 
   it("are short where people begin", () => {

@@ -41,15 +41,15 @@ describe("docs/http.md", () => {
     const paths = makeRouter({} as RoutedParts).stack.map(({ path }) =>
       String(path),
     );
-    const told = firstCells(page).filter((cell) => cell.startsWith("/"));
+    const documented = firstCells(page).filter((cell) => cell.startsWith("/"));
     // The page describes unknown documents of a provider in a sentence.
     expect(
-      [...told, "/providers/:hostname/:namespace/:type/:document"].sort(),
+      [...documented, "/providers/:hostname/:namespace/:type/:document"].sort(),
     ).toEqual(paths.sort());
   });
 
   it("has every code that is answered, with its status", () => {
-    const told = [...page.matchAll(/^\| ([\d, ]+) \|(.*)$/gm)].flatMap(
+    const documented = [...page.matchAll(/^\| ([\d, ]+) \|(.*)$/gm)].flatMap(
       ([, status = "", row = ""]) =>
         [...(row.split("|").at(1) ?? "").matchAll(/`([a-z-]+)`/g)].map(
           ([, code = ""]) => ({ status, code }),
@@ -58,11 +58,11 @@ describe("docs/http.md", () => {
     const answered = errorCodes
       .map((code) => [code, statusOfCode(code)] as const)
       .filter(([, status]) => status !== 500);
-    expect(told.map(({ code }) => code).sort()).toEqual(
+    expect(documented.map(({ code }) => code).sort()).toEqual(
       [...answered.map(([code]) => code), "internal"].sort(),
     );
     for (const [code, status] of answered)
-      expect(told.find((one) => one.code === code)?.status).toContain(
+      expect(documented.find((one) => one.code === code)?.status).toContain(
         String(status),
       );
   });
@@ -73,10 +73,10 @@ it("docs/storage.md has every path of the storage directory, and no other", () =
     Object.values(value).flatMap((one: string | object) =>
       typeof one === "string" ? one.split("/").slice(2, 3) : namesIn(one),
     );
-  const told = firstCells(read("storage.md")).map((cell) =>
+  const documented = firstCells(read("storage.md")).map((cell) =>
     cell.replace(/\/$/, ""),
   );
-  expect(told.sort()).toEqual(
+  expect(documented.sort()).toEqual(
     [...new Set(namesIn(layOutStore("/store")))].sort(),
   );
 });
@@ -99,14 +99,17 @@ describe("docs/audit.md", () => {
   };
 
   it("has every field of a line", () => {
-    const told = firstCells(read("audit.md"));
+    const documented = firstCells(read("audit.md"));
     const ofTheChain = ["at", "seq", "prev"];
-    expect([...told].sort()).toEqual([...auditFields, ...ofTheChain].sort());
+    expect([...documented].sort()).toEqual(
+      [...auditFields, ...ofTheChain].sort(),
+    );
   });
 
   it("has every event", () => {
-    const [, told = ""] = /^Events: ([^.]*)\./ms.exec(read("audit.md")) ?? [];
-    const named = [...told.matchAll(/`([a-z-]+)`/g)].map(
+    const [, documented = ""] =
+      /^Events: ([^.]*)\./ms.exec(read("audit.md")) ?? [];
+    const named = [...documented.matchAll(/`([a-z-]+)`/g)].map(
       ([, name = ""]) => name,
     );
     expect(named.sort()).toEqual(Object.keys(events).sort());

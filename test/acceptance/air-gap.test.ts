@@ -175,15 +175,15 @@ it("serves a platform that a later bundle adds to a release, also when it listed
   const site = offlineSite();
   const mirror = await startMirror(site);
   onTestFinished(() => mirror.kill());
-  const told = async () => {
+  const readPlatforms = async () => {
     const answer = await mirror.get(`providers/${host}/acme/grown/2.0.0.json`);
     const { archives } = answer.json() as { archives: object };
     return Object.keys(archives);
   };
   expect((await site.run("import", first)).status).toBe(0);
-  expect(await told()).toEqual(["linux_amd64"]);
+  expect(await readPlatforms()).toEqual(["linux_amd64"]);
   expect((await site.run("import", second)).status).toBe(0);
-  expect(await told()).toEqual(platforms.toSorted());
+  expect(await readPlatforms()).toEqual(platforms.toSorted());
 });
 
 it.runIf(clients.some(({ name }) => name === "terraform"))(

@@ -104,8 +104,10 @@ describe.each(clients)("$name $version through the mirror", (client) => {
       `/providers/${address}/terraform-provider-widget_1.2.3_linux_amd64.zip`,
     );
     const { h1, sha256 } = release.archive("linux_amd64");
-    const told = await mirror.get(`/providers/${address}/1.2.3.json`);
-    expect(told.json()).toMatchObject({
+    const versionDocument = await mirror.get(
+      `/providers/${address}/1.2.3.json`,
+    );
+    expect(versionDocument.json()).toMatchObject({
       archives: { linux_amd64: { hashes: [`zh:${sha256}`, h1] } },
       computed: { linux_amd64: h1 },
     });

@@ -166,7 +166,7 @@ describe.runIf(await canRunCeph())("replicas whose bucket fails", () => {
           () => performance.now() > end,
         );
         expect(during.outcomes).toEqual(["200"]);
-        for (const told of during.refused) expect(told).toMatch(outcome);
+        for (const refusal of during.refused) expect(refusal).toMatch(outcome);
         expect(during.longest).toBeLessThan(8_000);
         expect((await one.get("/readyz")).status).toBe(200);
         if (!what.includes("1.5 s")) {

@@ -131,7 +131,7 @@ describe.runIf(await canRunCeph())("a replica that is killed", () => {
           return { point, proxy, doomed };
         }),
       );
-      const told = await Promise.all(
+      const outcomes = await Promise.all(
         all.map(async ({ point, proxy, doomed }, index) => {
           const release = await scene.registry.publish({
             type: `killed-${round}-${index}`,
@@ -143,9 +143,9 @@ describe.runIf(await canRunCeph())("a replica that is killed", () => {
           return { ...what, sha256: release.archive("linux_amd64").sha256 };
         }),
       );
-      for (const { point, seconds, asked } of told)
+      for (const { point, seconds, asked } of outcomes)
         console.log(`${point}: ${seconds.toFixed(1)} s, ${asked} requests`);
-      for (const { digests, sha256, seconds, asked } of told) {
+      for (const { digests, sha256, seconds, asked } of outcomes) {
         expect([...digests]).toEqual([sha256]);
         expect(asked).toBeLessThanOrEqual(2);
         expect(seconds).toBeLessThan(20);

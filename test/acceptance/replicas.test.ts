@@ -167,8 +167,8 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
           outcomeOf(await requestsFor(mirror, provider.type).version("1.1.0")),
         ).toBe("451 too-young");
       const health = (await wrong.get("/healthz")).body.toString();
-      const told = /clock is over 30 s (ahead of|behind) the bucket's/;
-      expect(told.test(health)).toBe(isTold);
+      const clockWarning = /clock is over 30 s (ahead of|behind) the bucket's/;
+      expect(clockWarning.test(health)).toBe(isTold);
       const alarms = await countAlarms(wrong, "bucket-failing");
       expect(alarms).toBe(isTold ? 1 : 0);
       const got = await Promise.all(

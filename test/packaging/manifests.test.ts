@@ -117,9 +117,9 @@ describe("the manifests", () => {
           join(folder, name),
         ]);
         const kinds = readAll(stdout).length;
-        const told = await decode(schema ?? "", stdout);
-        expect(told).toMatchObject({ status: 0, stderr: "" });
-        expect(told.stdout.trim().split("\n")).toHaveLength(kinds);
+        const decoded = await decode(schema ?? "", stdout);
+        expect(decoded).toMatchObject({ status: 0, stderr: "" });
+        expect(decoded.stdout.trim().split("\n")).toHaveLength(kinds);
         const wrong = stdout.replace("serviceName:", "serviceNam:");
         expect(await decode(schema ?? "", wrong)).toMatchObject({
           status: 1,

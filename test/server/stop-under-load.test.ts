@@ -89,8 +89,8 @@ it(
   async () => {
     for (let round = 0; round < 2 * effort; round++) {
       const fault = round % 4 < 2 ? normal : chunked;
-      const told = await stopOnce(fault, round % 2 === 1);
-      console.info(`round ${round + 1} of ${2 * effort}: ${told}`);
+      const summary = await stopOnce(fault, round % 2 === 1);
+      console.info(`round ${round + 1} of ${2 * effort}: ${summary}`);
     }
   },
 );

@@ -128,9 +128,9 @@ describe.runIf(canTrace)("a disk that fails", { timeout: 120_000 }, () => {
         expect(mirror.process.exitCode).toBeNull();
       }
       expectGoodBlobs();
-      const told = [...seen].map(([got, times]) => `${times} ${got}`);
+      const outcomes = [...seen].map(([got, times]) => `${times} ${got}`);
       console.log(
-        `${error} at the first ${calls} calls of ${call}: ${told.join(", ")}; 0 crashes, 0 wrong bytes`,
+        `${error} at the first ${calls} calls of ${call}: ${outcomes.join(", ")}; 0 crashes, 0 wrong bytes`,
       );
     },
   );

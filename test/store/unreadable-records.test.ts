@@ -73,12 +73,12 @@ describe.runIf(canBeOthers)("records that their daemon may not read", () => {
         const { status: archive } = await ask.archive(version);
         expect([one, status, archive]).toEqual([one, 503, 503]);
       }
-      const told = () =>
+      const findUnreadable = () =>
         scene.mirror.log
           .filter(({ alarm }) => alarm === "record-unreadable")
           .filter(({ problem }) => String(problem).includes("EACCES"));
       await expect
-        .poll(() => new Set(told().map(({ file }) => file)).size)
+        .poll(() => new Set(findUnreadable().map(({ file }) => file)).size)
         .toBe(all.length);
     },
   );

@@ -1,15 +1,15 @@
 import { beforeEach, expect, it } from "vitest";
 import { Folding } from "../../src/telemetry/folding.ts";
 
-let told: (readonly [string, number])[];
+let repeats: (readonly [string, number])[];
 let folding: Folding<string>;
 
 beforeEach(() => {
-  told = [];
+  repeats = [];
   const limits = { window: 3_600_000, same: 2, group: 3, all: 5 };
   folding = new Folding(limits, {
     summarize: (_, of) => of,
-    onRepeated: (entry, repeated) => told.push([entry, repeated]),
+    onRepeated: (entry, repeated) => repeats.push([entry, repeated]),
   });
 });
 
@@ -19,14 +19,14 @@ it("gives what is the same so many lines, and then a count", () => {
   const folded = [1, 2, 3, 4].map(() => add("a", "a1"));
   expect(folded).toEqual(["line", "line", "repeated", "repeated"]);
   folding.close();
-  expect(told).toEqual([["a1", 2]]);
+  expect(repeats).toEqual([["a1", 2]]);
 });
 
 it("counts what a group has no line left for, once for all of it", () => {
   const folded = ["a1", "a2", "a3", "a4", "a5"].map((one) => add("a", one));
   expect(folded).toEqual(["line", "line", "line", "other", "other"]);
   folding.close();
-  expect(told).toEqual([["its group", 2]]);
+  expect(repeats).toEqual([["its group", 2]]);
 });
 
 it("counts the groups that come when all lines are taken", () => {
@@ -35,7 +35,7 @@ it("counts the groups that come when all lines are taken", () => {
   expect(add("g", "g1")).toBe("other");
   expect(add("a", "a1")).toBe("repeated");
   folding.close();
-  expect(told).toEqual([
+  expect(repeats).toEqual([
     ["a1", 1],
     ["others", 2],
   ]);
@@ -45,7 +45,7 @@ it("begins again after each window, and reports nothing that came once", () => {
   expect(add("a", "a1")).toBe("line");
   folding.close();
   folding.close();
-  expect(told).toEqual([]);
+  expect(repeats).toEqual([]);
   expect([add("a", "a1"), add("a", "a1")]).toEqual(["line", "line"]);
 });
 
@@ -54,5 +54,5 @@ it("never mixes an entry of any name with the count of others", () => {
   expect(add("b", "group a")).toBe("line");
   expect(add("c", "others")).toBe("line");
   folding.close();
-  expect(told).toEqual([["its group", 1]]);
+  expect(repeats).toEqual([["its group", 1]]);
 });

@@ -102,10 +102,12 @@ const lies: [string, (release: Release, platform: string) => string][] = [
 describe.each(lies)("a registry that reports %s", (_, lie) => {
   it("does not get it into a lock file by a running mirror", async () => {
     const release = await publish(lie);
-    const told = await mirror.get(
+    const versionDocument = await mirror.get(
       `/providers/${hostname}/acme/${release.type}/1.0.0.json`,
     );
-    expect(told.body.toString()).toContain(lie(release, "linux_amd64"));
+    expect(versionDocument.body.toString()).toContain(
+      lie(release, "linux_amd64"),
+    );
     const from = ["--mirror", mirror.url, "--ca", mirror.caFile];
     const run = await lock(release, ...from);
     expect(run.stderr).toMatch(/4 hashes added/);
@@ -126,8 +128,8 @@ it("what a running mirror computed itself is taken without its archives", async 
   const folder = `/providers/${hostname}/acme/${release.type}`;
   for (const { filename } of release.archives)
     await mirror.get(`${folder}/${filename}`);
-  const told = await mirror.get(`${folder}/1.0.0.json`);
-  expect(told.json()).toMatchObject({
+  const versionDocument = await mirror.get(`${folder}/1.0.0.json`);
+  expect(versionDocument.json()).toMatchObject({
     computed: Object.fromEntries(
       release.archives.map(({ platform, h1 }) => [platform, h1]),
     ),

@@ -34,9 +34,9 @@ describe("the approval of a content", () => {
     const { stranger } = await scene.refuseNext("sole");
     const [candidate] = await scene.candidatesOf("sole");
     const { sha256sums = "none" } = candidate ?? {};
-    const told = await scene.trust("approve", "sole/thing@1.1.0");
-    expect(told).toContain(`SHA256SUMS ${sha256sums}`);
-    expect(told).toContain(stranger.fingerprint);
+    const output = await scene.trust("approve", "sole/thing@1.1.0");
+    expect(output).toContain(`SHA256SUMS ${sha256sums}`);
+    expect(output).toContain(stranger.fingerprint);
     expect(await scene.listedTrust("sole")).toMatchObject({
       candidates: [],
       contents: [{ sha256sums }],

@@ -53,14 +53,14 @@ async function countDecisions(file: string) {
   const decided = vi.spyOn(SignatureThreads.prototype, "decide").mockClear();
   const configuration = loadConfiguration({ file: site.configFile });
   const core = await wireMirror(configuration);
-  const told: string[] = [];
+  const printed: string[] = [];
   const limits = wireBundleLimits(configuration);
   const { signal } = new AbortController();
   const status = await runImport(core, { file, limits, signal }, (text) =>
-    told.push(text),
+    printed.push(text),
   );
   await core.close();
-  expect([status, told.length]).toEqual([0, versions.length + 1]);
+  expect([status, printed.length]).toEqual([0, versions.length + 1]);
   return decided.mock.calls.length / versions.length;
 }
 

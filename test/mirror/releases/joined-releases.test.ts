@@ -90,8 +90,8 @@ describe("a release that is joined to its record", () => {
     const ours = { ...known, trust: { ...known.trust, evidence: [kept] } };
     const joined = joinReleases(address, ours, known, recorded(known));
     expect(joined).toEqual({ value: ours, isRead: true });
-    const anew = joinReleases(address, ours, undefined, recorded(known));
-    expect(anew.value.trust.evidence).toHaveLength(2);
+    const rejoined = joinReleases(address, ours, undefined, recorded(known));
+    expect(rejoined.value.trust.evidence).toHaveLength(2);
   });
 
   it("takes the first pin where its own record has none", async () => {

@@ -70,10 +70,10 @@ describe("the h1 of an archive", () => {
       const { hashes, open, blobs, records } = await prepare();
       await hashes.find(sha256);
       await blobs.delete(sha256);
-      const anew = open();
-      expect(await anew[ask](sha256)).toBe(ask === "isKnown" ? true : h1);
+      const reopened = open();
+      expect(await reopened[ask](sha256)).toBe(ask === "isKnown" ? true : h1);
       await records.remove(["package-hashes", sha256.slice(0, 2), sha256]);
-      expect(await anew.find(sha256)).toBe(h1);
+      expect(await reopened.find(sha256)).toBe(h1);
       expect(threads.asked).toBe(1);
     },
   );

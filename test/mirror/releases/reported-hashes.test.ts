@@ -85,7 +85,11 @@ function report(...hashes: readonly string[]): void {
 }
 
 /** Every h1 of linux_amd64, as both protocols tell it. */
-async function told({ type }: Release, of = mirror, platform = "linux_amd64") {
+async function servedHashes(
+  { type }: Release,
+  of = mirror,
+  platform = "linux_amd64",
+) {
   const version = await requestsFor(of, type).version("1.0.0");
   const { archives } = version.json() as {
     archives: Record<string, { hashes: string[] }>;
@@ -102,34 +106,34 @@ describe("what a registry reports first of an archive", () => {
     const release = await publish();
     const before = await countAlarms(mirror, kind);
     report(one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     expect(await countAlarms(mirror, kind)).toBe(before);
     report(two);
     for (let time = 0; time < 3; time++)
-      expect(await told(release)).toEqual([one]);
+      expect(await servedHashes(release)).toEqual([one]);
     report(one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     report(two);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     expect(await countAlarms(mirror, kind)).toBe(before + 1);
 
     await mirror.stop();
     mirror = await start({}, mirror.directory);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     expect(await countAlarms(mirror, kind)).toBe(0);
     report(three);
-    expect(await told(release)).toEqual([one]);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     expect(await countAlarms(mirror, kind)).toBe(1);
   });
 
   it("stays when it adds another, and when it reports nothing any more", async () => {
     const release = await publish();
     report(one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     const before = await countAlarms(mirror, kind);
     report(two, one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     expect(await countAlarms(mirror, kind)).toBe(before + 1);
     report();
     const version = await requestsFor(mirror, release.type).version("1.0.0");
@@ -140,7 +144,7 @@ describe("what a registry reports first of an archive", () => {
   it("stays when the release is judged again under other keys", async () => {
     const release = await publish();
     report(one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     const before = await countAlarms(mirror, kind);
     const signingKeys = [
       release.signer,
@@ -148,17 +152,19 @@ describe("what a registry reports first of an archive", () => {
     ];
     registry.offer(release, { packages: true, signingKeys });
     report(two);
-    expect(await told(release)).toEqual([one]);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     expect(await countAlarms(mirror, kind)).toBe(before + 1);
   });
 
   it("gives way to what the mirror computes itself", async () => {
     const release = await publish();
     report(one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     await requestsFor(mirror, release.type).archive("1.0.0");
-    expect(await told(release)).toEqual([release.archive("linux_amd64").h1]);
+    expect(await servedHashes(release)).toEqual([
+      release.archive("linux_amd64").h1,
+    ]);
   });
 });
 
@@ -191,7 +197,7 @@ describe("what a registry reported first of a release whose evidence was spoiled
   ])("stays when it %s", async (_, later) => {
     const release = await publish();
     report(one);
-    expect(await told(release)).toEqual([one]);
+    expect(await servedHashes(release)).toEqual([one]);
     await spoilEvidence(release);
     report(...later);
     for (let time = 0; time < 3; time++) {
@@ -211,12 +217,14 @@ it("reportedHashes: withhold leaves out what is reported, on both protocols, and
   try {
     const platforms = ["linux_amd64", "darwin_arm64"];
     const release = await publish({ platforms });
-    expect(await told(release, withholding)).toEqual([]);
+    expect(await servedHashes(release, withholding)).toEqual([]);
     await requestsFor(withholding, release.type).archive("1.0.0");
     const { h1 } = release.archive("linux_amd64");
-    expect(await told(release, withholding)).toEqual([h1]);
-    expect(await told(release, withholding, "darwin_arm64")).toEqual([]);
-    expect(await told(release, mirror, "darwin_arm64")).toHaveLength(1);
+    expect(await servedHashes(release, withholding)).toEqual([h1]);
+    expect(await servedHashes(release, withholding, "darwin_arm64")).toEqual(
+      [],
+    );
+    expect(await servedHashes(release, mirror, "darwin_arm64")).toHaveLength(1);
   } finally {
     await withholding.stop();
   }

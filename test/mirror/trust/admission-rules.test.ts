@@ -109,12 +109,12 @@ describe("the rules", () => {
 });
 
 it("a policy that only reports admits, and tells each refusal", () => {
-  const told: string[] = [];
-  const report = ({ rule }: PolicyRefusal) => told.push(rule);
+  const reportedRules: string[] = [];
+  const report = ({ rule }: PolicyRefusal) => reportedRules.push(rule);
   const rules = { ...rulesOf({ default: "deny" }), report };
   expect(outcome(() => admitProvider(rules, provider))).toBe("admitted");
   expect(outcome(() => admitVersion(rules, release))).toBe("admitted");
-  expect(told).toEqual(["policy.default", "policy.default"]);
+  expect(reportedRules).toEqual(["policy.default", "policy.default"]);
 });
 
 it.each([

@@ -65,12 +65,15 @@ describe("what an index leaves out", () => {
     ["the same again", ["1.0.0", "1.0.0"], ["1.0.0"]],
     ["another one", ["1.0.0", "2.0.0"], ["1.0.0", "2.0.0"]],
     ["nothing, and then the same", ["1.0.0", "", "1.0.0"], ["1.0.0", "1.0.0"]],
-  ])("is written down once for each change: %s", async (_, indexes, told) => {
-    const lines = await note(
-      ...indexes.map((text) => [{ provider }, listed(text)] as const),
-    );
-    expect(lines.map((line) => line.at(-1))).toEqual(told.map(words));
-  });
+  ])(
+    "is written down once for each change: %s",
+    async (_, indexes, expected) => {
+      const lines = await note(
+        ...indexes.map((text) => [{ provider }, listed(text)] as const),
+      );
+      expect(lines.map((line) => line.at(-1))).toEqual(expected.map(words));
+    },
+  );
 
   it("is written down once for one index, also where it is answered after a later one", async () => {
     const [before, after] = [listed("1.0.0"), listed("2.0.0")];

@@ -109,11 +109,11 @@ describe("of denied, young and held versions", () => {
   it.each([
     ["an enforced policy leaves out all", false, "denied young held", ""],
     ["a reporting one what was held back", true, "held", "denied young"],
-  ])("%s", (_rule, isReporting, out, told) => {
+  ])("%s", (_rule, isReporting, out, expected) => {
     const divided = divide(all, isReporting);
     const kinds = (some: readonly LeftOut[]) =>
       some.map(({ kind }) => kind).join(" ");
     expect(kinds(divided.leftOut)).toBe(out);
-    expect(kinds(divided.reported)).toBe(told);
+    expect(kinds(divided.reported)).toBe(expected);
   });
 });

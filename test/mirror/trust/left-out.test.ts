@@ -80,12 +80,12 @@ it("names a revoked key, and a few versions at most", async () => {
   const approved = "registry.terraform.io/many";
   await scene.trust("approve", "--key", other.fingerprint, approved);
   await scene.trust("revoke", "--key", own.fingerprint, approved);
-  const [told] = await eventually(
+  const [warning] = await eventually(
     () => warningsOf("many"),
     (warnings) => warnings.join().includes("more"),
     soon * 10,
   );
-  expect(told).toMatch(
+  expect(warning).toMatch(
     new RegExp(
       `^This mirror leaves out, held back: (?:1\\.\\d\\.0 \\(revoked signing key ${own.fingerprint}\\)(?:, )?){5} and 4 more$`,
     ),

@@ -80,13 +80,13 @@ it("serves what the policy would refuse, and tells of it everywhere", async () =
     },
     (found) => found.filter(({ verdict }) => verdict === "reported").length > 2,
   );
-  const told = lines.map(({ verdict, reason }) => [verdict, reason]);
-  expect(told.slice(0, 2)).toEqual([
+  const noted = lines.map(({ verdict, reason }) => [verdict, reason]);
+  expect(noted.slice(0, 2)).toEqual([
     ["reported", "policy-denied"],
     ["reported", "too-young"],
   ]);
-  expect(told.slice(2)).toContainEqual(["refused", undefined]);
-  expect(told.slice(2)).toContainEqual(["reported", undefined]);
+  expect(noted.slice(2)).toContainEqual(["refused", undefined]);
+  expect(noted.slice(2)).toContainEqual(["reported", undefined]);
   const path = "/why/registry.terraform.io/some/thing/0.1.0";
   const why = (await mirror.get(path)).body.toString();
   expect(why).toContain("Clients get it");
@@ -114,11 +114,11 @@ it("changes by SIGHUP within a second, also for what was answered before", async
   expect(outcomeOf(await asked.version("0.1.0"))).toBe("451 policy-denied");
   expect(outcomeOf(await scene.ask("whole").index())).toBe("451 policy-denied");
   expect((await mirror.get("/")).body.toString()).not.toContain("only reports");
-  const told = () =>
+  const noted = () =>
     mirror.log.filter(({ msg }) => String(msg).startsWith("policy.mode is"));
-  expect(told()).toHaveLength(1);
+  expect(noted()).toHaveLength(1);
   await changeTo(reporting);
-  expect(told()).toHaveLength(2);
+  expect(noted()).toHaveLength(2);
   expect(listedIn(await asked.index())).toContain("0.1.0");
   expect((await asked.version("0.1.0")).status).toBe(200);
 });

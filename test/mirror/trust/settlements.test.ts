@@ -100,12 +100,12 @@ describe("a first answer", () => {
       expect(await later.version("2.0.0")).toBe(expected);
       const lines = scene.audited().filter((line) => line.includes("2.0.0"));
       expect(lines).toContain("first-seen accepted 2.0.0");
-      const told = scene
+      const noted = scene
         .readAudit()
         .filter(
           ({ event, version }) => event === "first-seen" && version === "2.0.0",
         );
-      const details = new Set(told.map(({ detail }) => detail));
+      const details = new Set(noted.map(({ detail }) => detail));
       expect(details.size).toBe(1);
     },
   );
@@ -157,8 +157,8 @@ describe("two processes that meet a release at once", () => {
       expect(await scene.start().version("2.0.0")).toBe("linux=b");
       expect(await two.candidates()).toEqual(["2.0.0 other-content"]);
       expect(two.alarmed()).toEqual(["release-replaced 2.0.0"]);
-      const told = scene.audited().filter((line) => line.includes("2.0.0"));
-      expect(told.toSorted()).toEqual([
+      const noted = scene.audited().filter((line) => line.includes("2.0.0"));
+      expect(noted.toSorted()).toEqual([
         "first-seen accepted 2.0.0",
         "replaced refused 2.0.0",
       ]);

@@ -274,8 +274,8 @@ describe("a version that appears later under an unknown key", () => {
     );
     await scene.publish("unsigned", "1.0.0", known);
     expect((await requests.version("1.0.0")).status).toBe(200);
-    const nobody = { signingKeys: [], signature: "unlisted" } as const;
-    await scene.publish("unsigned", "1.1.0", known, nobody);
+    const unsignedRelease = { signingKeys: [], signature: "unlisted" } as const;
+    await scene.publish("unsigned", "1.1.0", known, unsignedRelease);
     expect(outcomeOf(await requests.version("1.1.0"))).toBe("451 key-refused");
     expect(listedIn(await requests.index())).toEqual(["1.0.0"]);
     await scene.trust("approve", `${unsignedHost}/unsigned/thing@1.1.0`);
@@ -286,7 +286,7 @@ describe("a version that appears later under an unknown key", () => {
     );
     const never = requestsFor(scene.mirror, "thing", "never", unsignedHost);
     for (const version of ["1.0.0", "1.1.0"]) {
-      await scene.publish("never", version, known, nobody);
+      await scene.publish("never", version, known, unsignedRelease);
       expect((await never.version(version)).status).toBe(200);
     }
   });

@@ -103,10 +103,10 @@ async function makeRepository() {
 describe("git", () => {
   it("is ended when there is no room for what its repository has grown to, with that refusal", async () => {
     const { folder, surroundings } = await makeRepository();
-    const told: number[] = [];
+    const sizes: number[] = [];
     const full = refuseForRoom("the module's repository");
     const hold = (bytes: number) => {
-      told.push(bytes);
+      sizes.push(bytes);
       return bytes > 100_000 ? Promise.reject(full) : Promise.resolve();
     };
     const { ended } = startGit(["cat-file", "--batch"], {
@@ -114,11 +114,11 @@ describe("git", () => {
       hold,
     });
     const refused = expect(ended).rejects.toBe(full);
-    await expect.poll(() => told.length).toBeGreaterThan(0);
+    await expect.poll(() => sizes.length).toBeGreaterThan(0);
     fill(join(folder, "repository.git", "objects", "00"), 2, 60_000);
     await refused;
-    expect(told.at(-1)).toBeGreaterThan(120_000);
-    expect(told[0]).toBeLessThan(10_000);
+    expect(sizes.at(-1)).toBeGreaterThan(120_000);
+    expect(sizes[0]).toBeLessThan(10_000);
   });
 
   it("is ended when its repository has too many files", async () => {

@@ -9,7 +9,7 @@ import {
 } from "../../../src/origin/guard/address-guard.ts";
 import { allowed, refused } from "./addresses.ts";
 
-const nobody = {
+const closed = {
   configured: new Set<string>(),
   allowPrivateAddresses: false,
 };
@@ -24,13 +24,13 @@ describe("the address guard", () => {
 
   it.each(table)("refuses %s, which is %s", (host) => {
     const url = new URL(`https://${host}/path`);
-    expect(() => checkUrl(url, nobody)).toThrow(
+    expect(() => checkUrl(url, closed)).toThrow(
       failing("origin-address-refused"),
     );
   });
 
   it.each(allowed)("lets %s pass", (host) => {
-    checkUrl(new URL(`https://${host}/path`), nobody);
+    checkUrl(new URL(`https://${host}/path`), closed);
   });
 
   it.each([
@@ -55,14 +55,14 @@ describe("the address guard", () => {
     ["port 80", "https://registry.example.com:80/"],
     ["port 22", "https://registry.example.com:22/"],
   ])("refuses a URL with %s", (_, text) => {
-    expect(() => checkUrl(new URL(text), nobody)).toThrow(
+    expect(() => checkUrl(new URL(text), closed)).toThrow(
       failing("origin-address-refused"),
     );
   });
 
   it("shows no user, password or query in what it refuses", () => {
     const url = new URL("https://user:hunter2@10.0.0.1/path?token=hunter2#x");
-    expect(() => checkUrl(url, nobody)).toThrow(
+    expect(() => checkUrl(url, closed)).toThrow(
       /^https:\/\/10\.0\.0\.1\/path is not asked/,
     );
   });
@@ -101,7 +101,7 @@ describe("what the operator wrote", () => {
   });
 
   it("lifts the rules on addresses with allowPrivateAddresses, but not https", () => {
-    const open = { ...nobody, allowPrivateAddresses: true };
+    const open = { ...closed, allowPrivateAddresses: true };
     checkUrl(new URL("https://10.0.0.1:8443/"), open);
     expect(() => checkUrl(new URL("http://10.0.0.1/"), open)).toThrow(
       failing("origin-address-refused"),

@@ -166,8 +166,8 @@ describe("a client with more connections than it may have", () => {
         ({ status } = await mirror
           .get("/healthz")
           .catch(() => ({ status: 0 })));
-      const told = mirror.log.filter(({ msg }) => msg === line.msg);
-      expect(told).toHaveLength(1);
+      const repeats = mirror.log.filter(({ msg }) => msg === line.msg);
+      expect(repeats).toHaveLength(1);
       const metrics = (await mirror.get("/metrics")).body.toString();
       expect(metrics).toMatch(/^provender_connections_refused_total [5-9]/m);
     },

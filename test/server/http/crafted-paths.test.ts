@@ -93,8 +93,8 @@ async function askAll(
 }
 
 function formatCounts(counts: ReadonlyMap<number, number>): string {
-  const told = [...counts].toSorted(([a], [b]) => a - b);
-  return told.map(([status, count]) => `${status} × ${count}`).join(", ");
+  const sorted = [...counts].toSorted(([a], [b]) => a - b);
+  return sorted.map(([status, count]) => `${status} × ${count}`).join(", ");
 }
 
 /** Finds denied accesses and unexpected errors in the log. */

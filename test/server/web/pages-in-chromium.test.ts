@@ -82,12 +82,12 @@ describe.skipIf(!canTest)("the pages in a browser", () => {
       ignoreHTTPSErrors: true,
     });
     const page = await context.newPage();
-    const told: string[] = [];
-    page.on("console", (message) => told.push(message.text()));
-    page.on("pageerror", ({ message }) => told.push(message));
-    page.on("dialog", (dialog) => told.push(dialog.message()));
+    const leaks: string[] = [];
+    page.on("console", (message) => leaks.push(message.text()));
+    page.on("pageerror", ({ message }) => leaks.push(message));
+    page.on("dialog", (dialog) => leaks.push(dialog.message()));
     page.on("request", (request) => {
-      if (!request.url().startsWith(mirror.url)) told.push(request.url());
+      if (!request.url().startsWith(mirror.url)) leaks.push(request.url());
     });
     for (const [index, path] of paths.entries()) {
       const answer = await page.goto(new URL(path, mirror.url).href);
@@ -99,7 +99,7 @@ describe.skipIf(!canTest)("the pages in a browser", () => {
         await page.screenshot({ path: join(pictures, name), fullPage: true });
       }
     }
-    expect(told).toEqual([]);
+    expect(leaks).toEqual([]);
     await context.close();
   });
 

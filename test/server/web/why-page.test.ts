@@ -55,11 +55,14 @@ describe.each(cases)("of $title", ({ path, code, says }) => {
     const named = ["--mirror", url, "--ca", caFile, "--json"];
     const run = await runCommand(scene.guarded, "explain", spec, ...named);
     expect(run.stderr).toBe("");
-    const told = JSON.parse(run.stdout) as WhyDocument;
-    expect([told.subject, told.verdict]).toEqual([why.subject, why.verdict]);
+    const printed = JSON.parse(run.stdout) as WhyDocument;
+    expect([printed.subject, printed.verdict]).toEqual([
+      why.subject,
+      why.verdict,
+    ]);
     // A host that fails on and on is suspended at some time.
     if (why.verdict !== "failing")
-      expect([told.code, ...told.reasons.map(untimed)]).toEqual([
+      expect([printed.code, ...printed.reasons.map(untimed)]).toEqual([
         why.code,
         ...why.reasons.map(untimed),
       ]);

@@ -244,9 +244,9 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
   ])("are unknown, never absent, when they are %s", async (_, damage) => {
     const key: RecordKey = ["trust", "seen", "a.example", "acme"];
     const bucket = await openBucket();
-    const told: string[] = [];
+    const files: string[] = [];
     const records = new BucketRecords(bucket, form, ({ file }) =>
-      told.push(file),
+      files.push(file),
     );
     await records.create(key, { text: "good" }, asItIs);
     const object = await bucket.get(recordObject(key));
@@ -262,7 +262,7 @@ describe.runIf(hasCeph)("records in a bucket of a real Ceph", () => {
     await expect(
       records.change(key, asItIs, () => ({ text: "other" })),
     ).rejects.toThrow(failing("record-unreadable"));
-    expect(told).toHaveLength(3);
+    expect(files).toHaveLength(3);
     expect((await records.inspect(key)).readable).toBe(false);
   });
 

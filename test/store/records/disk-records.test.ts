@@ -24,7 +24,7 @@ itIsARecordStore(async () => {
 const key: RecordKey = ["trust", "seen", "a.example", "acme"];
 const body = { text: "line one\nline two" };
 
-interface Told {
+interface Reports {
   readonly damaged: string[];
   readonly unreadable: string[];
   readonly passedOver: string[];
@@ -32,18 +32,20 @@ interface Told {
 
 async function prepare(at = key) {
   const layout = await makeLayout();
-  const told: Told = { damaged: [], unreadable: [], passedOver: [] };
+  const reports: Reports = { damaged: [], unreadable: [], passedOver: [] };
   const records = new DiskRecords(layout, {
     onDamaged: (file, problem, healed) =>
-      told.damaged.push(`${file}: ${problem}, ${healed ? "healed" : "left"}`),
-    onUnreadable: ({ file }) => told.unreadable.push(file),
-    onPassedOver: (file) => told.passedOver.push(file),
+      reports.damaged.push(
+        `${file}: ${problem}, ${healed ? "healed" : "left"}`,
+      ),
+    onUnreadable: ({ file }) => reports.unreadable.push(file),
+    onPassedOver: (file) => reports.passedOver.push(file),
   });
   await records.create(at, { text: "first" }, asItIs);
   const [first = "", second = ""] = recordPaths(layout, at);
   const older = readFileSync(first, "utf8");
   await records.change(at, asItIs, () => body);
-  return { layout, records, told, first, second, older };
+  return { layout, records, reports, first, second, older };
 }
 
 interface Place {
@@ -132,31 +134,31 @@ describe("one copy of a record", () => {
     "that is %s is made again from the other one",
     async (_, damage) => {
       for (const which of [0, 1]) {
-        const { records, told, first, second, apply, layout } =
+        const { records, reports, first, second, apply, layout } =
           await prepareDamage();
         const path = [first, second][which] ?? "";
         const text = readFileSync(path, "utf8");
         apply(damage, [path]);
         expect(await records.read(key, asItIs)).toEqual(body);
-        expect(told.damaged).toHaveLength(1);
+        expect(reports.damaged).toHaveLength(1);
         const reopened = new DiskRecords(layout);
         expect(await reopened.read(key, asItIs)).toEqual(body);
         // A file in the place of a whole folder is left for the operator.
-        if (told.damaged[0]?.endsWith("healed") === true)
+        if (reports.damaged[0]?.endsWith("healed") === true)
           expect(readFileSync(path, "utf8")).toBe(text);
-        expect(told.unreadable).toEqual([]);
+        expect(reports.unreadable).toEqual([]);
       }
     },
   );
 
   it("that is missing is made again", async () => {
     for (const which of [0, 1]) {
-      const { records, told, first, second } = await prepare();
+      const { records, reports, first, second } = await prepare();
       const path = [first, second][which] ?? "";
       rmSync(path);
       expect(await records.read(key, asItIs)).toEqual(body);
       expect(existsSync(path)).toBe(true);
-      expect(told.damaged).toEqual([expect.stringContaining("missing")]);
+      expect(reports.damaged).toEqual([expect.stringContaining("missing")]);
     }
   });
 
@@ -183,7 +185,7 @@ describe("a record without a good copy", () => {
   it.each(damages)(
     "is unknown and stays as it is when both are %s",
     async (_, damage) => {
-      const { records, told, first, second, apply } = await prepareDamage();
+      const { records, reports, first, second, apply } = await prepareDamage();
       apply(damage, [first, second]);
       await expect(records.read(key, asItIs)).rejects.toThrow(
         failing("record-unreadable"),
@@ -194,7 +196,7 @@ describe("a record without a good copy", () => {
       await expect(records.change(key, asItIs, () => ({}))).rejects.toThrow(
         failing("record-unreadable"),
       );
-      expect(told.unreadable).toEqual(
+      expect(reports.unreadable).toEqual(
         Array.from(
           { length: 3 },
           () => "records/v1/trust/seen/a.example/acme.json",
@@ -240,14 +242,14 @@ describe("a record that can be made again", () => {
   it.each(itsDamages)(
     "is absent when it is %s, and is made again",
     async (_, damage) => {
-      const { records, told, first } = await prepare(rebuildable);
+      const { records, reports, first } = await prepare(rebuildable);
       const other: RecordKey = ["package-hashes", "ab", "other"];
       await records.create(other, body, asItIs);
       const path = join(dirname(first), "other.json");
       damage({ path: first, text: readFileSync(first, "utf8"), other: path });
       expect(await records.read(rebuildable, asItIs)).toBeUndefined();
-      expect(told.passedOver).toHaveLength(1);
-      expect(told.unreadable).toEqual([]);
+      expect(reports.passedOver).toHaveLength(1);
+      expect(reports.unreadable).toEqual([]);
       const again = { text: "again" };
       expect(await records.create(rebuildable, again, asItIs)).toEqual(again);
       expect(await records.read(rebuildable, asItIs)).toEqual(again);
