@@ -20,7 +20,7 @@ build() {
     mv "$scratch/$name/built" "$clients/$name"
 }
 
-# Leaves out nested modules, which the proxy's copy lacks: in Terraform they are backends, which installing needs not.
+# Leaves out nested modules, which the proxy's copy lacks. In Terraform they are backends, which no test uses.
 leave_out_absent() {
   local module folder alias
   while read -r module folder; do
