@@ -221,6 +221,8 @@ describe("once a provider was met, a back-dated release of another key is refuse
     const first = scene.start();
     expect(await first.version("1.0.0")).toBe("linux=a");
     await change(scene, first);
+    // A new process asks first: it has no list in memory to join.
+    await attack(scene, scene.start());
     await attack(scene, first);
     await attack(scene, scene.start());
   });

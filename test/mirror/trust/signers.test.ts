@@ -205,22 +205,38 @@ describe("a version of first contact that is created again long after", () => {
   });
 });
 
-describe("two processes", () => {
-  it("agree on a key that one of them noted a moment ago", async () => {
+describe("two processes, of which one notes the first key of a provider,", () => {
+  /** Both have looked at the records of trust a moment before; the other one meets 3.0.0 first. */
+  async function signFirst(next: Signer) {
     const scene = await MirrorScene.prepare({ signatures: "when-published" });
     const { registry, clock } = scene;
     registry.offer("1.0.0", { content: "linux=a" });
     const [one, other] = [scene.start(), scene.start()];
     expect(await one.version("1.0.0")).toBe("linux=a");
-    expect(await other.version("1.0.0")).toBe("linux=a");
     registry.offer("2.0.0", { content: "linux=b", by: K });
-    registry.offer("3.0.0", { content: "linux=c", by: K });
+    registry.offer("3.0.0", { content: "linux=c", by: next });
     clock.pass(freshness);
+    expect(await other.version("1.0.0")).toBe("linux=a");
     expect(await one.version("2.0.0")).toBe("linux=b");
-    expect(await other.version("3.0.0")).toBe("linux=c");
-    clock.pass(lookAgain);
+    const said = await other.version("3.0.0");
     expect(await other.version("2.0.0")).toBe("linux=b");
+    clock.pass(lookAgain);
+    expect(await one.version("3.0.0")).toBe(said);
     const raised = [...one.alarmed(), ...other.alarmed()];
-    expect(raised.filter((line) => line.startsWith("key-refused"))).toEqual([]);
+    return {
+      said,
+      raised: raised.filter((one) => one.startsWith("key-refused")),
+    };
+  }
+
+  it("agree on it at once", async () => {
+    const { said, raised } = await signFirst(K);
+    expect([said, raised]).toEqual(["linux=c", []]);
+  });
+
+  it("take no second one", async () => {
+    const { said, raised } = await signFirst(E);
+    expect(said).toBe("key-refused: unknown");
+    expect(new Set(raised)).toEqual(new Set(["key-refused 3.0.0"]));
   });
 });
