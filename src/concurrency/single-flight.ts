@@ -11,7 +11,7 @@
 //    (mirror/cache/archive-download.ts, store/blobs/unstored-window.ts);
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
-//    (store/records/change-locks.ts);
+//    (store/records/disk-records.ts);
 // 6. threads: signatures, archives and the packing of modules, each kind with
 //    a pool and a queue of its own, which wait for nothing.
 

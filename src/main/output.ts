@@ -5,3 +5,10 @@ export const output: Output = {
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
 };
+
+/** Resolves when the text was taken, with false when it has no reader any longer. */
+export function print(text: string): Promise<boolean> {
+  return new Promise((resolve) =>
+    process.stdout.write(text, (error) => resolve(error == null)),
+  );
+}

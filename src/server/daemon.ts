@@ -30,8 +30,6 @@ interface DaemonParts {
   readonly certificates: CertificateSource;
   readonly readiness: Readiness;
   readonly notification: ServiceNotification;
-  /** Removes staging files not written since; returns how many. */
-  readonly sweep: (before: Date) => Promise<number>;
   /** Looks after the store, in the background: at the start and once an hour. */
   readonly tend: () => Promise<void>;
   readonly logger: Logger;
@@ -39,8 +37,8 @@ interface DaemonParts {
   readonly metrics: Metrics;
   /** Reads the configuration again and applies what can change while serving; returns the changed keys that wait for a restart. Throws what is wrong with it. */
   readonly reload: () => readonly string[];
-  /** Leaves word of where it listens, for commands; never rejects. */
-  readonly leaveWord: (url: string) => Promise<void>;
+  /** Begins to run commands of other processes; never rejects. */
+  readonly admit: (url: string) => Promise<void>;
   /** Releases what requests work with: caches, store, telemetry. */
   readonly close: () => Promise<void>;
 }
@@ -52,15 +50,12 @@ interface Started {
 
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-/** Milliseconds: longer than any transfer of another process may stand still, so that only what killed ones left is removed. */
-const sweepAfter = 45_000;
 
 /** `provender serve` from listening to its end. */
 export class Daemon {
   readonly #parts: DaemonParts;
   #listener: Listener | undefined;
   #renewal: NodeJS.Timeout | undefined;
-  #sweep: NodeJS.Timeout | undefined;
   #tending: NodeJS.Timeout | undefined;
 
   constructor(parts: DaemonParts) {
@@ -145,7 +140,6 @@ export class Daemon {
     const { readiness, notification, limits, logger } = this.#parts;
     readiness.become("stopping");
     clearInterval(this.#renewal);
-    clearTimeout(this.#sweep);
     clearInterval(this.#tending);
     notification.stopWatchdog();
     await notification.stopping();
@@ -177,7 +171,7 @@ export class Daemon {
       needsToken: this.#parts.needsToken,
     });
     this.#parts.setUp.announce(url, caFile);
-    await this.#parts.leaveWord(url);
+    await this.#parts.admit(url);
     this.#serve(url);
     return { url, clients };
   }
@@ -186,11 +180,6 @@ export class Daemon {
     const { readiness, notification, logger } = this.#parts;
     readiness.become("serving");
     this.#renewal = setInterval(() => void this.#reloadCertificate(), day);
-    const started = new Date();
-    this.#sweep = setTimeout(
-      () => void this.#sweepStaging(started),
-      sweepAfter,
-    );
     this.#tending = setInterval(() => void this.#tend(), hour);
     void this.#tend();
     void notification.ready(`Serving on ${url}`);
@@ -203,22 +192,5 @@ export class Daemon {
     await tend().catch((error: unknown) =>
       logger.warn({ err: error }, "the store could not be counted"),
     );
-  }
-
-  async #sweepStaging(before: Date): Promise<void> {
-    const { sweep, logger } = this.#parts;
-    try {
-      const removed = await sweep(before);
-      if (removed > 0)
-        logger.info(
-          { removed },
-          "files that killed processes left in staging/ were removed",
-        );
-    } catch (error) {
-      logger.warn(
-        { err: error },
-        "files that killed processes left in staging/ could not be removed",
-      );
-    }
   }
 }

@@ -1,11 +1,4 @@
-import {
-  link,
-  mkdir,
-  open,
-  rename,
-  rm,
-  type FileHandle,
-} from "node:fs/promises";
+import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import pLimit from "p-limit";
 
@@ -49,36 +42,6 @@ async function writeInTurn(
   } catch (error) {
     await rm(staged, { force: true });
     throw error;
-  }
-}
-
-/** Like writeDurably, but false when there is something under `to` already, which is left as it is. */
-export function createDurably(
-  staged: string,
-  to: string,
-  bytes: string | Uint8Array,
-): Promise<boolean> {
-  return turn(() => createInTurn(staged, to, bytes));
-}
-
-async function createInTurn(
-  staged: string,
-  to: string,
-  bytes: string | Uint8Array,
-): Promise<boolean> {
-  await using handle = await open(staged, "wx", 0o600);
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-    await makeFolder(dirname(to));
-    await link(staged, to);
-    await syncFolder(dirname(to));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  } finally {
-    await rm(staged, { force: true });
   }
 }
 

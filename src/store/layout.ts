@@ -13,23 +13,20 @@ export interface StoreLayout {
   readonly records: string;
   /** The second copies of records. */
   readonly recordCopies: string;
-  /** Locks that end with the process that holds them. */
-  readonly locks: string;
   readonly staging: string;
   readonly lock: string;
-  /** File with the daemon's note. */
-  readonly daemon: string;
+  /** Name of the process that has the lock. */
+  readonly holder: string;
+  /** Socket where the daemon runs commands of other processes. */
+  readonly admin: string;
+  /** Where those processes prove their user. */
+  readonly operators: string;
   /** Says of which version the store is. */
   readonly version: string;
   /** The journal of when each archive was last used. */
   readonly lastUse: string;
   /** The current audit logs, of requests and of decisions; older ones lie beside them. */
   readonly audit: { readonly requests: string; readonly decisions: string };
-  /** Locks that a process holds while it appends to them. */
-  readonly auditLocks: {
-    readonly requests: string;
-    readonly decisions: string;
-  };
   /** Keys that sign archive URLs. */
   readonly archiveUrlKeys: string;
   /** Id of the bucket's store that this replica works on. */
@@ -54,19 +51,16 @@ export function layOutStore(directory: string): StoreLayout {
     blobs: join(directory, "blobs", "v1", "sha256"),
     records: join(directory, "records", "v1"),
     recordCopies: join(directory, "record-copies", "v1"),
-    locks: join(directory, "locks"),
     staging: join(directory, "staging"),
     lock: join(directory, "daemon.lock"),
-    daemon: join(directory, "daemon.v1.json"),
+    holder: join(directory, "daemon.lock.holder"),
+    admin: join(directory, "admin.sock"),
+    operators: join(directory, "operators"),
     version: join(directory, "store.json"),
     lastUse: join(directory, "last-use.v1.log"),
     audit: {
       requests: join(directory, "audit", "audit.jsonl"),
       decisions: join(directory, "audit", "decisions.jsonl"),
-    },
-    auditLocks: {
-      requests: join(directory, "locks", "audit-requests.lock"),
-      decisions: join(directory, "locks", "audit-decisions.lock"),
     },
     archiveUrlKeys: join(directory, "auth", "v1", "archive-url-keys.json"),
     bucketIdentity: join(directory, "bucket.v1.json"),
@@ -181,7 +175,7 @@ function checkParts(key: RecordKey): void {
       throw new RangeError(`not a part of a record key: ${part}`);
 }
 
-/** A name in the staging folder that no other process and no earlier start uses. */
+/** Makes a new name in the staging folder. */
 export function stagingPath(layout: StoreLayout, kind: string): string {
   return join(layout.staging, `${kind}-${crypto.randomUUID()}`);
 }

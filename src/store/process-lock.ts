@@ -1,22 +1,8 @@
-import {
-  chmodSync,
-  closeSync,
-  openSync,
-  readFileSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as pause } from "node:timers/promises";
-import { failure } from "../errors/index.ts";
 
 /** SQLITE_BUSY. */
 const busy = 5;
-
-/** Milliseconds between two tries, at most. */
-const longestPause = 20;
-
-/** Milliseconds after which waiting for another process is given up; it holds a lock while it writes some small files. */
-const patience = 20_000;
 
 export interface ProcessLock {
   release(): void;
@@ -56,62 +42,6 @@ export function tryLock(path: string): ProcessLock | undefined {
   return { release: () => database.close(), isInPlace: () => isAt(path, ino) };
 }
 
-/**
- * Repeats at least once and until `end`, of `performance.now()`: other
- * processes hold the lock for `subject` only for moments. Throws too-busy.
- */
-export async function waitForLock<T>(
-  tryIt: () => T | undefined,
-  subject: string,
-  end = performance.now() + patience,
-): Promise<T> {
-  for (;;) {
-    const lock = tryIt();
-    if (lock !== undefined) return lock;
-    if (performance.now() > end) throw failure("too-busy", subject);
-    // The pause is random, so that waiting processes do not collide again.
-    await pause(1 + Math.random() * longestPause);
-  }
-}
-
-/** A lock that a process takes again and again: its file stays open, because opening it takes six times as long as taking it. */
-export class OpenLock {
-  readonly #path: string;
-  #file: { readonly database: DatabaseSync; readonly ino: number } | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  /**
-   * Runs one call at a time; `subject` is the purpose for which other processes
-   * hold it. Throws too-busy when another process keeps the lock.
-   */
-  async hold<T>(subject: string, work: () => Promise<T>): Promise<T> {
-    const database = await waitForLock(() => this.#try(), subject);
-    try {
-      return await work();
-    } finally {
-      database.exec("ROLLBACK");
-    }
-  }
-
-  #try(): DatabaseSync | undefined {
-    const { database, ino } = (this.#file ??= openLock(this.#path));
-    try {
-      if (!tryBegin(database)) return undefined;
-      if (isAt(this.#path, ino)) return database;
-    } catch (error) {
-      this.#file = undefined;
-      throw error;
-    }
-    // It was removed, and another process has a new one.
-    database.close();
-    this.#file = undefined;
-    return undefined;
-  }
-}
-
 function openLock(path: string) {
   makeFile(path);
   const database = new DatabaseSync(path, { timeout: 0 });
@@ -131,27 +61,5 @@ function tryBegin(database: DatabaseSync): boolean {
     if ((error as { errcode?: number }).errcode === busy) return false;
     database.close();
     throw error;
-  }
-}
-
-/**
- * Returns true when the system knows a holder of the lock. It takes and changes
- * nothing, so it delays no other process. False where the system has no such
- * list.
- */
-export function isLockHeld(path: string): boolean {
-  try {
-    const { dev, ino } = statSync(path);
-    // Linux's st_dev of up to 32 bits (makedev(3)), as /proc/locks has it.
-    const major = (dev >>> 8) & 0xfff;
-    const minor = (dev & 0xff) | ((dev >>> 12) & 0xfff00);
-    const [first, second] = [major, minor].map((part) =>
-      part.toString(16).padStart(2, "0"),
-    );
-    const file = ` ${first}:${second}:${ino} `;
-    const held = readFileSync("/proc/locks", "utf8").split("\n");
-    return held.some((one) => one.includes(" WRITE ") && one.includes(file));
-  } catch {
-    return false;
   }
 }

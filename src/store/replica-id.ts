@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createDurably } from "./durable-file.ts";
+import { writeDurably } from "./durable-file.ts";
 import { readJsonFile } from "./json-text.ts";
 import { stagingPath, type StoreLayout } from "./layout.ts";
 
@@ -16,8 +16,8 @@ export async function readReplicaId(layout: StoreLayout): Promise<string> {
   const replica = crypto.randomUUID();
   const staged = stagingPath(layout, "replica");
   const text = `${JSON.stringify({ replica })}\n`;
-  const isFirst = await createDurably(staged, layout.replicaId, text);
-  return isFirst ? replica : ((await read(layout)) ?? replica);
+  await writeDurably(staged, layout.replicaId, text);
+  return replica;
 }
 
 async function read(layout: StoreLayout): Promise<string | undefined> {

@@ -1,9 +1,9 @@
-import { mkdirSync } from "node:fs";
-import { access, constants, mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { failure, ProvenderError } from "../errors/index.ts";
-import { layOutStore, type StoreLayout } from "./layout.ts";
-import { isLockHeld, tryLock, type ProcessLock } from "./process-lock.ts";
+import type { StoreLayout } from "./layout.ts";
+import { tryLock, type ProcessLock } from "./process-lock.ts";
 import { checkStoreVersion, markStoreVersion } from "./store-version.ts";
 
 /** Limits in bytes; `maxSize` is undefined for unlimited. */
@@ -32,54 +32,70 @@ export async function prepareStorageDirectory(
 }
 
 async function makeFolders(layout: StoreLayout): Promise<void> {
-  const { blobs, records, recordCopies, locks, staging, audit } = layout;
-  const kept = [blobs, records, recordCopies, locks];
-  for (const folder of [...kept, staging, dirname(audit.requests)]) {
+  const { blobs, records, recordCopies, staging, audit } = layout;
+  const kept = [blobs, records, recordCopies, staging];
+  for (const folder of [...kept, dirname(audit.requests)]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   }
 }
 
-/**
- * Finds the one of these directories that a daemon works on, while none works
- * on this one; undefined where that is unknown.
- */
-export function findServedElsewhere(
-  own: StoreLayout,
-  directories: readonly string[],
-): string | undefined {
-  if (isLockHeld(own.lock)) return undefined;
-  return directories.find((directory) =>
-    isLockHeld(layOutStore(directory).lock),
-  );
+/** Removes what killed processes left in staging; call it with the lock. Returns how many. */
+export async function sweepStaging({ staging }: StoreLayout): Promise<number> {
+  const names = await readdir(staging);
+  for (const name of names)
+    await rm(join(staging, name), { force: true, recursive: true });
+  return names.length;
 }
 
-/** Held by the one daemon of a directory. */
-export interface DaemonLock {
-  /** False when the lock was removed and another daemon has it now; takes it again when it is free. */
+/** Held by the one process that works on a directory. */
+export interface StorageLock {
+  /** False when the lock was removed and another process has it now; takes it again when it is free. */
   keep(): boolean;
   release(): void;
 }
 
 /**
- * Makes this process the one daemon of the directory until `release` or its
- * death. Throws store-in-use.
+ * Makes this process the only one that works on the directory until `release`
+ * or its death; `work` is the command. Throws store-in-use.
  */
-export function lockStorageDirectory(layout: StoreLayout): DaemonLock {
-  let lock = tryDaemonLock(layout);
-  if (lock === undefined) throw failure("store-in-use", layout.directory);
+export function lockStorageDirectory(
+  layout: StoreLayout,
+  work: string,
+): StorageLock {
+  let lock = tryStorageLock(layout);
+  if (lock === undefined)
+    throw failure("store-in-use", readHolder(layout), layout.directory);
+  nameHolder(layout, work);
   return {
     keep() {
       if (lock?.isInPlace() === true) return true;
       lock?.release();
-      lock = tryDaemonLock(layout);
+      lock = tryStorageLock(layout);
       return lock !== undefined;
     },
     release: () => lock?.release(),
   };
 }
 
-function tryDaemonLock(layout: StoreLayout): ProcessLock | undefined {
+/** Names this process for those that find the directory locked. */
+function nameHolder({ holder }: StoreLayout, work: string): void {
+  try {
+    writeFileSync(holder, `${work} (process ${process.pid})`, { mode: 0o600 });
+  } catch {
+    // A full disk takes no name, and the lock counts all the same.
+  }
+}
+
+function readHolder({ holder }: StoreLayout): string {
+  try {
+    return readFileSync(holder, "utf8") || "Another process";
+  } catch {
+    return "Another process";
+  }
+}
+
+function tryStorageLock(layout: StoreLayout): ProcessLock | undefined {
   try {
     mkdirSync(layout.directory, { recursive: true, mode: 0o700 });
     return tryLock(layout.lock);

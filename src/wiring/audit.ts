@@ -1,6 +1,6 @@
 import { basename } from "node:path";
+import pLimit from "p-limit";
 import type { StoreLayout } from "../store/layout.ts";
-import { OpenLock } from "../store/process-lock.ts";
 import type { ChainHead } from "../telemetry/audit/chain.ts";
 import { filesKept } from "../telemetry/audit/log-files.ts";
 import { findLogEnd } from "../telemetry/audit/log-end.ts";
@@ -8,17 +8,13 @@ import type { LogToRead } from "../telemetry/audit/verify-log.ts";
 
 type LogName = keyof StoreLayout["audit"];
 
-/** The audit logs of a store, to which the daemon and commands append one at a time. */
-export function wireAuditLogs(
-  layout: StoreLayout,
-): Readonly<Record<LogName, LogToRead>> {
+export type AuditLogs = Readonly<Record<LogName, LogToRead>>;
+
+/** The audit logs of a store, which are not opened for reading while a line is appended. */
+export function wireAuditLogs({ audit }: StoreLayout): AuditLogs {
   const make = (name: LogName): LogToRead => {
-    const lock = new OpenLock(layout.auditLocks[name]);
-    return {
-      path: layout.audit[name],
-      exclusively: (work) =>
-        lock.hold("processes that write the audit log", work),
-    };
+    const exclusively = pLimit(1);
+    return { path: audit[name], exclusively };
   };
   return { decisions: make("decisions"), requests: make("requests") };
 }

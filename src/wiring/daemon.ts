@@ -6,15 +6,16 @@ import { listenerLimits } from "../server/http/listener.ts";
 import { ServiceNotification } from "../server/service-notification.ts";
 import { makeCertificateSource } from "../server/tls/certificate-source.ts";
 import { failure } from "../errors/index.ts";
-import { removeDaemonNote, writeDaemonNote } from "../store/daemon-note.ts";
 import { layOutStore, type StoreLayout } from "../store/layout.ts";
 import {
   lockStorageDirectory,
   prepareStorageDirectory,
-  type DaemonLock,
+  sweepStaging,
+  type StorageLock,
 } from "../store/storage-directory.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { readAuditHeads } from "./audit.ts";
+import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { wireClientLimits } from "./client-limits.ts";
 import type { AdmissionRules } from "../mirror/trust/admission-rules.ts";
@@ -40,12 +41,11 @@ export async function wireDaemon(
 ): Promise<Daemon> {
   const configuration = load();
   const rules = wireRules(configuration);
-  const { listen, storage, publicUrl } = configuration;
-  const layout = layOutStore(storage.directory);
-  await prepareStorageDirectory(layout);
-  const lock = lockStorageDirectory(layout);
-  const telemetry = wireDaemonTelemetry(configuration, layout, version);
-  const beat = watchLock(lock, layout, telemetry);
+  const { listen, publicUrl } = configuration;
+  const { layout, telemetry, release } = await takeStore(
+    configuration,
+    version,
+  );
   const shared = await wireShared(configuration, rules, layout, telemetry);
   const { core, access } = shared;
   // Takes 0.2 s the first time, which no client should wait for.
@@ -54,6 +54,9 @@ export async function wireDaemon(
   const { limits, connectionCaps } = clients;
   const parts = { ...clients, ...access };
   const protocols = wireProtocols(configuration, core, parts, telemetry);
+  const opened = { configuration, layout, telemetry };
+  const { readiness } = protocols;
+  const admin = wireAdmin(core, opened, readiness, version);
   return new Daemon({
     ...protocols,
     ...{ listen, limits, connectionCaps, publicUrl },
@@ -62,7 +65,6 @@ export async function wireDaemon(
     needsToken: access.authentication.isOn,
     certificates: makeCertificateSource(listen, layout.tls, machineName()),
     notification: wireNotification(configuration, telemetry),
-    sweep: (before) => core.blobs.sweepStaging(before),
     tend: () => tend(core, layout, telemetry),
     ...telemetry,
     reload: () => {
@@ -71,18 +73,32 @@ export async function wireDaemon(
       access.replace(next);
       return listWaitingKeys(configuration, next);
     },
-    leaveWord: (url) => leaveWord(layout, url, telemetry),
+    admit: (url) => admin.listen(url),
     close: async () => {
+      await admin.close();
       await access.close();
       protocols.close();
       await core.close();
       telemetry.alarms.close();
       await telemetry.audit.close();
-      clearInterval(beat);
-      await removeDaemonNote(layout);
-      lock.release();
+      release();
     },
   });
+}
+
+/** Makes this process the one that works on the storage directory. */
+async function takeStore(configuration: Configuration, version: string) {
+  const layout = layOutStore(configuration.storage.directory);
+  await prepareStorageDirectory(layout);
+  const lock = lockStorageDirectory(layout, "provender serve");
+  const telemetry = wireDaemonTelemetry(configuration, layout, version);
+  await sweepLeftovers(layout, telemetry);
+  const beat = watchLock(lock, layout, telemetry);
+  const release = () => {
+    clearInterval(beat);
+    lock.release();
+  };
+  return { layout, telemetry, release };
 }
 
 function wireDaemonTelemetry(
@@ -116,6 +132,19 @@ async function wireShared(
   return { core, access };
 }
 
+async function sweepLeftovers(
+  layout: StoreLayout,
+  { logger }: Telemetry,
+): Promise<void> {
+  try {
+    const removed = await sweepStaging(layout);
+    if (removed > 0)
+      logger.info({ removed }, "files of killed processes were removed");
+  } catch (error) {
+    logger.warn({ err: error }, "staging/ could not be cleared");
+  }
+}
+
 async function tend(
   { retention }: Core,
   layout: StoreLayout,
@@ -147,17 +176,6 @@ function tellMode(rules: AdmissionRules, { logger }: Telemetry) {
   return rules;
 }
 
-async function leaveWord(
-  layout: StoreLayout,
-  url: string,
-  { logger }: Telemetry,
-): Promise<void> {
-  const { pid } = process;
-  await writeDaemonNote(layout, { pid, url }).catch((error: unknown) =>
-    logger.warn({ err: error }, "commands will not find this daemon"),
-  );
-}
-
 /** Lists changed keys that wait for the next start. */
 function listWaitingKeys(before: Configuration, next: Configuration) {
   return listChangedKeys(before, next).filter(
@@ -170,14 +188,14 @@ const lockBeat = 1_000;
 
 /** Ends this daemon in order when another one has its directory. */
 function watchLock(
-  lock: DaemonLock,
+  lock: StorageLock,
   { directory }: StoreLayout,
   { logger }: Telemetry,
 ): NodeJS.Timeout {
   const look = () => {
     if (lock.keep()) return;
     clearInterval(beat);
-    const error = failure("store-in-use", directory);
+    const error = failure("store-in-use", "Another process", directory);
     logger.fatal({ err: error }, "the lock of the storage directory is lost");
     process.kill(process.pid, "SIGTERM");
   };

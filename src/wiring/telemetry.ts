@@ -3,7 +3,7 @@ import type { StoreLayout } from "../store/layout.ts";
 import { Alarms } from "../telemetry/alarms.ts";
 import { AuditLog } from "../telemetry/audit-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { wireAuditLogs } from "./audit.ts";
+import { wireAuditLogs, type AuditLogs } from "./audit.ts";
 import { makeLogger, type Logger } from "../telemetry/logger.ts";
 
 export interface Telemetry {
@@ -12,6 +12,8 @@ export interface Telemetry {
   readonly metrics?: Metrics | undefined;
   readonly alarms: Alarms;
   readonly audit: AuditLog;
+  /** The same logs for reading. */
+  readonly auditLogs: AuditLogs;
 }
 
 export interface DaemonTelemetry extends Telemetry {
@@ -25,9 +27,10 @@ export function wireTelemetry(
 ): Telemetry {
   const logger = makeLogger(configuration.log);
   const alarms = new Alarms(logger, metrics);
+  const auditLogs = wireAuditLogs(layout);
   const audit = new AuditLog({
     ...layout.audit,
-    guards: wireAuditLogs(layout),
+    guards: auditLogs,
     now: () => new Date(),
     onRefused: (entries) => metrics?.count("auditFailures", {}, entries),
     onLost: (entries, cause) => {
@@ -35,5 +38,5 @@ export function wireTelemetry(
       alarms.raise("audit-lost", { entries, cause: cause.message });
     },
   });
-  return { logger, metrics, alarms, audit };
+  return { logger, metrics, alarms, audit, auditLogs };
 }

@@ -140,7 +140,7 @@ describe("provender config", () => {
       /\/nowhere\/ca\.pem/,
     ],
     [
-      "a malformed CA",
+      "a CA that is none",
       `origins: { a.example: { ca: ${thisFile} } }\n`,
       /program\.test\.ts/,
     ],
@@ -181,7 +181,11 @@ describe("provender serve", () => {
     const first = await startMirror();
     const storage = { directory: first.directory };
     const run = await serve({ storage });
-    expectRefusal(run, 1, /Another provender.*storage\.directory/);
+    expectRefusal(
+      run,
+      1,
+      /provender serve \(process \d+\) works on .*storage\.directory/,
+    );
     expect((await first.get("/readyz")).status).toBe(200);
 
     await first.kill();

@@ -24,7 +24,6 @@ describe("the version of a store", () => {
     const key = ["trust", "seen", "a.example", "acme"];
     mkdirSync(layout.records, { recursive: true });
     mkdirSync(layout.staging);
-    mkdirSync(layout.locks);
     await new DiskRecords(layout).create(key, { notes: [1] }, asItIs);
     await prepareStorageDirectory(layout);
     const kept = await new DiskRecords(layout).read(key, asItIs);

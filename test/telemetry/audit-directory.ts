@@ -1,20 +1,21 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pLimit, { type LimitFunction } from "p-limit";
 import { expect } from "vitest";
-import { OpenLock } from "../../src/store/process-lock.ts";
 import type { AuditEntry } from "../../src/telemetry/audit-entry.ts";
 import {
   AuditLines,
   type AuditLinesSettings,
 } from "../../src/telemetry/audit-lines.ts";
 
-/** Lets one process at a time append to a log, as in a store. */
+const turns = new Map<string, LimitFunction>();
+
+/** Lets one at a time append to a log or open it for reading, as in a store. */
 export function guarding(path: string) {
-  const lock = new OpenLock(`${path}.lock`);
-  return {
-    exclusively: <T>(work: () => Promise<T>) => lock.hold("a test", work),
-  };
+  const exclusively = turns.get(path) ?? pLimit(1);
+  turns.set(path, exclusively);
+  return { exclusively };
 }
 
 export const durable = { durable: true };

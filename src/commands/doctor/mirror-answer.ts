@@ -11,8 +11,6 @@ export interface MirrorAccess {
   readonly base: URL;
   /** PEM certificates that are trusted. */
   readonly ca: readonly string[];
-  /** They are the mirror's own, so that its name does not matter. */
-  readonly isPinned?: boolean;
   readonly token: string | undefined;
   /** Proxy as in HTTPS_PROXY and NO_PROXY. */
   readonly proxy: {
@@ -37,22 +35,15 @@ export interface MirrorAnswer {
 
 const error = z.object({ code: z.string(), errors: z.array(z.string()) });
 
-/** Trusts a certificate itself, without the authority above it. */
-const pinned = {
-  allowPartialTrustChain: true,
-  checkServerIdentity: () => undefined,
-};
-
 /** Throws what the connection fails with. */
 export async function askMirror(
-  { base, ca, isPinned = false, token, proxy }: MirrorAccess,
+  { base, ca, token, proxy }: MirrorAccess,
   path: string,
   signal: AbortSignal,
 ): Promise<MirrorAnswer> {
   const agent = new Agent({
     ca: [...ca],
     proxyEnv: { HTTPS_PROXY: proxy.https?.href, NO_PROXY: proxy.no },
-    ...(isPinned && pinned),
   });
   const headers = {
     accept: "application/json",

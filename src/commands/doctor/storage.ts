@@ -114,9 +114,9 @@ async function examineWriting(layout: StoreLayout): Promise<Check> {
 }
 
 function listFolders(layout: StoreLayout): readonly string[] {
-  const { directory, blobs, records, recordCopies, locks, staging } = layout;
+  const { directory, blobs, records, recordCopies, staging } = layout;
   const audit = dirname(layout.audit.requests);
-  return [directory, blobs, records, recordCopies, locks, staging, audit];
+  return [directory, blobs, records, recordCopies, staging, audit];
 }
 
 function findExisting(path: string): string {

@@ -15,10 +15,10 @@ import {
 } from "./configuration-module.ts";
 import {
   lockFileName,
-  readDependencyLockFile,
+  readDependencyLocks,
   type DependencyLockFile,
 } from "./dependency-lock-file.ts";
-import { readInputFile, unreadable } from "./input-file.ts";
+import { readInputFile, takeInput, unreadable } from "./input-file.ts";
 import { InstalledModules } from "./installed-modules.ts";
 import {
   followModules,
@@ -229,7 +229,9 @@ async function findLocks(
 ): Promise<DependencyLockFile | undefined> {
   const path = join(directory, lockFileName);
   const found = await stat(path).catch(() => undefined);
-  return found === undefined ? undefined : readDependencyLockFile(path);
+  return found === undefined
+    ? undefined
+    : readDependencyLocks(await takeInput(path));
 }
 
 /** Each directory once, with its real path and the name under which it was reached. */

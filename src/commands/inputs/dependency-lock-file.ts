@@ -6,7 +6,7 @@ import {
 import { parseVersion, type Version } from "../../address/version.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import { parseNativeSyntax } from "./configuration-file.ts";
-import { readInputFile } from "./input-file.ts";
+import { textOf, type InputText } from "./input-file.ts";
 
 /** The name that clients give to the file. */
 export const lockFileName = ".terraform.lock.hcl";
@@ -31,11 +31,11 @@ export interface DependencyLockFile {
 }
 
 /** Never throws for the content of the file: that is among the problems. */
-export async function readDependencyLockFile(
-  path: string,
+export async function readDependencyLocks(
+  file: InputText,
 ): Promise<DependencyLockFile> {
   try {
-    return await parseDependencyLockFile(path, await readInputFile(path));
+    return await parseDependencyLockFile(file.path, textOf(file));
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
     return { text: "", locks: [], problems: [error] };

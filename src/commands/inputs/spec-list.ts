@@ -1,11 +1,10 @@
-import { text } from "node:stream/consumers";
 import {
   parseProviderSpec,
   type ProviderSpec,
 } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
-import { readInputFile } from "./input-file.ts";
+import { textOf, type InputText } from "./input-file.ts";
 
 /** The SPECs of a list file and what is wrong with other lines; `where` is FILE:LINE. */
 interface SpecList {
@@ -16,18 +15,10 @@ interface SpecList {
   readonly problems: readonly Failure<"input">[];
 }
 
-/** One SPEC a line; blank lines and what follows a `#` are nothing. `-` is standard input. */
-export async function readSpecList(
-  path: string,
-  hosts: SpecHosts,
-): Promise<SpecList> {
+/** One SPEC a line; blank lines and what follows a `#` are nothing. */
+export function readSpecList(input: InputText, hosts: SpecHosts): SpecList {
   try {
-    const isStandardInput = path === "-";
-    const name = isStandardInput ? "standard input" : path;
-    const content = isStandardInput
-      ? await text(process.stdin)
-      : await readInputFile(path);
-    return parseSpecList(name, content, hosts);
+    return parseSpecList(input.path, textOf(input), hosts);
   } catch (error) {
     if (!isFailure(error, "input")) throw error;
     return { specs: [], problems: [error] };

@@ -13,7 +13,10 @@ import type { LockSource } from "./source.ts";
  * archive, which is fetched when it is not there: what a registry reports is
  * unsigned, and a lock file counts for years.
  */
-export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
+export function lockFromStore(
+  mirror: ArchiveEnsurer,
+  signal: AbortSignal,
+): LockSource {
   const { providers } = mirror;
   return {
     listVersions: async (provider) =>
@@ -29,7 +32,7 @@ export function lockFromStore(mirror: ArchiveEnsurer): LockSource {
         platforms: [...packages.values()].map(({ platform }) => platform),
         findPackageHash: async (platform) => {
           const found = await recallPackage(providers, address, platform);
-          return (await ensureArchive(mirror, found)).done;
+          return (await ensureArchive(mirror, found, { signal })).done;
         },
       };
     },

@@ -22,7 +22,7 @@ interface LockParts {
   readonly modules: ModuleReading;
 }
 
-export interface LockOptions {
+interface LockOptions {
   /** Each is where a client is run. */
   readonly directories: readonly string[];
   /** Platforms whose h1 is requested; `zh:` is for all. */

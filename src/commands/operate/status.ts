@@ -9,6 +9,8 @@ import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
 /** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
 export interface StatusSubject {
   readonly access: MirrorAccess | undefined;
+  /** The daemon that is asked itself. */
+  readonly daemon: AskedDaemon | undefined;
   /** URL of the daemon for clients. */
   readonly url: string | undefined;
   readonly pid: number | undefined;
@@ -16,6 +18,13 @@ export interface StatusSubject {
   readonly policyMode: string | undefined;
   /** Heads of the audit logs; empty where they cannot be read. */
   readonly audit: readonly AuditHead[];
+}
+
+interface AskedDaemon {
+  /** Throws not-ready. */
+  checkReady(): Promise<void>;
+  /** The text format of Prometheus. */
+  renderMetrics(): Promise<string>;
 }
 
 interface AuditHead {
@@ -49,9 +58,10 @@ export async function runStatus(
 }
 
 async function findStatus(
-  { access, directory }: StatusSubject,
+  { access, daemon, directory }: StatusSubject,
   signal: AbortSignal,
 ): Promise<Status> {
+  if (daemon !== undefined) return askDaemon(daemon);
   const absent = { running: false, ready: false, figures: undefined };
   if (access === undefined) {
     const problem = `No daemon works on ${directory ?? "the store"}: start it with "provender serve" or its service.`;
@@ -76,6 +86,15 @@ async function findStatus(
     const { found, remedy } = explainFailure(access.base, error);
     return { ...absent, problems: [`${found} ${remedy ?? ""}`] };
   }
+}
+
+async function askDaemon(daemon: AskedDaemon): Promise<Status> {
+  const problems = await daemon.checkReady().then(
+    () => [],
+    (error: unknown) => [(error as Error).message],
+  );
+  const figures = readFigures(await daemon.renderMetrics());
+  return { running: true, ready: problems.length === 0, problems, figures };
 }
 
 function isReady(document: unknown): boolean {

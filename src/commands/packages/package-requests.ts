@@ -12,7 +12,7 @@ import {
 } from "../inputs/configuration-directory.ts";
 import type { Requirement } from "../inputs/configuration-module.ts";
 import {
-  readDependencyLockFile,
+  readDependencyLocks,
   type DependencyLockFile,
 } from "../inputs/dependency-lock-file.ts";
 import { followPackage, type NotCarried } from "../inputs/module-tree.ts";
@@ -21,6 +21,7 @@ import {
   type ModuleReleaseAddress,
 } from "../../mirror/modules/release.ts";
 import type { PackageRequest, SelectionInput } from "./request.ts";
+import type { InputText } from "../inputs/input-file.ts";
 import { readSpecList } from "../inputs/spec-list.ts";
 import type { ModulePackages } from "./module-packages.ts";
 import { choiceOf, newestOf } from "./version-choice.ts";
@@ -56,13 +57,13 @@ export async function readRequests(
   }));
   const found = await Promise.all([
     ...modulesNamed.map((spec) => readModuleSpec(spec, modules)),
-    ...lists.map((path) => readList(path, hosts)),
-    ...lockFiles.map(async (path) =>
-      requestsOfLocks(await readDependencyLockFile(path)),
+    ...lockFiles.map(async (file) =>
+      requestsOfLocks(await readDependencyLocks(file)),
     ),
     ...directories.map((path) => readDirectory(path, modules)),
   ]);
-  return join([named, ...found]);
+  const listed = lists.map((list) => readList(list, hosts));
+  return join([named, ...listed, ...found]);
 }
 
 function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
@@ -70,8 +71,8 @@ function requestOf(spec: string, hosts: SpecHosts): PackageRequest {
   return { provider: address, choice: choiceOf(selection), where: spec };
 }
 
-async function readList(path: string, hosts: SpecHosts): Promise<Requests> {
-  const { specs, problems } = await readSpecList(path, hosts);
+function readList(list: InputText, hosts: SpecHosts): Requests {
+  const { specs, problems } = readSpecList(list, hosts);
   const requests = specs.map(({ spec, where }) => ({
     provider: spec.address,
     choice: choiceOf(spec.selection),

@@ -92,7 +92,10 @@ async function fetchAndCompare(
   const { found } = admitted;
   expectPossible(wanted, found);
   signal.throwIfAborted();
-  const archive = await ensureArchive(mirror, admitted, { inspects });
+  const archive = await ensureArchive(mirror, admitted, {
+    inspects,
+    signal,
+  });
   const isHere = archive.outcome === "hit";
   if (!isHere) begin(itemOf(formatWanted(wanted), archive));
   const h1 = await archive.done;

@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { formatModuleAddress } from "../../address/module-address.ts";
 import { formatPlatform } from "../../address/platform.ts";
 import { formatProviderAddress } from "../../address/provider-address.ts";
+import { untilAborted } from "../../concurrency/in-time.ts";
 import { isFailure } from "../../errors/index.ts";
 import {
   formatNotCarried,
@@ -28,8 +29,6 @@ interface PrefetchOptions {
 interface PrefetchOutput extends Output {
   /** Milliseconds on the monotonic clock. */
   readonly now: () => number;
-  /** Ends the downloads that are under way. */
-  readonly stopFetching: () => Promise<void>;
 }
 
 /** Packages that are looked at at once; the mirror bounds the downloads itself. */
@@ -47,15 +46,12 @@ export async function runPrefetch(
 ): Promise<number> {
   const { progress, signal, mirror } = parts;
   const start = output.now();
-  const interrupted = onceAborted(signal, output.stopFetching);
   const results: PrefetchedPackage[] = [];
   const modules = new ModulePackages(mirror, signal);
   let selection = nothingSelected;
   try {
-    selection = await Promise.race([
-      selectPackages(input, mirror.providers, modules),
-      interrupted,
-    ]);
+    const selected = selectPackages(input, mirror.providers, modules);
+    selection = await untilAborted(selected, signal);
     progress.expect(selection.packages.length);
     await pLimit(atOnce).map(selection.packages, async (wanted) => {
       results.push(await prefetchPackage(wanted, parts));
@@ -83,20 +79,6 @@ const nothingSelected: Selection = {
   notCarried: [],
   problems: [],
 };
-
-/** Rejects when the signal is aborted, and stops the downloads. */
-function onceAborted(
-  signal: AbortSignal,
-  stop: () => Promise<void>,
-): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  signal.addEventListener("abort", () => {
-    reject(signal.reason);
-    void stop();
-  });
-  return promise;
-}
 
 function formatSummary(
   { packages, modules, notCarried, problems }: Selection,

@@ -3,6 +3,7 @@ import type { ProviderAddress } from "../../address/provider-address.ts";
 import type { VersionSelection } from "../../address/specs/provider-spec.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
+import type { InputText } from "../inputs/input-file.ts";
 import type { Version } from "../../address/version.ts";
 
 /**
@@ -13,9 +14,8 @@ export interface SelectionInput {
   readonly specs: readonly string[];
   /** SPECs of modules. */
   readonly modules: readonly string[];
-  /** Paths, or `-` for standard input. */
-  readonly lists: readonly string[];
-  readonly lockFiles: readonly string[];
+  readonly lists: readonly InputText[];
+  readonly lockFiles: readonly InputText[];
   readonly directories: readonly string[];
   readonly platforms: readonly Platform[];
   readonly hosts: SpecHosts;

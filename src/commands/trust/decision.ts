@@ -2,7 +2,6 @@ import type { SpecHosts } from "../../address/specs/spec.ts";
 import type { AdmissionRules } from "../../mirror/trust/admission-rules.ts";
 import type { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { Alarms } from "../../telemetry/alarms.ts";
 import type { AuditLog } from "../../telemetry/audit-log.ts";
 import type { Decided } from "../../trust/decisions.ts";
 import type { Output } from "../output/streams.ts";
@@ -12,7 +11,6 @@ export interface TrustParts extends Output {
   readonly trust: TrustStore;
   readonly rules: AdmissionRules;
   readonly audit: AuditLog;
-  readonly alarms: Pick<Alarms, "raise">;
   readonly records: RecordStore;
   readonly hosts: SpecHosts;
   /** Login name of the operator, and the reason. */

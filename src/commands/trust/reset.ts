@@ -22,7 +22,7 @@ export async function resetTrust(
       text,
       "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE",
     );
-  const { trust, alarms, stdout, operator } = parts;
+  const { trust, stdout } = parts;
   const subject = formatTrustScope(scope);
   const types = await trust.listTypes(scope);
   const known = scope.type === null ? types : [scope.type];
@@ -42,7 +42,6 @@ export async function resetTrust(
     provider: subject,
     detail: `first contact with ${known.join(", ")}`,
   });
-  alarms.raise("trust-reset", { provider: subject, operator: operator.by });
   stdout(
     `The first contact with ${subject} is forgotten: the next one teaches the keys that its registry publishes then. Check them with "provender trust list".\n`,
   );

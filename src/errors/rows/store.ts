@@ -4,9 +4,27 @@ const damaged = "The stored archive is damaged, try again";
 
 /** The storage directory and the address to listen on. */
 export const storeErrors = {
-  "store-in-use": row(["directory"], {
-    sentence: "Another provender serves from {directory}",
-    remedy: `stop it, or set another "storage.directory"`,
+  "store-in-use": row(["holder", "directory"], {
+    sentence: "{holder} works on the storage directory {directory}",
+    remedy: `wait until it ended or stop it, or set another "storage.directory"`,
+  }),
+  "daemon-silent": row(["directory", "silence"], {
+    sentence: "The daemon that works on {directory} was silent for {silence}",
+    remedy: "look at its log, and restart it where it hangs",
+  }),
+  "daemon-lost": row(["directory"], {
+    sentence:
+      "The daemon that works on {directory} ended before this command did",
+    remedy: "look at its log, and run the command again",
+  }),
+  "daemon-refused": row(["directory", "reason"], {
+    sentence: "The daemon that works on {directory} refuses ({reason})",
+    remedy: "run the command again later",
+  }),
+  "daemon-version": row(["directory", "there", "here"], {
+    sentence:
+      "The daemon that works on {directory} is provender {there}, and this is provender {here}",
+    remedy: "restart the daemon, or run the command by its version",
   }),
   "store-too-new": row(["directory", "found", "known"], {
     sentence:
@@ -26,7 +44,8 @@ export const storeErrors = {
   "store-owned-by-another": row(["directory", "owner", "user"], {
     sentence:
       "The storage directory {directory} belongs to the user {owner}, and this is the user {user}",
-    remedy: "run the command as that user or as root",
+    remedy:
+      "run the command as that user or as root; beside a daemon, also as one of the group of its socket",
   }),
   /** Stored content is still served. */
   "store-full": row(["subject", "reason", "remedy"], {

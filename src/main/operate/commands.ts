@@ -1,9 +1,10 @@
 import { Option, type Command } from "commander";
 import { auditEvents } from "../../telemetry/audit-entry.ts";
+import type { InputOf } from "../../wiring/verbs/table.ts";
 import { withConfig, type Flags, type MirrorFlags } from "../flags.ts";
-import type { AuditFlags } from "./audit.ts";
 import type { CheckFlags } from "./config.ts";
-import type { TrustFlags } from "./trust.ts";
+
+type DecisionFlags = Flags & InputOf<"trust approve">;
 
 /** Adds the commands that run the mirror, decide on trust, and report. */
 export function addOperation(program: Command): void {
@@ -51,25 +52,25 @@ function addTrust(program: Command): void {
   withConfig(group.command("list"))
     .description("list keys, decisions and what needs one, by namespace")
     .option("--json", "print one JSON document")
-    .action(async (flags: TrustFlags) =>
-      (await import("./trust.ts")).list(flags),
+    .action(async (flags: Flags) =>
+      (await import("../verb.ts")).runVerb("trust list", flags),
     );
   addDecision(group, "approve")
     .description("approve one content of a release, or a signing key")
-    .action(async (what: string | undefined, flags: TrustFlags) =>
-      (await import("./trust.ts")).approve(what, flags),
+    .action(async (what: string | undefined, flags: DecisionFlags) =>
+      (await import("../verb.ts")).runVerb("trust approve", { what, ...flags }),
     );
   addDecision(group, "revoke")
     .description("remove the approval of a content, or revoke a signing key")
-    .action(async (what: string | undefined, flags: TrustFlags) =>
-      (await import("./trust.ts")).revoke(what, flags),
+    .action(async (what: string | undefined, flags: DecisionFlags) =>
+      (await import("../verb.ts")).runVerb("trust revoke", { what, ...flags }),
     );
   withConfig(group.command("reset"))
     .description("forget a first contact that was lost")
     .argument("<what>", "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE")
     .option("--because <text>", "reason, for the records and the audit log")
-    .action(async (what: string, flags: TrustFlags) =>
-      (await import("./trust.ts")).reset(what, flags),
+    .action(async (what: string, flags: DecisionFlags) =>
+      (await import("../verb.ts")).runVerb("trust reset", { ...flags, what }),
     );
 }
 
@@ -135,8 +136,8 @@ function addAudit(program: Command): void {
       "lines that the logs must have: earlier heads",
     )
     .option("--json", "print one JSON document")
-    .action(async (spec: string | undefined, flags: AuditFlags) =>
-      (await import("./audit.ts")).audit(spec, flags),
+    .action(async (spec: string | undefined, flags: Flags & InputOf<"audit">) =>
+      (await import("../verb.ts")).runVerb("audit", { spec, ...flags }),
     );
 }
 

@@ -7,8 +7,9 @@ import {
 import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
+import { hostsOf } from "../../wiring/verbs/hosts.ts";
 import type { Flags } from "../flags.ts";
-import { hostsOf } from "../options.ts";
+
 import { output } from "../output.ts";
 import { describeBucket } from "./bucket.ts";
 

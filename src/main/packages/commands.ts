@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { collect, withConfig, type Flags } from "../flags.ts";
-import type { ExportFlags } from "./air-gap.ts";
 import type { LockFlags } from "./lock.ts";
-import type { PrefetchFlags } from "./prefetch.ts";
+import type { ExportFlags, PrefetchFlags } from "./prefetch.ts";
 import type { PublishFlags } from "./publish.ts";
 
 /** Adds the commands that import, export and describe packages. */
@@ -57,7 +56,7 @@ function addExport(program: Command): void {
     .option("--bundle <file>", "one file for `provender import`")
     .option("--since <bundle>", "leave out what this bundle lists")
     .action(async (specs: string[], flags: ExportFlags) =>
-      (await import("./air-gap.ts")).exportPackages(specs, flags),
+      (await import("./prefetch.ts")).exportPackages(specs, flags),
     );
 }
 
@@ -66,7 +65,7 @@ function addImport(program: Command): void {
     .description("take a bundle into the store, after checking all of it again")
     .argument("<file>", "what `provender export --bundle` wrote")
     .action(async (file: string, flags: Flags) =>
-      (await import("./air-gap.ts")).importFile(file, flags),
+      (await import("../verb.ts")).runVerb("import", { file, ...flags }),
     );
 }
 

@@ -1,36 +1,55 @@
-import { runPrefetch } from "../../commands/packages/prefetch.ts";
-import { makeProgress } from "../../commands/output/progress.ts";
-import { loadConfiguration } from "../../config/load.ts";
-import { wireMirror } from "../../wiring/commands/store.ts";
-import { selectionOf, untilStopped, type SelectionFlags } from "../options.ts";
-import { output } from "../output.ts";
+import { text } from "node:stream/consumers";
+import { takeInput, type InputText } from "../../commands/inputs/input-file.ts";
+import type { Flags } from "../flags.ts";
+import { runVerb } from "../verb.ts";
 
-const now = () => performance.now();
+/** The flags that choose packages. */
+interface SelectionFlags extends Flags {
+  readonly platform?: readonly string[];
+  readonly module?: readonly string[];
+  readonly lockFile?: readonly string[];
+  readonly directory?: readonly string[];
+  readonly list?: readonly string[];
+}
 
 export interface PrefetchFlags extends SelectionFlags {
   readonly check?: boolean;
 }
 
-/** The first SIGINT or SIGTERM ends the work in order, a second one at once. */
+export interface ExportFlags extends SelectionFlags {
+  readonly to?: string;
+  readonly oci?: string;
+  readonly bundle?: string;
+  readonly since?: string;
+}
+
 export async function prefetch(
   specs: readonly string[],
   flags: PrefetchFlags,
 ): Promise<void> {
-  const loaded = loadConfiguration({ file: flags.config });
-  const checks = flags.check ?? false;
-  const configuration = checks ? { ...loaded, offline: true } : loaded;
-  const input = selectionOf(specs, flags, configuration);
-  await using core = await wireMirror(configuration);
-  const parts = {
-    mirror: core,
-    progress: makeProgress(process.stderr, now),
-    signal: untilStopped(),
-    ...{ inspects: false, checks },
-  };
-  const stopFetching = () => core.stopFetching();
-  if (configuration.storage.maxSize !== undefined)
-    await core.retention.measure();
-  const options = { input, json: flags.json ?? false };
-  const streams = { ...output, now, stopFetching };
-  process.exitCode = await runPrefetch(options, parts, streams);
+  await runVerb("prefetch", { specs, ...(await readInputs(flags)) });
+}
+
+export async function exportPackages(
+  specs: readonly string[],
+  flags: ExportFlags,
+): Promise<void> {
+  await runVerb("export", { specs, ...(await readInputs(flags)) });
+}
+
+/** Reads the files among the flags, and standard input for the list `-`. */
+async function readInputs<F extends SelectionFlags>({
+  lockFile = [],
+  list = [],
+  ...flags
+}: F) {
+  const lockFiles = await Promise.all(lockFile.map(takeInput));
+  const lists = await Promise.all(list.map(takeList));
+  return { ...flags, lockFiles, lists };
+}
+
+async function takeList(path: string): Promise<InputText> {
+  return path === "-"
+    ? { path: "standard input", text: await text(process.stdin) }
+    : takeInput(path);
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { withConfig, type Flags } from "../flags.ts";
 import type { CompareFlags } from "./compare.ts";
-import type { PruneFlags, VerifyFlags } from "./retention.ts";
+import type { InputOf } from "../../wiring/verbs/table.ts";
 
 /** Looks after what is stored. */
 export function addStore(program: Command): void {
@@ -24,7 +24,7 @@ function addList(program: Command): void {
     .argument("[spec]", specText)
     .option("--json", "print one JSON document")
     .action(async (spec: string | undefined, flags: Flags) =>
-      (await import("./held.ts")).list(spec, flags),
+      (await import("../verb.ts")).runVerb("list", { spec, ...flags }),
     );
 }
 
@@ -36,7 +36,7 @@ function addPurge(program: Command): void {
     .argument("<spec>", specText)
     .option("--json", "print one JSON document")
     .action(async (spec: string, flags: Flags) =>
-      (await import("./held.ts")).purge(spec, flags),
+      (await import("../verb.ts")).runVerb("purge", { spec, ...flags }),
     );
 }
 
@@ -59,8 +59,8 @@ function addVerify(program: Command): void {
     .option("--sample <n>", "hash so many of its archives", parseCount)
     .option("--repair", "drop what is bad, so that it is fetched again")
     .option("--json", "print one JSON document")
-    .action(async (flags: VerifyFlags) =>
-      (await import("./retention.ts")).verify(flags),
+    .action(async (flags: Flags & InputOf<"verify">) =>
+      (await import("../verb.ts")).runVerb("verify", flags),
     );
 }
 
@@ -72,8 +72,8 @@ function addPrune(program: Command): void {
     .option("--bucket", "of the bucket, unless a replica used it for a day")
     .option("--dry-run", "only say what would leave")
     .option("--json", "print one JSON document")
-    .action(async (flags: PruneFlags) =>
-      (await import("./retention.ts")).prune(flags),
+    .action(async (flags: Flags & InputOf<"prune">) =>
+      (await import("../verb.ts")).runVerb("prune", flags),
     );
 }
 

@@ -1,31 +1,22 @@
-import { runCompare } from "../../commands/store/compare.ts";
-import { loadConfiguration } from "../../config/load.ts";
-import { wireStored } from "../../wiring/commands/store.ts";
+import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import type { Flags } from "../flags.ts";
-import { openMirror } from "../mirror-access.ts";
-import { anyHostOf, untilStopped } from "../options.ts";
-import { output } from "../output.ts";
+import { nameMirror } from "../mirror-access.ts";
+import { runVerb } from "../verb.ts";
 
 export interface CompareFlags extends Flags {
   readonly with: string;
   readonly ca?: string;
 }
 
-export async function compare(
+export function compare(
   specs: readonly string[],
-  { config, with: url, ca, json = false }: CompareFlags,
+  { with: url, ca, ...flags }: CompareFlags,
 ): Promise<void> {
-  const configuration = loadConfiguration({ file: config });
-  await using other = openMirror(configuration, "--with", url, ca);
-  const { base, http } = other;
-  await using core = await wireStored(configuration);
-  const options = {
-    base,
-    specs,
-    hosts: anyHostOf(configuration),
-    json,
-    signal: untilStopped(),
+  const named = nameMirror("--with", url, ca);
+  const { token, base } = named;
+  const other = {
+    ...{ token, base: base.href },
+    ca: trustedCertificates(named.ca).join("\n"),
   };
-  const parts = { ...core, http };
-  process.exitCode = await runCompare(parts, options, output.stdout);
+  return runVerb("compare", { specs, ...other, ...flags });
 }

@@ -24,6 +24,8 @@ export interface OpenArchive extends ReadableArchive {
   readonly stored: Promise<void>;
   /** Bytes received so far. */
   readonly received: number;
+  /** Ends the download when it has no reader; call it once it is closed. */
+  abandon(): void;
 }
 
 /**
@@ -163,7 +165,8 @@ export class ArchiveCache {
       isWanted: () => download.isFollowed,
     };
     const from: { host?: string } = {};
-    const { signal } = this.#closing;
+    const ends = [this.#closing.signal, download.abandoned];
+    const signal = AbortSignal.any(ends);
     try {
       using turn = await this.#share.take(sharer, signal);
       await this.#receive(download, start, turn, from);
@@ -249,6 +252,7 @@ export class ArchiveCache {
       get received() {
         return download.received;
       },
+      abandon: () => download.abandon(),
     };
   }
 
@@ -285,6 +289,7 @@ export class ArchiveCache {
       started: Promise.resolve(),
       stored: Promise.resolve(),
       received: blob.size,
+      abandon: () => undefined,
     };
   }
 }

@@ -56,6 +56,7 @@ export class ArchiveDownload {
   readonly #admit = Promise.withResolvers<void>();
   readonly #start = Promise.withResolvers<void>();
   readonly #store = Promise.withResolvers<void>();
+  readonly #abandoned = new AbortController();
   #size: number | undefined;
   #room: Room | undefined;
   #readers = 0;
@@ -98,6 +99,17 @@ export class ArchiveDownload {
   /** True while a client reads it, or waits for it to be stored. */
   get isFollowed(): boolean {
     return this.#readers > 0;
+  }
+
+  /** Aborted when nothing waits for the archive any longer. */
+  get abandoned(): AbortSignal {
+    return this.#abandoned.signal;
+  }
+
+  /** Ends it, unless a reader has joined. */
+  abandon(): void {
+    if (this.isFollowed) return;
+    this.#abandoned.abort(failure("not-ready", "nothing waits for it"));
   }
 
   get isVerified(): boolean {

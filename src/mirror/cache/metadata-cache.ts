@@ -105,8 +105,8 @@ export class MetadataCache<K, V extends object> {
   /** Returns the known value of any age, without asking the origin. */
   async peek(subject: K): Promise<V | undefined> {
     const key = this.#records.format(subject);
-    // Other processes may have written the record, so it is read.
-    const looks = this.#offline || this.#limits.shared === true;
+    // Other replicas may have written the record, so it is read.
+    const looks = this.#limits.shared === true;
     const held = looks ? undefined : this.#memory.get(key);
     return held?.value ?? this.#peek(key, subject);
   }
@@ -120,11 +120,7 @@ export class MetadataCache<K, V extends object> {
     const kept = await this.#records.write(subject, ours, known);
     this.#memory.forgetAbsence(key);
     const checkedAt = held?.checkedAt ?? this.#clock.monotonic();
-    const stamp = this.#offline
-      ? await this.#records.stamp(subject)
-      : undefined;
-    return this.#memory.set(key, { spareUntil: 0, checkedAt, ...kept, stamp })
-      .value;
+    return this.#memory.set(key, { spareUntil: 0, checkedAt, ...kept }).value;
   }
 
   async #peek(key: string, subject: K): Promise<V | undefined> {
@@ -197,14 +193,13 @@ export class MetadataCache<K, V extends object> {
     fresh = this.#limits.versions,
   ): Promise<Remembered<V> | undefined> {
     const held = this.#memory.get(key);
-    const stampOf = () => this.#records.stamp(subject);
     const age = this.#clock.monotonic() - (held?.checkedAt ?? 0);
-    const isOld = this.#limits.shared === true && age >= fresh;
+    // An offline replica asks no origin, and others write.
+    const isOld =
+      this.#limits.shared === true && (this.#offline || age >= fresh);
+    if (held !== undefined && !isOld) return held;
     try {
-      const stamp = this.#offline ? await stampOf() : undefined;
-      const isCurrent = !isOld && held?.stamp === stamp;
-      if (held !== undefined && isCurrent) return held;
-      return await this.#load(key, subject, stamp);
+      return await this.#load(key, subject);
     } catch (error) {
       if (held !== undefined && isBucketFailure(error)) return held;
       throw error;
@@ -238,18 +233,14 @@ export class MetadataCache<K, V extends object> {
     return { value: known.value, outcome: "stale", age, originTime };
   }
 
-  async #load(
-    key: string,
-    subject: K,
-    stamp: string | undefined,
-  ): Promise<Remembered<V> | undefined> {
+  async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
     const kept = await this.#records.read(subject);
     if (kept === undefined) return undefined;
     const age = ageOf(kept.confirmedAt, this.#clock, this.#start);
     // A record from the future means that the clock was stepped: ask again.
     const confirmedAge = age ?? this.#limits.versions;
     const checkedAt = this.#clock.monotonic() - confirmedAge;
-    return this.#remember(key, { ...kept, stamp }, checkedAt);
+    return this.#remember(key, kept, checkedAt);
   }
 
   async #keep(
@@ -272,11 +263,7 @@ export class MetadataCache<K, V extends object> {
     return kept.value;
   }
 
-  #remember(
-    key: string,
-    kept: Kept<V> & Pick<Remembered<V>, "stamp">,
-    checkedAt: number,
-  ): Remembered<V> {
+  #remember(key: string, kept: Kept<V>, checkedAt: number): Remembered<V> {
     return this.#memory.set(key, { ...kept, checkedAt, spareUntil: 0 });
   }
 }

@@ -8,11 +8,6 @@ export interface Remembered<V> extends Kept<V> {
   readonly checkedAt: number;
   /** While it fails, the origin is not asked before this. */
   readonly spareUntil: number;
-  /**
-   * Stamp of the record it was read from; only an offline mirror keeps it, to
-   * notice an import.
-   */
-  readonly stamp?: string | undefined;
 }
 
 /** The error itself is not kept: its stack would keep much else in memory. */

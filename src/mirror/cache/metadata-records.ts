@@ -9,9 +9,7 @@ export interface MetadataRecords<K, V> {
   /** The subject in words; also the key in memory. */
   format(subject: K): string;
   read(subject: K): Promise<Kept<V> | undefined>;
-  /** Another text after each write, also of another process; undefined for nothing. */
-  stamp(subject: K): Promise<string | undefined>;
-  /** Writes what continues `known`. Returns what is kept, which another process may have made of it. */
+  /** Writes what continues `known`. Returns what is kept, which another replica may have made of it. */
   write(subject: K, kept: Kept<V>, known: V | undefined): Promise<Kept<V>>;
   /** About how many bytes the value takes, which bounds what memory holds. */
   weigh(value: V): number;

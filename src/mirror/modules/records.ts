@@ -101,10 +101,6 @@ export class ModuleReleaseRecords implements MetadataRecords<
     return this.#records.read(releaseKey(address), readRelease);
   }
 
-  async stamp(address: ModuleReleaseAddress): Promise<string | undefined> {
-    return this.#records.stamp(releaseKey(address));
-  }
-
   async write(
     address: ModuleReleaseAddress,
     kept: Kept<ModuleRelease>,

@@ -1,5 +1,6 @@
 import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
+import { untilAborted } from "../../concurrency/in-time.ts";
 import type { Outcome } from "../cache/answer.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ProviderMirror } from "./provider-mirror.ts";
@@ -17,6 +18,13 @@ interface EnsuredArchive {
   readonly received: number;
   /** Resolves with the h1, if it has one, when the archive is stored and hashed; rejects when it cannot be had. */
   readonly done: Promise<PackageHash | undefined>;
+}
+
+interface EnsureOptions {
+  /** Reads a stored archive even if it was hashed before. */
+  readonly inspects?: boolean;
+  /** Ends the download when it is aborted and no other reader is there. */
+  readonly signal?: AbortSignal;
 }
 
 /** The parts of the mirror that bring an archive into the store without a reader. */
@@ -45,7 +53,7 @@ export async function recallPackage(
 export async function ensureArchive(
   mirror: ArchiveEnsurer,
   wanted: AdmittedPackage,
-  { inspects = false }: { readonly inspects?: boolean } = {},
+  { inspects = false, signal }: EnsureOptions = {},
 ): Promise<EnsuredArchive> {
   const { providers, hashes } = mirror;
   const kept = inspects ? undefined : await findKept(mirror, wanted);
@@ -54,9 +62,10 @@ export async function ensureArchive(
   const { filename, sha256 } = wanted.found;
   const done = (async () => {
     try {
-      await archive.stored;
+      await (signal ? untilAborted(archive.stored, signal) : archive.stored);
     } finally {
       await archive.close();
+      if (signal?.aborted === true) archive.abandon();
     }
     return hashes.wait(sha256);
   })();

@@ -163,7 +163,7 @@ export class ProviderOverview {
     const packages = await Array.fromAsync(
       named,
       async ([platform, sha256]) => {
-        const at = uses.get(sha256)?.at;
+        const at = uses.get(sha256);
         return {
           ...{ platform, sha256 },
           h1: await this.#findHash(sha256),

@@ -139,10 +139,6 @@ export class ReleaseRecords implements MetadataRecords<
     );
   }
 
-  async stamp(address: ReleaseAddress): Promise<string | undefined> {
-    return this.#records.stamp(recordKey(address));
-  }
-
   /**
    * Joins the release with the record as other processes wrote it since it was
    * `known`. Nothing is recorded of an unverified release.

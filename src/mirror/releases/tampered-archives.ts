@@ -9,7 +9,7 @@ const tampering = z.object({
   at: z.iso.datetime().transform((text) => new Date(text)),
 });
 
-/** The archives that came with other bytes than were signed when they were asked for last: a record each, which also another process reads. */
+/** The archives that came with other bytes than were signed when they were asked for last: a record each, which also another replica reads. */
 export class TamperedArchives {
   readonly #records: RecordStore;
   readonly #onUnwritten: (sha256: string, error: unknown) => void;
@@ -33,7 +33,7 @@ export class TamperedArchives {
   forget(sha256: string): void {
     const key = recordKey(sha256);
     this.#write(sha256, async () => {
-      if ((await this.#records.stamp(key)) !== undefined)
+      if ((await this.#records.sizeOf(key)) > 0)
         await this.#records.remove(key);
     });
   }

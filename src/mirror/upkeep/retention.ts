@@ -34,8 +34,6 @@ const manyArchives = 1_000;
 
 /** Records are looked through for what nothing needs once they have grown by so much since they were last. */
 const growth = 1.1;
-/** Milliseconds after which a file in staging was left by a killed process. */
-const leftoverAfter = 24 * 60 * 60 * 1000;
 
 /**
  * Keeps the store within its size. Reserves room as the bytes of an archive
@@ -84,7 +82,7 @@ export class Retention {
     };
   }
 
-  /** Counts what is stored; other processes change it too. */
+  /** Counts what is stored. */
   async measure(): Promise<StoreUse> {
     const measured = await this.measureArchives();
     const recordBytes = await this.#parts.measureRecords();
@@ -105,7 +103,6 @@ export class Retention {
   async tend(): Promise<void> {
     const { blobs } = this.#parts;
     await blobs.usage.compact();
-    await blobs.sweepStaging(new Date(Date.now() - leftoverAfter));
     await this.measure();
     if (this.#excess() <= 0) return;
     await this.#dropRecords();

@@ -16,7 +16,7 @@ export async function findStored(
   const found = new Map<Sha256, StoredArchive>();
   for await (const { sha256, size, writtenAt } of blobs.list()) {
     if (sha256 === undefined) continue;
-    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256)?.at ?? 0);
+    const usedAt = Math.max(Math.trunc(writtenAt), uses.get(sha256) ?? 0);
     found.set(sha256, { size, usedAt });
   }
   return found;

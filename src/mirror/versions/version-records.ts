@@ -55,10 +55,6 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     return this.#records.read(this.#naming.key(address), readVersionListBody);
   }
 
-  async stamp(address: A): Promise<string | undefined> {
-    return this.#records.stamp(this.#naming.key(address));
-  }
-
   /** Joined to what other processes wrote meanwhile, which is returned. */
   async write(
     address: A,

@@ -7,12 +7,10 @@ import {
   lstat,
   mkdir,
   open,
-  readdir,
   rm,
   stat,
   statfs,
 } from "node:fs/promises";
-import { join } from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
@@ -233,19 +231,6 @@ export class BlobStore {
     } catch (error) {
       throw new Error(describeFailure(error), { cause: error });
     }
-  }
-
-  /** Removes what an earlier process left in staging; files made after `before` stay. */
-  async sweepStaging(before: Date): Promise<number> {
-    let removed = 0;
-    for (const name of await readdir(this.#layout.staging)) {
-      const path = join(this.#layout.staging, name);
-      const found = await stat(path).catch(() => undefined);
-      if (found === undefined || found.mtime >= before) continue;
-      await rm(path, { force: true, recursive: true });
-      removed++;
-    }
-    return removed;
   }
 
   async #openFile(sha256: Sha256): Promise<FileHandle | undefined> {

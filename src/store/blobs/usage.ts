@@ -4,29 +4,19 @@ import { writeDurably } from "../durable-file.ts";
 import { classifyFileFailure } from "../file-failure.ts";
 import { stagingPath, type StoreLayout } from "../layout.ts";
 
-/** Last use of an archive, in milliseconds since 1970. */
-interface LastUse {
-  readonly at: number;
-  /** A process had it open at that time. */
-  readonly open: boolean;
-}
-
 /** Milliseconds between two writes, for any number of used archives. */
 const interval = 1_000;
-/** Milliseconds between two notes of an archive that stays open. */
-const renewal = 20_000;
 /**
  * Bytes of the journal above which it is written again, with a line an archive.
  */
 const compactAbove = 8 * 1024 * 1024;
 /** Uses that wait for a disk that takes no writes. */
 const mostPending = 100_000;
-const line = /^([0-9a-f]{64}) ([0-9]{1,15}) ([uo])$/;
+const line = /^([0-9a-f]{64}) ([0-9]{1,15})$/;
 
 /**
- * Last uses of archives, over restarts and for all processes of a storage
- * directory. The file is a journal of lines `SHA256 MILLISECONDS u|o`; the last
- * line of an archive counts. A torn line is ignored.
+ * Last uses of archives, over restarts. The file is a journal of lines `SHA256
+ * MILLISECONDS`; the last line of an archive counts. A torn line is ignored.
  */
 export class BlobUsage {
   readonly #layout: StoreLayout;
@@ -34,7 +24,6 @@ export class BlobUsage {
   readonly #open = new Map<Sha256, number>();
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  #renewal: NodeJS.Timeout | undefined;
 
   constructor(layout: StoreLayout) {
     this.#layout = layout;
@@ -52,24 +41,23 @@ export class BlobUsage {
     };
   }
 
-  /** It was used, here or elsewhere, in milliseconds since 1970. */
+  /** It was used, here or by another replica, in milliseconds since 1970. */
   note(sha256: Sha256, at = Date.now()): void {
     if (this.#pending.size < mostPending || this.#pending.has(sha256))
       this.#pending.set(sha256, Math.max(at, this.#pending.get(sha256) ?? 0));
     this.#timer ??= setTimeout(() => void this.flush(), interval).unref();
   }
 
-  /** True for an archive that is open in this process. */
+  /** True for an archive that is open. */
   isOpen(sha256: Sha256): boolean {
     return this.#open.has(sha256);
   }
 
-  /** Returns the last uses, also by other processes. */
-  async read(): Promise<ReadonlyMap<Sha256, LastUse>> {
+  /** Returns the last uses, in milliseconds since 1970. */
+  async read(): Promise<ReadonlyMap<Sha256, number>> {
     await this.flush();
     const uses = parseUses(await readIfPresent(this.#layout.lastUse));
-    for (const [sha256, at] of this.#pending)
-      uses.set(sha256, { at, open: this.#open.has(sha256) });
+    for (const [sha256, at] of this.#pending) uses.set(sha256, at);
     return uses;
   }
 
@@ -82,14 +70,10 @@ export class BlobUsage {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#renewal);
     await this.flush();
   }
 
-  /**
-   * Writes a long journal again. Only the daemon may, because uses that other
-   * processes note meanwhile are lost.
-   */
+  /** Writes a long journal again. */
   async compact(): Promise<void> {
     const { lastUse } = this.#layout;
     const size = await stat(lastUse).then(
@@ -98,45 +82,35 @@ export class BlobUsage {
     );
     if (size < compactAbove) return;
     const uses = await this.read();
-    const text = [...uses].map(([sha256, use]) => formatUse(sha256, use));
+    const text = [...uses].map(formatUse);
     const staged = stagingPath(this.#layout, "last-use");
     await writeDurably(staged, lastUse, text.join(""));
-  }
-
-  /** Says again what stays open, for the other processes. */
-  #renew(): void {
-    this.#renewal = undefined;
-    for (const sha256 of this.#open.keys()) this.note(sha256);
   }
 
   async #write(): Promise<void> {
     const uses = [...this.#pending];
     if (uses.length === 0) return;
-    const text = uses.map(([sha256, at]) =>
-      formatUse(sha256, { at, open: this.#open.has(sha256) }),
-    );
+    const text = uses.map(formatUse);
     try {
       await using file = await open(this.#layout.lastUse, "a", 0o600);
       await file.write(`\n${text.join("")}`);
     } catch {
       return;
     }
-    this.#renewal ??= setTimeout(() => this.#renew(), renewal).unref();
     for (const [sha256, at] of uses)
       if (this.#pending.get(sha256) === at) this.#pending.delete(sha256);
   }
 }
 
-function formatUse(sha256: Sha256, { at, open }: LastUse): string {
-  return `${sha256} ${at} ${open ? "o" : "u"}\n`;
+function formatUse([sha256, at]: readonly [Sha256, number]): string {
+  return `${sha256} ${at}\n`;
 }
 
-function parseUses(text: string): Map<Sha256, LastUse> {
-  const uses = new Map<Sha256, LastUse>();
+function parseUses(text: string): Map<Sha256, number> {
+  const uses = new Map<Sha256, number>();
   for (const written of text.split("\n")) {
-    const [, sha256, at, kind] = line.exec(written) ?? [];
-    if (sha256 !== undefined)
-      uses.set(parseSha256(sha256), { at: Number(at), open: kind === "o" });
+    const [, sha256, at] = line.exec(written) ?? [];
+    if (sha256 !== undefined) uses.set(parseSha256(sha256), Number(at));
   }
   return uses;
 }

@@ -140,10 +140,6 @@ export class BucketRecords implements RecordStore {
     await this.#bucket.delete(recordObject(key));
   }
 
-  async stamp(key: RecordKey): Promise<string | undefined> {
-    return (await this.#bucket.head(recordObject(key)))?.etag;
-  }
-
   async inspect(key: RecordKey): Promise<RecordInspection> {
     const found = await this.#find(key);
     return found.kind === "bad"

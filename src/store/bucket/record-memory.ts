@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import type { RecordKey, StoreLayout } from "../layout.ts";
-import { ChangeLocks } from "../records/change-locks.ts";
 import { readSettled, replaceCopies } from "../records/record-copies.ts";
 import type { Sealed } from "../records/seal.ts";
 import type { SeenRecords } from "./bucket-records.ts";
@@ -8,15 +8,17 @@ import type { SeenRecords } from "./bucket-records.ts";
 /** Records that a disk would not take, and that are remembered all the same. */
 const mostUnwritten = 1_000;
 
+/** Records that are written at once, each with an open file. */
+const mostWrites = 16;
+
 /** The newest of each record that a replica saw in the bucket, in its own directory, where an older one never takes its place. */
 export class RecordMemory implements SeenRecords {
   readonly #layout: StoreLayout;
-  readonly #locks: ChangeLocks;
+  readonly #turns = new KeyedLimit(mostWrites, 1);
   readonly #unwritten = new LRUCache<string, Sealed>({ max: mostUnwritten });
 
   constructor(layout: StoreLayout) {
     this.#layout = layout;
-    this.#locks = new ChangeLocks(layout);
   }
 
   async recall(key: RecordKey): Promise<Sealed | undefined> {
@@ -27,7 +29,7 @@ export class RecordMemory implements SeenRecords {
     const name = key.join("/");
     const newest = newerOf(this.#unwritten.get(name), sealed) ?? sealed;
     try {
-      await this.#locks.hold(key, async () => {
+      await this.#turns.run(name, async () => {
         if (newerOf(await this.#read(key), newest) !== newest) return;
         await replaceCopies(this.#layout, key, newest);
       });

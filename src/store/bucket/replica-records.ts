@@ -150,10 +150,6 @@ export class ReplicaRecords implements RecordStore {
     await local.remove(key);
   }
 
-  stamp(key: RecordKey): Promise<string | undefined> {
-    return this.#ask(key, (records) => records.stamp(key));
-  }
-
   /** Inspects the records of this replica. */
   inspect(
     key: RecordKey,

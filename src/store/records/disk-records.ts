@@ -1,17 +1,16 @@
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { relative } from "node:path";
+import { KeyedLimit } from "../../concurrency/keyed-limit.ts";
 import { failure, type Failure } from "../../errors/index.ts";
-import { classifyFileFailure } from "../file-failure.ts";
 import {
   isRebuildable,
   recordPaths,
   type RecordKey,
   type StoreLayout,
 } from "../layout.ts";
-import { ChangeLocks } from "./change-locks.ts";
 import { listFolder, listRecords, restoreRecord } from "./listing.ts";
 import { measureFile, measureRecords } from "./record-sizes.ts";
-import { createRecordFile, replaceRecordFile } from "./record-file.ts";
+import { replaceRecordFile } from "./record-file.ts";
 import {
   copiesToHeal,
   openSettled,
@@ -44,6 +43,9 @@ interface RecordEvents {
   readonly onPassedOver: (file: string, problem: string) => void;
 }
 
+/** Records that change at once, each with an open file. */
+const mostChanges = 16;
+
 const untold: RecordEvents = {
   onDamaged: () => undefined,
   onUnreadable: () => undefined,
@@ -53,18 +55,16 @@ const untold: RecordEvents = {
 /**
  * Records in a directory. Trust and decisions lie in two files in different
  * folders, with a revision in the seal. The newer good one counts, and the
- * other one is restored from it. A writer holds a lock that other processes
- * see.
+ * other one is restored from it. Changes of one record follow one another.
  */
 export class DiskRecords implements RecordStore {
   readonly #layout: StoreLayout;
   readonly #events: RecordEvents;
-  readonly #locks: ChangeLocks;
+  readonly #turns = new KeyedLimit(mostChanges, 1);
 
   constructor(layout: StoreLayout, events: Partial<RecordEvents> = {}) {
     this.#layout = layout;
     this.#events = { ...untold, ...events };
-    this.#locks = new ChangeLocks(layout);
   }
 
   async read<T>(key: RecordKey, readBody: ReadBody<T>): Promise<T | undefined> {
@@ -83,17 +83,13 @@ export class DiskRecords implements RecordStore {
     body: unknown,
     readBody: ReadBody<T>,
   ): Promise<T> {
-    return this.#locks.hold(key, async () => {
+    return this.#inTurn(key, async () => {
       const first = this.#open(key, settle(await this.#look(key)), readBody);
       if (first !== undefined) return first;
       const sealed = nextSealed(key, undefined, body);
-      const isFirst = await this.#writeFirst(key, sealed);
-      const settled: Settled = isFirst
-        ? { kind: "good", sealed }
-        : settle(await this.#look(key));
-      const kept = this.#open(key, settled, readBody);
-      if (kept === undefined)
-        throw new Error(`${key.join("/")} left while it was written`);
+      await replaceCopies(this.#layout, key, sealed);
+      const kept = this.#open(key, { kind: "good", sealed }, readBody);
+      if (kept === undefined) throw new Error(`${key.join("/")} is unreadable`);
       return kept;
     });
   }
@@ -103,7 +99,7 @@ export class DiskRecords implements RecordStore {
     readBody: ReadBody<T>,
     change: (before: T | undefined) => unknown,
   ): Promise<void> {
-    await this.#locks.hold(key, async () => {
+    await this.#inTurn(key, async () => {
       const settled = settle(await this.#look(key));
       const before = this.#open(key, settled, readBody);
       const after = change(before);
@@ -134,16 +130,10 @@ export class DiskRecords implements RecordStore {
   }
 
   async remove(key: RecordKey): Promise<void> {
-    await this.#locks.hold(key, async () => {
+    await this.#inTurn(key, async () => {
       for (const path of recordPaths(this.#layout, key))
         await rm(path, { force: true, recursive: true });
     });
-  }
-
-  async stamp(key: RecordKey): Promise<string | undefined> {
-    const paths = recordPaths(this.#layout, key);
-    const stamps = await Promise.all(paths.map(stampOf));
-    return stamps.every((one) => one === "") ? undefined : stamps.join(" ");
   }
 
   async inspect(
@@ -207,7 +197,7 @@ export class DiskRecords implements RecordStore {
    */
   async #heal(key: RecordKey, found: Settled): Promise<Settled> {
     try {
-      return await this.#locks.hold(key, async () => {
+      return await this.#inTurn(key, async () => {
         const copies = await this.#look(key);
         const settled = settle(copies);
         if (settled.kind === "good")
@@ -239,15 +229,8 @@ export class DiskRecords implements RecordStore {
     }
   }
 
-  /** False when a process without the lock was first. */
-  async #writeFirst(key: RecordKey, sealed: Sealed): Promise<boolean> {
-    const [first = "", ...others] = recordPaths(this.#layout, key);
-    if (isRebuildable(key)) await replaceCopies(this.#layout, key, sealed);
-    else if (!(await createRecordFile(this.#layout, key, first, sealed)))
-      return false;
-    for (const path of others)
-      await replaceRecordFile(this.#layout, key, path, sealed);
-    return true;
+  #inTurn<T>(key: RecordKey, work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(key.join("/"), work);
   }
 
   #name(path: string): string {
@@ -257,17 +240,4 @@ export class DiskRecords implements RecordStore {
 
 function describe(state: Copy["state"]): string {
   return state.kind === "missing" ? "missing" : "an older one";
-}
-
-/** Empty for what is not there. */
-async function stampOf(path: string): Promise<string> {
-  try {
-    const { ino, mtimeMs, size } = await stat(path);
-    return `${ino} ${mtimeMs} ${size}`;
-  } catch (error) {
-    const failure = classifyFileFailure(error);
-    if (failure === "missing") return "";
-    if (failure === "broken") return "unreadable";
-    throw error;
-  }
 }

@@ -1,6 +1,6 @@
 import { open, rm } from "node:fs/promises";
 import pLimit from "p-limit";
-import { createDurably, writeDurably } from "../durable-file.ts";
+import { writeDurably } from "../durable-file.ts";
 import { classifyFileFailure, describeFailure } from "../file-failure.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "../layout.ts";
 import { plainFileFlags } from "../plain-file.ts";
@@ -61,16 +61,6 @@ export async function replaceRecordFile(
     await rm(path, { force: true, recursive: true });
     await write();
   });
-}
-
-/** Returns false when the path exists. */
-export function createRecordFile(
-  layout: StoreLayout,
-  key: RecordKey,
-  path: string,
-  sealed: Sealed,
-): Promise<boolean> {
-  return createDurably(stagingPath(layout, "record"), path, seal(key, sealed));
 }
 
 function isFolderInTheWay(error: unknown): boolean {

@@ -12,7 +12,7 @@ export interface RecordInspection {
 }
 
 /**
- * Small JSON documents by key, for all processes that work on a store at once.
+ * Small JSON documents by key, for all replicas that work on a store at once.
  *
  * Trust is never read from a damaged record. Every operation throws
  * record-unreadable for a record that exists and cannot be read, unsealed or
@@ -53,11 +53,6 @@ export interface RecordStore {
   refuse(key: RecordKey, problem: string): never;
   /** Succeeds also when there is none. */
   remove(key: RecordKey): Promise<void>;
-  /**
-   * Returns another text after each change by any process; undefined when there
-   * is none.
-   */
-  stamp(key: RecordKey): Promise<string | undefined>;
   /** Looks at everything that is stored of a record; with `repair` makes it whole from what is good. */
   inspect(
     key: RecordKey,

@@ -23,7 +23,7 @@ export async function carryStore(
       "set it",
     );
   const layout = await openLayout(configuration);
-  const lock = lockStorageDirectory(layout);
+  const lock = lockStorageDirectory(layout, "provender store push");
   const bucket = wireBucket(s3);
   try {
     return await carry({ bucket, layout }, options);

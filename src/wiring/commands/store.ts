@@ -2,36 +2,32 @@ import type { Configuration } from "../../config/load.ts";
 import type { BundleLimits } from "../../mirror/bundles/bundle-file.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { largestProof } from "../../mirror/bundles/proof.ts";
-import { ModuleTrustRecords } from "../../mirror/modules/records.ts";
-import { TrustStore } from "../../mirror/trust/trust-store.ts";
 import type { StoreLayout } from "../../store/layout.ts";
-import { wireCore, type Core } from "../core.ts";
-import { wireKept, type Kept } from "../kept.ts";
+import {
+  lockStorageDirectory,
+  sweepStaging,
+} from "../../store/storage-directory.ts";
+import { wireCore } from "../core.ts";
+import type { Kept } from "../kept.ts";
 import { openReplica } from "../store/replica.ts";
-import { wireRecords } from "../store/records.ts";
 import { wireRules } from "../rules.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
+import type { OpenMirror } from "../verbs/verb.ts";
 import { openLayout } from "./layout.ts";
 
-/** The mirror for a command, beside a daemon or without one: the same store, origins and rules. */
-export async function wireMirror(
+/** Opens the mirror for a command, while no other process works on its store; `work` is the command. Throws store-in-use. */
+export async function openMirror(
   configuration: Configuration,
-): Promise<Core & AsyncDisposable> {
+  work: string,
+): Promise<OpenMirror & AsyncDisposable> {
   const rules = wireRules(configuration);
-  const { layout, telemetry, replica, close } = await openStore(configuration);
+  const { layout, telemetry, replica, close } = await openStore(
+    configuration,
+    work,
+  );
   const parts = { replica, close };
-  return closing(wireCore(configuration, rules, layout, telemetry, parts));
-}
-
-/**
- * Opens the stored content for a command that asks no origin and admits
- * nothing.
- */
-export async function wireStored(configuration: Configuration) {
-  const { layout, telemetry, replica, close } = await openStore(configuration);
-  const kept = wireKept(configuration, layout, telemetry, { replica });
-  const modules = new ModuleTrustRecords(kept.records);
-  return closing({ ...kept, modules, close: () => close(kept) });
+  const core = wireCore(configuration, rules, layout, telemetry, parts);
+  return closing(Object.assign(core, { configuration, layout, telemetry }));
 }
 
 /**
@@ -55,27 +51,26 @@ export function closing<T extends { close(): Promise<unknown> }>(
   });
 }
 
-/** The trust of a store and the releases that it is about, for commands beside a running daemon. */
-export async function wireTrust(configuration: Configuration) {
-  const { layout, telemetry, replica, close } = await openStore(configuration);
-  const records = wireRecords(layout, telemetry, replica);
-  const trust = new TrustStore(records);
-  const { audit, alarms } = telemetry;
-  return closing({ trust, audit, alarms, records, close: () => close() });
-}
-
 /** Opens the store of a command; `close` closes `kept` first. */
-async function openStore(configuration: Configuration) {
+async function openStore(configuration: Configuration, work: string) {
   const layout = await openLayout(configuration);
-  const telemetry = wireCommandTelemetry(configuration, layout);
-  const replica = await openReplica(configuration, layout, telemetry);
-  const close = async (kept?: Pick<Kept, "close" | "nearest">) => {
-    await kept?.nearest?.outbox.drain();
-    await (kept ?? replica)?.close();
-    telemetry.alarms.close();
-    await telemetry.audit.close();
-  };
-  return { layout, telemetry, replica, close };
+  const lock = lockStorageDirectory(layout, work);
+  try {
+    await sweepStaging(layout);
+    const telemetry = wireCommandTelemetry(configuration, layout);
+    const replica = await openReplica(configuration, layout, telemetry);
+    const close = async (kept: Pick<Kept, "close" | "nearest">) => {
+      await kept.nearest?.outbox.drain();
+      await kept.close();
+      telemetry.alarms.close();
+      await telemetry.audit.close();
+      lock.release();
+    };
+    return { layout, telemetry, replica, close };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
 /** Standard error belongs to the command. */

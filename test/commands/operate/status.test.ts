@@ -186,13 +186,15 @@ describe("provender status", () => {
     expect(status.problems[0]).toContain(problem);
   });
 
-  it("says why it has no figures where they want a token, and takes the token of the environment", async () => {
+  it("has figures beside a daemon, and says why it has none elsewhere where they want a token", async () => {
     const auth = { tokens: [ci.configured], metrics: "token" };
     await whileRunning({ auth }, async (own) => {
-      const status = await statusOf(here(own));
+      expect((await statusOf(here(own), {})).store).not.toBeNull();
+      const there = ["--mirror", own.url, "--ca", own.caFile];
+      const status = await statusOf(there, {});
       expect(status).toMatchObject({ ready: true, store: null });
       expect(status.problems[0]).toContain("wants a token");
-      const known = await statusOf(here(own), tokenFor(own));
+      const known = await statusOf(there, tokenFor(own));
       expect(known).toMatchObject({ ready: true, problems: [] });
       expect(known.store).not.toBeNull();
     });

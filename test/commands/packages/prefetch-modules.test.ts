@@ -104,7 +104,7 @@ describe("prefetch of modules", () => {
 
   it.each([
     [
-      "of a registry without an origin",
+      "of a registry that is none of the origins",
       "elsewhere.example.com/acme/network/aws",
       undefined,
     ],

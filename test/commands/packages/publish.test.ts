@@ -81,7 +81,7 @@ describe("publish", () => {
       manifest,
     ],
     [
-      "a malformed manifest",
+      "a manifest that is none",
       () => ({ ...dist, [manifest]: "{}" }),
       "it is no manifest",
     ],

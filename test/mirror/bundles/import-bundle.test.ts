@@ -12,7 +12,7 @@ import { loadConfiguration } from "../../../src/config/load.ts";
 import { SignatureThreads } from "../../../src/verification/openpgp/threads.ts";
 import {
   wireBundleLimits,
-  wireMirror,
+  openMirror,
 } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
@@ -52,7 +52,7 @@ afterAll(() => registry.stop());
 async function countDecisions(file: string) {
   const decided = vi.spyOn(SignatureThreads.prototype, "decide").mockClear();
   const configuration = loadConfiguration({ file: site.configFile });
-  const core = await wireMirror(configuration);
+  const core = await openMirror(configuration, "a test");
   const printed: string[] = [];
   const limits = wireBundleLimits(configuration);
   const { signal } = new AbortController();

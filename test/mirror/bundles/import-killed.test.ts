@@ -21,7 +21,7 @@ import {
   ensureArchive,
   recallPackage,
 } from "../../../src/mirror/providers/ensured-archive.ts";
-import { wireMirror } from "../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
 import { scratch } from "../../running-mirror.ts";
@@ -148,7 +148,10 @@ async function makeLargeBundle() {
     config: { freshness: { versions: "1ms" } },
   });
   folders.push(site.directory);
-  const core = await wireMirror(loadConfiguration({ file: site.configFile }));
+  const core = await openMirror(
+    loadConfiguration({ file: site.configFile }),
+    "a test",
+  );
   const digests: string[] = [];
   for (const version of versions) {
     const release = await registry.publish({ version, size: each });

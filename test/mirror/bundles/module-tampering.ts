@@ -6,7 +6,7 @@ import { loadConfiguration } from "../../../src/config/load.ts";
 import type { Core } from "../../../src/wiring/core.ts";
 import {
   wireBundleLimits,
-  wireMirror,
+  openMirror,
 } from "../../../src/wiring/commands/store.ts";
 import { scratch } from "../../running-mirror.ts";
 import {
@@ -53,7 +53,7 @@ export async function startSites(): Promise<void> {
   for (const site of [fresh, seen])
     cores.set(
       site,
-      await wireMirror(loadConfiguration({ file: site.configFile })),
+      await openMirror(loadConfiguration({ file: site.configFile }), "a test"),
     );
   expect(await importInto(seen, good)).toMatchObject({ status: 0 });
 }

@@ -5,7 +5,7 @@ import { runImport } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import {
   wireBundleLimits,
-  wireMirror,
+  openMirror,
 } from "../../../src/wiring/commands/store.ts";
 import { createAuthority } from "../../fakes/authority.ts";
 import { startRegistry } from "../../fakes/registry.ts";
@@ -42,7 +42,7 @@ export interface ProofDocument {
   keys: string[];
 }
 
-type Core = Awaited<ReturnType<typeof wireMirror>>;
+type Core = Awaited<ReturnType<typeof openMirror>>;
 
 /** A good bundle, and a site that pins its key and has something stored already. */
 export class Tampering {
@@ -82,7 +82,7 @@ export class Tampering {
     // Something is stored already, so that unchanged does not mean empty.
     expect((await site.run("import", before)).status).toBe(0);
     const configuration = loadConfiguration({ file: site.configFile });
-    const core = await wireMirror(configuration);
+    const core = await openMirror(configuration, "a test");
     return new Tampering(release, readFileSync(file), site, core);
   }
 
@@ -90,7 +90,7 @@ export class Tampering {
     await this.#core.close();
   }
 
-  /** Copies the good bundle into parts to tamper with. */
+  /** What the tamperer starts from, all his own. */
   parts() {
     const { manifest, members } = takeApart(Buffer.from(this.good));
     return { manifest, members: [...members] };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Version } from "../../../src/address/version.ts";
 import {
@@ -111,7 +112,7 @@ describe("a release", () => {
     const value = { ...unknownRelease, trust };
     const written = await releases.write(address, kept(value), undefined);
     expect(written.value).toBe(value);
-    expect(await releases.stamp(address)).toBeUndefined();
+    expect(await releases.read(address)).toBeUndefined();
   });
 
   it("that is a candidate alone is recorded, and pins nothing", async () => {
@@ -255,11 +256,12 @@ it.each([
   const { releases } = await prepare();
   const known = { ...(await knownOf({ by: "K" })), keys: ["KEYS"] };
   await releases.write(address, kept(known), undefined);
-  const stamp = await releases.stamp(address);
+  const before = await releases.read(address);
   const at = new Date(confirmedAt.getTime() + later);
   const next = { value: { ...known, keys }, confirmedAt: at };
   await releases.write(address, next, known);
-  expect((await releases.stamp(address)) !== stamp).toBe(isWritten);
+  const after = await releases.read(address);
+  expect(isDeepStrictEqual(after, before)).toBe(!isWritten);
 });
 
 it("the first providers and all versions are listed, and no other file", async () => {

@@ -128,7 +128,6 @@ describe.each(["namespace", "contact"] as const)(
       expect(reset.stdout).toContain(
         `The first contact with ${subject} is forgotten`,
       );
-      expect(reset.stderr).toContain('"alarm":"trust-reset"');
       await expect.poll(() => statuses(namespace, "1.0.1")).toEqual([200, 200]);
       expect(await countAlarms(scene.mirror, "trust-reset")).toBe(before + 1);
       const answer = await scene.ask(namespace).version("1.0.0");

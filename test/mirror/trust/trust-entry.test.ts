@@ -200,10 +200,7 @@ describe("a first contact", () => {
 
   it.each([
     ["of a key", contact()],
-    [
-      "of an unsigned release",
-      contact({ key: undefined, published: new Set() }),
-    ],
+    ["of nobody's release", contact({ key: undefined, published: new Set() })],
     [
       "by a bundle",
       contact({ by: "bundle", versions: new Set(["1.0.0", "2.0.0"]) }),

@@ -91,11 +91,6 @@ export class MemoryRecords implements RecordStore {
       await this.#write(() => this.#disk.remove(key));
   }
 
-  async stamp(key: RecordKey): Promise<string | undefined> {
-    await this.#life.wait(slowest);
-    return this.#disk.find(key)?.revision.toString();
-  }
-
   async inspect(key: RecordKey): Promise<RecordInspection> {
     await this.#life.wait(slowest);
     const isDamaged = this.#disk.find(key)?.isDamaged === true;

@@ -60,7 +60,11 @@ it("does not charge for what was held", () => {
 
 it.each([
   ["no cap", new MetadataCaps(0), one],
-  ["an unknown client", new MetadataCaps(1), { ...one, counted: undefined }],
+  [
+    "a client that nobody knows",
+    new MetadataCaps(1),
+    { ...one, counted: undefined },
+  ],
 ])("refuses nothing with %s", (_, caps, asker) => {
   for (let count = 0; count < 1_000; count++) caps.admit(asker, 0);
 });

@@ -1,14 +1,5 @@
-import {
-  existsSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseSha256 } from "../../../src/address/hash.ts";
 import { BlobStore } from "../../../src/store/blobs/blob-store.ts";
@@ -71,49 +62,6 @@ describe("the blob store", () => {
     await blobs.probe();
     rmSync(layout.staging, { recursive: true });
     await expect(blobs.probe()).rejects.toThrow(/ENOENT/);
-  });
-});
-
-describe("the sweep of staging", () => {
-  it("removes what is older than the start and spares what is younger or just as old", async () => {
-    const { layout, blobs } = await prepare();
-    const start = new Date("2026-01-02T03:04:05.000Z");
-    const make = (name: string, ms: number) => {
-      const path = join(layout.staging, name);
-      writeFileSync(path, "x");
-      const time = new Date(start.getTime() + ms);
-      utimesSync(path, time, time);
-    };
-    make("archive-old", -1);
-    make("record-older", -86_400_000);
-    make("archive-equal", 0);
-    make("archive-young", 1);
-    await mkdir(join(layout.staging, "folder"));
-    utimesSync(join(layout.staging, "folder"), new Date(0), new Date(0));
-    expect(await blobs.sweepStaging(start)).toBe(3);
-    expect(readdirSync(layout.staging).toSorted()).toEqual([
-      "archive-equal",
-      "archive-young",
-    ]);
-  });
-
-  it("spares a spool that is being written", async () => {
-    const { blobs } = await prepare();
-    // The clock of files ticks more coarsely than ours.
-    const before = new Date(Date.now() - 1_000);
-    const spool = await blobs.createSpool();
-    await spool.append(bytes);
-    expect(await blobs.sweepStaging(before)).toBe(0);
-    expect(existsSync(spool.path)).toBe(true);
-    await spool.release();
-  });
-
-  it("never touches blobs", async () => {
-    const { layout, blobs } = await prepare();
-    await store(blobs);
-    utimesSync(blobPath(layout, sha256), new Date(0), new Date(0));
-    expect(await blobs.sweepStaging(new Date())).toBe(0);
-    expect(await blobs.size(sha256)).toBe(bytes.length);
   });
 });
 

@@ -133,7 +133,7 @@ describe("a fault within a signature", () => {
 
   it.each([
     [
-      "an unknown critical subpacket",
+      "a critical subpacket that nobody knows",
       [{ type: 100, content: Buffer.of(), critical: true }],
       "ok",
     ],
@@ -149,12 +149,12 @@ describe("a fault within a signature", () => {
       "unreadable-key",
     ],
     [
-      "an embedded v6 signature of an unknown algorithm",
+      "an embedded v6 signature of an algorithm that nobody knows",
       [binding(6, [0x19, 99, 8, 0, 0, 0, 0])],
       "ok",
     ],
     [
-      "a malformed issuer",
+      "an issuer that is none",
       [{ type: 16, content: Buffer.of(1) }],
       "unusable-key",
     ],

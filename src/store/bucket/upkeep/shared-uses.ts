@@ -78,7 +78,7 @@ export class SharedUses {
         const used = Math.min(Math.round(at - skew), now);
         // Measured skew varies. Without this, replicas would report the same
         // use to each other forever.
-        const isNews = used - (own.get(sha256)?.at ?? 0) >= interval;
+        const isNews = used - (own.get(sha256) ?? 0) >= interval;
         if (isNews && (await this.#blobs.size(sha256)) !== undefined)
           usage.note(sha256, used);
       }
@@ -91,7 +91,7 @@ export class SharedUses {
     const { skew } = this.#bucket.connection;
     const since = Date.now() - lasts;
     const lines = [...(await this.#blobs.usage.read())].flatMap(
-      ([sha256, { at }]) =>
+      ([sha256, at]) =>
         at < since ? [] : [`${sha256} ${Math.round(at + skew)}\n`],
     );
     return lines.join("");

@@ -139,9 +139,9 @@ describe.each<readonly [string, () => Promise<BucketSettings>]>([
   it("says what it needs: a bucket, and no daemon beside it", async () => {
     const layout = await makeStore(1, 0);
     const settings = await makeBucket();
-    const lock = lockStorageDirectory(layout);
+    const lock = lockStorageDirectory(layout, "a test");
     await expect(push(layout, settings)).rejects.toThrow(
-      "Another provender serves from",
+      /^a test \(process \d+\) works on the storage directory/,
     );
     lock.release();
     const bare = await runCommand(["store", "push"]);

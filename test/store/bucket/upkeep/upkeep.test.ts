@@ -18,7 +18,7 @@ import {
   type RecordKey,
 } from "../../../../src/store/layout.ts";
 import { loadConfiguration } from "../../../../src/config/load.ts";
-import { wireStored } from "../../../../src/wiring/commands/store.ts";
+import { openMirror } from "../../../../src/wiring/commands/store.ts";
 import { expectDocument } from "../../../commands/documents.ts";
 import {
   bucketLimits,
@@ -147,7 +147,7 @@ describe("prune --bucket", () => {
     async (_, make) => {
       const { bucket, archives, file, say } = await fill(await make());
       const { used, idle, orphan } = archives;
-      const core = await wireStored(loadConfiguration({ file }));
+      const core = await openMirror(loadConfiguration({ file }), "a test");
       const form = core.replica?.identity.etagForm ?? "quoted";
       const records = new BucketRecords(bucket, form, () => undefined);
       const plan = async (now: number) => {
@@ -231,9 +231,9 @@ describe.each(buckets)("verify --bucket, with the bucket of %s", (_, make) => {
     await uses.learn();
     // Neither what is no news, nor of the future, nor of what is not here.
     const learnt = await usage.read();
-    expect(learnt.get(used)?.at).toBeLessThan(began + 2_000);
-    expect(learnt.get(idle)?.at).toBeLessThan(began + 60_000);
-    expect(learnt.get(idle)?.at).toBeGreaterThan(began - 3_000);
+    expect(learnt.get(used)).toBeLessThan(began + 2_000);
+    expect(learnt.get(idle)).toBeLessThan(began + 60_000);
+    expect(learnt.get(idle)).toBeGreaterThan(began - 3_000);
     expect(learnt.has(absent)).toBe(false);
     // A replica that is gone.
     await readSharedUses(bucket, began + 72 * hour);

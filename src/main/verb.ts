@@ -1,0 +1,86 @@
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  loadConfiguration,
+  loadOperator,
+  type Configuration,
+} from "../config/load.ts";
+import { isFailure } from "../errors/index.ts";
+import { layOutStore } from "../store/layout.ts";
+import { askDaemon } from "../wiring/admin/client.ts";
+import type { Command } from "../wiring/verbs/run.ts";
+import {
+  resolvePaths,
+  type InputOf,
+  type VerbName,
+} from "../wiring/verbs/table.ts";
+import { untilStopped } from "./options.ts";
+import { output, print } from "./output.ts";
+import { version } from "./version.ts";
+
+/** Milliseconds that a command waits for another one, and for a daemon that starts. */
+const patience = 5_000;
+
+/** Milliseconds between two tries. */
+const pauseBetween = 100;
+
+/**
+ * Has the daemon run a verb, or runs it with the store of the configuration
+ * `config` while no daemon works on it. Sets the exit status. Throws
+ * store-in-use, and what asking the daemon and opening the store throw.
+ */
+export async function runVerb<N extends VerbName>(
+  name: N,
+  { config, ...input }: InputOf<N> & { readonly config?: string | undefined },
+): Promise<void> {
+  const configuration = loadConfiguration({ file: config });
+  const command: Command = {
+    input,
+    operator: loadOperator(),
+    columns: process.stderr.isTTY ? process.stderr.columns : undefined,
+    stdout: print,
+    stderr: (text) => {
+      output.stderr(text);
+      return Promise.resolve(true);
+    },
+    signal: untilStopped(),
+  };
+  const end = performance.now() + patience;
+  for (;;)
+    try {
+      process.exitCode =
+        (await askThere(name, configuration, command)) ??
+        (await runHere(name, configuration, command));
+      return;
+    } catch (error) {
+      if (!isFailure(error, "store-in-use") || performance.now() > end)
+        throw error;
+      await pause(pauseBetween);
+    }
+}
+
+async function askThere(
+  verb: VerbName,
+  { storage }: Configuration,
+  { input, operator, columns, ...streams }: Command,
+): Promise<number | undefined> {
+  const located = resolvePaths(verb, input);
+  const request = { verb, input: located.input, operator, columns };
+  const layout = layOutStore(storage.directory);
+  const status = await askDaemon(layout, { version, request, ...streams });
+  if (status === 1 && located.paths.length > 0)
+    output.stderr(
+      `The daemon used ${located.paths.join(", ")} as its own user: where it may not, stop it for this command.\n`,
+    );
+  return status;
+}
+
+async function runHere(
+  name: VerbName,
+  configuration: Configuration,
+  command: Command,
+): Promise<number> {
+  const { openMirror } = await import("../wiring/commands/store.ts");
+  const { runVerb: run } = await import("../wiring/verbs/run.ts");
+  await using mirror = await openMirror(configuration, `provender ${name}`);
+  return await run(name, mirror, command);
+}

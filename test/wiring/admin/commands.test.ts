@@ -1,0 +1,212 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import { barrier } from "../../fakes/barrier.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { originsOf } from "../../origins.ts";
+import { runCommand, type CommandOptions } from "../../running-command.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import { canBeOthers, source, user } from "../../scenes/other-user.ts";
+import { makeStorage } from "../../commands/storage.ts";
+
+let registry: Registry;
+let config: ReturnType<typeof originsOf>;
+let mirror: RunningMirror;
+
+const many = 60;
+const linux = ["--platform", "linux_amd64"];
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  for (let minor = 0; minor < many; minor++)
+    await registry.publish({
+      version: `1.${minor}.0`,
+      platforms: ["linux_amd64"],
+    });
+  for (const version of ["1.0.0", "1.1.0", "1.2.0"])
+    await registry.publish({
+      ...{ type: "slow", version, size: 400_000 },
+      platforms: ["linux_amd64"],
+    });
+  config = originsOf(authority, registry);
+  mirror = await startMirror({ config });
+});
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+function beside(
+  { configFile }: Pick<RunningMirror, "configFile">,
+  args: readonly string[],
+  options: CommandOptions = {},
+) {
+  return runCommand([...args, "--config", configFile], options);
+}
+
+/** Registry that sends archives of one provider when it is let go. */
+function holdArchives() {
+  const held = barrier();
+  registry.script("archive", held.afterBytes(100_000));
+  return held;
+}
+
+describe("commands beside a daemon", () => {
+  it(`prefetch ${many} packages with progress, which the daemon holds at once`, async () => {
+    const spec = ["acme/widget@all"];
+    const run = await beside(mirror, ["prefetch", ...linux, ...spec]);
+    expect([run.status, run.stdout]).toEqual([0, ""]);
+    const lines = run.stderr.match(/^\d+\/\d+ .*: fetched, .*$/gm) ?? [];
+    expect(lines).toHaveLength(many);
+    expect(run.stderr).toContain(`${many} fetched (`);
+    const listed = await beside(mirror, ["list", "--json"]);
+    const { packages } = JSON.parse(listed.stdout) as { packages: unknown[] };
+    expect(packages).toHaveLength(many);
+  });
+
+  it("run at once", async () => {
+    const verbs = [["list"], ["verify"], ["trust", "list"], ["status"]];
+    const runs = await Promise.all(verbs.map((one) => beside(mirror, one)));
+    expect(runs.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
+  });
+
+  it("report errors as without a daemon, with their status and as JSON", async () => {
+    const run = await beside(mirror, ["purge", "--json", "acme/absent"]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/^provender: .*acme\/absent/);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      error: { code: "nothing-held" },
+    });
+    const wrong = await beside(mirror, ["list", "no spec at all"]);
+    expect(wrong.status).toBe(2);
+  });
+
+  it("take a list from standard input, and files of their own directory", async () => {
+    const cwd = scratch("here");
+    writeFileSync(join(cwd, "specs"), "acme/widget@1.1.0\n");
+    const lists = ["--list", "-", "--list", "specs"];
+    const run = await beside(mirror, ["prefetch", ...linux, ...lists], {
+      ...{ cwd, input: "acme/widget@1.0.0\n" },
+    });
+    expect([run.status, run.stderr]).toEqual([
+      0,
+      expect.stringContaining("2 stored already"),
+    ]);
+  });
+
+  it("end their work in the daemon when they are interrupted", async () => {
+    const held = holdArchives();
+    const run = await beside(mirror, ["prefetch", ...linux, "acme/slow@all"], {
+      interruptAfter: held.reached,
+    });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toContain("Interrupted with 3 of 3 packages not stored");
+    held.release();
+    registry.heal();
+    const check = ["prefetch", "--check", ...linux, "acme/slow@1.0.0"];
+    expect((await beside(mirror, check)).status).toBe(1);
+  });
+
+  it("end with a sentence when the daemon is killed", async () => {
+    const own = await startMirror({ config });
+    const held = holdArchives();
+    const running = beside(own, ["prefetch", ...linux, "acme/slow@1.0.0"]);
+    await held.reached;
+    await own.kill();
+    held.release();
+    registry.heal();
+    const run = await running;
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/^provender: The daemon .* ended before /m);
+    // The store is free again.
+    expect((await beside(own, ["list"])).status).toBe(0);
+  });
+
+  it("end with a sentence when the daemon hangs", async () => {
+    const own = await startMirror({ config });
+    own.process.kill("SIGSTOP");
+    const run = await beside(own, ["list"]);
+    own.process.kill("SIGCONT");
+    await own.stop();
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/^provender: The daemon .* was silent for 10 s/);
+  }, 30_000);
+
+  it("end with a sentence beside a daemon of another version", async () => {
+    const storage = makeStorage(config);
+    const nonce = crypto.randomUUID();
+    const other = createServer((socket: Socket) =>
+      socket.write(`${JSON.stringify({ provender: "99.0.0", nonce })}\n`),
+    ).listen(join(storage.directory, "admin.sock"));
+    await once(other, "listening");
+    const run = await beside(storage, ["list"]);
+    other.close();
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/is provender 99\.0\.0, and this is /);
+    expect(run.stderr).toContain("restart the daemon");
+  });
+});
+
+describe("commands without a daemon", () => {
+  it("wait for one another, and name the one that goes on for long", async () => {
+    const storage = makeStorage(config);
+    const [one, other] = await Promise.all([
+      beside(storage, ["list"]),
+      beside(storage, ["verify"]),
+    ]);
+    expect([one.status, other.status]).toEqual([0, 0]);
+    const held = holdArchives();
+    const running = beside(storage, ["prefetch", ...linux, "acme/slow@1.0.0"]);
+    await held.reached;
+    const late = await beside(storage, ["list"]);
+    held.release();
+    registry.heal();
+    expect((await running).status).toBe(0);
+    expect(late.status).toBe(1);
+    expect(late.stderr).toMatch(
+      /^provender: provender prefetch \(process \d+\) works on the storage directory /,
+    );
+  }, 30_000);
+});
+
+describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
+  it("are its owner and its group, and the audit log names who it was", async () => {
+    const own = await startMirror({ config, user });
+    const { mode, uid } = lstatSync(join(own.directory, "admin.sock"));
+    expect([mode & 0o777, uid]).toEqual([0o660, user]);
+    chmodSync(own.directory, 0o710);
+    const file = join(scratch("group"), "provender.yaml");
+    writeFileSync(file, `storage: { directory: ${own.directory} }\n`);
+    chmodSync(join(file, ".."), 0o755);
+    const key = ["acme", "--key", "A".repeat(40), "--config", file];
+    const member = 65_000;
+    const as = (uid: number, gid: number, verb: string) =>
+      spawnSync(process.execPath, [source, "trust", verb, ...key], {
+        ...{ uid, gid, encoding: "utf8", cwd: "/" },
+        env: { PATH: process.env.PATH, HOME: "/", SUDO_USER: "someone" },
+      });
+    expect(as(member, user, "revoke").stderr).not.toContain(
+      "belongs to the user",
+    );
+    expect(as(0, 0, "approve").stderr).not.toContain("belongs to the user");
+    const stranger = as(member, member, "revoke");
+    expect(stranger.status).toBe(2);
+    expect(stranger.stderr).toContain(`belongs to the user ${user}`);
+    await own.stop();
+    const log = join(own.directory, "audit", "decisions.jsonl");
+    const operators = readFileSync(log, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { operator?: string }).operator);
+    expect(operators).toEqual([`user ${member}`, "someone"]);
+  });
+});
