@@ -82,7 +82,7 @@ export class Client {
     const unknown = `unknown-${crypto.randomUUID()}`;
     if (what === "malformed")
       return this.#expect(`${mirrorPath("A_b")}index.json`, what, [400]);
-    // While the origin fails, the mirror cannot know that there is none.
+    // While the origin fails, the mirror cannot know that it is absent.
     const statuses = [404, 502, 503, 504];
     return this.#expect(`${mirrorPath(unknown)}index.json`, what, statuses);
   }

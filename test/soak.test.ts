@@ -75,7 +75,7 @@ describe("a run of two hours", () => {
     expect(lateSlopeOf(run.slice(0, 3_600))).toBeCloseTo(0);
   });
 
-  it("is told by what it holds later", () => {
+  it("is found by what the process holds later", () => {
     const run = samples((minute) => 200 + minute / 2);
     expect(lateSlopeOf(run)).toBeCloseTo(30);
     expect(secondHourOf(run)).toBeCloseTo(30);

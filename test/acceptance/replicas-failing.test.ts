@@ -134,7 +134,7 @@ describe.runIf(await canRunCeph())("replicas whose bucket fails", () => {
   );
 
   it.each(outages)(
-    "serve what they know while it $what, refuse what nobody could claim, and bring everything there later",
+    "serve what they know while it $what, refuse new releases, and upload everything later",
     async ({ what, fail, heal, outcome }) => {
       const type = what.replaceAll(/\W/g, "-");
       const settings = await scene.makeBucket();

@@ -53,7 +53,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
       type: "shared",
       version: "1.0.0",
       size: 300_000,
-      seed: "created anew",
+      seed: "created again",
     });
     const { requests } = scene.registry;
     const asked = requests.count("archive");
@@ -142,7 +142,7 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
     ["+20m", true],
     ["+20s", false],
   ])(
-    "whose clock is off by %s are told from 30 s on, admit no release before its time by it, and serve archives",
+    "whose clock is off by %s warn from 30 s on, admit no release before its time, and serve archives",
     async (offset, isTold) => {
       const bucket = await scene.makeBucket();
       const config = {

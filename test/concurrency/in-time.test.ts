@@ -25,7 +25,7 @@ it("lets the caller return or throw what it wants of what is late", async () => 
 it("leaves no rejection unhandled that comes too late", async () => {
   const { promise, reject } = Promise.withResolvers<never>();
   expect(await inTime(promise, 1, () => "late")).toBe("late");
-  reject(new Error("nobody hears"));
+  reject(new Error("too late"));
   await new Promise(setImmediate);
 });
 

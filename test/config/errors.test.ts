@@ -215,8 +215,8 @@ describe("a file that is not a configuration", () => {
     ["log: {}\n---\nlog: {}", ":2: a second document starts here."],
     ["log: !secret x", ":1: not valid YAML: Unresolved tag: !secret"],
     [
-      "log: {}\nlisten: *nobody",
-      ":2: not valid YAML: nothing is named &nobody",
+      "log: {}\nlisten: *missing",
+      ":2: not valid YAML: nothing is named &missing",
     ],
     ["? [a]\n: b", ":1: a key must be plain text"],
     ["8: b", ":1: a key must be plain text"],

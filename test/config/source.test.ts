@@ -57,7 +57,7 @@ describe("which file is read", () => {
     });
   });
 
-  it("is none when no place has one", () => {
+  it("is absent when no place has one", () => {
     const cwd = temporaryFolder();
     const from = { env: {}, cwd, home };
     expect(readSource(undefined, from, join(cwd, "none"))).toBeUndefined();

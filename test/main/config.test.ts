@@ -83,7 +83,7 @@ describe("provender config check", () => {
       /"listen\.tls".*site\.key.*ENOENT/,
     ],
     [
-      "a certificate that is none",
+      "a malformed certificate",
       () => writeFileSync(certificate, "no PEM\n"),
       /"listen\.tls".*site\.pem.*is not a certificate/,
     ],

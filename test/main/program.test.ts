@@ -140,7 +140,7 @@ describe("provender config", () => {
       /\/nowhere\/ca\.pem/,
     ],
     [
-      "a CA that is none",
+      "a malformed CA",
       `origins: { a.example: { ca: ${thisFile} } }\n`,
       /program\.test\.ts/,
     ],

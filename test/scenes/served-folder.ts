@@ -183,7 +183,7 @@ export function describeServedFolder(
     );
 
     it.each(Object.keys(refused))(
-      "is refused what nobody signed who may: %s",
+      "is refused without a signature by an allowed key: %s",
       async (type) => {
         const path = `providers/${folderHost}/acme/${type}`;
         expect((await mirror.get(`${path}/2.0.0.json`)).status).toBe(451);

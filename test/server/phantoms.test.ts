@@ -70,7 +70,7 @@ describe("a release that its registry lists", () => {
     ["had SHA256SUMS of", { checksums: status(410) }],
     ["has no signature of", { signature: status(404) }],
     ["has nothing of", { package: status(404), checksums: status(404) }],
-  ])("and %s is told to no client", async (how, faults) => {
+  ])("and %s is shown to no client", async (how, faults) => {
     const type = how.toLowerCase().replaceAll(" ", "-");
     await publish(type, faults);
     const mirror = await start();

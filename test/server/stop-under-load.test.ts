@@ -84,7 +84,7 @@ async function stopOnce(fault: Fault, goesOn: boolean): Promise<string> {
 }
 
 it(
-  "SIGTERM under 100 downloads leaves nobody with a wrong body that looks whole",
+  "SIGTERM under 100 downloads leaves no client with a wrong body that looks whole",
   { timeout: 300_000 },
   async () => {
     for (let round = 0; round < 2 * effort; round++) {

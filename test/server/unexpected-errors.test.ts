@@ -23,10 +23,10 @@ async function startFlawed(flaw: string, lasting = ""): Promise<RunningMirror> {
 }
 
 it.each([
-  ["an error that nobody catches", 'throw new Error("a flaw")'],
-  ["a promise that nobody waits for", 'Promise.reject(new Error("a flaw"))'],
+  ["an uncaught error", 'throw new Error("a flaw")'],
+  ["an unhandled rejection", 'Promise.reject(new Error("a flaw"))'],
   [
-    "an event of error that nobody hears",
+    "an error event without a listener",
     'new (require("node:events"))().emit("error", new Error("a flaw"))'.replace(
       'require("node:events")',
       'process.getBuiltinModule("node:events")',

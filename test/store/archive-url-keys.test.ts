@@ -61,7 +61,7 @@ describe("the keys of archive URLs", () => {
   });
 
   it.each(["", "{", '{"keys":[]}', '{"keys":[{"secret":"short"}]}'])(
-    "are made anew when the file holds %j",
+    "are made again when the file holds %j",
     async (text) => {
       const layout = await makeLayout();
       const [lost] = texts(await ArchiveUrlKeys.open(layout, start));

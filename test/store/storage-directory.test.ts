@@ -146,7 +146,7 @@ describe("a storage directory", () => {
   it.each([
     ["a file is in its place", (folder: string) => join(folder, "file")],
     ["a file is above it", (folder: string) => join(folder, "file", "store")],
-    ["nobody can write there", () => "/sys/provender"],
+    ["it cannot be written", () => "/sys/provender"],
   ])("is unusable when %s", async (_, place) => {
     const folder = scratch("unusable");
     writeFileSync(join(folder, "file"), "");

@@ -76,7 +76,7 @@ it("bounds what all of them have refused together", async () => {
 
 it.each([
   ["what was seen first", { event: "first-seen", verdict: "accepted" }],
-  ["what is accepted anew", { event: "judged-again", verdict: "accepted" }],
+  ["what is accepted again", { event: "judged-again", verdict: "accepted" }],
   ["what an operator revoked", { event: "revoked", verdict: "refused" }],
 ] as const)("writes %s each time", async (_, entry) => {
   const provider = "registry.terraform.io/acme/demo";

@@ -265,7 +265,7 @@ describe("an alarm through a running daemon", () => {
   });
 
   it.each(kinds)(
-    "is counted from 0 to 1, told in the log, and written down: %s",
+    "is counted from 0 to 1, logged, and written to the audit log: %s",
     async (kind) => {
       const { happens, written } = cases[kind];
       const before = await countAll();

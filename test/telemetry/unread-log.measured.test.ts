@@ -10,7 +10,7 @@ it.each([
   ["long lines", 100_000, 2_000],
   ["short lines", 1_000, 250_000],
 ])(
-  "a log that nobody reads takes no more memory however many %s it has",
+  "an unread log takes bounded memory however many %s it has",
   async (_, length, count) => {
     const program = `
       import { makeLogger } from ${JSON.stringify(logger)};

@@ -70,7 +70,7 @@ describe("the age of a version", () => {
     expect(decide(0)).toEqual({ old: true });
   });
 
-  test("is never enough with a date that is none or too far away", () => {
+  test("is never enough with a date that is malformed or too far away", () => {
     const unknown = { old: false, availableAt: undefined };
     expect(ask(new Date(NaN))).toEqual(unknown);
     expect(ask(new Date(NaN), ago(2 * week))).toEqual(unknown);

@@ -243,7 +243,7 @@ describe("a provider is denied wholly", () => {
   });
 });
 
-test("refuses a rule whose pattern is none, rather than one that never matches", () => {
+test("refuses a rule with a malformed pattern, rather than one that never matches", () => {
   expect(() => policyOf([["deny", "hashicorp/*"]])).toThrow(
     failing("malformed-address"),
   );

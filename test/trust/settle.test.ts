@@ -264,7 +264,7 @@ describe("the first key after an unsigned first contact", () => {
       },
     );
 
-  it("becomes the provider's own before its release is pinned, whatever key another provider has", () => {
+  it("becomes the provider's own before its release is pinned, under any key of another provider", () => {
     expect(askFirst([E]).firstSigner).toBe(E);
     expect(askFirst([E], [K2], "gcp").firstSigner).toBe(E);
     expect(askFirst([E], [E]).firstSigner).toBeUndefined();

@@ -127,7 +127,7 @@ describe("the evidence for an approved content", () => {
   const other = byE("linux=e");
   const approved = { ...first, ...approve(other.sha256sums) };
 
-  it("is its own, whatever else names more", () => {
+  it("is its own, even if others name more", () => {
     const wide = evidence({ content: content("linux=a darwin=b") });
     const { standing } = ask([other, wide], approved);
     expect(standing).toMatchObject({ evidence: { signedBy: E } });

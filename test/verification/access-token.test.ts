@@ -99,7 +99,7 @@ describe("an access token", () => {
       "it is from another issuer",
     ],
     ["of no issuer", { iss: undefined }, "it is from another issuer"],
-    ["of nobody", { sub: "" }, "it has no subject"],
+    ["without a subject", { sub: "" }, "it has no subject"],
   ])("%s is refused", async (_, changes, reason) => {
     expect(await verdict(await sign(changes))).toBe(reason);
   });

@@ -106,7 +106,7 @@ describe("a checksums document", () => {
     ["66 digits", `${a}aa  ${name}\n`, 1],
     ["128 digits", `${a}${a}  ${name}\n`, 1],
     ["no digits", `  ${name}\n`, 1],
-    ["a digit that is none", `${a.slice(1)}g  ${name}\n`, 1],
+    ["a digest with a wrong digit", `${a.slice(1)}g  ${name}\n`, 1],
     ["a digit of another script", `${a.slice(1)}\u0660  ${name}\n`, 1],
     ["a full-width digit", `${a.slice(1)}\uff21  ${name}\n`, 1],
     ["no name", `${a}\n`, 1],

@@ -103,7 +103,7 @@ const brokenServers: Readonly<
     },
     "origin",
   ],
-  "an origin of a CA that nobody knows": [
+  "an origin of an unknown CA": [
     () =>
       scene.server({
         origins: { "registry.terraform.io": { url: scene.registry.url } },
@@ -129,7 +129,7 @@ const brokenServers: Readonly<
     },
     "origin",
   ],
-  "a key of a folder that nobody can read": [
+  "a folder's key that cannot be read": [
     () => {
       const directory = scratch("folder");
       const keys = join(directory, "acme/keys");
@@ -161,7 +161,7 @@ const brokenServers: Readonly<
     () => scene.whileOrigin(faults.status(404)),
     "discovery",
   ],
-  "a proxy that lets nobody through": [
+  "a proxy that refuses every request": [
     () => withProxy("403 Forbidden", (env) => scene.server({}, env)),
     "origin",
   ],
@@ -263,11 +263,11 @@ describe.runIf(canBeOthers)("provender doctor of a store", () => {
 
 describe.each([
   ["few bytes", "size=1m", "1GiB"],
-  ["no more files", "size=1m,nr_inodes=1", "1KiB"],
+  ["no inodes", "size=1m,nr_inodes=1", "1KiB"],
 ])("provender doctor of a disk with %s left", (_, options, minFree) => {
   const disk = mountSmallDisk(options);
   if (disk === undefined)
-    console.log("SKIPPED: nobody may mount a file system of his own here");
+    console.log("SKIPPED: a tmpfs cannot be mounted here");
   afterAll(() => disk?.unmount());
 
   it.runIf(disk !== undefined)("names the disk", async () => {

@@ -58,7 +58,7 @@ const brokenClients: Readonly<
       }),
     "path",
   ],
-  "a proxy that lets nobody through": [
+  "a proxy that refuses every request": [
     () =>
       withProxy("403 Forbidden", (env) => scene.client(scene.mirror.url, env)),
     "address",

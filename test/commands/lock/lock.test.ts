@@ -213,7 +213,7 @@ describe("provender lock", () => {
     expect(run.status).toBe(2);
   });
 
-  it("says that a directory is none", async () => {
+  it("reports a missing directory", async () => {
     const run = await lock("/nowhere");
     expect(run.stderr).toBe(
       "/nowhere: it cannot be read (ENOENT): check the path and its permissions.\n",

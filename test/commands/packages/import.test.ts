@@ -225,7 +225,7 @@ describe("import", () => {
     expect(stderr).toContain("1 archives imported, 1 already there");
   });
 
-  it("can be asked for a file that is none", async () => {
+  it("reports a missing bundle", async () => {
     const site = offlineSite();
     const { status, stderr } = await site.run("import", "/nowhere/a.tar");
     expect(stderr).toMatch(/a\.tar is refused as a bundle .*ENOENT/);

@@ -104,7 +104,7 @@ describe("prefetch of modules", () => {
 
   it.each([
     [
-      "of a registry that is none of the origins",
+      "of a registry without an origin",
       "elsewhere.example.com/acme/network/aws",
       undefined,
     ],

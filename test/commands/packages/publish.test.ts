@@ -81,7 +81,7 @@ describe("publish", () => {
       manifest,
     ],
     [
-      "a manifest that is none",
+      "a malformed manifest",
       () => ({ ...dist, [manifest]: "{}" }),
       "it is no manifest",
     ],

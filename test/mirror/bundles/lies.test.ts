@@ -179,7 +179,7 @@ describe("a bundle whose content was tampered with", () => {
     await tampering.expectRefused(bytes, /signature .* is refused/);
   });
 
-  it("with a proof that is none imports nothing", async () => {
+  it("with a malformed proof imports nothing", async () => {
     const bytes = tampering.withProof((proof) =>
       Object.assign(proof, { keys: "all" }),
     );

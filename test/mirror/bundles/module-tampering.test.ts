@@ -138,7 +138,7 @@ describe("a tampered bundle with modules imports nothing", () => {
       () => withRecord({ version: "../1.0.0" }),
       unknown,
     ],
-    ["a commit that is none", () => withRecord({ commit: "main" }), unknown],
+    ["a malformed commit", () => withRecord({ commit: "main" }), unknown],
     [
       "a record with more than it should have",
       () => withRecord({ trusted: true }),
@@ -189,7 +189,7 @@ describe("a tampered bundle with modules imports nothing", () => {
       /archive of .* is refused/,
     ],
     [
-      "a module of a registry that is none of the origins",
+      "a module of a registry without an origin",
       async () =>
         withArchive(await zip([["main.tf", ""]]), {
           module: "elsewhere.example.com/acme/subnet/aws",

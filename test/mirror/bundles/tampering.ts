@@ -90,7 +90,7 @@ export class Tampering {
     await this.#core.close();
   }
 
-  /** What the tamperer starts from, all his own. */
+  /** Copies the good bundle into parts to tamper with. */
   parts() {
     const { manifest, members } = takeApart(Buffer.from(this.good));
     return { manifest, members: [...members] };

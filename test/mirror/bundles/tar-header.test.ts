@@ -28,7 +28,7 @@ it.each([0, 520, largestMember])("a size of %i is read back", (size) => {
   expect(readTarSize(formatTarHeader({ ...member, size }))).toBe(size);
 });
 
-it("a size is none that is not octal", () => {
+it("refuses a size that is not octal", () => {
   const header = formatTarHeader(member);
   header.write("8", 124);
   expect(readTarSize(header)).toBeUndefined();

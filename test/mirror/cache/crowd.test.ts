@@ -84,7 +84,7 @@ function awaitEnd(socket: Socket): Promise<number> {
 }
 
 it(
-  "1 000 half-open connections and 200 slow readers are gone in time, and slow nobody else down",
+  "1 000 half-open connections and 200 slow readers are gone in time, and slow no other client down",
   { timeout: 120_000 },
   async () => {
     await probe();

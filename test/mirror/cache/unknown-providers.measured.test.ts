@@ -96,7 +96,7 @@ function listFiles(): readonly string[] {
 }
 
 it(
-  "names that nobody has take no room, in memory or on disk",
+  "unknown names take no room, in memory or on disk",
   { timeout: 600_000 },
   async () => {
     const before = await aliveWhile(askUnknown(4_000));

@@ -65,7 +65,7 @@ describe("under minimumAge, at first contact", () => {
 
   it.each([
     ["nothing dates", undefined],
-    ["is of a date that is none", "yesterday"],
+    ["has a malformed date", "yesterday"],
     ["claims to be of the future", ago(-30)],
     ["claims to be from before 1970", "1969-12-31T23:59:59Z"],
   ])("what %s is held, unless the operator allows it", async (how, date) => {

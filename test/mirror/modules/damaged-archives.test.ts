@@ -57,7 +57,7 @@ function findBlobs(): readonly string[] {
 
 describe("the stored archive of a module that was damaged while the mirror runs", () => {
   it.each(Object.keys(damages))(
-    "is fetched again for who asks, and not told to be absent: %s",
+    "is fetched again for its client, and never answered as absent: %s",
     async (name) => {
       const bytes = await tarGz([["main.tf", `# ${name}`]]);
       const url = scene.origin.serve(`/${name}.tar.gz`, bytes);

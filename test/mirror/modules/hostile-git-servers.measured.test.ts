@@ -43,7 +43,7 @@ async function ask(): Promise<number> {
 
 describe("packs", () => {
   it.each(hostilePacks)(
-    "%s keep nobody else waiting",
+    "%s keep no other client waiting",
     { timeout: 60_000 },
     async (_, hostile) => {
       backend = sends(...hostile);

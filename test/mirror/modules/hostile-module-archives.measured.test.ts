@@ -161,7 +161,7 @@ async function probeDuring(work: Promise<unknown>): Promise<number> {
 }
 
 it.each(Object.entries(hostile))(
-  "%s hold nobody up",
+  "%s delay no other client",
   { timeout: 180_000 },
   async (what, make) => {
     const [format, bytes, status] = make();

@@ -52,7 +52,7 @@ function publish({ commit, objects }: HostileRepository): string {
 
 describe("a repository of", () => {
   it.each(Object.entries(hostileRepositories))(
-    "%s is refused soon, and nobody else waits",
+    "%s is refused soon, and no other client waits",
     { timeout: 60_000 },
     async (_, make) => {
       const repository = make();

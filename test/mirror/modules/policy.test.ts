@@ -57,7 +57,7 @@ describe("policy", () => {
   });
 
   it.each(["evil/net", "EVIL/net", "Evil/NET"])(
-    "denies %s, in whatever case the rule or the client writes it",
+    "denies %s, in any case that the rule or the client writes",
     async (name) => {
       const match = "registry.terraform.io/Evil/Net/*";
       const config = scene.configOf({

@@ -21,7 +21,7 @@ afterAll(() => scene.origin.stop());
 
 describe("policy", () => {
   it.each(["Evil/Net/*", "EVIL/*/*", "*/nEt/aws", "evil/net/aws"])(
-    "denies %s under every spelling, and nobody else",
+    "denies %s under every spelling, and no other module",
     async (pattern) => {
       scene.origin.serve("/evil.tar.gz", first);
       const location = `${scene.origin.url}evil.tar.gz`;

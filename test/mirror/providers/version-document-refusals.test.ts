@@ -150,9 +150,9 @@ describe("a package answer", () => {
     ["a path as its file", { filename: "../x.zip" }],
     ["another system", { os: "windows" }],
     ["another architecture", { arch: "arm64" }],
-    ["a digest that is none", { shasum: "abc" }],
+    ["a malformed digest", { shasum: "abc" }],
     ["no digest", { shasum: undefined }],
-    ["a URL that is none", { shasums_url: "https://" }],
+    ["a malformed URL", { shasums_url: "https://" }],
     ["no archive", { download_url: null }],
   ])("with %s is unusable: the origin fails", async (_, change) => {
     const release = await scene.publish();

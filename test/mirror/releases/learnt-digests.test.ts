@@ -105,11 +105,11 @@ describe("a digest that is learnt", () => {
 
 describe("an archive without any checksum", () => {
   it.each([
-    ["is not told with it now", [x, y], [h1], [x, y]],
-    ["was not told first", [h1], [x], [x]],
-    ["was told neither now nor first", [x], [y], [x]],
-    ["is told nothing of now", [], [h1], []],
-    ["was told nothing of first", [h1], [], []],
+    ["the registry does not report with it now", [x, y], [h1], [x, y]],
+    ["the registry did not report first", [h1], [x], [x]],
+    ["the registry reported neither now nor first", [x], [y], [x]],
+    ["has no report now", [], [h1], []],
+    ["had no report first", [h1], [], []],
   ])("is refused, as one that %s", async (_, told, first, expected) => {
     const { learn, learning, blobs, recordOf, hashes } =
       await prepareLearning(threads);

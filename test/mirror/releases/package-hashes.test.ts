@@ -79,7 +79,7 @@ describe("the h1 of an archive", () => {
   );
 
   it.each(["find", "wait"] as const)(
-    "is none for an archive that is not stored (%s)",
+    "is undefined for an archive that is not stored (%s)",
     async (ask) => {
       const { hashes, failures, recordOf } = await prepare();
       const missing = zipOf("missing").sha256;
@@ -100,7 +100,7 @@ describe("the h1 of an archive", () => {
   });
 
   it.each(["find", "wait"] as const)(
-    "is none where the archive has none, which is found out once (%s)",
+    "is undefined for an archive that cannot be hashed, which is read once (%s)",
     async (ask) => {
       const { hashes, open, recordOf, failures } = await prepare();
       const none = unhashable.sha256;
@@ -140,7 +140,7 @@ describe("the h1 of an archive", () => {
 
 describe("an h1 that cannot be computed now", () => {
   it.each(["before", "after"] as const)(
-    "is not told of an archive that was damaged %s it was hashed",
+    "is withheld for an archive that was damaged %s it was hashed",
     async (moment) => {
       const { hashes, failures, pathOf, recordOf } = await prepare();
       const damage = () => writeFileSync(pathOf(sha256), zipOf("b").bytes);
@@ -209,7 +209,7 @@ describe("an h1 that takes its time", () => {
     expect(await Promise.all(found)).toEqual([h1, h1]);
   });
 
-  it("is none where the archive that was announced was not stored", async () => {
+  it("is undefined where the announced archive was not stored", async () => {
     const { hashes, failures } = await prepareHashes(threads);
     const failure = new Error("the download failed");
     hashes.schedule(sha256, Promise.reject(failure));
@@ -221,7 +221,7 @@ describe("an h1 that takes its time", () => {
     ["it is found", () => undefined],
     ["that fails", () => Promise.reject(new Error("no thread"))],
   ])(
-    "makes what was told before out of date when it begins, and when %s",
+    "invalidates earlier answers when it begins, and when %s",
     async (_, before) => {
       const { hashes } = await prepare();
       const seen: number[] = [];

@@ -77,7 +77,7 @@ describe("archives of an origin whose digests have to be learnt", () => {
       "come slowly and without a length",
       all(slow(rate), (reply) => ({ ...reply, framing: "close" })),
     ],
-  ])("delay nobody else's when they %s", async (_, fault) => {
+  ])("delay no other client's when they %s", async (_, fault) => {
     far.script("other", onlyFor(/\.zip$/, fault));
     mirror = await start();
     try {

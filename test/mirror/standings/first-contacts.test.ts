@@ -88,7 +88,7 @@ describe("first contact by a list", () => {
   });
 
   it.each(["list thing", "release thing", "sums thing"])(
-    "is none while the registry fails altogether (%s), and is made once it answers",
+    "waits while the registry fails altogether (%s), and is made once it answers",
     async (question) => {
       const scene = await offering({ "1.0.0": K, "2.0.0": K, "3.0.0": K });
       scene.registry.fail(question);
@@ -116,7 +116,7 @@ describe("first contact by a list", () => {
     expect(registry.count("release thing")).toBe(asked);
   });
 
-  it("is none by a list that is empty: the first versions are there at first contact", async () => {
+  it("is not made by an empty list: the first versions are there at first contact", async () => {
     const scene = await offering({});
     const mirror = scene.start();
     expect(await mirror.index()).toBe("");

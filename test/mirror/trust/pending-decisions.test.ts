@@ -59,7 +59,7 @@ it.each([
   ["is possible under a pinned key", {}, pin("S"), command, undefined],
   ["waits for the pins", {}, pin("K"), undefined, "trust.keys"],
   [
-    "waits for the pins where nobody signed",
+    "waits for the pins where no key signed",
     { fingerprint: undefined },
     pin("S"),
     undefined,

@@ -76,7 +76,7 @@ describe("what was refused", () => {
 
 describe("nothing signed where everything was", () => {
   it.each(["accept", "accept-first"] as const)(
-    "is refused with an alarm, whatever becomes of new keys (%s)",
+    "is refused with an alarm under every setting of new keys (%s)",
     async (newKeys) => {
       const settings = { newKeys, signatures: "when-published" } as const;
       const { mirror, registry, clock } = await prepareMet(K, settings);

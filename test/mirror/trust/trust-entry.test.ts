@@ -200,7 +200,10 @@ describe("a first contact", () => {
 
   it.each([
     ["of a key", contact()],
-    ["of nobody's release", contact({ key: undefined, published: new Set() })],
+    [
+      "of an unsigned release",
+      contact({ key: undefined, published: new Set() }),
+    ],
     [
       "by a bundle",
       contact({ by: "bundle", versions: new Set(["1.0.0", "2.0.0"]) }),

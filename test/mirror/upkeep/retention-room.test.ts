@@ -72,7 +72,7 @@ describe("room for an archive, in a store of 900 bytes,", () => {
     ["is there to the last byte", { maxSize: 1_000 }, 100, true, []],
     ["is made by the least recently used", { maxSize: 1_000 }, 101, true, [0]],
     [
-      "is made by no more than have to leave",
+      "is made by deleting as few as possible",
       { maxSize: 1_000 },
       400,
       true,

@@ -185,7 +185,7 @@ describe("an archive that is only announced", () => {
   }
 
   it.each([0, 1, 100 * KiB])(
-    "makes nobody leave while %i bytes of it have come, and is stored when all have",
+    "deletes no other archive after %i bytes of it, and is stored when complete",
     async (bytes) => {
       const { mirror, kept } = await startFull();
       const large = await publish("1.0.0", 900 * KiB);
@@ -207,7 +207,7 @@ describe("an archive that is only announced", () => {
   it.each([
     ["is cut", cut(10 * KiB)],
     ["stands still", hang],
-  ])("and then %s has made nobody leave", async (_, fault) => {
+  ])("and then %s has deleted no other archive", async (_, fault) => {
     const { mirror, kept } = await startFull();
     const large = await publish("1.0.0", 900 * KiB);
     registry.script("archive", fault);

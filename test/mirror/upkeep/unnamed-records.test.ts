@@ -33,7 +33,7 @@ it.each([
   ["of a namespace", ["providers", hostname, "acme.old", type, ...rest]],
   ["of a hostname", ["providers", "not_a_host", namespace, type, ...rest]],
 ])(
-  "what is set aside under the name %s that nobody can ask for hides no name and no provider",
+  "a quarantined record with the impossible name %s hides no name and no provider",
   async (_what, key) => {
     const parts = await prepare([key]);
     const { names } = await readNamedArchives(parts);

@@ -34,7 +34,7 @@ describe("a question", () => {
     `${host}/a/b/c/d/1.0.0`,
     "acme/../demo",
     "",
-  ])("is refused when it is none: %s", (spec) => {
+  ])("is refused when malformed: %s", (spec) => {
     expect(() => parseWhySpec(spec, hosts)).toThrow(
       failing("malformed-address"),
     );

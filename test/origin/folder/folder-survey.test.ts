@@ -27,7 +27,7 @@ async function survey(root: string, signal = new AbortController().signal) {
   return surveyFolder({ folder, limits, signed: true }, hostname, signal);
 }
 
-it("counts the releases of a folder and names what is none, with what it lacks", async () => {
+it("counts the releases of a folder and names incomplete ones, with what they lack", async () => {
   const root = makeOriginFolder(await defaultSigner());
   for (const version of ["1.0.0", "1.1.0", "1.2.0"])
     putRelease(root, await makeDist({ version }));

@@ -40,7 +40,7 @@ describe("a folder that is watched", () => {
     ["10 010 bytes", true, (at) => fill(at, 10, 1_001)],
     ["10 001 bytes far below", true, (at) => fill(join(at, "a/b"), 1, 10_001)],
     ["nothing, not even itself", false, () => undefined],
-  ])("may hold so much and no more: %s", async (_, expected, make) => {
+  ])("may hold so much and no larger: %s", async (_, expected, make) => {
     const folder = join(scratch("watched"), "folder");
     make(folder);
     expect(await isTooMuch(folder, expected)).toBe(expected);

@@ -52,7 +52,7 @@ describe("a JSON text", () => {
   });
 
   it.each(['"', '"\\', "", "{", "[1,]", "nul", "{}{}"])(
-    "that is none is refused: %j",
+    "that is malformed is refused: %j",
     (text) => {
       expect(() => parse(text)).toThrow(failing("origin-answer"));
     },

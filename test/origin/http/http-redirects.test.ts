@@ -67,13 +67,16 @@ describe("a redirect", () => {
     expect(answer.value).toEqual({ a: 1 });
   });
 
-  it.each([300, 304, 305, 306])("is none with the status %i", async (code) => {
-    home.script("other", [faults.redirect("/document", code)]);
-    const client = makeClient(home.url, ca);
-    await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
-      `status ${code}`,
-    );
-  });
+  it.each([300, 304, 305, 306])(
+    "is not followed with the status %i",
+    async (code) => {
+      home.script("other", [faults.redirect("/document", code)]);
+      const client = makeClient(home.url, ca);
+      await expect(client.fetchJson(urlOf("/old"), never)).rejects.toThrow(
+        `status ${code}`,
+      );
+    },
+  );
 
   it.each(["https://", "https://[::1", "//"])(
     "to %j leads nowhere",

@@ -129,7 +129,7 @@ describe("an OpenID provider", () => {
     ["a key set over http", { jwks_uri: "http://127.0.0.1/keys" }],
     ["a key set on a private address", { jwks_uri: "https://10.0.0.1/keys" }],
     ["endpoints over http", { token_endpoint: "http://127.0.0.1/token" }],
-  ])("that tells %s is not believed", async (_, overrides) => {
+  ])("that answers %s is refused", async (_, overrides) => {
     issuer.overrides = overrides;
     await expect(makeProvider().find()).rejects.toMatchObject({
       code: expect.stringMatching(/^origin-/) as string,

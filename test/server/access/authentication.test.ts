@@ -45,7 +45,7 @@ describe("without a token", () => {
     folder + fileOf("1.0.0"),
     "/providers/other.example.com/acme/widget/index.json",
   ])(
-    "%s is refused with 401 and what to do, and nobody is asked",
+    "%s is refused with 401 and a remedy, without a request to the origin",
     async (path) => {
       scene.registry.requests.clear();
       const answer = await scene.mirror.get(path);

@@ -60,11 +60,7 @@ it("does not charge for what was held", () => {
 
 it.each([
   ["no cap", new MetadataCaps(0), one],
-  [
-    "a client that nobody knows",
-    new MetadataCaps(1),
-    { ...one, counted: undefined },
-  ],
+  ["an unknown client", new MetadataCaps(1), { ...one, counted: undefined }],
 ])("refuses nothing with %s", (_, caps, asker) => {
   for (let count = 0; count < 1_000; count++) caps.admit(asker, 0);
 });

@@ -59,7 +59,7 @@ it.each([
   "10.0.0.1",
   ",",
   "0x7f.1",
-])("counts nobody when a trusted proxy says %s", (header) => {
+])("counts no client when a trusted proxy says %s", (header) => {
   expect(proxied.of(requestFrom("127.0.0.1", header))).toEqual({
     address: "127.0.0.1",
     counted: undefined,

@@ -115,7 +115,7 @@ describe("answers to requests that were sent ahead come in their order", () => {
     ["a header of 20 KB", get("/c").replace("a", "a".repeat(20_000)), "431"],
     ["a tunnel", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "405"],
     [
-      "a chunk that is none",
+      "a malformed chunk",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
       "400",
     ],

@@ -95,7 +95,7 @@ describe("damage", () => {
   });
 });
 
-it("makes a new CA in place of a self-signed certificate that is none", async () => {
+it("makes a new CA in place of a malformed self-signed certificate", async () => {
   await loadSelfSigned(paths, names, now);
   const { X509CertificateGenerator } = await import("@peculiar/x509");
   const keys = await crypto.subtle.generateKey(

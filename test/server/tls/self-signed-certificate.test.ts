@@ -210,7 +210,7 @@ describe("a later start", () => {
     ["one less", names.slice(1)],
     ["a changed", ["other", ...names.slice(1)]],
     ["an added IPv6", [...names, "fd00::12"]],
-  ])("makes a certificate anew for %s name", async (_, changed) => {
+  ])("makes a new certificate for %s name", async (_, changed) => {
     await loadSelfSigned(paths, names, now);
     const made = await loadSelfSigned(paths, changed, now);
     expect(made).toMatchObject({

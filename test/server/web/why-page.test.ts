@@ -105,7 +105,7 @@ describe("with authentication on", () => {
       /because it has expired/,
     ],
   ])(
-    "is told nobody with %s, by page and command",
+    "is shown to no caller with %s, by page and command",
     async (_, token, outcome, reason) => {
       const answer = await scene.guarded.get(
         path,

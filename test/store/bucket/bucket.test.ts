@@ -193,7 +193,7 @@ describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
   });
 
   it.each<[string, (one: Bucket) => Promise<unknown>]>([
-    ["objects of somebody else", (one) => one.put("x", "x")],
+    ["objects of another program", (one) => one.put("x", "x")],
     ["another marker", (one) => one.put("store.json", "{}")],
   ])("is refused with %s, and left as it is", async (_, plant) => {
     const own = new Bucket(await ceph.makeBucket(), bucketLimits);
@@ -236,7 +236,7 @@ describe.runIf(hasCeph)("a bucket of a real Ceph", () => {
       /listen.tls/,
     ],
   ])(
-    "is told by config check when it is %s",
+    "is reported by config check when it is %s",
     async (_, spoil, status, said) => {
       const { endpoint, bucket: name } = await ceph.makeBucket();
       const folder = scratch("configured");

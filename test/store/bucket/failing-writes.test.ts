@@ -83,7 +83,7 @@ describe("a bucket that takes no writes while it is read", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("is none while it takes the writes of others", async () => {
+  it("is not suspected while it takes the writes of others", async () => {
     const direct = new Bucket(part, bucketLimits);
     const others = new BucketRecords(direct, "quoted", () => undefined);
     let failed = 0;

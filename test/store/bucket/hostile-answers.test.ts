@@ -57,7 +57,7 @@ const answers: readonly (readonly [
     (response) => void response.writeHead(200).end("short"),
   ],
   [
-    "the page of somebody in between",
+    "the page of a proxy in between",
     (response) => {
       const page = "<html>log in</html>";
       response.writeHead(200, { "Content-Type": "text/html" }).end(page);

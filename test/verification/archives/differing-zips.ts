@@ -95,11 +95,11 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
     flags: 8,
     local: { flags: 0 },
   }),
-  "no descriptor where one is told of": one({
+  "a flag for a descriptor, without one": one({
     flags: 8,
     described: Buffer.alloc(0),
   }),
-  "a descriptor where none is told of": one({ described: Buffer.alloc(16) }),
+  "a descriptor without its flag": one({ described: Buffer.alloc(16) }),
   "a descriptor with another size": described(descriptor(4, undefined, [9, 8])),
   "a descriptor with another size, compressed": described(
     descriptor(4, signature, [8, 7]),
@@ -123,7 +123,7 @@ export const differingZips: Readonly<Record<string, Buffer>> = {
   "a descriptor with a size beyond 32 bits, compressed": described(
     descriptor(8, undefined, [9 + 2 ** 32, 7]),
   ),
-  "a whole descriptor where none is told of": one({
+  "a whole descriptor without its flag": one({
     described: descriptor(4, signature),
   }),
   "a byte after a descriptor": described(

@@ -33,7 +33,7 @@ it.each<[string, ArchiveFormat, Buffer, string | readonly string[]]>([
   ["a name outside", "tar.gz", outside, 'a member is named "../main.tf"'],
   ["a name twice", "tar.gz", tarGzBytes([main, main]), ["main.tf", "main.tf"]],
   [
-    "no more than what does no harm",
+    "only what does no harm",
     "tar.gz",
     gzipSync(tarBytes([{ name: "a", content: mebibytes(1) }], Buffer.of())),
     ["a"],

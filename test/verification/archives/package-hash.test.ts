@@ -165,7 +165,7 @@ test("equals the naive computation for any names and contents", async () => {
   );
 });
 
-test("a fault of the program is none of the archive", async () => {
+test("a fault of the program does not count as one of the archive", async () => {
   const bytes = zipBytes([executable]);
   const within = undefined as unknown as typeof limits;
   const hashed = withArchive(bytes, (archive) => hashPackage(archive, within));

@@ -133,7 +133,7 @@ describe("a fault within a signature", () => {
 
   it.each([
     [
-      "a critical subpacket that nobody knows",
+      "an unknown critical subpacket",
       [{ type: 100, content: Buffer.of(), critical: true }],
       "ok",
     ],
@@ -149,12 +149,12 @@ describe("a fault within a signature", () => {
       "unreadable-key",
     ],
     [
-      "an embedded v6 signature of an algorithm that nobody knows",
+      "an embedded v6 signature of an unknown algorithm",
       [binding(6, [0x19, 99, 8, 0, 0, 0, 0])],
       "ok",
     ],
     [
-      "an issuer that is none",
+      "a malformed issuer",
       [{ type: 16, content: Buffer.of(1) }],
       "unusable-key",
     ],

@@ -23,7 +23,7 @@ const signer = forgeKey(lastYear);
 const good = new Certificate(signer).userId("maker");
 const outdated = new Certificate(signer).userId("maker", expired);
 const revoked = new Certificate(signer).direct(0x20).userId("maker");
-const foreign = new Certificate().userId("somebody else");
+const foreign = new Certificate().userId("another maker");
 const signature = signDocument(signer);
 const outdatedSelf = new Certificate(signer).userId("maker", [
   keyFlags(mayBoth),
@@ -83,7 +83,7 @@ describe("several keys, in the registry's order", () => {
   ] as const)(
     "are read beside one whose subkey is followed by %s, as go-crypto reads them",
     async (_, faults, expected) => {
-      const beside = new Certificate().userId("somebody else");
+      const beside = new Certificate().userId("another maker");
       beside.signingSubkey(forgeKey(lastYear)).packets.push(...faults);
       const block = armor(Buffer.concat([good.octets(), beside.octets()]));
       expect(await outcome([block], signature)).toBe(expected);

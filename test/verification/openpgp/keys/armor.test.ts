@@ -40,7 +40,7 @@ describe("an armored block", () => {
   it.each([
     ["nothing in it", ""],
     ["a first line of 100 octets", widened(64)],
-    ["a header that is none", [begin, "broken", ...rest].join("\n")],
+    ["a malformed header", [begin, "broken", ...rest].join("\n")],
     [
       "a CR that parts a first line of 99 octets from a header",
       `${begin}\n${"x".repeat(99)}\r${widened(63)}`,

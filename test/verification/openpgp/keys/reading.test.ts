@@ -17,7 +17,7 @@ const marker = packet(10, Buffer.from("GPG"));
 const compressed = packet(8, Buffer.of(9));
 
 it.each([
-  ["a marker that is none", marker],
+  ["a malformed marker", marker],
   ["compressed data of an unknown kind", compressed],
   ["attributes of a user that are none", packet(17, Buffer.of(0))],
 ])(
