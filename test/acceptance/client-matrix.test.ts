@@ -223,7 +223,7 @@ Tests run these through a mirror, as [recipes](recipes.md) set them up.
 | --- | --- |
 ${programs.join("\n")}
 
-[The script](../test/acceptance/build-clients.sh) builds each from its registry.
+A script of the tests builds each from its registry.
 `;
 
 /** Without what aligns the columns. */
