@@ -5,6 +5,7 @@ import {
   type Configuration,
 } from "../config/load.ts";
 import { isFailure } from "../errors/index.ts";
+import { openFile } from "../mirror/bundles/readable-file.ts";
 import { layOutStore } from "../store/layout.ts";
 import { askDaemon } from "../wiring/admin/client.ts";
 import type { Command } from "../wiring/verbs/run.ts";
@@ -38,6 +39,7 @@ export async function runVerb<N extends VerbName>(
     operator: loadOperator(),
     columns: process.stderr.isTTY ? process.stderr.columns : undefined,
     stdout: print,
+    openFile,
     stderr: (text) => {
       output.stderr(text);
       return Promise.resolve(true);
@@ -61,12 +63,14 @@ export async function runVerb<N extends VerbName>(
 async function askThere(
   verb: VerbName,
   { storage }: Configuration,
-  { input, operator, columns, ...streams }: Command,
+  { input, operator, columns, stdout, stderr, signal }: Command,
 ): Promise<number | undefined> {
   const located = resolvePaths(verb, input);
   const request = { verb, input: located.input, operator, columns };
   const layout = layOutStore(storage.directory);
-  const status = await askDaemon(layout, { version, request, ...streams });
+  const { file } = input as { readonly file?: string };
+  const asking = { version, request, file, stdout, stderr, signal };
+  const status = await askDaemon(layout, asking);
   if (status === 1 && located.paths.length > 0)
     output.stderr(
       `The daemon used ${located.paths.join(", ")} as its own user: where it may not, stop it for this command.\n`,

@@ -2,6 +2,7 @@ import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
+import type { openFile } from "../../mirror/bundles/readable-file.ts";
 import {
   importBundle,
   type ImportParts,
@@ -10,6 +11,8 @@ import {
 interface ImportOptions {
   readonly file: string;
   readonly limits: BundleLimits;
+  /** Opens the file where it is; a file of this process by default. */
+  readonly openFile?: typeof openFile;
   readonly signal: AbortSignal;
 }
 
@@ -20,10 +23,10 @@ interface ImportOptions {
  */
 export async function runImport(
   parts: ImportParts,
-  { file, limits, signal }: ImportOptions,
+  { file, limits, signal, openFile }: ImportOptions,
   stderr: (text: string) => void,
 ): Promise<number> {
-  const bundle = await BundleFile.open(file, limits);
+  const bundle = await BundleFile.open(file, limits, openFile);
   const done = { releases: 0, added: 0, present: 0, refused: 0 };
   try {
     for await (const one of importBundle(parts, bundle, signal)) {

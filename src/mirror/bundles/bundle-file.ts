@@ -1,6 +1,4 @@
 import { createHash, hash } from "node:crypto";
-import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import {
@@ -10,6 +8,7 @@ import {
   type BundleContent,
   type BundleManifest,
 } from "./manifest.ts";
+import { openFile, type ReadableFile } from "./readable-file.ts";
 import {
   formatTarHeader,
   readTarSize,
@@ -41,13 +40,13 @@ const readSize = 1024 * 1024;
 export class BundleFile {
   readonly manifest: BundleManifest;
   readonly #path: string;
-  readonly #handle: FileHandle;
+  readonly #handle: ReadableFile;
   readonly #manifestEnd: number;
   readonly #places: ReadonlyMap<string, Place>;
 
   private constructor(
     path: string,
-    handle: FileHandle,
+    handle: ReadableFile,
     manifest: { readonly value: BundleManifest; readonly end: number },
     places: readonly Place[],
   ) {
@@ -62,10 +61,12 @@ export class BundleFile {
    * Reads the manifest and checks the length of the file; throws
    * bundle-refused.
    */
-  static async open(path: string, limits: BundleLimits): Promise<BundleFile> {
-    // Not waiting for the writer of a pipe.
-    const flags = constants.O_RDONLY | constants.O_NONBLOCK;
-    const handle = await open(path, flags).catch((error: unknown) => {
+  static async open(
+    path: string,
+    limits: BundleLimits,
+    open = openFile,
+  ): Promise<BundleFile> {
+    const handle = await open(path).catch((error: unknown) => {
       const { code = "unknown" } = error as NodeJS.ErrnoException;
       throw failure("bundle-refused", path, `it cannot be read, ${code}`);
     });
@@ -73,7 +74,7 @@ export class BundleFile {
       const manifest = await readManifest(path, handle, limits.manifest);
       const places = placeMembers(manifest.value, manifest.end);
       expectLimits(path, manifest.value, limits);
-      await expectLength(path, handle, places, manifest.end);
+      expectLength(path, handle, places, manifest.end);
       return new BundleFile(path, handle, manifest, places);
     } catch (error) {
       await handle.close();
@@ -163,12 +164,12 @@ export class BundleFile {
 
 async function readManifest(
   path: string,
-  handle: FileHandle,
+  handle: ReadableFile,
   most: number,
 ): Promise<{ readonly value: BundleManifest; readonly end: number }> {
   const refuse = (problem: string, cause?: unknown) =>
     failure("bundle-refused", path, problem, { cause });
-  if (!(await handle.stat()).isFile()) throw refuse("it is not a file");
+  if (handle.size === undefined) throw refuse("it is not a file");
   const header = await readAt(handle, 0, tarBlock);
   const size = readTarSize(header) ?? 0;
   const expected = formatTarHeader({ name: manifestName, size });
@@ -216,18 +217,17 @@ function expectLimits(
     throw failure("bundle-refused", path, "a member is over the limits");
 }
 
-async function expectLength(
+function expectLength(
   path: string,
-  handle: FileHandle,
+  { size }: ReadableFile,
   places: readonly Place[],
   manifestEnd: number,
-): Promise<void> {
+): void {
   const last = places.at(-1);
   const end =
     last === undefined
       ? manifestEnd
       : last.start + last.size + tarPadding(last.size);
-  const { size } = await handle.stat();
   const expected = end + tarEnd.length;
   if (size !== expected)
     throw failure(
@@ -238,7 +238,7 @@ async function expectLength(
 }
 
 async function readAt(
-  handle: FileHandle,
+  handle: ReadableFile,
   position: number,
   length: number,
 ): Promise<Buffer> {
@@ -251,17 +251,13 @@ async function readAt(
  */
 async function readInto(
   buffer: Buffer,
-  handle: FileHandle,
+  handle: ReadableFile,
   position: number,
 ): Promise<Buffer> {
   let read = 0;
   while (read < buffer.length) {
-    const { bytesRead } = await handle.read(
-      buffer,
-      read,
-      buffer.length - read,
-      position + read,
-    );
+    const rest = buffer.subarray(read);
+    const bytesRead = await handle.read(rest, position + read);
     if (bytesRead === 0) break;
     read += bytesRead;
   }

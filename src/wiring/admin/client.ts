@@ -10,12 +10,15 @@ import {
   silence,
   type AdminRequest,
 } from "./messages.ts";
+import { NamedFile } from "./named-file.ts";
 import { proveUser } from "./operator.ts";
 
 /** Request of a command, and where its output goes. */
 interface Asking {
   readonly version: string;
   readonly request: AdminRequest;
+  /** Path of the one file that the daemon may have read to it. */
+  readonly file: string | undefined;
   /** Resolves when the text was taken, with false when it has no reader any longer. */
   readonly stdout: (text: string) => Promise<boolean>;
   readonly stderr: (text: string) => unknown;
@@ -59,17 +62,24 @@ async function converse(
   const lines = readLines(socket, largestOutput);
   await greet(greeting.parse((await lines.next()).value), layout, asking);
   await sendLine(socket, asking.request);
-  for await (const line of lines) {
-    const said = output.parse(line);
-    if ("status" in said) return said.status;
-    if ("stderr" in said) asking.stderr(said.stderr);
-    if (!("stdout" in said)) continue;
-    // Nothing is read while the reader of the output is slow.
-    socket.setTimeout(0);
-    if (!(await asking.stdout(said.stdout))) return 0;
-    socket.setTimeout(silence);
+  const file = new NamedFile(asking.file);
+  try {
+    for await (const line of lines) {
+      const said = output.parse(line);
+      if ("status" in said) return said.status;
+      if ("stderr" in said) asking.stderr(said.stderr);
+      if ("open" in said || "read" in said)
+        await sendLine(socket, await file.answer(said));
+      if (!("stdout" in said)) continue;
+      // Nothing is read while the reader of the output is slow.
+      socket.setTimeout(0);
+      if (!(await asking.stdout(said.stdout))) return 0;
+      socket.setTimeout(silence);
+    }
+    throw new Error("the daemon closed the connection");
+  } finally {
+    await file.close();
   }
-  throw new Error("the daemon closed the connection");
 }
 
 /** Checks who listens, and proves who asks. */

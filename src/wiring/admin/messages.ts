@@ -30,10 +30,39 @@ export const request = z.object({
 
 export type AdminRequest = z.infer<typeof request>;
 
-/** A line of the daemon while the verb runs; an empty one is a sign of life. */
+/** Bytes of a file in one line. */
+export const largestPiece = 1024 * 1024;
+
+/** A question of the daemon about the file that the command names. */
+const fileQuestion = z.union([
+  z.object({ open: z.string() }),
+  z.object({
+    read: z.object({
+      position: z.int().nonnegative(),
+      length: z.int().positive(),
+    }),
+  }),
+]);
+
+export type FileQuestion = z.infer<typeof fileQuestion>;
+
+/** Answers of a command; bytes in base64, the size null for something other than a file. */
+const fileAnswer = z.union([
+  z.object({ size: z.int().nullable() }),
+  z.object({ bytes: z.string() }),
+  z.object({ error: z.string() }),
+]);
+
+export type FileAnswer = z.infer<typeof fileAnswer>;
+
+/** A line of a command behind its request. */
+export const input = z.union([z.object({ stop: z.literal(true) }), fileAnswer]);
+
+/** A line of the daemon while the verb runs; `alive` is a sign of life. */
 export const output = z.union([
+  fileQuestion,
   z.object({ stdout: z.string() }),
   z.object({ stderr: z.string() }),
   z.object({ status: z.int() }),
-  z.strictObject({}),
+  z.object({ alive: z.literal(true) }),
 ]);

@@ -3,15 +3,18 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import type { StoreLayout } from "../../store/layout.ts";
+import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
 import { inTime } from "../../concurrency/in-time.ts";
 import { readLines, sendLine } from "./lines.ts";
 import {
   beat,
+  input,
   largestRequest,
   request,
   silence,
   type AdminRequest,
 } from "./messages.ts";
+import { RemoteFile } from "./named-file.ts";
 import { nameOperator, takeUser } from "./operator.ts";
 
 /** A command of another process, as the daemon runs it. */
@@ -19,6 +22,8 @@ export interface AdminCommand extends AdminRequest {
   /** Resolves when the text was taken, with false when it has no reader any longer. */
   readonly stdout: (text: string) => Promise<boolean>;
   readonly stderr: (text: string) => Promise<boolean>;
+  /** Opens the file that the command names. */
+  readonly openFile: (path: string) => Promise<ReadableFile>;
   /** Aborted when the command is interrupted or ends, and when the daemon stops. */
   readonly signal: AbortSignal;
 }
@@ -92,19 +97,40 @@ export class AdminSocket {
     const asked = request.parse(first.value);
     const user = await takeUser(layout, nonce);
     const operator = await nameOperator(user, asked.operator);
+    const file = new RemoteFile(socket);
     // The command asks for the end, or is gone.
-    const end = () => stop.abort();
-    void lines.next().then(end, end);
-    const alive = setInterval(() => void sendLine(socket, {}), beat);
+    const end = () => {
+      stop.abort();
+      file.end();
+    };
+    void takeAnswers(lines, file, end).then(end, end);
+    const alive = setInterval(
+      () => void sendLine(socket, { alive: true }),
+      beat,
+    );
     try {
       const status = await run({
         ...{ ...asked, operator, signal: stop.signal },
         stdout: (stdout) => sendLine(socket, { stdout }),
         stderr: (stderr) => sendLine(socket, { stderr }),
+        openFile: (path) => file.open(path),
       });
       await sendLine(socket, { status });
     } finally {
       clearInterval(alive);
     }
+  }
+}
+
+/** Hands answers about the file on; resolves when the command is gone. */
+async function takeAnswers(
+  lines: AsyncGenerator,
+  file: RemoteFile,
+  stop: () => void,
+): Promise<void> {
+  for await (const line of lines) {
+    const said = input.parse(line);
+    if ("stop" in said) stop();
+    else file.take(said);
   }
 }

@@ -63,12 +63,12 @@ export const exportPackages: Verb<ExportInput> = (
 export const importFile: Verb<{ readonly file: string }> = async (
   { file },
   mirror,
-  { stderr, signal },
+  { stderr, openFile, signal },
 ) => {
   const { configuration } = mirror;
   const limits = wireBundleLimits(configuration);
   await measureStore(mirror);
-  return runImport(mirror, { file, limits, signal }, stderr);
+  return runImport(mirror, { file, limits, openFile, signal }, stderr);
 };
 
 interface LockInput {

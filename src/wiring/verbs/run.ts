@@ -8,14 +8,14 @@ import type { OpenMirror } from "./verb.ts";
 /** One command: its arguments, and where its output goes. */
 export type Command = Pick<
   AdminCommand,
-  "input" | "operator" | "columns" | "stdout" | "stderr" | "signal"
+  "input" | "operator" | "columns" | "stdout" | "stderr" | "openFile" | "signal"
 >;
 
 /** Runs a verb with an open mirror. Returns the exit status; a failure is reported on standard error. */
 export async function runVerb(
   name: VerbName,
   mirror: OpenMirror,
-  { input, operator, columns, stdout, stderr, signal }: Command,
+  { input, operator, columns, stdout, stderr, openFile, signal }: Command,
 ): Promise<number> {
   const output = {
     stdout: (text: string) => void stdout(text),
@@ -30,7 +30,7 @@ export async function runVerb(
     const verb = await loadVerb(name);
     return await verb(input, mirror, {
       ...output,
-      ...{ operator, signal, print: stdout },
+      ...{ operator, signal, openFile, print: stdout },
       makeProgress: () => makeProgress(terminal, () => performance.now()),
     });
   } catch (error) {

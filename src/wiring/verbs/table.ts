@@ -10,10 +10,7 @@ const verbs = {
     load: async () => (await import("./packages.ts")).exportPackages,
     paths: ["directory", "to", "oci", "bundle", "since"],
   },
-  import: {
-    load: async () => (await import("./packages.ts")).importFile,
-    paths: ["file"],
-  },
+  import: { load: async () => (await import("./packages.ts")).importFile },
   list: { load: async () => (await import("./held.ts")).list },
   lock: {
     load: async () => (await import("./packages.ts")).lock,

@@ -1,6 +1,7 @@
 import type { Configuration } from "../../config/load.ts";
 import type { Output } from "../../commands/output/streams.ts";
 import type { Progress } from "../../commands/output/progress.ts";
+import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Core } from "../core.ts";
 import type { Telemetry } from "../telemetry.ts";
@@ -28,6 +29,8 @@ export interface VerbIo extends Output {
   readonly print: (text: string) => Promise<boolean>;
   /** Shows progress on standard error. */
   readonly makeProgress: () => Progress;
+  /** Opens the file that the command names, as its user. */
+  readonly openFile: (path: string) => Promise<ReadableFile>;
   /** Aborted when the command is interrupted or its process is gone. */
   readonly signal: AbortSignal;
   /** Login name of the operator. */

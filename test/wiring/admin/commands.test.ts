@@ -209,4 +209,27 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
       .map((line) => (JSON.parse(line) as { operator?: string }).operator);
     expect(operators).toEqual([`user ${member}`, "someone"]);
   });
+
+  it("have bundles imported that only they can read, and no other file", async () => {
+    const cwd = scratch("own");
+    const bundle = ["export", "--bundle", "week.tar", "acme/widget@1.3.0"];
+    const storage = makeStorage(config);
+    const exported = await beside(storage, [...bundle, ...linux], { cwd });
+    expect(exported.status).toBe(0);
+    chmodSync(cwd, 0o700);
+    const own = await startMirror({ config, user });
+    const run = await beside(own, ["import", "week.tar"], { cwd });
+    expect(run.stderr).toContain("week.tar: 1 releases, 1 archives imported");
+    expect(run.status).toBe(0);
+    const missing = await beside(own, ["import", "gone.tar"], { cwd });
+    expect([missing.status, missing.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        "gone.tar is refused as a bundle (it cannot be read, ENOENT)",
+      ),
+    ]);
+    const folder = await beside(own, ["import", "."], { cwd });
+    expect(folder.stderr).toContain("it is not a file");
+    await own.stop();
+  });
 });
