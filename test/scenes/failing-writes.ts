@@ -1,3 +1,4 @@
+import { KeyedLimit } from "../../src/concurrency/keyed-limit.ts";
 import type { RecordKey } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
 import type { ReadBody } from "../../src/store/records/record-store.ts";
@@ -87,13 +88,23 @@ function failure(code: string): Error {
   return Object.assign(new Error(message), { code, syscall: "write" });
 }
 
+/** Turns of changes by directory: processes here are replicas, which write on conditions. */
+const turnsOf = new Map<string, KeyedLimit>();
+
 /** Records on a disk whose writes may fail. */
 export class FailingRecords extends DiskRecords {
   readonly #writes: Writes;
+  readonly #turns: KeyedLimit;
 
-  constructor(layout: ConstructorParameters<typeof DiskRecords>[0], w: Writes) {
+  constructor(
+    layout: ConstructorParameters<typeof DiskRecords>[0],
+    writes: Writes,
+  ) {
     super(layout);
-    this.#writes = w;
+    this.#writes = writes;
+    const { directory } = layout;
+    this.#turns = turnsOf.get(directory) ?? new KeyedLimit(16, 1);
+    turnsOf.set(directory, this.#turns);
   }
 
   override read<T>(
@@ -111,11 +122,16 @@ export class FailingRecords extends DiskRecords {
   ): Promise<T> {
     const known = await this.read(key, readBody);
     if (known !== undefined) return known;
-    await this.#writes.wait(key.join("/"));
-    const fate = this.#writes.begin(key.join("/"));
-    const first = await super.create(key, body, readBody);
-    this.#writes.end(fate);
-    return first;
+    const name = key.join("/");
+    await this.#writes.wait(name);
+    return this.#turns.run(name, async () => {
+      const first = await super.read(key, readBody);
+      if (first !== undefined) return first;
+      const fate = this.#writes.begin(name);
+      const written = await super.create(key, body, readBody);
+      this.#writes.end(fate);
+      return written;
+    });
   }
 
   override async change<T>(
@@ -126,11 +142,14 @@ export class FailingRecords extends DiskRecords {
     this.#writes.expectAlive();
     await this.#writes.wait(key.join("/"));
     let fate: Fate | undefined;
-    await super.change(key, readBody, (before) => {
+    const note = (before: T | undefined) => {
       const after = change(before);
       if (after !== before) fate = this.#writes.begin(key.join("/"));
       return after;
-    });
+    };
+    await this.#turns.run(key.join("/"), () =>
+      super.change(key, readBody, note),
+    );
     this.#writes.end(fate);
   }
 

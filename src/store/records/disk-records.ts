@@ -207,7 +207,7 @@ export class DiskRecords implements RecordStore {
       });
     } catch {
       const [path = ""] = recordPaths(this.#layout, key);
-      this.#events.onDamaged(this.#name(path), "its lock is not free", false);
+      this.#events.onDamaged(this.#name(path), "it could not be healed", false);
       return found;
     }
   }
