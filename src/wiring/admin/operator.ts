@@ -35,7 +35,7 @@ export async function takeUser(
     if ((await readlink(path)) !== nonce) throw new Error("it is another link");
     return (await lstat(path)).uid;
   } finally {
-    await rm(path, { force: true });
+    await rm(path, { force: true, recursive: true });
   }
 }
 
