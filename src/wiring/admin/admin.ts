@@ -1,7 +1,6 @@
 import type { Readiness } from "../../server/web/operations.ts";
 import type { DaemonTelemetry } from "../telemetry.ts";
 import type { Core } from "../core.ts";
-import { runAdminCommand } from "../verbs/run.ts";
 import type { OpenMirror } from "../verbs/verb.ts";
 import { AdminSocket } from "./socket.ts";
 
@@ -26,7 +25,11 @@ export function wireAdmin(
   const mirror = Object.assign(core, { ...opened, daemon });
   const socket = new AdminSocket({
     ...{ layout: opened.layout, version },
-    run: (command) => runAdminCommand(mirror, command),
+    // Loaded with the first command, since most daemons never run one.
+    run: async (command) => {
+      const { runAdminCommand } = await import("../verbs/run.ts");
+      return runAdminCommand(mirror, command);
+    },
     onRefused: (err) => logger.warn({ err }, "a command was refused"),
   });
   return {
