@@ -18,7 +18,7 @@ import { outcomeOf, requestsFor } from "../../scenes/provider-requests.ts";
 
 const releases = 40;
 /** Measurements, of which the best counts: other load only adds to one. */
-const measurements = 3;
+const measurements = 6;
 /** Milliseconds. */
 const prompt = { step: 50, p99: 100 };
 
