@@ -24,7 +24,8 @@ export async function writeBundle(
   const main = { in: join(root, "src/main.ts"), out: "main" };
   // A thread shares nothing with the program; parts that both had would be more, smaller files to look up at the start.
   const made = [
-    await writeModules(folder, version, [main], "part-[hash]"),
+    // Short names: V8 loads its second compiler, 5 MiB, for long paths of many modules.
+    await writeModules(folder, version, [main], "[hash]"),
     await writeModules(folder, version, await listThreads(), "thread-[hash]"),
   ];
   await writeFile(join(folder, "package.json"), '{"type":"module"}\n');

@@ -83,8 +83,7 @@ async function runHere(
   configuration: Configuration,
   command: Command,
 ): Promise<number> {
-  const { openMirror } = await import("../wiring/commands/store.ts");
-  const { runVerb: run } = await import("../wiring/verbs/run.ts");
+  const { openMirror, runVerb: run } = await import("../wiring/verbs/run.ts");
   await using mirror = await openMirror(configuration, `provender ${name}`);
   return await run(name, mirror, command);
 }

@@ -2,8 +2,9 @@ import { makeProgress } from "../../commands/output/progress.ts";
 import { reportFailure } from "../../commands/output/report.ts";
 import { ProvenderError } from "../../errors/index.ts";
 import type { AdminCommand } from "../admin/socket.ts";
-import { isVerb, loadVerb, type VerbName } from "./table.ts";
-import type { OpenMirror } from "./verb.ts";
+import { all } from "./all.ts";
+import type { VerbName } from "./table.ts";
+import type { OpenMirror, Verb } from "./verb.ts";
 
 /** One command: its arguments, and where its output goes. */
 export type Command = Pick<
@@ -27,7 +28,8 @@ export async function runVerb(
     write: output.stderr,
   };
   try {
-    const verb = await loadVerb(name);
+    // The input was made by the same version of this program.
+    const verb = all[name] as Verb<object>;
     return await verb(input, mirror, {
       ...output,
       ...{ operator, signal, openFile, print: stdout },
@@ -53,6 +55,9 @@ export async function runAdminCommand(
   command: AdminCommand,
 ): Promise<number> {
   const { verb } = command;
-  if (!isVerb(verb)) throw new RangeError(`there is no verb ${verb}`);
-  return runVerb(verb, mirror, command);
+  if (!Object.hasOwn(all, verb))
+    throw new RangeError(`there is no verb ${verb}`);
+  return runVerb(verb as VerbName, mirror, command);
 }
+
+export { openMirror } from "../commands/store.ts";
