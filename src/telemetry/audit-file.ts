@@ -12,7 +12,7 @@ export interface AuditFileSettings {
   readonly keep: number;
   /** Brings what was written to the disk. */
   readonly sync: (handle: FileHandle) => Promise<void>;
-  /** Does the work while no other process that appends to the file does such work. */
+  /** Does the work while nothing else appends to the file or opens it. */
   readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -35,7 +35,7 @@ interface Current {
 
 /**
  * A file of chained lines that only grows, and moves aside when it is full. One call at a time; after a failure call `abandon`, then the next
- * append opens it again. Another process may append to it, move or remove it.
+ * append opens it again. An operator may move or remove it.
  */
 export class AuditFile {
   readonly #settings: AuditFileSettings;
@@ -53,7 +53,7 @@ export class AuditFile {
   /** `entries` are objects of JSON in ASCII. `durable` ones have reached the disk when this resolves. Rejects with the system's error; some may be written then. */
   async append(entries: readonly string[], durable: boolean): Promise<void> {
     await this.#settings.exclusively(() => this.#appendAll(entries));
-    // Others may append meanwhile, because the disk takes longest.
+    // Other lines are appended meanwhile, because the disk takes longest.
     if (durable && this.#current)
       await this.#settings.sync(this.#current.handle);
   }

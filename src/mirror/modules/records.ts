@@ -152,7 +152,7 @@ export class ModuleTrustRecords {
     if (found !== undefined) return found;
     const mark = await this.#records.read(markKey(address), asItIs);
     if (mark === undefined) return undefined;
-    // Another process may have written it meanwhile.
+    // Another replica may have written it meanwhile.
     return (await read(true)) ?? this.#records.refuse(key, lost);
   }
 

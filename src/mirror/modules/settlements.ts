@@ -28,7 +28,7 @@ interface ModuleSettlementsParts {
   readonly clock: Clock;
 }
 
-/** Attempts at a decision while other processes write the same record. */
+/** Attempts at a decision while other replicas write the same record. */
 const mostTries = 8;
 
 /** The one place where modules are admitted: it runs the core on what is known, writes, and answers with what clients get. */

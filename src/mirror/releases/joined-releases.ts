@@ -10,9 +10,9 @@ import { readProof, readReports, type ReleaseBody } from "./release-body.ts";
 import { formatRelease, type ReleaseAddress } from "./release.ts";
 
 /**
- * Joins a release to its record, which another process or replica may have
+ * Joins a release to its record, which another replica may have
  * changed since it was `known`. Pinned checksums on record stay, and evidence
- * is added. Evidence of other processes has to be read again before it counts.
+ * is added. Evidence of other replicas has to be read again before it counts.
  */
 export function joinReleases(
   address: ReleaseAddress,

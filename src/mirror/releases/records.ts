@@ -140,7 +140,7 @@ export class ReleaseRecords implements MetadataRecords<
   }
 
   /**
-   * Joins the release with the record as other processes wrote it since it was
+   * Joins the release with the record as other replicas wrote it since it was
    * `known`. Nothing is recorded of an unverified release.
    */
   async write(

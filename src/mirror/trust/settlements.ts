@@ -64,7 +64,7 @@ interface Remembered {
   readonly settled: SettledRelease;
 }
 
-/** Attempts at a decision while other processes write the same record. */
+/** Attempts at a decision while other replicas write the same record. */
 const mostTries = 8;
 /** Providers in memory; bounded because clients may request any. */
 const mostProviders = 1_000;
@@ -153,7 +153,7 @@ export class Settlements {
         ? before
         : releases.amend(address, { ...before, trust }, before);
     const written = await amend(admitted, known);
-    // Another process pinned first: decide again.
+    // Another replica pinned first: decide again.
     if (!isPinnedAs(written.trust, admitted)) return written;
     for (const event of events) await this.#parts.events.note(address, event);
     return noted === admitted
@@ -273,7 +273,7 @@ function isPinnedAs(
 }
 
 /**
- * Copies the notes of reported events; evidence of other processes keeps its
+ * Copies the notes of reported events; evidence of other replicas keeps its
  * own notes.
  */
 export function carryNotes<E extends Evidence>(

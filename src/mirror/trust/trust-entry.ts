@@ -95,7 +95,7 @@ export class TrustEntry {
   async findContact(type: string): Promise<FirstContact | undefined> {
     const known = this.#contacts.get(type);
     const noted = this.trust.contacts.find((one) => one.type === type);
-    // Another process may have made another one, after a reset.
+    // Another replica may have made another one, after a reset.
     if (known !== undefined && known.id === noted?.id) return known;
     const key = contactKey({ ...this.#namespace, type });
     const contact = await this.#records.read(key, readContact);
@@ -103,7 +103,7 @@ export class TrustEntry {
     const isForgotten = this.trust.resets.some((one) => one.type === type);
     const isFirst = noted === undefined && !(await this.#hasReleases(type));
     if (isForgotten || isFirst) return undefined;
-    // Another process may have written it meanwhile.
+    // Another replica may have written it meanwhile.
     const late = await this.#records.read(key, readContact, { refresh: true });
     return this.#rememberContact(type, late ?? this.#records.refuse(key, lost));
   }
@@ -194,7 +194,7 @@ export class TrustEntry {
       this.#records.read(key, readNamespace, { refresh });
     const found = await read(false);
     if (found !== undefined || !(await this.#hasBegun())) return found ?? begun;
-    // Another process may have written it meanwhile.
+    // Another replica may have written it meanwhile.
     return (await read(true)) ?? this.#refuse();
   }
 

@@ -82,7 +82,7 @@ function notAfter(now: Date, { appeared }: ListedVersion): Date | undefined {
 }
 
 /**
- * Joins two lists of one provider that processes of one store made side by
+ * Joins two lists of one provider that replicas of one store made side by
  * side. The earliest appearance of each version counts; the rest is from
  * `newer`. Only the list of the earlier contact says what was there at first: no
  * date does, because clocks are set.

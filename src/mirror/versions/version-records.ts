@@ -55,7 +55,7 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     return this.#records.read(this.#naming.key(address), readVersionListBody);
   }
 
-  /** Joined to what other processes wrote meanwhile, which is returned. */
+  /** Joined to what other replicas wrote meanwhile, which is returned. */
   async write(
     address: A,
     kept: Kept<VersionList>,
