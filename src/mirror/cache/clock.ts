@@ -26,19 +26,22 @@ export function laterOf(one: Date, other: Date): Date {
 }
 
 /**
- * Milliseconds since `date` was recorded; undefined when it lies ahead.
+ * Milliseconds since `date` was recorded; at least `fresh` where that is not sure.
  * The wall clock may have been stepped since `start`. So `date` is compared
- * with the clock, and with the clock as it would be without the step.
+ * with the clock, and with the clock as it would be without the step. A record
+ * is fresh when both say so, and no older than the one that says less.
  */
 export function ageOf(
   date: Date,
   clock: Clock,
   start: Moment,
-): number | undefined {
+  fresh: number,
+): number {
   const unstepped =
     start.wall.getTime() + (clock.monotonic() - start.monotonic);
   const ages = [clock.now().getTime(), unstepped]
     .map((now) => now - date.getTime())
     .filter((age) => age >= 0);
-  return ages.length === 0 ? undefined : Math.min(...ages);
+  if (ages.length === 0) return fresh;
+  return Math.max(Math.min(...ages), Math.min(Math.max(...ages), fresh));
 }

@@ -236,10 +236,9 @@ export class MetadataCache<K, V extends object> {
   async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
     const kept = await this.#records.read(subject);
     if (kept === undefined) return undefined;
-    const age = ageOf(kept.confirmedAt, this.#clock, this.#start);
-    // A record from the future means that the clock was stepped: ask again.
-    const confirmedAge = age ?? this.#limits.versions;
-    const checkedAt = this.#clock.monotonic() - confirmedAge;
+    const fresh = this.#limits.versions;
+    const age = ageOf(kept.confirmedAt, this.#clock, this.#start, fresh);
+    const checkedAt = this.#clock.monotonic() - age;
     return this.#remember(key, kept, checkedAt);
   }
 

@@ -278,6 +278,9 @@ describe("prefetch when something is wrong", () => {
     const stored = outcomes(first.printed).filter((one) =>
       one.endsWith("fetched"),
     );
-    expect(registry.requests.count("archive")).toBe(3 - stored.length);
+    // An archive may be in the store although the interruption came before its row.
+    const asked = registry.requests.count("archive");
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(3 - stored.length);
   });
 });
