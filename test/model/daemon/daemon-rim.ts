@@ -198,7 +198,8 @@ export class DaemonRim implements Rim {
 }
 
 interface TrustList {
-  readonly namespaces: readonly {
+  /** Missing where the command failed, such as by a daemon that ended. */
+  readonly namespaces?: readonly {
     readonly candidates: readonly (ReleaseName & {
       readonly sha256sums: string;
       readonly command: string | null;
@@ -210,7 +211,7 @@ function readPending(
   text: string,
   { type, version }: ReleaseName,
 ): readonly PendingRow[] {
-  const { namespaces } = JSON.parse(text) as TrustList;
+  const { namespaces = [] } = JSON.parse(text) as TrustList;
   return namespaces
     .flatMap(({ candidates }) => candidates)
     .filter((one) => one.type === type && one.version === version)
