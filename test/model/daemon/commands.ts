@@ -39,8 +39,9 @@ interface Prefetched {
 
 async function askPrefetch(run: Run, name: ReleaseName): Promise<Answer> {
   const ran = await run("prefetch", "--json", ...flags, specOf(name));
-  if (ran.stdout === "") return readFailed(ran);
-  const { packages, problems } = JSON.parse(ran.stdout) as Prefetched;
+  const printed = readPrinted(ran);
+  if (printed === undefined) return readFailed(ran);
+  const { packages, problems } = printed as Prefetched;
   const codes = [...problems, ...packages.flatMap(({ error }) => error ?? [])];
   const undecided = codes.find(({ code }) => failures.has(code));
   if (undecided !== undefined) return { kind: "failed", code: undecided.code };
@@ -101,6 +102,13 @@ export function readFailed({ status, stderr }: CommandRun): Answer {
   const isUndecided =
     /does not answer|could not be reached|suspended|try again|cannot be used|is busy|cannot store|nothing that can be read/i;
   return { kind: isUndecided.test(stderr) ? "failed" : "refused", code };
+}
+
+/** Reads the document that a command printed; undefined where it failed as a whole. */
+export function readPrinted({ stdout }: CommandRun): object | undefined {
+  if (stdout === "") return undefined;
+  const printed = JSON.parse(stdout) as object;
+  return "error" in printed ? undefined : printed;
 }
 
 function specOf({ type, version }: ReleaseName): string {

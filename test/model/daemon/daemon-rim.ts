@@ -13,7 +13,12 @@ import type { Ask } from "../world/mirror-process.ts";
 import type { Offer, Registry } from "../world/registry.ts";
 import type { Burst, PendingRow, Ran, Rim } from "../world/rim.ts";
 import type { Settings } from "../world/settings.ts";
-import { AskingCommands, readFailed, type Run } from "./commands.ts";
+import {
+  AskingCommands,
+  readFailed,
+  readPrinted,
+  type Run,
+} from "./commands.ts";
 import { askFace } from "./faces.ts";
 import { writeOffers } from "./forged-bundle.ts";
 import { awaitLog, hasDied, KeptDaemon, type LogLine } from "./kept-daemon.ts";
@@ -120,8 +125,9 @@ export class DaemonRim implements Rim {
   }
 
   async listPending(name: ReleaseName): Promise<readonly PendingRow[]> {
-    const { stdout } = await this.#run("trust", "list", "--json");
-    return stdout === "" ? [] : readPending(stdout, name);
+    const ran = await this.#run("trust", "list", "--json");
+    const printed = readPrinted(ran) as TrustList | undefined;
+    return printed === undefined ? [] : readPending(printed, name);
   }
 
   async importOffers(_: number, offers: readonly Offer[]): Promise<Imported> {
@@ -198,8 +204,7 @@ export class DaemonRim implements Rim {
 }
 
 interface TrustList {
-  /** Missing where the command failed, such as by a daemon that ended. */
-  readonly namespaces?: readonly {
+  readonly namespaces: readonly {
     readonly candidates: readonly (ReleaseName & {
       readonly sha256sums: string;
       readonly command: string | null;
@@ -208,10 +213,9 @@ interface TrustList {
 }
 
 function readPending(
-  text: string,
+  { namespaces }: TrustList,
   { type, version }: ReleaseName,
 ): readonly PendingRow[] {
-  const { namespaces = [] } = JSON.parse(text) as TrustList;
   return namespaces
     .flatMap(({ candidates }) => candidates)
     .filter((one) => one.type === type && one.version === version)
