@@ -11,7 +11,7 @@ const patience = 15 * 60_000;
 const first = effort === 1 ? 7_000_001 : randomInt(1_000_000, 1_000_000_000);
 const hasCeph = await canRunCeph();
 
-describe.runIf(canFakeTime)("real daemons, played like the trust core", () => {
+describe.runIf(canFakeTime).concurrent("real daemons, played like the trust core", () => {
   it.each(["daemon", "daemon-offline"] as const)(
     "keep every invariant in world %s, also when they are killed",
     (world) => expectUnbroken(world, effort, 20),
