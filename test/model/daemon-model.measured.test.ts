@@ -11,19 +11,21 @@ const patience = 15 * 60_000;
 const first = effort === 1 ? 7_000_001 : randomInt(1_000_000, 1_000_000_000);
 const hasCeph = await canRunCeph();
 
-describe.runIf(canFakeTime).concurrent("real daemons, played like the trust core", () => {
-  it.each(["daemon", "daemon-offline"] as const)(
-    "keep every invariant in world %s, also when they are killed",
-    (world) => expectUnbroken(world, effort, 20),
-    patience,
-  );
+describe
+  .runIf(canFakeTime)
+  .concurrent("real daemons, played like the trust core", () => {
+    it.each(["daemon", "daemon-offline"] as const)(
+      "keep every invariant in world %s, also when they are killed",
+      (world) => expectUnbroken(world, effort, 20),
+      patience,
+    );
 
-  it.runIf(hasCeph)(
-    "keep every invariant as two replicas on one bucket",
-    () => expectUnbroken("daemon-replicas", effort, 12),
-    patience,
-  );
-});
+    it.runIf(hasCeph)(
+      "keep every invariant as two replicas on one bucket",
+      () => expectUnbroken("daemon-replicas", effort, 12),
+      patience,
+    );
+  });
 
 async function expectUnbroken(
   world: WorldName,
