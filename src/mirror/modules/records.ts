@@ -9,6 +9,11 @@ import { archiveFormats } from "../../address/module-archive-name.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
+import {
+  changeMarked,
+  readMarked,
+  type MarkedRecord,
+} from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Candidate } from "../../trust/candidates.ts";
 import { isCandidate } from "../../trust/standing.ts";
@@ -70,10 +75,16 @@ const trustShape = z.object({
   evidence: z.array(evidenceShape),
 });
 
-/** Names of the records that list a module's versions. */
+/**
+ * Names of the records that list a module's versions. The loss of one is no
+ * first contact, at which the registry may say how old each version is.
+ */
 export const moduleVersionNaming = {
   format: formatModuleAddress,
-  key: (module: ModuleAddress): RecordKey => [...moduleKey(module), "versions"],
+  record: (module: ModuleAddress): MarkedRecord => ({
+    key: [...moduleKey(module), "versions"],
+    mark: [...moduleKey(module), "marks", "versions"],
+  }),
 };
 
 /** Records of releases, one for each. */
@@ -145,15 +156,7 @@ export class ModuleTrustRecords {
 
   /** Undefined while nothing was offered. Throws record-unreadable, also for one that was lost. */
   async read(address: ModuleReleaseAddress): Promise<ModuleTrust | undefined> {
-    const key = trustKey(address);
-    const read = (refresh: boolean) =>
-      this.#records.read(key, readTrust, { refresh });
-    const found = await read(false);
-    if (found !== undefined) return found;
-    const mark = await this.#records.read(markKey(address), asItIs);
-    if (mark === undefined) return undefined;
-    // Another replica may have written it meanwhile.
-    return (await read(true)) ?? this.#records.refuse(key, lost);
+    return readMarked(this.#records, markedOf(address), readTrust);
   }
 
   /** Changes a release; no change of any process is lost. Durable on return. Throws record-unreadable. */
@@ -161,12 +164,12 @@ export class ModuleTrustRecords {
     address: ModuleReleaseAddress,
     change: (before: ModuleTrust) => ModuleTrust,
   ): Promise<void> {
-    const isFirst = (await this.read(address)) === undefined;
-    await this.#records.change(trustKey(address), readTrust, (before) => {
+    await this.read(address);
+    const marked = markedOf(address);
+    await changeMarked(this.#records, marked, readTrust, (before) => {
       const after = change(before ?? unknownModule);
       return after === before ? before : writeTrust(after);
     });
-    if (isFirst) await this.#records.create(markKey(address), {}, asItIs);
   }
 
   /** Every module of which something is recorded, by name. */
@@ -218,22 +221,15 @@ function writeTrust({ pinned, evidence }: ModuleTrust) {
   };
 }
 
-const asItIs = (body: unknown) => body;
-
-const lost =
-  "it is missing, and a record that was written after it exists: restore it from a backup";
-
 function releaseKey({ module, version }: ModuleReleaseAddress): RecordKey {
   return [...moduleKey(module), "releases", version];
 }
 
-function trustKey({ module, version }: ModuleReleaseAddress): RecordKey {
-  return [...moduleKey(module), "archives", version];
-}
-
-/** Written after the first record of a release, so that the loss of that is noticed. */
-function markKey({ module, version }: ModuleReleaseAddress): RecordKey {
-  return [...moduleKey(module), "marks", version];
+function markedOf({ module, version }: ModuleReleaseAddress): MarkedRecord {
+  return {
+    key: [...moduleKey(module), "archives", version],
+    mark: [...moduleKey(module), "marks", version],
+  };
 }
 
 function moduleKey(module: ModuleAddress): RecordKey {

@@ -2,7 +2,12 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import type { RecordKey } from "../../store/layout.ts";
+import {
+  changeMarked,
+  readMarked,
+  removeMarked,
+  type MarkedRecord,
+} from "../../store/records/marked-record.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
 import type { Kept, MetadataRecords } from "../cache/metadata-records.ts";
 import { joinLists, type VersionList } from "./version-list.ts";
@@ -15,18 +20,16 @@ import {
 /** Names of one kind of version list, in text and on disk. */
 interface VersionNaming<A> {
   readonly format: (address: A) => string;
-  readonly key: (address: A) => RecordKey;
+  readonly record: (address: A) => MarkedRecord;
 }
 
+/** A lost list is made again: which versions existed at first contact is on record apart. */
 export const providerVersionNaming: VersionNaming<ProviderAddress> = {
   format: formatProviderAddress,
-  key: ({ hostname, namespace, type }) => [
-    "providers",
-    hostname,
-    namespace,
-    type,
-    "versions",
-  ],
+  record: ({ hostname, namespace, type }) => ({
+    key: ["providers", hostname, namespace, type, "versions"],
+    mark: undefined,
+  }),
 };
 
 /** The lists of versions on disk, one record a provider or module. */
@@ -52,7 +55,8 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
   }
 
   async read(address: A): Promise<Kept<VersionList> | undefined> {
-    return this.#records.read(this.#naming.key(address), readVersionListBody);
+    const record = this.#naming.record(address);
+    return readMarked(this.#records, record, readVersionListBody);
   }
 
   /** Joined to what other replicas wrote meanwhile, which is returned. */
@@ -62,13 +66,18 @@ export class VersionRecords<A> implements MetadataRecords<A, VersionList> {
     known: VersionList | undefined,
   ): Promise<Kept<VersionList>> {
     let joined = kept;
-    const key = this.#naming.key(address);
-    await this.#records.change(key, readVersionListBody, (before) => {
+    const record = this.#naming.record(address);
+    await changeMarked(this.#records, record, readVersionListBody, (before) => {
       const continues = isSameList(before?.value, known);
       joined = before === undefined || continues ? kept : join(kept, before);
       return writeVersionListBody(joined);
     });
     return joined;
+  }
+
+  /** Forgets a list, as an operator decided. */
+  forget(address: A): Promise<void> {
+    return removeMarked(this.#records, this.#naming.record(address));
   }
 }
 

@@ -121,3 +121,24 @@ it.each([
   expect((await mirror.trust.readCandidates(provider)).list).toHaveLength(1);
   expect(await servedBy(mirror)).toBe(pinned?.sha256sums);
 });
+
+it.each(["dies before", "dies after"] as const)(
+  "a pin whose process %s its mark is marked by the next one, so that its loss is noticed",
+  async (fate) => {
+    const layout = await makeLayout();
+    const dying = open(layout);
+    dying.writes.let((name) => (name.includes("/marks/") ? fate : undefined));
+    const dead = dying.settlements.settle(address, offer("a"));
+    await expect(dead).rejects.toThrow("killed");
+    const next = open(layout);
+    expect((await next.settlements.settle(address, offer("a")))?.id).toBe(
+      offer("a").id,
+    );
+    const module = ["modules", provider.hostname, "acme", "network", "aws"];
+    await next.stored.remove([...module, "archives", "1.0.0"]);
+    const after = open(layout);
+    await expect(after.settlements.settle(address, offer("b"))).rejects.toThrow(
+      "it is missing",
+    );
+  },
+);

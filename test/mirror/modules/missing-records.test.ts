@@ -1,0 +1,162 @@
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tarGz } from "../../fakes/module-archive.ts";
+import {
+  scratch,
+  startMirror,
+  type RunningMirror,
+} from "../../running-mirror.ts";
+import {
+  locate,
+  makeModuleScene,
+  versionsOf,
+  withMirror,
+  type ModuleScene,
+} from "../../scenes/module-scene.ts";
+import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+
+const day = 86_400_000;
+const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
+const hostname = "registry.terraform.io";
+const nameOf = (module: string) => `${hostname}/acme/${module}/aws`;
+
+let scene: ModuleScene;
+beforeAll(async () => {
+  scene = await makeModuleScene();
+});
+afterAll(() => scene.origin.stop());
+
+/** Serves these versions, all of them old by what the registry says. */
+async function publish(
+  module: string,
+  ...versions: readonly string[]
+): Promise<void> {
+  for (const version of versions) {
+    const bytes = await tarGz([["main.tf", `# ${module} ${version}`]]);
+    const url = scene.origin.serve(`/${module}-${version}.tar.gz`, bytes);
+    scene.origin.publish(`acme/${module}/aws`, version, url);
+  }
+  const included = versions.map((version) => ({
+    type: "module-versions",
+    attributes: { version, "published-at": ago(400) },
+  }));
+  const data = { type: "modules", attributes: { name: module } };
+  scene.origin.answer(`/v2/modules/acme/${module}/aws`, { data, included });
+}
+
+const policies = {
+  "under minimumAge": { minimumAge: "3d" },
+  "without minimumAge": {},
+};
+type Kind = keyof typeof policies;
+
+const configOf = (kind: Kind) =>
+  scene.configOf({ policy: policies[kind], freshness: { versions: "1ms" } });
+
+/** Imports 1.0.0 from another mirror's bundle, before any list is seen. */
+async function importFirst(module: string, directory: string): Promise<void> {
+  const file = join(scratch("bundle"), "modules.bundle");
+  const spec = ["--module", `${nameOf(module)}@1.0.0`];
+  await withMirror({ config: scene.configOf() }, async (mirror) => {
+    const made = await runCommand(mirror, "export", "--bundle", file, ...spec);
+    expect(made).toMatchObject({ status: 0 });
+  });
+  const other = { config: scene.configOf(), directory };
+  await withMirror(other, async (mirror) => {
+    const done = await runCommand(mirror, "import", file);
+    expect(done).toMatchObject({ status: 0 });
+  });
+}
+
+const fileOf = (module: string, name = "versions") =>
+  join("v1", "modules", nameOf(module), `${name}.json`);
+const copiesOf = ({ directory }: RunningMirror, module: string) =>
+  ["records", "record-copies"].map((copy) =>
+    join(directory, copy, fileOf(module)),
+  );
+
+/** Removes both copies of the list; returns what puts one of them back. */
+function lose(mirror: RunningMirror, module: string): () => void {
+  const [first = "", second = ""] = copiesOf(mirror, module);
+  const backup = join(scratch("backup"), "versions.json");
+  copyFileSync(first, backup);
+  rmSync(first);
+  rmSync(second);
+  return () => {
+    mkdirSync(dirname(first), { recursive: true });
+    copyFileSync(backup, first);
+  };
+}
+
+const kinds = Object.keys(policies) as readonly Kind[];
+const cases = kinds.flatMap((kind) =>
+  ["listed", "imported"].map((how) => ({
+    ...{ kind, how },
+    module: `${how}-${kind.split(" ")[0]}`,
+  })),
+);
+
+/** Lists a module, loses the list, and has the registry name a version more. */
+async function loseList({ kind, how, module }: (typeof cases)[number]) {
+  await publish(module, "1.0.0");
+  const directory = scratch("store");
+  if (how === "imported") await importFirst(module, directory);
+  const options = { config: configOf(kind), directory };
+  const before = await startMirror(options);
+  expect(await versionsOf(before, module)).toEqual(["1.0.0"]);
+  expect((await locate(before, module)).status).toBe(204);
+  await before.kill();
+  const restore = lose(before, module);
+  await publish(module, "1.0.0", "2.0.0");
+  return { mirror: await startMirror(options), restore };
+}
+
+async function outcomes(mirror: RunningMirror, module: string) {
+  const listed = await versionsOf(mirror, module);
+  const located = ["1.0.0", "2.0.0"].map((version) =>
+    locate(mirror, module, version),
+  );
+  return [listed, ...(await Promise.all(located)).map(outcomeOf)];
+}
+
+const unreadable = "503 record-unreadable";
+
+describe.each(cases)("a list that was lost $kind, $how", (one) => {
+  const { kind, module } = one;
+  const isAging = kind === "under minimumAge";
+
+  it("is unknown and no first contact, until it is restored", async () => {
+    const { mirror, restore } = await loseList(one);
+    try {
+      const unknown = [503, unreadable, unreadable];
+      expect(await outcomes(mirror, module)).toEqual(unknown);
+      const file = join("records", fileOf(module));
+      const alarm = () =>
+        mirror.log.find((line) => "alarm" in line && line.file === file);
+      await expect.poll(alarm).toMatchObject({
+        alarm: "record-unreadable",
+        problem: expect.stringContaining(
+          `missing, and a record that was written after it exists: restore it from a backup`,
+        ) as unknown,
+      });
+      expect(copiesOf(mirror, module).map(existsSync)).toEqual([false, false]);
+      restore();
+      const listed = isAging ? ["1.0.0"] : ["2.0.0", "1.0.0"];
+      expect(await versionsOf(mirror, module)).toEqual(listed);
+      expect(copiesOf(mirror, module).map(existsSync)).toEqual([true, true]);
+    } finally {
+      await mirror.kill();
+    }
+  });
+});
+
+it("a module that was imported and never listed has lost nothing", async () => {
+  await publish("carried", "1.0.0");
+  const directory = scratch("store");
+  await importFirst("carried", directory);
+  const options = { config: configOf("under minimumAge"), directory };
+  await withMirror(options, async (mirror) => {
+    expect(await versionsOf(mirror, "carried")).toEqual(["1.0.0"]);
+  });
+});
