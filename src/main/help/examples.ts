@@ -73,9 +73,10 @@ const guides: Readonly<Record<string, Guide>> = {
   "trust reset": {
     examples: [
       ["provender trust reset acme/net", "one provider"],
-      ["provender trust reset acme", "all of a namespace"],
+      ["provender trust reset acme", "all providers of a namespace"],
+      ["provender trust reset acme/network/aws", "a module's list of versions"],
     ],
-    fails: "nothing of it was ever seen",
+    fails: "nothing of it was ever seen, or a module's list was not lost",
   },
   "token new": {
     examples: [

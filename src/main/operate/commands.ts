@@ -67,7 +67,10 @@ function addTrust(program: Command): void {
     );
   withConfig(group.command("reset"))
     .description("forget a first contact that was lost")
-    .argument("<what>", "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE")
+    .argument(
+      "<what>",
+      "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE, or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM",
+    )
     .option("--because <text>", "reason, for the records and the audit log")
     .action(async (what: string, flags: DecisionFlags) =>
       (await import("../verb.ts")).runVerb("trust reset", { ...flags, what }),

@@ -84,6 +84,7 @@ export const moduleVersionNaming = {
   record: (module: ModuleAddress): MarkedRecord => ({
     key: [...moduleKey(module), "versions"],
     mark: [...moduleKey(module), "marks", "versions"],
+    orElse: `, or run "provender trust reset ${formatModuleAddress(module)}"`,
   }),
 };
 

@@ -1,4 +1,10 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tarGz } from "../../fakes/module-archive.ts";
@@ -14,7 +20,11 @@ import {
   withMirror,
   type ModuleScene,
 } from "../../scenes/module-scene.ts";
-import { outcomeOf, runCommand } from "../../scenes/provider-requests.ts";
+import {
+  outcomeOf,
+  readAudit,
+  runCommand,
+} from "../../scenes/provider-requests.ts";
 
 const day = 86_400_000;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
@@ -137,7 +147,7 @@ describe.each(cases)("a list that was lost $kind, $how", (one) => {
       await expect.poll(alarm).toMatchObject({
         alarm: "record-unreadable",
         problem: expect.stringContaining(
-          `missing, and a record that was written after it exists: restore it from a backup`,
+          `missing, and a record that was written after it exists: restore it from a backup, or run "provender trust reset ${nameOf(module)}"`,
         ) as unknown,
       });
       expect(copiesOf(mirror, module).map(existsSync)).toEqual([false, false]);
@@ -158,5 +168,44 @@ it("a module that was imported and never listed has lost nothing", async () => {
   const options = { config: configOf("under minimumAge"), directory };
   await withMirror(options, async (mirror) => {
     expect(await versionsOf(mirror, "carried")).toEqual(["1.0.0"]);
+  });
+});
+
+describe("provender trust reset of a module", () => {
+  const module = "reset";
+
+  it("has the next list count as the first, with its pinned content, and says so in the audit log", async () => {
+    const lost = { kind: "under minimumAge", how: "listed", module } as const;
+    const { mirror } = await loseList(lost);
+    try {
+      expect(await versionsOf(mirror, module)).toBe(503);
+      const command = ["trust", "reset", `acme/${module}/aws`];
+      const because = ["--because", "disk died"];
+      const reset = await runCommand(mirror, ...command, ...because);
+      expect(reset).toMatchObject({ status: 0, stderr: "" });
+      expect(reset.stdout).toContain(`${nameOf(module)} is forgotten`);
+      expect(readAudit(mirror).at(-1)).toMatchObject({
+        ...{ event: "reset", module: nameOf(module), because: "disk died" },
+      });
+      expect(await versionsOf(mirror, module)).toEqual(["2.0.0", "1.0.0"]);
+      const again = await runCommand(mirror, ...command);
+      expect(again.status).toBe(1);
+      expect(again.stderr).toContain("has no list of versions that was lost");
+      const [list = ""] = copiesOf(mirror, module);
+      expect(readFileSync(list, "utf8")).toContain("2.0.0");
+    } finally {
+      await mirror.kill();
+    }
+  });
+
+  it("names its grammar for what is none of it", async () => {
+    await withMirror({ config: scene.configOf() }, async (mirror) => {
+      const reset = await runCommand(
+        mirror,
+        ...["trust", "reset", "acme/reset/aws@1.0.0"],
+      );
+      expect(reset.status).toBe(2);
+      expect(reset.stderr).toContain("[HOSTNAME/]NAMESPACE/NAME/SYSTEM");
+    });
   });
 });
