@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, globSync, readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../src/main/help/described.ts";
 import { makeProgram } from "../src/main/program.ts";
@@ -60,10 +60,29 @@ describe("the documents", () => {
 
   it("lead to every document from the README", () => {
     const readme = read("README.md");
-    const missing = documents.filter(
-      (path) => path.startsWith("docs/") && !readme.includes(`](${path})`),
+    const missing = globSync("docs/*.md", { cwd: root }).filter(
+      (path) => !readme.includes(`](${path})`),
     );
     expect(missing).toEqual([]);
+  });
+
+  it("have each design note on the list of them", () => {
+    const notes = readdirSync(join(root, "docs/design"));
+    const listed = read("docs/design/README.md").matchAll(/\]\((.*?)\)/g);
+    const expected = [...listed].map(([, name]) => name);
+    expect(notes.toSorted()).toEqual([...expected, "README.md"].toSorted());
+  });
+
+  it("have each fake and scene on the list of them", () => {
+    const files = globSync("{fakes,scenes}/*.ts", {
+      cwd: join(root, "test"),
+      exclude: ["**/*.test.ts"],
+    });
+    const listed = read("test/README.md").matchAll(/^\| `(.*?)`/gm);
+    const expected = files.map((name) => basename(name));
+    expect([...listed].map(([, name]) => name).toSorted()).toEqual(
+      expected.toSorted(),
+    );
   });
 
   it("tell of every command", () => {

@@ -59,7 +59,7 @@ async function install(file: string): Promise<[string, string]> {
 describe("the package", () => {
   it("holds what runs, what explains it, and nothing else", () => {
     const allowed =
-      /^package\/(?:dist\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|html|css)|systemd\/[a-z@.-]+|docs\/(?:[a-z-]+\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|packaging\/(?:compose|kustomize|monitoring)\/[a-z/.-]+|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE)$/;
+      /^package\/(?:dist\/(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|html|css)|systemd\/[a-z@.-]+|docs\/(?:(?:design\/)?(?:[a-z-]+|README)\.md|commands\.schema\.json)|config\.example\.yaml|package\.json|packaging\/(?:compose|kustomize|monitoring)\/[a-z/.-]+|(?:README|CHANGELOG|CONTRIBUTING|SECURITY)\.md|LICENSE)$/;
     expect(names.filter((name) => !allowed.test(name))).toEqual([]);
     expect(names).toContain("package/dist/main.js");
     expect(names).toContain("package/systemd/provender.service");

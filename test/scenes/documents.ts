@@ -3,9 +3,10 @@ import { dirname, join } from "node:path";
 
 const root = join(import.meta.dirname, "..", "..");
 
-export const documents = globSync("{*.md,docs/*.md,packaging/**/*.md}", {
-  cwd: root,
-}).sort();
+export const documents = globSync(
+  "{*.md,docs/*.md,docs/design/*.md,packaging/**/*.md,test/*.md}",
+  { cwd: root },
+).sort();
 
 export function readDocument(path: string): string {
   return readFileSync(join(root, path), "utf8");
@@ -25,7 +26,7 @@ export function listShellCommands(path: string): readonly string[] {
 
 /** Links of documents below a folder to files that are not there. */
 export function findDeadLinks(folder: string): readonly string[] {
-  return globSync("{*.md,docs/*.md}", { cwd: folder }).flatMap((name) => {
+  return globSync("{*.md,docs/**/*.md}", { cwd: folder }).flatMap((name) => {
     const text = readFileSync(join(folder, name), "utf8");
     return [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)]
       .map(([, link = ""]) => join(dirname(name), link))
