@@ -2,10 +2,7 @@ import pLimit from "p-limit";
 import { formatArchiveHash } from "../../address/hash.ts";
 import type { SpecHosts } from "../../address/specs/spec.ts";
 import { isFailure } from "../../errors/index.ts";
-import type {
-  HeldPackage,
-  HoldingParts,
-} from "../../mirror/upkeep/held-packages.ts";
+import type { HeldPackage, HeldParts } from "../../mirror/upkeep/held.ts";
 import { formatRelease } from "../../mirror/releases/release.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
 import { absentOn404 } from "../../origin/registries/provider-registry.ts";
@@ -16,9 +13,9 @@ import {
 } from "../lock/from-mirror.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { formatTable } from "../output/table.ts";
-import { findHeld, namePackage } from "./held-packages.ts";
+import { findHeldPackages, namePackage } from "./held.ts";
 
-interface CompareParts extends HoldingParts {
+interface CompareParts extends HeldParts {
   readonly http: Pick<HttpClient, "fetchJson">;
 }
 
@@ -80,13 +77,14 @@ export async function runCompare(
 }
 
 async function gather(
-  parts: HoldingParts,
+  parts: HeldParts,
   specs: readonly string[],
   hosts: SpecHosts,
 ) {
   const asked = specs.length === 0 ? [undefined] : specs;
   const answers = [];
-  for (const spec of asked) answers.push(await findHeld(parts, spec, hosts));
+  for (const spec of asked)
+    answers.push(await findHeldPackages(parts, spec, hosts));
   const named = new Map(
     answers
       .flatMap(({ packages }) => packages)

@@ -1,12 +1,14 @@
-import type { HeldModule } from "../../mirror/upkeep/held-modules.ts";
-import type { HeldPackage } from "../../mirror/upkeep/held-packages.ts";
+import type {
+  HeldModule,
+  HeldPackage,
+  HeldParts,
+} from "../../mirror/upkeep/held.ts";
 import type { StoredArchive } from "../../mirror/upkeep/stored-archives.ts";
 import { formatAmount } from "../output/figures.ts";
 import { describeError, formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
 import { formatTable } from "../output/table.ts";
-import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
-import { namePackage, type SpecOptions } from "./held-packages.ts";
+import { findHeld, nameModule, namePackage, type SpecOptions } from "./held.ts";
 
 /**
  * Runs `provender list [SPEC]`. Returns the exit status, 1 when a record is
@@ -17,7 +19,7 @@ export async function runList(
   { spec, hosts, json }: SpecOptions & { readonly spec: string | undefined },
   output: Output,
 ): Promise<number> {
-  const { packages, modules, problems } = await findAllHeld(parts, spec, hosts);
+  const { packages, modules, problems } = await findHeld(parts, spec, hosts);
   const document = {
     packages: packages.map(describe),
     modules: modules.map(describeModule),

@@ -1,9 +1,9 @@
 import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
+import type { HeldParts } from "../../mirror/upkeep/held.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
-import { findAllHeld, nameModule, type HeldParts } from "./held-modules.ts";
-import { namePackage, type SpecOptions } from "./held-packages.ts";
+import { findHeld, nameModule, namePackage, type SpecOptions } from "./held.ts";
 
 /** The archives that replicas share; what is purged on the disk alone would come back from there. */
 interface SharedArchives {
@@ -19,7 +19,7 @@ export async function runPurge(
   { spec, hosts, json }: SpecOptions & { readonly spec: string },
   stdout: (text: string) => void,
 ): Promise<void> {
-  const held = await findAllHeld(parts, spec, hosts);
+  const held = await findHeld(parts, spec, hosts);
   const [problem] = held.problems;
   if (problem !== undefined) throw problem;
   const purged = held.packages.flatMap((one) =>

@@ -12,11 +12,7 @@ import { readKeyNames } from "../../verification/openpgp/keys/names.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import {
-  formatRelease,
-  readPlatform,
-  type ReleaseAddress,
-} from "../releases/release.ts";
+import { formatRelease, type ReleaseAddress } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
 import type { Admission } from "../trust/admission.ts";
 import {
@@ -152,30 +148,24 @@ export class ProviderOverview {
 
   async describeRelease(address: ReleaseAddress): Promise<ReleaseOverview> {
     const { blobs, releases, trust } = this.#parts;
-    const { provider, version } = address;
     const recorded = await unlessUnreadable(releases.describe(address));
     const uses = await this.#readUses();
-    const named = [...(recorded?.digests ?? [])].flatMap(([filename, sha256]) =>
-      readPlatform(provider, version, filename).map(
-        (platform) => [formatPlatform(platform), sha256] as const,
-      ),
-    );
     const packages = await Array.fromAsync(
-      named,
-      async ([platform, sha256]) => {
+      recorded?.packages ?? [],
+      async ({ platform, sha256 }) => {
         const at = uses.get(sha256);
         return {
-          ...{ platform, sha256 },
+          ...{ platform: formatPlatform(platform), sha256 },
           h1: await this.#findHash(sha256),
           size: await blobs.size(sha256),
           lastUsed: at === undefined ? undefined : new Date(at),
         };
       },
     );
-    const entry = await unlessUnreadable(trust.open(provider));
+    const entry = await unlessUnreadable(trust.open(address.provider));
     const fingerprint = recorded?.signedBy;
     return {
-      packages: packages.toSorted((a, b) => (a.platform < b.platform ? -1 : 1)),
+      packages,
       signer:
         fingerprint === undefined
           ? undefined

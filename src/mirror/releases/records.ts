@@ -5,7 +5,7 @@ import {
 } from "../../address/provider-address.ts";
 import type { Sha256 } from "../../address/hash.ts";
 import { formatArchiveName } from "../../address/archive-name.ts";
-import { parsePlatform } from "../../address/platform.ts";
+import { parsePlatform, type Platform } from "../../address/platform.ts";
 import { isVersion, type Version } from "../../address/version.ts";
 import { ifAddress, ProvenderError } from "../../errors/index.ts";
 import type { RecordKey } from "../../store/layout.ts";
@@ -46,12 +46,18 @@ interface JudgingTerms {
 }
 
 /** A record of a release for people: nothing of it is judged. */
-interface DescribedRelease {
+export interface DescribedRelease {
   readonly firstSeen: Date | undefined;
-  /** Fingerprint of the key that it was admitted under. */
+  /** Fingerprint of the primary key that it was admitted under. */
   readonly signedBy: string | undefined;
-  /** Pinned digests by file name. */
-  readonly digests: ReadonlyMap<string, Sha256>;
+  /** Pinned digests, by platform. */
+  readonly packages: readonly DescribedPackage[];
+}
+
+export interface DescribedPackage {
+  readonly platform: Platform;
+  readonly filename: string;
+  readonly sha256: Sha256;
 }
 
 /** Releases on disk with their evidence, which is judged again when it is read. */
@@ -105,16 +111,15 @@ export class ReleaseRecords implements MetadataRecords<
     const pinned = (await this.#readBody(address))?.pinned;
     if (pinned === undefined) return undefined;
     const { provider, version } = address;
-    const digests = [...pinned.content].map(([platform, sha256]) => {
-      const name = formatArchiveName(
-        provider,
-        version,
-        parsePlatform(platform),
-      );
-      return [name, sha256] as const;
-    });
+    const packages = [...pinned.content]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, sha256]) => {
+        const platform = parsePlatform(name);
+        const filename = formatArchiveName(provider, version, platform);
+        return { platform, filename, sha256 };
+      });
     const { at: firstSeen, signedBy } = pinned;
-    return { firstSeen, signedBy, digests: new Map(digests) };
+    return { firstSeen, signedBy, packages };
   }
 
   /** Lists the archives that the record names, pinned or not, by digest with their file names. */

@@ -1,0 +1,120 @@
+import type { Sha256 } from "../../address/hash.ts";
+import type { ModuleAddress } from "../../address/module-address.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
+import { newestFirst, type Version } from "../../address/version.ts";
+import { type Failure, isFailure } from "../../errors/index.ts";
+import type { BlobStore } from "../../store/blobs/blob-store.ts";
+import type { ModuleTrustRecords } from "../modules/records.ts";
+import type { ModuleReleaseAddress } from "../modules/release.ts";
+import { findServed } from "../modules/settlements.ts";
+import type {
+  DescribedPackage,
+  DescribedRelease,
+  ReleaseRecords,
+} from "../releases/records.ts";
+import type { ReleaseAddress } from "../releases/release.ts";
+import type { TrustStore } from "../trust/trust-store.ts";
+import { findStored, type StoredArchive } from "./stored-archives.ts";
+
+export interface HeldParts {
+  readonly blobs: BlobStore;
+  readonly releases: ReleaseRecords;
+  readonly modules: ModuleTrustRecords;
+  readonly trust: Pick<TrustStore, "read">;
+}
+
+/** Recorded package, as first verified; its archive may be stored. */
+export interface HeldPackage
+  extends ReleaseAddress, DescribedPackage, Omit<DescribedRelease, "packages"> {
+  readonly stored: StoredArchive | undefined;
+}
+
+/** Version of a module as clients get it; its archive may be stored. */
+export interface HeldModule extends ModuleReleaseAddress {
+  /** Undefined for one that only clients can fetch. */
+  readonly sha256: Sha256 | undefined;
+  /** Commit of a git source. */
+  readonly commit: string | undefined;
+  readonly stored: StoredArchive | undefined;
+}
+
+/** Selects versions by the addresses of their providers and modules; absent ones mean all. */
+export interface HeldQuestion {
+  readonly providers?: readonly ProviderAddress[] | undefined;
+  readonly modules?: readonly ModuleAddress[];
+  readonly choose: (versions: readonly Version[]) => readonly Version[];
+}
+
+type Stored = ReadonlyMap<Sha256, StoredArchive>;
+
+/**
+ * Lists packages and modules by address, the newest version first, with the
+ * errors of unreadable records.
+ */
+export async function listHeld(
+  parts: HeldParts,
+  { choose, ...asked }: HeldQuestion,
+) {
+  const { releases, modules } = parts;
+  const stored = await findStored(parts.blobs);
+  const packages = await gather(
+    asked.providers ?? (await releases.listProviders(Infinity)),
+    async (provider) => choose(newestFirst(await releases.list(provider))),
+    (provider, version) =>
+      describePackages(parts, { provider, version }, stored),
+  );
+  const versions = await gather(
+    asked.modules ?? (await modules.listModules()),
+    async (module) => choose(newestFirst(await modules.listVersions(module))),
+    (module, version) => describeModule(parts, { module, version }, stored),
+  );
+  return {
+    packages: packages.found,
+    modules: versions.found,
+    problems: [...packages.problems, ...versions.problems],
+  };
+}
+
+/** Describes each version, one after the other, and collects the unreadable ones. */
+async function gather<Address, T>(
+  addresses: readonly Address[],
+  list: (address: Address) => Promise<readonly Version[]>,
+  describe: (address: Address, version: Version) => Promise<readonly T[]>,
+) {
+  const found: T[] = [];
+  const problems: Failure<"record-unreadable">[] = [];
+  for (const address of addresses)
+    for (const version of await list(address))
+      try {
+        found.push(...(await describe(address, version)));
+      } catch (error) {
+        if (!isFailure(error, "record-unreadable")) throw error;
+        problems.push(error);
+      }
+  return { found, problems };
+}
+
+async function describePackages(
+  { releases }: HeldParts,
+  address: ReleaseAddress,
+  stored: Stored,
+): Promise<readonly HeldPackage[]> {
+  const described = await releases.describe(address);
+  if (described === undefined) return [];
+  const { packages, ...facts } = described;
+  return packages.map((one) => ({
+    ...{ ...address, ...one, ...facts },
+    stored: stored.get(one.sha256),
+  }));
+}
+
+async function describeModule(
+  { modules: records, trust }: HeldParts,
+  address: ModuleReleaseAddress,
+  stored: Stored,
+): Promise<readonly HeldModule[]> {
+  const served = await findServed({ records, trust }, address);
+  const { sha256, commit } = served?.archive ?? {};
+  const archive = sha256 === undefined ? undefined : stored.get(sha256);
+  return [{ ...address, sha256, commit, stored: archive }];
+}
