@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { parseNotify, parseProxy } from "./environment.ts";
 import type { issuerSchema } from "./openid-issuers.ts";
 import type { makeOrigin } from "./origins.ts";
-import type { clientToken, configurationSchema } from "./schema.ts";
+import type { configurationSchema } from "./schema.ts";
 import type { s3Schema } from "./storage.ts";
 
 /** A value with all that is in it read-only. */
@@ -32,4 +32,3 @@ export type S3Configuration = Frozen<z.output<ReturnType<typeof s3Schema>>>;
 export type OidcConfiguration = Frozen<
   z.output<ReturnType<typeof issuerSchema>>
 >;
-export type ClientToken = Frozen<z.output<typeof clientToken>>;

@@ -2,11 +2,9 @@ import { stringify } from "yaml";
 import { formatPlatform } from "../address/platform.ts";
 import { formatVersionConstraint } from "../address/version-constraint.ts";
 import type {
-  ClientToken,
   Configuration,
   OidcConfiguration,
   OriginConfiguration,
-  S3Configuration,
 } from "./configuration.ts";
 import type { TlsChoice } from "../server/tls/certificate-source.ts";
 import { formatLimit, limitTable } from "./limits.ts";
@@ -45,7 +43,7 @@ export function listChangedKeys(
 /** Lists the secrets that the YAML names by their place alone; they are compared and never shown. */
 function secretsOf({ origins, storage: { s3 } }: Configuration) {
   return {
-    "the bucket's files": [s3?.ca, s3?.keys?.secretAccessKey.secret],
+    "the bucket's files": [s3?.ca, s3?.secretAccessKey?.secret],
     "origins' files": Array.from(origins.values(), ({ ca, token }) => [
       ca,
       token?.secret,
@@ -70,139 +68,110 @@ function flatten(prefix: string, value: object): Map<string, string> {
 }
 
 function plainConfiguration(from: Configuration) {
-  const { listen, storage, freshness, policy } = from;
-  return {
+  const { listen, storage, discovery, policy, auth } = from;
+  return plain("", {
     listen: { ...listen, tls: plainTls(listen.tls) },
-    publicUrl: from.publicUrl?.href ?? null,
+    publicUrl: from.publicUrl ?? null,
     storage: {
       directory: storage.directory,
-      maxSize:
-        storage.maxSize === undefined
-          ? "unlimited"
-          : plain(formatSize(storage.maxSize)),
-      minFree: plain(formatSize(storage.minFree)),
-      s3: storage.s3 ? plainS3(storage.s3) : null,
+      maxSize: storage.maxSize ?? "unlimited",
+      minFree: storage.minFree,
+      s3: storage.s3 ? withCaFile(storage.s3) : null,
     },
     origins: Object.fromEntries(
       Array.from(from.origins, ([name, origin]) => [name, plainOrigin(origin)]),
     ),
-    discovery: { origin: from.discovery.origin ?? null },
-    freshness: {
-      versions: plainDuration(freshness.versions),
-      staleFor: plainDuration(freshness.staleFor),
-      notFound: plainDuration(freshness.notFound),
-    },
+    discovery: { origin: discovery.origin ?? null },
+    freshness: from.freshness,
     offline: from.offline,
     platforms: from.platforms.map(formatPlatform),
-    policy: plainPolicy(policy),
+    policy: { ...policy, rules: policy.rules.map(plainRule) },
     trust: from.trust,
-    auth: plainAuth(from.auth),
-    limits: plainLimits(from.limits),
+    auth: {
+      // An empty list cannot be read back.
+      tokens: auth.tokens.length > 0 ? auth.tokens : undefined,
+      archiveUrls: auth.archiveUrls,
+      metrics: auth.metrics,
+      oidc: plainIssuers(auth.oidc),
+    },
+    limits: from.limits,
     log: from.log,
-  };
+  }) as object;
 }
 
-function plainS3({ endpoint, keys, caFile, ...rest }: S3Configuration) {
-  const { bucket, region, prefix, addressing } = rest;
-  const place = { bucket, region, prefix, addressing };
-  return {
-    ...{ endpoint: endpoint.href, ...place },
-    ...(caFile !== undefined && { ca: caFile }),
-    ...(keys && {
-      accessKeyId: keys.accessKeyId,
-      secretAccessKey: plainToken(keys.secretAccessKey.source),
-    }),
-  };
+/** How the numbers of a key are written. */
+const numbers: Readonly<Record<string, (value: number) => string>> = {
+  maxSize: formatSize,
+  minFree: formatSize,
+  versions: formatDuration,
+  staleFor: formatDuration,
+  notFound: formatDuration,
+  minimumAge: formatDuration,
+  archiveUrls: formatDuration,
+  expires: (moment) => new Date(moment).toISOString(),
+  ...Object.fromEntries(
+    Object.entries(limitTable).map(([name, limit]) => [
+      name,
+      (value: number) => formatLimit(limit, value),
+    ]),
+  ),
+};
+
+/** Writes the value of a key, and those in it, in the form in which they are read; a secret as its place. */
+function plain(name: string, value: unknown): unknown {
+  if (typeof value === "number") return plainNumber(name, value);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof URL) return value.href;
+  if (Array.isArray(value)) return value.map((one) => plain(name, one));
+  if ("source" in value) return plainPlace(String(value.source));
+  const entries = value instanceof Map ? [...value] : Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([key, one]: [string, unknown]) => [key, plain(key, one)]),
+  );
 }
 
-function plainTls(tls: TlsChoice) {
-  return tls.kind === "files"
-    ? { certificate: tls.certificate, key: tls.key }
-    : tls.kind;
+/** Digits alone are a number in YAML, without quotes. */
+function plainNumber(name: string, value: number): string | number {
+  const text = numbers[name]?.(value) ?? String(value);
+  return /^[0-9]+$/.test(text) ? Number(text) : text;
 }
 
-function plainOrigin(origin: OriginConfiguration) {
-  const { url, networkMirror, directory, caFile, token } = origin;
-  return {
-    ...(origin.urlConfigured && { url: url.href }),
-    ...(networkMirror && { networkMirror: networkMirror.href }),
-    ...(directory !== undefined && { directory }),
-    ...(caFile !== undefined && { ca: caFile }),
-    ...(token && { token: plainToken(token.source) }),
-    signatures: origin.signatures,
-    verification: origin.verification,
-    reportedHashes: origin.reportedHashes,
-    allowPrivateAddresses: origin.allowPrivateAddresses,
-  };
-}
-
-function plainToken(source: string) {
+function plainPlace(source: string) {
   const space = source.indexOf(" ");
   return { [source.slice(0, space)]: source.slice(space + 1) };
 }
 
-function plainPolicy(policy: Configuration["policy"]) {
-  return {
-    ...policy,
-    minimumAge: plainDuration(policy.minimumAge),
-    rules: policy.rules.map(({ versions, minimumAge, ...rule }) => ({
-      ...rule,
-      ...(versions && { versions: formatVersionConstraint(versions) }),
-      ...(minimumAge !== undefined && {
-        minimumAge: plainDuration(minimumAge),
-      }),
-    })),
-  };
+function plainTls({ kind, ...files }: TlsChoice) {
+  return kind === "files" ? files : kind;
 }
 
-function plainAuth(auth: Configuration["auth"]) {
-  return {
-    // An empty list cannot be read back.
-    ...(auth.tokens.length > 0 && { tokens: auth.tokens.map(plainClient) }),
-    archiveUrls: plainDuration(auth.archiveUrls),
-    metrics: auth.metrics,
-    oidc: plainIssuers(auth.oidc),
-  };
+function withCaFile<T extends { readonly caFile: string | undefined }>({
+  caFile,
+  ...rest
+}: T) {
+  return { ...rest, ca: caFile };
 }
 
-function plainClient({ name, sha256, expires }: ClientToken) {
-  const until = expires && { expires: new Date(expires).toISOString() };
-  return { name, sha256, ...until };
+function plainOrigin({ urlConfigured, ...origin }: OriginConfiguration) {
+  const url = urlConfigured ? origin.url : undefined;
+  return withCaFile({ ...origin, url, hostname: undefined });
+}
+
+function plainRule({
+  versions,
+  minimumAge,
+  ...rule
+}: Configuration["policy"]["rules"][number]) {
+  const range = versions && formatVersionConstraint(versions);
+  return { ...rule, versions: range, minimumAge };
 }
 
 function plainIssuers(issuers: readonly OidcConfiguration[]) {
-  const [first, ...others] = issuers.map(plainOidc);
+  const [first, ...others] = issuers.map((issuer) => ({
+    ...withCaFile(issuer),
+    claims: issuer.claims.size > 0 ? issuer.claims : undefined,
+  }));
   return others.length > 0 ? [first, ...others] : (first ?? null);
-}
-
-function plainOidc(oidc: OidcConfiguration) {
-  const { issuer, audience, clientId, scopes, claims, caFile } = oidc;
-  return {
-    ...{ issuer: issuer.href, audience },
-    ...(clientId !== undefined && { clientId }),
-    scopes,
-    ...(claims.size > 0 && { claims: Object.fromEntries(claims) }),
-    ...(caFile !== undefined && { ca: caFile }),
-  };
-}
-
-function plainLimits(limits: Configuration["limits"]) {
-  const names = Object.keys(limitTable) as (keyof typeof limitTable)[];
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      plain(formatLimit(limitTable[name], limits[name])),
-    ]),
-  );
-}
-
-function plainDuration(milliseconds: number): string | number {
-  return plain(formatDuration(milliseconds));
-}
-
-/** Digits alone are a number in YAML, without quotes. */
-function plain(text: string): string | number {
-  return /^[0-9]+$/.test(text) ? Number(text) : text;
 }
 
 function oneLine(text: string): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { leaf, optional, required, withDefault } from "./leaf.ts";
-import { certificateFile } from "./origins.ts";
+import { certificateFile, readCa } from "./origins.ts";
 import { httpsUrl, scope, text } from "./scalars.ts";
 
 /** An issuer that signs tokens for everyone who has an account there. */
@@ -85,11 +85,7 @@ export function issuerSchema(path: z.ZodType<string>) {
       const message = `takes tokens that anybody can get: ${issuer.hostname} signs for every account. Expected the claim of yours, such as "${owners[0]}: acme"`;
       context.addIssue({ code: "custom", path: ["claims"], message });
     })
-    .transform(({ ca, ...rest }) => ({
-      ...rest,
-      ca: ca?.text,
-      caFile: ca?.file,
-    }));
+    .transform(readCa);
 }
 
 /** Tokens name their issuer alone, so each has one entry. */

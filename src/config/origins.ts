@@ -56,6 +56,15 @@ export function certificateFile(path: z.ZodType<string>) {
   return converted(path, (file) => ({ file, text: readCertificates(file) }));
 }
 
+type ReadCa<T> = Omit<T, "ca"> & Record<"ca" | "caFile", string | undefined>;
+
+/** Divides a file of certificates into its text, `ca`, and its path. */
+export function readCa<
+  T extends { readonly ca: { file: string; text: string } | undefined },
+>(written: T): ReadCa<T> {
+  return { ...written, ca: written.ca?.text, caFile: written.ca?.file };
+}
+
 /** Builds the schema of an origin. Files below `path` are never read or written as the store's own. */
 function originSchema(path: z.ZodType<string>, env: Surroundings["env"]) {
   return section({
@@ -105,17 +114,14 @@ export function secretSchema(
 /** Throws an Error whose message completes `"HOSTNAME" …`. */
 export function makeOrigin(key: string, written: WrittenOrigin) {
   const hostname = parseOriginHostname(key);
-  const { url, ca, ...rest } = written;
   expectDirectoryAlone(written);
   return {
-    ...rest,
+    ...readCa(written),
     hostname,
     /** Where service discovery starts; ends in a slash. */
-    url: url ?? new URL(`https://${hostname}/`),
+    url: written.url ?? new URL(`https://${hostname}/`),
     /** The operator wrote `url`, so its host and port may be asked even if they are private. */
-    urlConfigured: url !== undefined,
-    ca: ca?.text,
-    caFile: ca?.file,
+    urlConfigured: written.url !== undefined,
   };
 }
 

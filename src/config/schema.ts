@@ -148,7 +148,7 @@ const trustSchema = section({
   keys: withDefault(z.array(pinnedKeys), []),
 });
 
-export const clientToken = z.strictObject({
+const clientToken = z.strictObject({
   name: text,
   sha256: tokenDigest,
   expires: optional(moment),

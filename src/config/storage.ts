@@ -9,7 +9,7 @@ import {
   section,
   withDefault,
 } from "./leaf.ts";
-import { certificateFile, secretSchema } from "./origins.ts";
+import { certificateFile, readCa, secretSchema } from "./origins.ts";
 import {
   keyPrefix,
   serviceUrl,
@@ -51,13 +51,5 @@ export function s3Schema(path: z.ZodType<string>, env: Surroundings["env"]) {
       const [name] = accessKeyId ? ["accessKeyId"] : ["secretAccessKey"];
       context.addIssue({ code: "custom", path: [name], message });
     })
-    .transform(({ ca, accessKeyId, secretAccessKey, ...rest }) => ({
-      ...rest,
-      ca: ca?.text,
-      caFile: ca?.file,
-      keys:
-        accessKeyId === undefined || secretAccessKey === undefined
-          ? undefined
-          : { accessKeyId, secretAccessKey },
-    }));
+    .transform(readCa);
 }

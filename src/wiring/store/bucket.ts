@@ -6,16 +6,16 @@ import { Bucket } from "../../store/bucket/bucket.ts";
 const limits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
 
 export function wireBucket(
-  { addressing, keys, ...place }: S3Configuration,
+  { addressing, accessKeyId, secretAccessKey, ...place }: S3Configuration,
   within: BucketLimits = limits,
 ): Bucket {
+  const isGiven = accessKeyId !== undefined && secretAccessKey !== undefined;
   const settings = {
     ...place,
     pathStyle: addressing === "path",
-    keys: keys && {
-      accessKeyId: keys.accessKeyId,
-      secretAccessKey: keys.secretAccessKey.secret,
-    },
+    keys: isGiven
+      ? { accessKeyId, secretAccessKey: secretAccessKey.secret }
+      : undefined,
   };
   return new Bucket(settings, within);
 }
