@@ -61,14 +61,7 @@ function roomOf(path: string): string {
 /** The folders of a room from the lowest up: each imports only those before it. */
 const storeys: Readonly<Record<string, readonly string[]>> = {
   origin: ["guard", "health", "http", "git", "registries", "folder"],
-  verification: [
-    "archives",
-    "archives/threads",
-    "openpgp/packets",
-    "openpgp/keys",
-    "openpgp",
-    "",
-  ],
+  verification: ["archives", "openpgp/packets", "openpgp/keys", "openpgp", ""],
   store: [
     "",
     ...["records", "blobs", "bucket"],

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { PackageHashThreads } from "../../src/verification/archives/threads/package-hash.ts";
+import { ArchiveThreads } from "../../src/verification/archives/threads.ts";
 import {
   archiveDeadline,
   packageLimits,
@@ -27,7 +27,7 @@ export const packageHash: Row = {
     const path = join(scratch("zip"), "archive.zip");
     writeFileSync(path, bytes);
     const archive = { fd: openSync(path, "r"), size: bytes.length };
-    const threads = new PackageHashThreads({
+    const threads = new ArchiveThreads({
       threads: 1,
       deadlineMs: archiveDeadline,
       limits: packageLimits,

@@ -24,7 +24,7 @@ import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
-import { ModuleArchiveThreads } from "../verification/archives/threads/module-archive.ts";
+import { ArchiveThreads } from "../verification/archives/threads.ts";
 import { wireCaches } from "./kept.ts";
 import { settingsOf, type OriginClients } from "./clients.ts";
 import { freshnessOf } from "./origins.ts";
@@ -58,7 +58,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
   const { clock, clients } = parts;
   const make = wireCaches(configuration, parts, parts);
   const records = new ModuleTrustRecords(parts.records);
-  const threads = new ModuleArchiveThreads({
+  const threads = new ArchiveThreads({
     threads: 2,
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
@@ -124,7 +124,7 @@ function wireModuleNews({
 
 function wireModuleArchives(
   { limits }: Configuration,
-  threads: ModuleArchiveThreads,
+  threads: ArchiveThreads,
   settlements: ModuleSettlements,
   { blobs, reserve, nearest, logger }: ModuleParts,
 ): ModuleArchives {

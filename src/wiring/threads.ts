@@ -1,6 +1,6 @@
 import { failure } from "../errors/index.ts";
 import { type SignatureJudge } from "../mirror/releases/verdict.ts";
-import { PackageHashThreads } from "../verification/archives/threads/package-hash.ts";
+import { ArchiveThreads } from "../verification/archives/threads.ts";
 import {
   archiveDeadline,
   packageLimits,
@@ -11,8 +11,8 @@ import { decisionVersion } from "../verification/openpgp/decision-version.ts";
 /** Milliseconds to decide about one signature. */
 const signatureDeadline = 2_000;
 
-export function wireHashing(): PackageHashThreads {
-  return new PackageHashThreads({
+export function wireHashing(): ArchiveThreads {
+  return new ArchiveThreads({
     threads: 2,
     deadlineMs: archiveDeadline,
     limits: packageLimits,

@@ -4,13 +4,13 @@ import { PackageHashes } from "../../src/mirror/releases/package-hashes.ts";
 import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import { blobPath } from "../../src/store/layout.ts";
 import { DiskRecords } from "../../src/store/records/disk-records.ts";
-import { PackageHashThreads } from "../../src/verification/archives/threads/package-hash.ts";
+import { ArchiveThreads } from "../../src/verification/archives/threads.ts";
 import { hashOf } from "../fakes/archive.ts";
 import { makeLayout } from "../store/stores.ts";
 import { zipBytes } from "../verification/archives/zip-bytes.ts";
 
 /** Threads that tell how often they were asked, and what a test does around their work. */
-export class WatchedThreads extends PackageHashThreads {
+export class WatchedThreads extends ArchiveThreads {
   asked = 0;
   before: () => Promise<void> | void = () => undefined;
   after: () => Promise<void> | void = () => undefined;
@@ -20,7 +20,7 @@ export class WatchedThreads extends PackageHashThreads {
     super({ threads: 1, limits, deadlineMs });
   }
 
-  override async hash(archive: Parameters<PackageHashThreads["hash"]>[0]) {
+  override async hash(archive: Parameters<ArchiveThreads["hash"]>[0]) {
     this.asked++;
     await this.before();
     try {
@@ -55,7 +55,7 @@ function digest(bytes: Uint8Array): Sha256 {
 }
 
 /** The hashes of a store of its own. */
-export async function prepareHashes(threads: PackageHashThreads) {
+export async function prepareHashes(threads: ArchiveThreads) {
   const layout = await makeLayout();
   const blobs = new BlobStore(layout);
   const records = new DiskRecords(layout);

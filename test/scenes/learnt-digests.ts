@@ -6,7 +6,7 @@ import { LearntDigests } from "../../src/mirror/releases/learnt-digests.ts";
 import type { ReleaseAddress } from "../../src/mirror/releases/release.ts";
 import type { NetworkMirror } from "../../src/origin/registries/network-mirror.ts";
 import type { RecordKey } from "../../src/store/layout.ts";
-import type { PackageHashThreads } from "../../src/verification/archives/threads/package-hash.ts";
+import type { ArchiveThreads } from "../../src/verification/archives/threads.ts";
 import { prepareHashes } from "./hashed-archives.ts";
 
 export const linux = parsePlatform("linux_amd64");
@@ -118,7 +118,7 @@ export function steered(host?: string, ...told: readonly string[]) {
 
 /** Prepares digests in a store of its own, with these bounds on downloads. */
 export async function prepareLearning(
-  threads: PackageHashThreads,
+  threads: ArchiveThreads,
   limits: Partial<
     ConstructorParameters<typeof LearntDigests>[0]["limits"]
   > = {},

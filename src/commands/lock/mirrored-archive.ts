@@ -10,12 +10,12 @@ import {
 } from "../../address/hash.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 import type { HttpClient } from "../../origin/http/http-client.ts";
-import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
+import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 
 /** Connections and threads for reading archives of a running mirror. */
 export interface ArchiveReaders {
   readonly http: Pick<HttpClient, "fetchJson" | "openArchive">;
-  readonly hashing: Pick<PackageHashThreads, "hash">;
+  readonly hashing: Pick<ArchiveThreads, "hash">;
 }
 
 /** Archive as its mirror describes it; `subject` is for errors. */

@@ -11,7 +11,7 @@ import { isFailure } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
 import type { RecordKey } from "../../store/layout.ts";
 import type { RecordStore } from "../../store/records/record-store.ts";
-import type { PackageHashThreads } from "../../verification/archives/threads/package-hash.ts";
+import type { ArchiveThreads } from "../../verification/archives/threads.ts";
 
 /** Result of hashing an archive. */
 type Found = { readonly hash: PackageHash } | { readonly unhashable: string };
@@ -31,7 +31,7 @@ const patience = 1_000;
 export class PackageHashes {
   readonly #blobs: BlobStore;
   readonly #records: RecordStore;
-  readonly #threads: PackageHashThreads;
+  readonly #threads: ArchiveThreads;
   readonly #onFailed: (sha256: Sha256, error: unknown) => void;
   readonly #memory = new LRUCache<Sha256, Found>({ max: 50_000 });
   #revision = 0;
@@ -40,7 +40,7 @@ export class PackageHashes {
   constructor(
     blobs: BlobStore,
     records: RecordStore,
-    threads: PackageHashThreads,
+    threads: ArchiveThreads,
     onFailed: (sha256: Sha256, error: unknown) => void,
   ) {
     this.#blobs = blobs;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Failure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";
-import { ModuleArchiveThreads } from "../../../src/verification/archives/threads/module-archive.ts";
+import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
 import { limits, readOurselves, withArchive } from "./own-reading.ts";
 import { long, pax, tarGzBytes, type TarPart } from "./tar-bytes.ts";
 import { zipBytes } from "./zip-bytes.ts";
@@ -96,7 +96,7 @@ describe("threads that look through modules' archives", () => {
 
   it("refuse with the archive's own reason, and accept what is sound", async () => {
     await using stack = new AsyncDisposableStack();
-    const threads = new ModuleArchiveThreads(settings);
+    const threads = new ArchiveThreads(settings);
     stack.defer(() => threads.close());
     const verify = (bytes: Buffer) =>
       withArchive(bytes, (archive) =>
@@ -112,7 +112,7 @@ describe("threads that look through modules' archives", () => {
 
   it("tell a fault of the disk from one of the archive", async () => {
     await using stack = new AsyncDisposableStack();
-    const threads = new ModuleArchiveThreads(settings);
+    const threads = new ArchiveThreads(settings);
     stack.defer(() => threads.close());
     const verified = withArchive(sound, ({ fd, size }) =>
       threads.verify(module, "tar.gz", { fd, size: size + 1000 }),
@@ -127,7 +127,7 @@ describe("threads that look through modules' archives", () => {
     await using stack = new AsyncDisposableStack();
     const slow = tarGzBytes([{ name: "a", content: Buffer.alloc(1 << 26) }]);
     const huge = { ...limits, expandedBytes: 2 ** 31, ratio: 2000 };
-    const threads = new ModuleArchiveThreads({
+    const threads = new ArchiveThreads({
       ...settings,
       limits: huge,
       deadlineMs: 1,

@@ -2,10 +2,10 @@ import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { failing } from "../../../scenes/failing.ts";
-import { hashPackage } from "../../../../src/verification/archives/package-hash.ts";
-import { PackageHashThreads } from "../../../../src/verification/archives/threads/package-hash.ts";
-import { zipBytes, type ZipPart } from "../zip-bytes.ts";
+import { failing } from "../../scenes/failing.ts";
+import { hashPackage } from "../../../src/verification/archives/package-hash.ts";
+import { ArchiveThreads } from "../../../src/verification/archives/threads.ts";
+import { zipBytes, type ZipPart } from "./zip-bytes.ts";
 
 const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
 
@@ -27,7 +27,7 @@ async function opened(name: string, bytes: Buffer) {
 }
 
 test("gives each of many archives the h1 that hashPackage gives it", async () => {
-  const threads = new PackageHashThreads({
+  const threads = new ArchiveThreads({
     threads: 2,
     limits,
     deadlineMs: 20_000,
@@ -48,7 +48,7 @@ test("gives each of many archives the h1 that hashPackage gives it", async () =>
 });
 
 test("an unhashable archive stays one across the threads, with its reason", async () => {
-  const threads = new PackageHashThreads({
+  const threads = new ArchiveThreads({
     threads: 1,
     limits,
     deadlineMs: 20_000,
@@ -64,7 +64,7 @@ test("an unhashable archive stays one across the threads, with its reason", asyn
 });
 
 test("a fault of the disk stays one across the threads", async () => {
-  const threads = new PackageHashThreads({
+  const threads = new ArchiveThreads({
     threads: 1,
     limits,
     deadlineMs: 20_000,
@@ -81,7 +81,7 @@ test("a fault of the disk stays one across the threads", async () => {
 
 test("ends a thread that overruns its deadline, and goes on with another one", async () => {
   const deadlineMs = 1000;
-  const threads = new PackageHashThreads({ threads: 1, limits, deadlineMs });
+  const threads = new ArchiveThreads({ threads: 1, limits, deadlineMs });
   await using stack = new AsyncDisposableStack();
   stack.defer(() => threads.close());
   const endless = stack.use(await openSparse());
@@ -105,7 +105,7 @@ test("ends a thread that overruns its deadline, and goes on with another one", a
 });
 
 test("rejects what waits and what is under way when it closes, which it tells from then on", async () => {
-  const threads = new PackageHashThreads({
+  const threads = new ArchiveThreads({
     threads: 1,
     limits,
     deadlineMs: 20_000,
