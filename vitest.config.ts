@@ -6,12 +6,13 @@ const house = ["test/architecture.test.ts", "test/words.test.ts"];
 /** Measures time or memory, and so runs alone. */
 const measured = ["test/**/*.measured.test.ts"];
 
-/** Needs packages, containers, Ceph, browsers or every client, or is long. */
+/** Needs packages, containers, Ceph, browsers or every client, or takes a minute. */
 const release = [
   "test/acceptance/!(network-mirror).test.ts",
   "test/packaging/**/*.test.ts",
   "test/store/bucket/**/*.test.ts",
-  "test/model/model.test.ts",
+  "test/mirror/cache/unknown-providers.test.ts",
+  "test/model/{daemon-model,model}.test.ts",
   "test/server/web/pages-in-chromium.test.ts",
   "test/{demo,pack,soak,systemd}.test.ts",
 ];
