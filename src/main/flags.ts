@@ -1,4 +1,8 @@
 import type { Command } from "commander";
+import type { Output } from "../commands/output/streams.ts";
+import type { VerbName } from "../wiring/verbs/table.ts";
+import { output } from "./output.ts";
+import type { VerbInput } from "./verb.ts";
 
 /** Flags of nearly every command. */
 export interface Flags {
@@ -10,6 +14,29 @@ export interface Flags {
 export interface MirrorFlags extends Flags {
   readonly mirror?: string;
   readonly ca?: string;
+}
+
+/** Runs a command with its arguments by name and its flags. Returns the exit status. */
+type Run = (input: never, output: Output) => number | Promise<number>;
+
+/** Returns the action of a command, whose function is loaded when it runs. */
+export function run(load: () => Promise<Run>) {
+  return async (...args: readonly unknown[]): Promise<void> => {
+    const command = args.at(-1) as Command;
+    const input: Record<string, unknown> = { ...command.opts() };
+    for (const [place, one] of command.registeredArguments.entries())
+      input[one.name()] = args[place];
+    const start = await load();
+    process.exitCode = await start(input as never, output);
+  };
+}
+
+/** Returns the action of a command that is a verb. */
+export function runVerb(name: VerbName) {
+  return run(async () => {
+    const verb = await import("./verb.ts");
+    return (input: VerbInput) => verb.runVerb(name, input);
+  });
 }
 
 /** Collects the values of a repeatable option. */

@@ -4,7 +4,7 @@ import { failure } from "../errors/index.ts";
 import { wireNamedHost } from "../wiring/clients.ts";
 
 /** A running mirror that a command asks. */
-interface NamedMirror {
+export interface NamedMirror {
   /** The base of its network mirror protocol. */
   readonly base: URL;
   /** PEM certificates to trust, beside the machine's. */
@@ -27,32 +27,29 @@ export function nameMirror(
   return { base, ca: authority, token: loadHostToken(base) };
 }
 
-/** The same, with a client for it. */
-export function openMirror(
-  configuration: Configuration,
-  ...asked: Parameters<typeof nameMirror>
-) {
-  const named = nameMirror(...asked);
+/** Opens a client for a mirror. */
+export function openMirror(configuration: Configuration, named: NamedMirror) {
   const { base } = named;
   const http = wireNamedHost(configuration, base, named);
   return { base, http, [Symbol.asyncDispose]: () => http.close() };
 }
 
-/** Throws a configuration error for a CA of nothing. */
-export function refuseLoneAuthority({
+/** Reads `--mirror` and `--ca`; undefined without them. Throws configuration. */
+export function nameOther({
   mirror,
   ca,
 }: {
-  readonly mirror?: string;
-  readonly ca?: string;
-}): void {
-  if (mirror === undefined && ca !== undefined)
-    throw failure(
-      "configuration",
-      "--ca",
-      "it is for --mirror only",
-      "leave it out",
-    );
+  readonly mirror?: string | undefined;
+  readonly ca?: string | undefined;
+}): NamedMirror | undefined {
+  if (mirror !== undefined) return nameMirror("--mirror", mirror, ca);
+  if (ca === undefined) return undefined;
+  throw failure(
+    "configuration",
+    "--ca",
+    "it is for --mirror only",
+    "leave it out",
+  );
 }
 
 /** The mirror's own URL, or the one that its clients have in `network_mirror`. */

@@ -9,11 +9,7 @@ import { openFile } from "../mirror/bundles/readable-file.ts";
 import { layOutStore } from "../store/layout.ts";
 import { askDaemon } from "../wiring/admin/client.ts";
 import type { Command } from "../wiring/verbs/run.ts";
-import {
-  resolvePaths,
-  type InputOf,
-  type VerbName,
-} from "../wiring/verbs/table.ts";
+import { resolvePaths, type VerbName } from "../wiring/verbs/table.ts";
 import { untilStopped } from "./options.ts";
 import { output, print } from "./output.ts";
 import { version } from "./version.ts";
@@ -24,15 +20,21 @@ const patience = 5_000;
 /** Milliseconds between two tries. */
 const pauseBetween = 100;
 
+/** Arguments and flags by name, with `--config`. */
+export interface VerbInput {
+  readonly config?: string;
+  readonly [name: string]: unknown;
+}
+
 /**
  * Has the daemon run a verb, or runs it with the store of the configuration
- * `config` while no daemon works on it. Sets the exit status. Throws
+ * `config` while no daemon works on it. Returns the exit status. Throws
  * store-in-use, and what asking the daemon and opening the store throw.
  */
-export async function runVerb<N extends VerbName>(
-  name: N,
-  { config, ...input }: InputOf<N> & { readonly config?: string | undefined },
-): Promise<void> {
+export async function runVerb(
+  name: VerbName,
+  { config, ...input }: VerbInput,
+): Promise<number> {
   const configuration = loadConfiguration({ file: config });
   const command: Command = {
     input,
@@ -49,10 +51,10 @@ export async function runVerb<N extends VerbName>(
   const end = performance.now() + patience;
   for (;;)
     try {
-      process.exitCode =
+      return (
         (await askThere(name, configuration, command)) ??
-        (await runHere(name, configuration, command));
-      return;
+        (await runHere(name, configuration, command))
+      );
     } catch (error) {
       if (!isFailure(error, "store-in-use") || performance.now() > end)
         throw error;

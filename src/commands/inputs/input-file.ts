@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { z } from "zod";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 
 /** Bytes of a lock file, configuration file or list; generated ones are far smaller. */
@@ -24,10 +25,12 @@ export async function readInputFile(path: string): Promise<string> {
 }
 
 /** File that a command was given: its text, or why it cannot be read. */
-export type InputText = { readonly path: string } & (
-  | { readonly text: string }
-  | { readonly problem: string; readonly remedy: string }
-);
+export const inputText = z.union([
+  z.object({ path: z.string(), text: z.string() }),
+  z.object({ path: z.string(), problem: z.string(), remedy: z.string() }),
+]);
+
+export type InputText = Readonly<z.infer<typeof inputText>>;
 
 /** Reads a file for a verb that may run where the file cannot be read. */
 export async function takeInput(path: string): Promise<InputText> {

@@ -11,13 +11,14 @@ import type { Output } from "../output/streams.ts";
 export async function runCa(
   file: string,
   { stdout, stderr }: Output,
-): Promise<void> {
+): Promise<number> {
   const pem = await readFile(file, "utf8").catch((cause: unknown) => {
     throw failure("no-authority", file, { cause });
   });
   const { fingerprint256, validTo } = parse(file, pem);
   stdout(pem);
   stderr(formatInstructions(fingerprint256, validTo));
+  return 0;
 }
 
 function parse(file: string, pem: string): X509Certificate {

@@ -7,7 +7,7 @@ import { formatRows, formatTable } from "../output/table.ts";
 import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
 
 /** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
-export interface StatusSubject {
+interface StatusSubject {
   readonly access: MirrorAccess | undefined;
   /** The daemon that is asked itself. */
   readonly daemon: AskedDaemon | undefined;

@@ -1,11 +1,12 @@
 import { hash, randomBytes } from "node:crypto";
 import { failure } from "../../errors/index.ts";
+import type { Output } from "../output/streams.ts";
 
 /** `provender token new`: a token for a client, and what the configuration has to have of it. Throws an arguments error. */
-export function formatNewToken(
-  name: string,
-  expires: string | undefined,
-): string {
+export function runToken(
+  { name, expires }: { readonly name: string; readonly expires?: string },
+  { stdout }: Output,
+): number {
   if (!/^\S(?:.*\S)?$/.test(name))
     throw failure(
       "arguments",
@@ -26,13 +27,15 @@ export function formatNewToken(
     `sha256: ${hash("sha256", token)}`,
     ...(expires === undefined ? [] : [`expires: ${expires}`]),
   ];
-  return [
+  const lines = [
     "For the client; it is not shown again:",
     token,
     'For "auth.tokens" in the configuration, which SIGHUP reads again:',
     `    - { ${entry.join(", ")} }`,
     "",
-  ].join("\n");
+  ];
+  stdout(lines.join("\n"));
+  return 0;
 }
 
 function isDate(text: string): boolean {

@@ -4,14 +4,17 @@ import { formatArchiveHash, parseSha256 } from "../../address/hash.ts";
 import { failure, isFailure } from "../../errors/index.ts";
 import { readPieces } from "../../verification/archives/open-archive.ts";
 import { hashPackage } from "../../verification/archives/package-hash.ts";
-import type { ArchiveLimits } from "../../verification/archives/limits.ts";
+import {
+  packageLimits,
+  type ArchiveLimits,
+} from "../../verification/archives/limits.ts";
 import { formatDocument } from "../output/json-document.ts";
 import type { Output } from "../output/streams.ts";
 
 interface HashOptions {
-  readonly archives: readonly string[];
-  readonly json: boolean;
-  readonly limits: ArchiveLimits;
+  readonly archive: readonly string[];
+  readonly json?: boolean;
+  readonly limits?: ArchiveLimits;
 }
 
 /** Hashes of one archive; `problem` is the reason for a missing one. */
@@ -27,17 +30,17 @@ interface HashedArchive {
  * with `{archive, h1, zh, problem?}` of each. Returns the exit status: 1 when a hash is missing, and each such archive is named on standard error.
  */
 export async function runHash(
-  options: HashOptions,
+  { archive, json = false, limits = packageLimits }: HashOptions,
   output: Output,
 ): Promise<number> {
   const hashed: HashedArchive[] = [];
-  for (const path of options.archives) {
-    const one = await hashArchive(path, options.limits);
-    if (!options.json) output.stdout(formatLines(one));
+  for (const path of archive) {
+    const one = await hashArchive(path, limits);
+    if (!json) output.stdout(formatLines(one));
     if (one.problem !== undefined) output.stderr(`${one.problem}\n`);
     hashed.push(one);
   }
-  if (options.json) output.stdout(formatDocument({ archives: hashed }));
+  if (json) output.stdout(formatDocument({ archives: hashed }));
   return hashed.some((one) => one.problem !== undefined) ? 1 : 0;
 }
 

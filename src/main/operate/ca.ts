@@ -3,9 +3,12 @@ import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
 import { findAuthority } from "../../wiring/commands/layout.ts";
 import type { Flags } from "../flags.ts";
-import { output } from "../output.ts";
+import type { Output } from "../../commands/output/streams.ts";
 
-export async function showAuthority({ config }: Flags): Promise<void> {
+export async function showAuthority(
+  { config }: Flags,
+  output: Output,
+): Promise<number> {
   const configuration = loadConfiguration({ file: config });
   if (configuration.listen.tls.kind !== "self-signed")
     throw failure(
@@ -14,5 +17,5 @@ export async function showAuthority({ config }: Flags): Promise<void> {
       'it is not "self-signed", so this mirror has no CA of its own',
       "clients need the one that signed its certificate",
     );
-  await runCa(findAuthority(configuration), output);
+  return runCa(findAuthority(configuration), output);
 }

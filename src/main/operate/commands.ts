@@ -1,10 +1,6 @@
 import { Option, type Command } from "commander";
 import { auditEvents } from "../../telemetry/audit-entry.ts";
-import type { InputOf } from "../../wiring/verbs/table.ts";
-import { withConfig, type Flags, type MirrorFlags } from "../flags.ts";
-import type { CheckFlags } from "./config.ts";
-
-type DecisionFlags = Flags & InputOf<"trust approve">;
+import { run, runVerb, withConfig } from "../flags.ts";
 
 /** Adds the commands that run the mirror, decide on trust, and report. */
 export function addOperation(program: Command): void {
@@ -22,7 +18,7 @@ export function addOperation(program: Command): void {
 function addServe(program: Command): void {
   withConfig(program.command("serve"))
     .description("run the mirror until SIGTERM or SIGINT")
-    .action(async (flags: Flags) => (await import("./serve.ts")).serve(flags));
+    .action(run(async () => (await import("./serve.ts")).serve));
 }
 
 function addConfig(program: Command): void {
@@ -35,14 +31,10 @@ function addConfig(program: Command): void {
       "--explain <spec>",
       "say which rule decides for NAMESPACE/TYPE[@VERSION]",
     )
-    .action(async (flags: CheckFlags) =>
-      (await import("./config.ts")).checkConfiguration(flags),
-    );
+    .action(run(async () => (await import("./config.ts")).checkConfiguration));
   withConfig(group.command("show"))
     .description("print the configuration with all defaults, without secrets")
-    .action(async (flags: Flags) =>
-      (await import("./config.ts")).showConfiguration(flags),
-    );
+    .action(run(async () => (await import("./config.ts")).showConfiguration));
 }
 
 function addTrust(program: Command): void {
@@ -52,19 +44,13 @@ function addTrust(program: Command): void {
   withConfig(group.command("list"))
     .description("list keys, decisions and what needs one, by namespace")
     .option("--json", "print one JSON document")
-    .action(async (flags: Flags) =>
-      (await import("../verb.ts")).runVerb("trust list", flags),
-    );
+    .action(runVerb("trust list"));
   addDecision(group, "approve")
     .description("approve one content of a release, or a signing key")
-    .action(async (what: string | undefined, flags: DecisionFlags) =>
-      (await import("../verb.ts")).runVerb("trust approve", { what, ...flags }),
-    );
+    .action(runVerb("trust approve"));
   addDecision(group, "revoke")
     .description("remove the approval of a content, or revoke a signing key")
-    .action(async (what: string | undefined, flags: DecisionFlags) =>
-      (await import("../verb.ts")).runVerb("trust revoke", { what, ...flags }),
-    );
+    .action(runVerb("trust revoke"));
   withConfig(group.command("reset"))
     .description("forget a first contact that was lost")
     .argument(
@@ -72,9 +58,7 @@ function addTrust(program: Command): void {
       "[HOSTNAME/]NAMESPACE/TYPE or [HOSTNAME/]NAMESPACE, or a module's [HOSTNAME/]NAMESPACE/NAME/SYSTEM",
     )
     .option("--because <text>", "reason, for the records and the audit log")
-    .action(async (what: string, flags: DecisionFlags) =>
-      (await import("../verb.ts")).runVerb("trust reset", { ...flags, what }),
-    );
+    .action(runVerb("trust reset"));
 }
 
 function addDecision(group: Command, name: string): Command {
@@ -103,8 +87,10 @@ function addToken(program: Command): void {
     .description("make one, and what the configuration needs of it")
     .argument("<name>", "who will have it, as the log shows it")
     .option("--expires <date>", "such as 2027-01-31")
-    .action(async (name: string, flags: { readonly expires?: string }) =>
-      (await import("./token.ts")).newToken(name, flags),
+    .action(
+      run(
+        async () => (await import("../../commands/operate/token.ts")).runToken,
+      ),
     );
 }
 
@@ -113,9 +99,7 @@ function addAuthority(program: Command): void {
     .description(
       "print the CA of the self-signed certificate, and how to trust it",
     )
-    .action(async (flags: Flags) =>
-      (await import("./ca.ts")).showAuthority(flags),
-    );
+    .action(run(async () => (await import("./ca.ts")).showAuthority));
 }
 
 function addAudit(program: Command): void {
@@ -139,9 +123,7 @@ function addAudit(program: Command): void {
       "lines that the logs must have: earlier heads",
     )
     .option("--json", "print one JSON document")
-    .action(async (spec: string | undefined, flags: Flags & InputOf<"audit">) =>
-      (await import("../verb.ts")).runVerb("audit", { spec, ...flags }),
-    );
+    .action(runVerb("audit"));
 }
 
 function addStatus(program: Command): void {
@@ -150,9 +132,7 @@ function addStatus(program: Command): void {
     .option("--mirror <url>", "a mirror elsewhere")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(async (flags: MirrorFlags) =>
-      (await import("./status.ts")).status(flags),
-    );
+    .action(run(async () => (await import("./status.ts")).status));
 }
 
 function addDoctor(program: Command): void {
@@ -161,9 +141,7 @@ function addDoctor(program: Command): void {
     .option("--mirror <url>", "look as its clients on this machine do")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(async (flags: MirrorFlags) =>
-      (await import("./doctor.ts")).doctor(flags),
-    );
+    .action(run(async () => (await import("./doctor.ts")).doctor));
 }
 
 function addExplain(program: Command): void {
@@ -176,7 +154,5 @@ function addExplain(program: Command): void {
     .option("--mirror <url>", "ask a running mirror, not the local store")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(async (spec: string, flags: MirrorFlags) =>
-      (await import("./explain.ts")).explain(spec, flags),
-    );
+    .action(run(async () => (await import("./explain.ts")).explain));
 }

@@ -8,34 +8,33 @@ import { failure, isFailure } from "../../errors/index.ts";
 import { loadCertificateFiles } from "../../server/tls/certificate.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import { hostsOf } from "../../wiring/verbs/hosts.ts";
+import type { Output } from "../../commands/output/streams.ts";
 import type { Flags } from "../flags.ts";
-
-import { output } from "../output.ts";
 import { describeBucket } from "./bucket.ts";
 
-export interface CheckFlags extends Flags {
-  readonly explain?: string;
-}
-
 /** Reads every file that the configuration names, and asks its bucket, too. Throws a configuration error and what is wrong with the bucket. */
-export async function checkConfiguration({
-  config,
-  explain,
-}: CheckFlags): Promise<void> {
+export async function checkConfiguration(
+  { config, explain }: Flags & { readonly explain?: string },
+  { stdout }: Output,
+): Promise<number> {
   const configuration = loadConfiguration({ file: config });
   const { policy } = wireRules(configuration);
   const certificate = await describeCertificate(configuration);
   const bucket = await describeBucket(configuration);
   const { source } = configuration;
   const rest = `${certificate}${bucket}`;
-  output.stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
-  if (explain === undefined) return;
-  const hosts = hostsOf(configuration);
-  output.stdout(formatExplanation(policy, explain, hosts));
+  stdout(`${source ?? "The built-in defaults"}: good\n${rest}`);
+  if (explain !== undefined)
+    stdout(formatExplanation(policy, explain, hostsOf(configuration)));
+  return 0;
 }
 
-export function showConfiguration({ config }: Flags): void {
-  output.stdout(formatConfiguration(loadConfiguration({ file: config })));
+export function showConfiguration(
+  { config }: Flags,
+  { stdout }: Output,
+): number {
+  stdout(formatConfiguration(loadConfiguration({ file: config })));
+  return 0;
 }
 
 /**

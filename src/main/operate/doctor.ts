@@ -26,28 +26,26 @@ import {
 } from "../../wiring/commands/doctor.ts";
 import { wireRules } from "../../wiring/rules.ts";
 import type { MirrorFlags } from "../flags.ts";
-import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
+import { nameOther, type NamedMirror } from "../mirror-access.ts";
 import { describeBucket } from "./bucket.ts";
 
-export async function doctor(flags: MirrorFlags): Promise<void> {
-  const { config, mirror, ca, json = false } = flags;
-  refuseLoneAuthority(flags);
+export async function doctor(flags: MirrorFlags): Promise<number> {
+  const { config, json = false } = flags;
+  const mirror = nameOther(flags);
   const checks =
     mirror === undefined
       ? await examineServer(config)
-      : await examineClient(loadConfiguration({ file: config }), mirror, ca);
+      : await examineClient(loadConfiguration({ file: config }), mirror);
   // Looking a name up can neither be given up nor left behind otherwise.
   const stdout = (text: string) =>
     void process.stdout.write(text, () => process.exit());
-  process.exitCode = tellChecks(checks, { json }, stdout);
+  return (process.exitCode = tellChecks(checks, { json }, stdout));
 }
 
 function examineClient(
   { proxy }: Configuration,
-  mirror: string,
-  ca: string | undefined,
+  named: NamedMirror,
 ): Promise<readonly Check[]> {
-  const named = nameMirror("--mirror", mirror, ca);
   const access = { ...named, ca: trustedCertificates(named.ca), proxy };
   return examineAll({
     mirror: (signal) => examineMirror(access, signal),

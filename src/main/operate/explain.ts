@@ -1,25 +1,24 @@
 import { explainFrom, runExplain } from "../../commands/operate/explain.ts";
+import type { Output } from "../../commands/output/streams.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
 import { anyHostOf } from "../../wiring/verbs/hosts.ts";
 import type { MirrorFlags } from "../flags.ts";
-import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
+import { nameOther, openMirror } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
-import { output } from "../output.ts";
 import { runVerb } from "../verb.ts";
 
-export async function explain(spec: string, flags: MirrorFlags): Promise<void> {
-  const { config, mirror, ca, json = false } = flags;
-  refuseLoneAuthority(flags);
-  if (mirror === undefined) {
-    await runVerb("explain", { spec, config, json });
-    return;
-  }
-  const configuration = loadConfiguration({ file: config });
+export async function explain(
+  { spec, mirror, ca, ...flags }: MirrorFlags & { readonly spec: string },
+  { stdout }: Output,
+): Promise<number> {
+  const named = nameOther({ mirror, ca });
+  if (named === undefined) return runVerb("explain", { spec, ...flags });
+  const configuration = loadConfiguration({ file: flags.config });
   const question = parseWhySpec(spec, anyHostOf(configuration));
-  await using other = openMirror(configuration, "--mirror", mirror, ca);
+  await using other = openMirror(configuration, named);
   const { base, http } = other;
   const root = new URL(base.pathname.replace(/\/providers\/$/, "/"), base);
   const ask = explainFrom(http, root, untilStopped());
-  process.exitCode = await runExplain(ask, question, json, output.stdout);
+  return await runExplain(ask, question, flags.json === true, stdout);
 }

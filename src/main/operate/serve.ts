@@ -4,7 +4,7 @@ import { wireDaemon } from "../../wiring/daemon.ts";
 import type { Flags } from "../flags.ts";
 import { version } from "../version.ts";
 
-export async function serve({ config: file }: Flags): Promise<void> {
+export async function serve({ config: file }: Flags): Promise<number> {
   const daemon = await wireDaemon(() => loadConfiguration({ file }), version);
-  process.exitCode = await runServe(daemon, process);
+  return runServe(daemon, process);
 }

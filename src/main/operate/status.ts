@@ -1,39 +1,24 @@
-import {
-  runStatus,
-  type StatusSubject,
-} from "../../commands/operate/status.ts";
-import { loadConfiguration, type Configuration } from "../../config/load.ts";
+import { runStatus } from "../../commands/operate/status.ts";
+import type { Output } from "../../commands/output/streams.ts";
+import { loadConfiguration } from "../../config/load.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
 import type { MirrorFlags } from "../flags.ts";
-import { nameMirror, refuseLoneAuthority } from "../mirror-access.ts";
-import { output } from "../output.ts";
+import { nameOther } from "../mirror-access.ts";
 import { runVerb } from "../verb.ts";
 
 /** Milliseconds for everything. */
 const patience = 10_000;
 
-export async function status(flags: MirrorFlags): Promise<void> {
-  refuseLoneAuthority(flags);
-  const { config, mirror, ca, json = false } = flags;
-  if (mirror === undefined) {
-    await runVerb("status", { config, json });
-    return;
-  }
-  const configuration = loadConfiguration({ file: config });
-  const subject = nameElsewhere(configuration, mirror, ca);
-  const signal = AbortSignal.timeout(patience);
-  process.exitCode = await runStatus(subject, { json, signal }, output.stdout);
-}
-
-function nameElsewhere(
-  { proxy }: Configuration,
-  mirror: string,
-  authority: string | undefined,
-): StatusSubject {
-  const named = nameMirror("--mirror", mirror, authority);
-  const ca = trustedCertificates(named.ca);
-  return {
-    access: { ...named, ca, proxy },
+export async function status(
+  { mirror, ca, ...flags }: MirrorFlags,
+  { stdout }: Output,
+): Promise<number> {
+  const named = nameOther({ mirror, ca });
+  if (named === undefined) return runVerb("status", flags);
+  const { proxy } = loadConfiguration({ file: flags.config });
+  const trusted = trustedCertificates(named.ca);
+  const subject = {
+    access: { ...named, ca: trusted, proxy },
     url: new URL("..", named.base).href,
     pid: undefined,
     daemon: undefined,
@@ -41,4 +26,6 @@ function nameElsewhere(
     policyMode: undefined,
     audit: [],
   };
+  const signal = AbortSignal.timeout(patience);
+  return runStatus(subject, { json: flags.json === true, signal }, stdout);
 }

@@ -1,8 +1,5 @@
 import type { Command } from "commander";
-import { collect, withConfig, type Flags } from "../flags.ts";
-import type { LockFlags } from "./lock.ts";
-import type { ExportFlags, PrefetchFlags } from "./prefetch.ts";
-import type { PublishFlags } from "./publish.ts";
+import { collect, run, runVerb, withConfig } from "../flags.ts";
 
 /** Adds the commands that import, export and describe packages. */
 export function addPackages(program: Command): void {
@@ -20,8 +17,10 @@ function addHash(program: Command): void {
     .description("print h1: and zh: of archives")
     .argument("<archive...>", "zip files")
     .option("--json", "print one JSON document")
-    .action(async (archives: string[], flags: Pick<Flags, "json">) =>
-      (await import("./hash.ts")).hash(archives, flags),
+    .action(
+      run(
+        async () => (await import("../../commands/packages/hash.ts")).runHash,
+      ),
     );
 }
 
@@ -30,9 +29,7 @@ function addPrefetch(program: Command): void {
     .description("fetch, verify and keep packages before they are asked for")
     .option("--check", "fetch nothing; status 1 when something is not held")
     .option("--json", "print one JSON document")
-    .action(async (specs: string[], flags: PrefetchFlags) =>
-      (await import("./prefetch.ts")).prefetch(specs, flags),
-    );
+    .action(run(async () => (await import("./prefetch.ts")).prefetch));
 }
 
 function addLock(program: Command): void {
@@ -43,9 +40,7 @@ function addLock(program: Command): void {
     .option("--mirror <url>", "ask a running mirror, not the local store")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--check", "change nothing; status 1 when something is missing")
-    .action(async (directories: string[], flags: LockFlags) =>
-      (await import("./lock.ts")).lock(directories, flags),
-    );
+    .action(run(async () => (await import("./lock.ts")).lock));
 }
 
 function addExport(program: Command): void {
@@ -55,18 +50,14 @@ function addExport(program: Command): void {
     .option("--oci <dir>", "an OCI image layout for each provider")
     .option("--bundle <file>", "one file for `provender import`")
     .option("--since <bundle>", "leave out what this bundle lists")
-    .action(async (specs: string[], flags: ExportFlags) =>
-      (await import("./prefetch.ts")).exportPackages(specs, flags),
-    );
+    .action(run(async () => (await import("./prefetch.ts")).exportPackages));
 }
 
 function addImport(program: Command): void {
   withConfig(program.command("import"))
     .description("take a bundle into the store, after checking all of it again")
     .argument("<file>", "what `provender export --bundle` wrote")
-    .action(async (file: string, flags: Flags) =>
-      (await import("../verb.ts")).runVerb("import", { file, ...flags }),
-    );
+    .action(runVerb("import"));
 }
 
 function addPublish(program: Command): void {
@@ -76,9 +67,7 @@ function addPublish(program: Command): void {
     .requiredOption("--to <place>", "the origin's directory")
     .option("--namespace <name>", "default: the only one there that has keys")
     .option("--json", "print one JSON document")
-    .action(async (dir: string, flags: PublishFlags) =>
-      (await import("./publish.ts")).publish(dir, flags),
-    );
+    .action(run(async () => (await import("./publish.ts")).publish));
 }
 
 /** The packages that a command works on. */

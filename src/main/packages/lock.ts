@@ -1,37 +1,35 @@
 import { lockFromMirror } from "../../commands/lock/from-mirror.ts";
 import { MirroredModules } from "../../commands/lock/mirrored-modules.ts";
 import { runLock } from "../../commands/lock/lock.ts";
+import type { Output } from "../../commands/output/streams.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { closing } from "../../wiring/commands/store.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { wireHashing } from "../../wiring/threads.ts";
 import { platformsOf } from "../../wiring/verbs/selection.ts";
 import type { MirrorFlags } from "../flags.ts";
-import { openMirror, refuseLoneAuthority } from "../mirror-access.ts";
+import { nameOther, openMirror } from "../mirror-access.ts";
 import { untilStopped } from "../options.ts";
-import { output } from "../output.ts";
 import { runVerb } from "../verb.ts";
 
-export interface LockFlags extends MirrorFlags {
+interface LockFlags extends MirrorFlags {
+  readonly dir: readonly string[];
   readonly platform?: readonly string[];
   readonly check?: boolean;
 }
 
 export async function lock(
-  named: readonly string[],
-  flags: LockFlags,
-): Promise<void> {
-  const { mirror, ca, platform, check = false } = flags;
-  refuseLoneAuthority(flags);
-  const { config } = flags;
-  const directories = named.length > 0 ? named : ["."];
-  if (mirror === undefined) {
-    await runVerb("lock", { directories, platform, check, config });
-    return;
-  }
+  { dir, mirror, ca, ...flags }: LockFlags,
+  { stderr }: Output,
+): Promise<number> {
+  const named = nameOther({ mirror, ca });
+  const directories = dir.length > 0 ? dir : ["."];
+  if (named === undefined)
+    return runVerb("lock", { dir: directories, ...flags });
+  const { config, platform, check = false } = flags;
   const configuration = loadConfiguration({ file: config });
   const platforms = platformsOf(platform, configuration.platforms);
-  await using other = openMirror(configuration, "--mirror", mirror, ca);
+  await using other = openMirror(configuration, named);
   const { base, http } = other;
   const signal = untilStopped();
   await using hashing = closing(wireHashing());
@@ -39,5 +37,5 @@ export async function lock(
   const limits = originLimits(configuration.limits);
   const modules = new MirroredModules(http, base, limits, signal);
   const options = { directories, platforms, check };
-  process.exitCode = await runLock(options, { source, modules }, output.stderr);
+  return await runLock(options, { source, modules }, stderr);
 }

@@ -1,51 +1,26 @@
 import { text } from "node:stream/consumers";
 import { takeInput, type InputText } from "../../commands/inputs/input-file.ts";
-import type { Flags } from "../flags.ts";
 import { runVerb } from "../verb.ts";
 
-/** The flags that choose packages. */
-interface SelectionFlags extends Flags {
-  readonly platform?: readonly string[];
-  readonly module?: readonly string[];
+/** Flags that name files, among those that choose packages. */
+interface FileFlags {
   readonly lockFile?: readonly string[];
-  readonly directory?: readonly string[];
   readonly list?: readonly string[];
 }
 
-export interface PrefetchFlags extends SelectionFlags {
-  readonly check?: boolean;
+export async function prefetch(flags: FileFlags): Promise<number> {
+  return runVerb("prefetch", await readFiles(flags));
 }
 
-export interface ExportFlags extends SelectionFlags {
-  readonly to?: string;
-  readonly oci?: string;
-  readonly bundle?: string;
-  readonly since?: string;
-}
-
-export async function prefetch(
-  specs: readonly string[],
-  flags: PrefetchFlags,
-): Promise<void> {
-  await runVerb("prefetch", { specs, ...(await readInputs(flags)) });
-}
-
-export async function exportPackages(
-  specs: readonly string[],
-  flags: ExportFlags,
-): Promise<void> {
-  await runVerb("export", { specs, ...(await readInputs(flags)) });
+export async function exportPackages(flags: FileFlags): Promise<number> {
+  return runVerb("export", await readFiles(flags));
 }
 
 /** Reads the files among the flags, and standard input for the list `-`. */
-async function readInputs<F extends SelectionFlags>({
-  lockFile = [],
-  list = [],
-  ...flags
-}: F) {
+async function readFiles({ lockFile = [], list = [], ...flags }: FileFlags) {
   const lockFiles = await Promise.all(lockFile.map(takeInput));
   const lists = await Promise.all(list.map(takeList));
-  return { ...flags, lockFiles, lists };
+  return { ...flags, lockFile: lockFiles, list: lists };
 }
 
 async function takeList(path: string): Promise<InputText> {

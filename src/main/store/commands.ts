@@ -1,7 +1,5 @@
 import { InvalidArgumentError, type Command } from "commander";
-import { withConfig, type Flags } from "../flags.ts";
-import type { CompareFlags } from "./compare.ts";
-import type { InputOf } from "../../wiring/verbs/table.ts";
+import { run, runVerb, withConfig } from "../flags.ts";
 
 /** Looks after what is stored. */
 export function addStore(program: Command): void {
@@ -23,9 +21,7 @@ function addList(program: Command): void {
     )
     .argument("[spec]", specText)
     .option("--json", "print one JSON document")
-    .action(async (spec: string | undefined, flags: Flags) =>
-      (await import("../verb.ts")).runVerb("list", { spec, ...flags }),
-    );
+    .action(runVerb("list"));
 }
 
 function addPurge(program: Command): void {
@@ -35,9 +31,7 @@ function addPurge(program: Command): void {
     )
     .argument("<spec>", specText)
     .option("--json", "print one JSON document")
-    .action(async (spec: string, flags: Flags) =>
-      (await import("../verb.ts")).runVerb("purge", { spec, ...flags }),
-    );
+    .action(runVerb("purge"));
 }
 
 function addCompare(program: Command): void {
@@ -47,9 +41,7 @@ function addCompare(program: Command): void {
     .requiredOption("--with <url>", "the other mirror")
     .option("--ca <file>", "PEM certificates to trust for it")
     .option("--json", "print one JSON document")
-    .action(async (specs: string[], flags: CompareFlags) =>
-      (await import("./compare.ts")).compare(specs, flags),
-    );
+    .action(run(async () => (await import("./compare.ts")).compare));
 }
 
 function addVerify(program: Command): void {
@@ -59,9 +51,7 @@ function addVerify(program: Command): void {
     .option("--sample <n>", "hash so many of its archives", parseCount)
     .option("--repair", "drop what is bad, so that it is fetched again")
     .option("--json", "print one JSON document")
-    .action(async (flags: Flags & InputOf<"verify">) =>
-      (await import("../verb.ts")).runVerb("verify", flags),
-    );
+    .action(runVerb("verify"));
 }
 
 function addPrune(program: Command): void {
@@ -72,9 +62,7 @@ function addPrune(program: Command): void {
     .option("--bucket", "of the bucket, unless a replica used it for a day")
     .option("--dry-run", "only say what would leave")
     .option("--json", "print one JSON document")
-    .action(async (flags: Flags & InputOf<"prune">) =>
-      (await import("../verb.ts")).runVerb("prune", flags),
-    );
+    .action(runVerb("prune"));
 }
 
 function addCarry(program: Command): void {
@@ -86,7 +74,7 @@ function addCarry(program: Command): void {
       "bring what storage.directory has into the bucket of storage.s3",
     )
     .option("--json", "print one JSON document")
-    .action(async (flags: Flags) => (await import("./carry.ts")).push(flags));
+    .action(run(async () => (await import("./push.ts")).push));
 }
 
 function parseCount(text: string): number {

@@ -1,22 +1,20 @@
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
-import type { Flags } from "../flags.ts";
 import { nameMirror } from "../mirror-access.ts";
 import { runVerb } from "../verb.ts";
 
-export interface CompareFlags extends Flags {
+interface CompareFlags {
   readonly with: string;
   readonly ca?: string;
 }
 
-export function compare(
-  specs: readonly string[],
-  { with: url, ca, ...flags }: CompareFlags,
-): Promise<void> {
+export function compare({
+  with: url,
+  ca,
+  ...flags
+}: CompareFlags): Promise<number> {
   const named = nameMirror("--with", url, ca);
   const { token, base } = named;
-  const other = {
-    ...{ token, base: base.href },
-    ca: trustedCertificates(named.ca).join("\n"),
-  };
-  return runVerb("compare", { specs, ...other, ...flags });
+  const authority = trustedCertificates(named.ca).join("\n");
+  const other = { token, base: base.href, ca: authority };
+  return runVerb("compare", { ...flags, ...other });
 }

@@ -27,8 +27,8 @@ export function wireAdmin(
     ...{ layout: opened.layout, version },
     // Loaded with the first command, since most daemons never run one.
     run: async (command) => {
-      const { runAdminCommand } = await import("../verbs/run.ts");
-      return runAdminCommand(mirror, command);
+      const { runVerb } = await import("../verbs/run.ts");
+      return runVerb(command.verb, mirror, command);
     },
     onRefused: (err) => logger.warn({ err }, "a command was refused"),
   });

@@ -67,6 +67,8 @@ async function converse(
     for await (const line of lines) {
       const said = output.parse(line);
       if ("status" in said) return said.status;
+      if ("refused" in said)
+        throw failure("daemon-refused", layout.directory, said.refused);
       if ("stderr" in said) asking.stderr(said.stderr);
       if ("open" in said || "read" in said)
         await sendLine(socket, await file.answer(said));

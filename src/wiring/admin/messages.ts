@@ -12,10 +12,13 @@ export const beat = 1_000;
 /** Milliseconds without a byte after which the other side is given up. */
 export const silence = 10_000;
 
+/** Last line of the daemon to a command that it does not run. */
+const refusal = z.object({ refused: z.string() });
+
 /** First line of the daemon. */
 export const greeting = z.union([
   z.object({ provender: z.string(), nonce: z.uuid() }),
-  z.object({ refused: z.string() }),
+  refusal,
 ]);
 
 /** First line of a command. */
@@ -61,6 +64,7 @@ export const input = z.union([z.object({ stop: z.literal(true) }), fileAnswer]);
 /** A line of the daemon while the verb runs; `alive` is a sign of life. */
 export const output = z.union([
   fileQuestion,
+  refusal,
   z.object({ stdout: z.string() }),
   z.object({ stderr: z.string() }),
   z.object({ status: z.int() }),

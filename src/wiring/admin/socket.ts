@@ -77,12 +77,17 @@ export class AdminSocket {
     }
     const stop = new AbortController();
     const served = this.#serve(socket, stop)
-      .catch(this.#parts.onRefused)
+      .catch((error: unknown) => this.#refuse(socket, error))
       .finally(() => {
         socket.destroySoon();
         this.#running.delete(served);
       });
     this.#running.set(served, stop);
+  }
+
+  async #refuse(socket: Socket, error: unknown): Promise<void> {
+    this.#parts.onRefused(error);
+    await sendLine(socket, { refused: (error as Error).message });
   }
 
   async #serve(socket: Socket, stop: AbortController): Promise<void> {
@@ -94,7 +99,9 @@ export class AdminSocket {
       throw new Error("a command sent no request");
     });
     if (first.done === true) return;
-    const asked = request.parse(first.value);
+    const parsed = request.safeParse(first.value);
+    if (!parsed.success) throw new Error("its request is in another shape");
+    const asked = parsed.data;
     const user = await takeUser(layout, nonce);
     const operator = await nameOperator(user, asked.operator);
     const file = new RemoteFile(socket);

@@ -1,35 +1,36 @@
-import type { AuditQuestion } from "../../commands/audit/filter.ts";
 import { printAudit } from "../../commands/audit/read.ts";
 import { verifyAudit } from "../../commands/audit/verify.ts";
 import { failure } from "../../errors/index.ts";
 import { anyHostOf } from "./hosts.ts";
-import type { Verb } from "./verb.ts";
+import { flag, text, texts, verb } from "./verb.ts";
 
-interface AuditInput extends AuditQuestion {
-  readonly verify?: boolean | undefined;
-  readonly head?: readonly string[] | undefined;
-  readonly json?: boolean | undefined;
-}
-
-export const audit: Verb<AuditInput> = async (
-  { verify = false, head = [], json = false, ...question },
-  { telemetry, configuration },
-  { stdout, print },
-) => {
-  const isFiltered = Object.values(question).some((one) => one !== undefined);
-  if (verify && isFiltered)
-    throw failure(
-      "arguments",
-      "audit --verify",
-      "checks whole logs",
-      "leave out what chooses lines, or leave out --verify",
-    );
-  if (head.length > 0 && !verify)
-    throw failure("arguments", "audit --head", "needs --verify", "add it");
-  const { decisions, requests } = telemetry.auditLogs;
-  const logs = [decisions, requests];
-  if (verify) return verifyAudit(logs, { json, head }, stdout);
-  const hosts = anyHostOf(configuration);
-  await printAudit(logs, question, { json, now: new Date(), hosts }, print);
-  return 0;
+const question = {
+  ...{ spec: text, since: text, until: text },
+  ...{ asker: text, verdict: text, event: text },
 };
+
+export const audit = verb(
+  { ...question, verify: flag, head: texts.default([]), json: flag },
+  async (
+    { verify, head, json, ...question },
+    { telemetry, configuration },
+    { stdout, print },
+  ) => {
+    const isFiltered = Object.values(question).some((one) => one !== undefined);
+    if (verify && isFiltered)
+      throw failure(
+        "arguments",
+        "audit --verify",
+        "checks whole logs",
+        "leave out what chooses lines, or leave out --verify",
+      );
+    if (head.length > 0 && !verify)
+      throw failure("arguments", "audit --head", "needs --verify", "add it");
+    const { decisions, requests } = telemetry.auditLogs;
+    const logs = [decisions, requests];
+    if (verify) return verifyAudit(logs, { json, head }, stdout);
+    const hosts = anyHostOf(configuration);
+    await printAudit(logs, question, { json, now: new Date(), hosts }, print);
+    return 0;
+  },
+);

@@ -1,6 +1,6 @@
 import { makeProgress } from "../../commands/output/progress.ts";
 import { reportFailure } from "../../commands/output/report.ts";
-import { ProvenderError } from "../../errors/index.ts";
+import { failure, ProvenderError } from "../../errors/index.ts";
 import type { AdminCommand } from "../admin/socket.ts";
 import { all } from "./all.ts";
 import type { VerbName } from "./table.ts";
@@ -14,7 +14,7 @@ export type Command = Pick<
 
 /** Runs a verb with an open mirror. Returns the exit status; a failure is reported on standard error. */
 export async function runVerb(
-  name: VerbName,
+  name: string,
   mirror: OpenMirror,
   { input, operator, columns, stdout, stderr, openFile, signal }: Command,
 ): Promise<number> {
@@ -28,9 +28,7 @@ export async function runVerb(
     write: output.stderr,
   };
   try {
-    // The input was made by the same version of this program.
-    const verb = all[name] as Verb<object>;
-    return await verb(input, mirror, {
+    return await findVerb(name)(input, mirror, {
       ...output,
       ...{ operator, signal, openFile, print: stdout },
       makeProgress: () => makeProgress(terminal, () => performance.now()),
@@ -49,15 +47,11 @@ export async function runVerb(
   }
 }
 
-/** Runs a command of another process in the daemon. */
-export async function runAdminCommand(
-  mirror: OpenMirror,
-  command: AdminCommand,
-): Promise<number> {
-  const { verb } = command;
-  if (!Object.hasOwn(all, verb))
-    throw new RangeError(`there is no verb ${verb}`);
-  return runVerb(verb as VerbName, mirror, command);
+/** Throws arguments. */
+function findVerb(name: string): Verb {
+  if (Object.hasOwn(all, name)) return all[name as VerbName];
+  const verbs = Object.keys(all).join(", ");
+  throw failure("arguments", name, "it is no verb", `give one of ${verbs}`);
 }
 
 export { openMirror } from "../commands/store.ts";

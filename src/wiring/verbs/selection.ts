@@ -1,22 +1,26 @@
+import { z } from "zod";
 import {
   machinePlatform,
   parsePlatform,
   type Platform,
 } from "../../address/platform.ts";
-import type { InputText } from "../../commands/inputs/input-file.ts";
+import { inputText } from "../../commands/inputs/input-file.ts";
 import type { SelectionInput } from "../../commands/packages/request.ts";
 import type { Configuration } from "../../config/load.ts";
 import { hostsOf } from "./hosts.ts";
+import { texts } from "./verb.ts";
 
-/** The arguments and flags that choose packages. */
-export interface SelectionFlags {
-  readonly specs: readonly string[];
-  readonly platform?: readonly string[] | undefined;
-  readonly module?: readonly string[] | undefined;
-  readonly directory?: readonly string[] | undefined;
-  readonly lockFiles: readonly InputText[];
-  readonly lists: readonly InputText[];
-}
+/** The arguments and flags that choose packages; the command has read the files. */
+export const selection = {
+  spec: texts,
+  module: texts.default([]),
+  directory: texts.default([]),
+  lockFile: z.array(inputText),
+  list: z.array(inputText),
+  platform: texts.optional(),
+};
+
+type SelectionFlags = z.output<z.ZodObject<typeof selection>>;
 
 /** Throws malformed-address. */
 export function selectionOf(
@@ -24,11 +28,11 @@ export function selectionOf(
   configuration: Configuration,
 ): SelectionInput {
   return {
-    specs: flags.specs,
-    modules: flags.module ?? [],
-    lists: flags.lists,
-    lockFiles: flags.lockFiles,
-    directories: flags.directory ?? [],
+    specs: flags.spec,
+    modules: flags.module,
+    lists: flags.list,
+    lockFiles: flags.lockFile,
+    directories: flags.directory,
     platforms: platformsOf(flags.platform, configuration.platforms),
     hosts: hostsOf(configuration),
   };

@@ -3,13 +3,10 @@ import type { all } from "./all.ts";
 
 export type VerbName = keyof typeof all;
 
-/** Arguments and flags of a verb, as plain values. */
-export type InputOf<N extends VerbName> = Parameters<(typeof all)[N]>[0];
-
 /** Inputs that are paths, which the daemon reads or writes. */
 const paths: Partial<Record<VerbName, readonly string[]>> = {
   export: ["directory", "to", "oci", "bundle", "since"],
-  lock: ["directories"],
+  lock: ["dir"],
   prefetch: ["directory"],
 };
 

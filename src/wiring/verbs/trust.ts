@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   approveContent,
   revokeContent,
@@ -8,39 +9,39 @@ import { listTrust } from "../../commands/trust/list.ts";
 import { resetTrust } from "../../commands/trust/reset.ts";
 import { failure } from "../../errors/index.ts";
 import { hostsOf } from "./hosts.ts";
-import type { OpenMirror, Verb, VerbIo } from "./verb.ts";
+import { flag, text, verb, type OpenMirror, type VerbIo } from "./verb.ts";
 
-export const list: Verb<{ readonly json?: boolean | undefined }> = (
-  { json = false },
-  { trust, admission },
-  io,
-) => listTrust(trust, admission.rules, { json }, io);
+export const list = verb({ json: flag }, ({ json }, { trust, admission }, io) =>
+  listTrust(trust, admission.rules, { json }, io),
+);
 
 /** Arguments of a decision. */
-interface DecisionInput {
-  readonly what?: string | undefined;
-  readonly key?: string | undefined;
-  readonly for?: string | undefined;
-  readonly sha256sums?: string | undefined;
-  readonly because?: string | undefined;
-}
+const decision = {
+  what: text,
+  key: text,
+  for: text,
+  sha256sums: text,
+  because: text,
+};
+
+type DecisionInput = z.output<z.ZodObject<typeof decision>>;
 
 /** Approves a content of a release, or with `key` a signing key. */
-export const approve: Verb<DecisionInput> = async (input, mirror, io) => {
+export const approve = verb(decision, async (input, mirror, io) => {
   const parts = partsOf(mirror, io, input.because);
   const { key, subject } = readDecided(input);
   return key === undefined
     ? approveContent(parts, subject, input.sha256sums)
     : decideKey(parts, subject, key, "approved");
-};
+});
 
-export const revoke: Verb<DecisionInput> = async (input, mirror, io) => {
+export const revoke = verb(decision, async (input, mirror, io) => {
   const parts = partsOf(mirror, io, input.because);
   const { key, subject } = readDecided(input);
   return key === undefined
     ? revokeContent(parts, subject, input.sha256sums)
     : decideKey(parts, subject, key, "revoked");
-};
+});
 
 /** Contents and keys are never decided on at once. Throws an arguments error. */
 function readDecided({ what, key, for: scope, sha256sums }: DecisionInput) {
@@ -75,14 +76,13 @@ function readDecided({ what, key, for: scope, sha256sums }: DecisionInput) {
   );
 }
 
-export const reset: Verb<DecisionInput & { readonly what: string }> = async (
-  { what, because },
-  mirror,
-  io,
-) => {
-  await resetTrust(partsOf(mirror, io, because), what);
-  return 0;
-};
+export const reset = verb(
+  { what: z.string(), because: text },
+  async ({ what, because }, mirror, io) => {
+    await resetTrust(partsOf(mirror, io, because), what);
+    return 0;
+  },
+);
 
 function partsOf(
   { trust, records, admission, telemetry, configuration }: OpenMirror,

@@ -1,6 +1,8 @@
+import { z } from "zod";
 import type { Configuration } from "../../config/load.ts";
 import type { Output } from "../../commands/output/streams.ts";
 import type { Progress } from "../../commands/output/progress.ts";
+import { failure } from "../../errors/index.ts";
 import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Core } from "../core.ts";
@@ -37,9 +39,41 @@ export interface VerbIo extends Output {
   readonly operator: string;
 }
 
-/** Runs `provender NAME` with a mirror. Returns the exit status. */
-export type Verb<I> = (
-  input: I,
+/** Runs a verb. Returns the exit status; throws arguments for an input in another shape. */
+export type Verb = (
+  input: unknown,
   mirror: OpenMirror,
   io: VerbIo,
 ) => Promise<number>;
+
+export const flag = z.boolean().default(false);
+export const text = z.string().optional();
+export const texts = z.array(z.string());
+
+/** Makes a verb of its arguments and flags, each with its shape, and of its function. */
+export function verb<S extends z.ZodRawShape>(
+  shape: S,
+  run: (
+    input: z.output<z.ZodObject<S>>,
+    mirror: OpenMirror,
+    io: VerbIo,
+  ) => Promise<number>,
+): Verb {
+  const schema = z.strictObject(shape);
+  return async (input, mirror, io) => {
+    const parsed = schema.safeParse(input);
+    if (!parsed.success) throw refuseInput(parsed.error);
+    return run(parsed.data, mirror, io);
+  };
+}
+
+/** Commands of this version never send such an input. */
+function refuseInput({ issues: [issue] }: z.ZodError) {
+  const { path = [], message = "wrong shape" } = issue ?? {};
+  return failure(
+    "arguments",
+    path.length === 0 ? "arguments" : path.join("."),
+    message,
+    "run the command by the daemon's own version",
+  );
+}

@@ -35,10 +35,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-async function run(archives: readonly string[], json = false) {
+async function run(archive: readonly string[], json = false) {
   const said = { stdout: "", stderr: "" };
   const status = await runHash(
-    { archives, json, limits },
+    { archive, json, limits },
     {
       stdout: (text) => (said.stdout += text),
       stderr: (text) => (said.stderr += text),
@@ -114,7 +114,7 @@ test("prints one JSON document when asked to", async () => {
 test("holds the limits that it is given", async () => {
   const said = { stderr: "" };
   const status = await runHash(
-    { archives: [paths.good], json: true, limits: { ...limits, entries: 0 } },
+    { archive: [paths.good], json: true, limits: { ...limits, entries: 0 } },
     { stdout: () => undefined, stderr: (text) => (said.stderr += text) },
   );
   expect(status).toBe(1);

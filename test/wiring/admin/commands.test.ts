@@ -7,6 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { version } from "../../../src/main/version.ts";
+import { layOutStore } from "../../../src/store/layout.ts";
+import { askDaemon } from "../../../src/wiring/admin/client.ts";
+import type { AdminRequest } from "../../../src/wiring/admin/messages.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import {
@@ -153,6 +157,43 @@ describe("commands beside a daemon", () => {
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(/is provender 99\.0\.0, and this is /);
     expect(run.stderr).toContain("restart the daemon");
+  });
+});
+
+describe("requests that no command of this version sends", () => {
+  async function ask(request: object) {
+    const asked = { version, request: request as AdminRequest };
+    const said = { stdout: "", stderr: "" };
+    const status = await askDaemon(layOutStore(mirror.directory), {
+      ...{ ...asked, file: undefined, signal: AbortSignal.timeout(10_000) },
+      stdout: (text) => Promise.resolve((said.stdout += text) !== ""),
+      stderr: (text) => (said.stderr += text),
+    });
+    return { status, ...said };
+  }
+
+  it.each([
+    ["list", { spec: 5 }, /^provender: spec: .* expected string, .* number/],
+    ["list", { verbose: true }, /^provender: arguments: .* "verbose"/],
+    ["purge", {}, /^provender: spec: .* expected string, .* undefined/],
+    ["verify", { sample: "many" }, /^provender: sample: .* expected number/],
+    ["prefetch", { spec: [], lockFile: [5], list: [] }, /: lockFile\.0: /],
+    ["toString", {}, /^provender: toString: it is no verb: give one of audit/],
+  ])("are refused with a sentence: %s %j", async (verb, input, sentence) => {
+    const run = await ask({ verb, input, operator: "someone" });
+    expect(run).toEqual({
+      ...{ status: 2, stdout: "" },
+      stderr: expect.stringMatching(sentence) as string,
+    });
+    expect(run.stderr).toMatch(/^.*\.\n$/);
+    const { stdout } = await beside(mirror, ["status", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ alarms: [] });
+  });
+
+  it("are refused in another shape", async () => {
+    await expect(ask({ verb: 5 })).rejects.toThrow(
+      /refuses \(its request is in another shape\)/,
+    );
   });
 });
 

@@ -3,7 +3,7 @@ import { makeProgress } from "../../../../src/commands/output/progress.ts";
 import { loadConfiguration } from "../../../../src/config/load.ts";
 import type { BucketSettings } from "../../../../src/store/bucket/bucket-settings.ts";
 import type { StoreLayout } from "../../../../src/store/layout.ts";
-import { carryStore } from "../../../../src/wiring/commands/carrying.ts";
+import { carryStore } from "../../../../src/main/store/push.ts";
 import { expectDocument } from "../../../commands/documents.ts";
 import { writeBucketConfiguration } from "../../../scenes/bucket-configuration.ts";
 
