@@ -24,6 +24,8 @@ type Reader = () => Reading | Promise<Reading>;
 
 /** One series. */
 export interface Sample {
+  /** Name of its metric. */
+  readonly name: string;
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
   readonly value: number;
 }
@@ -169,30 +171,34 @@ export class Metrics {
       this.#readers.set(name as GaugeName, read);
   }
 
-  /** Returns the values of a metric now, with their labels. */
-  async read(name: GaugeName | CounterName): Promise<readonly Sample[]> {
-    await this.#refresh(name);
-    return (await this.#series[name].get()).values;
+  /** Returns the values of all metrics now. */
+  async read(): Promise<readonly Sample[]> {
+    await this.#refresh();
+    const metrics = await this.#registry.getMetricsAsJSON();
+    return metrics.flatMap(({ name, values }) =>
+      values.map((one) => ({ name, ...one })),
+    );
   }
 
   /** Returns the exposition, with its media type. */
   async render(): Promise<{ readonly type: string; readonly text: string }> {
-    await Promise.all(
-      Array.from(this.#readers.keys(), (name) => this.#refresh(name)),
-    );
+    await this.#refresh();
     const text = await this.#registry.metrics();
     return { type: this.#registry.contentType, text };
   }
 
-  /** Sets a gauge to what its reader returns. */
-  async #refresh(name: GaugeName | CounterName): Promise<void> {
-    const gauge = this.#series[name];
-    const read = this.#readers.get(name);
-    if (read === undefined || !(gauge instanceof Gauge)) return;
-    const value = (await read()) ?? NaN;
-    if (typeof value === "number") gauge.set(value);
-    else
-      for (const [labelled, one] of Object.entries(value))
-        gauge.labels(labelled).set(one);
+  /** Sets the gauges to what their readers return. */
+  async #refresh(): Promise<void> {
+    await Promise.all(
+      [...this.#readers].map(async ([name, read]) => {
+        const gauge = this.#series[name];
+        if (!(gauge instanceof Gauge)) return;
+        const value = (await read()) ?? NaN;
+        if (typeof value === "number") gauge.set(value);
+        else
+          for (const [labelled, one] of Object.entries(value))
+            gauge.labels(labelled).set(one);
+      }),
+    );
   }
 }

@@ -112,8 +112,8 @@ it("counts every answer once, whenever its numbers are read", async () => {
       ...{ kind: "index", outcome, status, milliseconds: 3, bytes: 10 },
     });
   const read = async () => ({
-    requests: sum(await metrics.read("requests")),
-    bytes: sum(await metrics.read("sentBytes")),
+    requests: sum(await metrics.read(), "provender_requests_total"),
+    bytes: sum(await metrics.read(), "provender_sent_bytes_total"),
   });
   for (const status of [200, 200, 304]) answer("hit", status);
   expect(await read()).toEqual({ requests: 3, bytes: 30 });
@@ -132,6 +132,8 @@ it("counts every answer once, whenever its numbers are read", async () => {
   expect(await read()).toEqual({ requests: 5, bytes: 50 });
 });
 
-function sum(samples: readonly Sample[]): number {
-  return samples.reduce((total, { value }) => total + value, 0);
+function sum(samples: readonly Sample[], metric: string): number {
+  return samples
+    .filter(({ name }) => name === metric)
+    .reduce((total, { value }) => total + value, 0);
 }

@@ -1,30 +1,17 @@
-import { z } from "zod";
-import { explainFailure } from "../doctor/connection.ts";
-import { askMirror, type MirrorAccess } from "../doctor/mirror-answer.ts";
+import type { Sample } from "../../telemetry/metrics.ts";
 import { formatAmount } from "../output/figures.ts";
 import { formatDocument } from "../output/json-document.ts";
 import { formatRows, formatTable } from "../output/table.ts";
-import { parseExposition, valueOf, valuesBy } from "./exposition.ts";
 
-/** The mirror to be looked at; what only its own machine knows is undefined elsewhere. */
+/** A mirror; what only its own machine knows is undefined elsewhere. */
 interface StatusSubject {
-  readonly access: MirrorAccess | undefined;
-  /** The daemon that is asked itself. */
-  readonly daemon: AskedDaemon | undefined;
-  /** URL of the daemon for clients. */
-  readonly url: string | undefined;
-  readonly pid: number | undefined;
-  readonly directory: string | undefined;
-  readonly policyMode: string | undefined;
+  /** URL for clients. */
+  readonly url?: string | undefined;
+  readonly pid?: number | undefined;
+  readonly directory?: string;
+  readonly policyMode?: string;
   /** Heads of the audit logs; empty where they cannot be read. */
-  readonly audit: readonly AuditHead[];
-}
-
-interface AskedDaemon {
-  /** Throws not-ready. */
-  checkReady(): Promise<void>;
-  /** The text format of Prometheus. */
-  renderMetrics(): Promise<string>;
+  readonly audit?: readonly AuditHead[];
 }
 
 interface AuditHead {
@@ -38,7 +25,7 @@ interface AuditHead {
 type Figures = ReturnType<typeof readFigures>;
 
 /** Status as `status --json` shows it. */
-interface Status {
+export interface Status {
   readonly running: boolean;
   readonly ready: boolean;
   /** Reasons why it is not running, not ready, or without figures. */
@@ -47,100 +34,62 @@ interface Status {
 }
 
 /** `provender status`: returns the exit status, 1 when the mirror does not run or is not ready. */
-export async function runStatus(
+export function printStatus(
   subject: StatusSubject,
-  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+  status: Status,
+  json: boolean,
   stdout: (text: string) => void,
-): Promise<number> {
-  const status = await findStatus(subject, signal);
+): number {
   stdout(json ? formatJson(subject, status) : formatText(subject, status));
   return status.ready ? 0 : 1;
 }
 
-async function findStatus(
-  { access, daemon, directory }: StatusSubject,
-  signal: AbortSignal,
-): Promise<Status> {
-  if (daemon !== undefined) return askDaemon(daemon);
-  const absent = { running: false, ready: false, figures: undefined };
-  if (access === undefined) {
-    const problem = `No daemon works on ${directory ?? "the store"}: start it with "provender serve" or its service.`;
-    return { ...absent, problems: [problem] };
-  }
-  try {
-    const answer = await askMirror(access, "../readyz", signal);
-    const metrics = await askMirror(access, "../metrics", signal);
-    const ready = isReady(answer.document);
-    if (!ready && answer.code === undefined) {
-      const problem = `What answers at ${access.base.origin} is no mirror: correct the name and the port.`;
-      return { ...absent, problems: [problem] };
-    }
-    const isTold = metrics.code === undefined && metrics.document === undefined;
-    return {
-      running: true,
-      ready,
-      problems: [...answer.errors, ...metrics.errors],
-      figures: isTold ? readFigures(metrics.body) : undefined,
-    };
-  } catch (error) {
-    const { found, remedy } = explainFailure(access.base, error);
-    return { ...absent, problems: [`${found} ${remedy ?? ""}`] };
-  }
+/** Status of a mirror that does not run, or does not answer. */
+export function notRunning(problem: string): Status {
+  const problems = [problem];
+  return { running: false, ready: false, problems, figures: undefined };
 }
 
-async function askDaemon(daemon: AskedDaemon): Promise<Status> {
-  const problems = await daemon.checkReady().then(
-    () => [],
-    (error: unknown) => [(error as Error).message],
-  );
-  const figures = readFigures(await daemon.renderMetrics());
-  return { running: true, ready: problems.length === 0, problems, figures };
-}
-
-function isReady(document: unknown): boolean {
-  return readiness.safeParse(document).success;
-}
-
-const readiness = z.object({ status: z.literal("ready") });
-
-function readFigures(exposition: string) {
-  const samples = parseExposition(exposition);
-  const build = samples.find(({ name }) => name === "provender_build_info");
-  const started = valueOf(samples, "provender_start_time_seconds");
-  const figure = (name: string) =>
-    valueOf(samples, `provender_${name}`) ?? null;
-  const by = (name: string, key: string) =>
-    valuesBy(samples, `provender_${name}`, key);
-  const successes = by("origin_last_success_timestamp_seconds", "origin");
-  const lastAlarms = by("alarm_last_timestamp_seconds", "kind");
-  const requests = samples.filter(
-    ({ name }) => name === "provender_origin_requests_total",
-  );
+/** Takes the figures of a status from the metrics of a daemon. */
+export function readFigures(samples: readonly Sample[]) {
+  const of = (name: string) =>
+    samples.filter((one) => one.name === `provender_${name}`);
+  const figure = (name: string) => {
+    const [{ value } = { value: NaN }] = of(name);
+    return Number.isNaN(value) ? null : value;
+  };
+  const [build] = of("build_info");
+  const requests = of("origin_requests_total");
+  const lastAlarms = of("alarm_last_timestamp_seconds");
   return {
-    release: build?.labels.version ?? null,
-    startedAt: started === undefined ? null : momentOf(started),
+    release: build === undefined ? null : String(build.labels.version),
+    startedAt: momentOf(figure("start_time_seconds") ?? 0),
     store: {
       archives: figure("store_archives"),
       bytes: figure("store_bytes"),
       recordBytes: figure("store_record_bytes"),
       freeBytes: figure("store_free_bytes"),
     },
-    origins: [...successes].map(([origin, last]) => ({
-      origin,
-      lastSuccess: momentOf(last),
-      requests: Object.fromEntries(
-        requests
-          .filter(({ labels }) => labels.origin === origin)
-          .map(({ labels, value }) => [labels.result ?? "", value]),
-      ),
-    })),
+    origins: of("origin_last_success_timestamp_seconds").map(
+      ({ labels: { origin }, value }) => ({
+        origin: String(origin),
+        lastSuccess: momentOf(value),
+        requests: Object.fromEntries(
+          requests
+            .filter(({ labels }) => labels.origin === origin)
+            .map(({ labels, value }) => [labels.result, value] as const),
+        ) as Readonly<Record<string, number>>,
+      }),
+    ),
     suspendedHosts: figure("origin_hosts_suspended"),
-    alarms: [...by("alarms_total", "kind")]
-      .filter(([, count]) => count > 0)
-      .map(([kind, count]) => ({
-        kind,
+    alarms: of("alarms_total")
+      .filter(({ value }) => value > 0)
+      .map(({ labels: { kind }, value: count }) => ({
+        kind: String(kind),
         count,
-        last: momentOf(lastAlarms.get(kind) ?? 0),
+        last: momentOf(
+          lastAlarms.find(({ labels }) => labels.kind === kind)?.value ?? 0,
+        ),
       })),
   };
 }
@@ -155,7 +104,7 @@ function formatJson(subject: StatusSubject, status: Status): string {
   const { figures, running, ready, problems } = status;
   const { policyMode = null } = subject;
   const place = { url, pid, directory, policyMode };
-  const audit = subject.audit.map(({ log, size, sha256 }) => ({
+  const audit = (subject.audit ?? []).map(({ log, size, sha256 }) => ({
     ...{ log, lines: size, head: sha256 },
   }));
   const unknown = {
@@ -174,7 +123,7 @@ function formatJson(subject: StatusSubject, status: Status): string {
 }
 
 function formatText(subject: StatusSubject, status: Status): string {
-  const { url, pid, directory, policyMode } = subject;
+  const { url, pid, directory, policyMode, audit = [] } = subject;
   const { figures, running, ready, problems } = status;
   const state = ready
     ? "ready"
@@ -192,7 +141,7 @@ function formatText(subject: StatusSubject, status: Status): string {
     ["directory", directory ?? ""],
     ["policy", policyMode ?? ""],
     ["store", figures === undefined ? "" : size],
-    ...subject.audit.map(({ log, size, sha256 }) => [
+    ...audit.map(({ log, size, sha256 }) => [
       log,
       `${size} lines, head ${sha256}`,
     ]),

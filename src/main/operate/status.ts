@@ -1,4 +1,5 @@
-import { runStatus } from "../../commands/operate/status.ts";
+import { findElsewhere } from "../../commands/operate/status-elsewhere.ts";
+import { printStatus } from "../../commands/operate/status.ts";
 import type { Output } from "../../commands/output/streams.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
@@ -16,16 +17,8 @@ export async function status(
   const named = nameOther({ mirror, ca });
   if (named === undefined) return runVerb("status", flags);
   const { proxy } = loadConfiguration({ file: flags.config });
-  const trusted = trustedCertificates(named.ca);
-  const subject = {
-    access: { ...named, ca: trusted, proxy },
-    url: new URL("..", named.base).href,
-    pid: undefined,
-    daemon: undefined,
-    directory: undefined,
-    policyMode: undefined,
-    audit: [],
-  };
-  const signal = AbortSignal.timeout(patience);
-  return runStatus(subject, { json: flags.json === true, signal }, stdout);
+  const access = { ...named, ca: trustedCertificates(named.ca), proxy };
+  const found = await findElsewhere(access, AbortSignal.timeout(patience));
+  const url = new URL("..", named.base).href;
+  return printStatus({ url }, found, flags.json === true, stdout);
 }

@@ -20,7 +20,7 @@ export function wireAdmin(
       return url;
     },
     checkReady: () => readiness.check(),
-    renderMetrics: async () => (await metrics.render()).text,
+    readSamples: () => metrics.read(),
   };
   const mirror = Object.assign(core, { ...opened, daemon });
   const socket = new AdminSocket({

@@ -1,26 +1,42 @@
 import { z } from "zod";
 import { runExplain } from "../../commands/operate/explain.ts";
-import { runStatus } from "../../commands/operate/status.ts";
+import {
+  notRunning,
+  printStatus,
+  readFigures,
+  type Status,
+} from "../../commands/operate/status.ts";
 import { parseWhySpec } from "../../mirror/why/question.ts";
 import { readAuditHeads } from "../audit.ts";
 import { wireExplanations } from "../core.ts";
 import { hostsOf } from "./hosts.ts";
-import { flag, verb } from "./verb.ts";
+import { flag, verb, type RunningDaemon } from "./verb.ts";
 
 export const status = verb(
   { json: flag },
-  async ({ json }, { daemon, layout, configuration }, { stdout, signal }) => {
+  async ({ json }, { daemon, layout, configuration }, { stdout }) => {
     const { directory } = layout;
     const audit = await readAuditHeads(layout).catch(() => []);
-    const subject = {
-      ...{ daemon, directory, audit },
-      ...{ access: undefined, url: daemon?.url },
-      pid: daemon && process.pid,
-      policyMode: configuration.policy.mode,
-    };
-    return runStatus(subject, { json, signal }, stdout);
+    const policyMode = configuration.policy.mode;
+    const running = daemon && { url: daemon.url, pid: process.pid };
+    const subject = { ...running, directory, policyMode, audit };
+    const found = await (daemon === undefined
+      ? notRunning(
+          `No daemon works on ${directory}: start it with "provender serve" or its service.`,
+        )
+      : findStatus(daemon));
+    return printStatus(subject, found, json, stdout);
   },
 );
+
+async function findStatus(daemon: RunningDaemon): Promise<Status> {
+  const problems = await daemon.checkReady().then(
+    () => [],
+    (error: unknown) => [(error as Error).message],
+  );
+  const figures = readFigures(await daemon.readSamples());
+  return { running: true, ready: problems.length === 0, problems, figures };
+}
 
 export const explain = verb(
   { spec: z.string(), json: flag },

@@ -6,6 +6,7 @@ import { failure } from "../../errors/index.ts";
 import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import type { Core } from "../core.ts";
+import type { Sample } from "../../telemetry/metrics.ts";
 import type { Telemetry } from "../telemetry.ts";
 
 /** An open store with its origins: the daemon's, or a command's own while no daemon works on it. */
@@ -17,12 +18,12 @@ export interface OpenMirror extends Core {
   readonly daemon?: RunningDaemon;
 }
 
-interface RunningDaemon {
+export interface RunningDaemon {
   readonly url: string;
   /** Throws not-ready. */
   checkReady(): Promise<void>;
-  /** The text format of Prometheus. */
-  renderMetrics(): Promise<string>;
+  /** Reads all metrics. */
+  readSamples(): Promise<readonly Sample[]>;
 }
 
 /** Streams of one command, here or in another process. */
