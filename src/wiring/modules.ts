@@ -20,7 +20,7 @@ import { formatModuleRelease } from "../mirror/modules/release.ts";
 import { ModuleSettlements } from "../mirror/modules/settlements.ts";
 import { VersionRecords } from "../mirror/versions/version-records.ts";
 import { GitRepositories } from "../origin/git/repository.ts";
-import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
+import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { FolderModules } from "../origin/folder/folder-modules.ts";
 import { ModuleRegistry } from "../origin/registries/module-registry.ts";
 import { ServiceDiscovery } from "../origin/registries/service-discovery.ts";
@@ -179,7 +179,7 @@ function wireModuleOrigins(
       const folder =
         directory === undefined
           ? undefined
-          : new FolderModules(new DirectoryFolder(directory, hostname), limits);
+          : new FolderModules(new OriginFolder(directory, hostname), limits);
       const parts: ModuleOrigin = {
         registry: folder ?? registry,
         sources: folder ?? {

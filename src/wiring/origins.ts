@@ -15,7 +15,7 @@ import {
   type OriginLimits,
 } from "../origin/guard/origin-settings.ts";
 import type { HttpClient } from "../origin/http/http-client.ts";
-import { DirectoryFolder } from "../origin/folder/directory-folder.ts";
+import { OriginFolder } from "../origin/folder/origin-folder.ts";
 import { FolderProviders } from "../origin/folder/folder-providers.ts";
 import { NetworkMirror } from "../origin/registries/network-mirror.ts";
 import { type ProviderOrigin } from "../origin/registries/provider-origin.ts";
@@ -68,7 +68,7 @@ function wireFolder(
 ): ProviderOrigin {
   const reported = new Map<string, string>();
   return new FolderProviders({
-    folder: new DirectoryFolder(directory, hostname),
+    folder: new OriginFolder(directory, hostname),
     limits: originLimits(limits),
     signed: signatures === "required",
     onUnfit: (folder, reason) => {

@@ -11,8 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
-import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
-import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { describeFailure } from "../../store/file-failure.ts";
 import { digestOf, type Dist } from "./dist.ts";
 /** Throws what the mirror would refuse the release with that a folder has at `parts`. */
@@ -23,11 +22,11 @@ export type Judge = (
 
 /** A directory that stands for a registry, where a release appears by rename. */
 export class PublishDirectory {
-  readonly root: DirectoryFolder;
+  readonly root: OriginFolder;
   readonly #directory: string;
 
   constructor(directory: string) {
-    this.root = new DirectoryFolder(directory);
+    this.root = new OriginFolder(directory);
     this.#directory = directory;
   }
 
@@ -44,7 +43,7 @@ export class PublishDirectory {
         const copied = copyDurably(source, join(staged, name));
         await copied.catch(refuse(source, `copied to ${staged}`));
       }
-      await judge(new DirectoryFolder(staged), []);
+      await judge(new OriginFolder(staged), []);
       goOn(dist, signal);
       return await place(staged, join(above, type, version), dist);
     } finally {
@@ -108,7 +107,7 @@ async function place(staged: string, path: string, { release }: Dist) {
     if (code !== "ENOTEMPTY" && code !== "EEXIST") refuse(path)(error);
     const [ours, theirs] = await Promise.all(
       [staged, path].map((folder) =>
-        digestOf(new DirectoryFolder(folder), [release.checksums]),
+        digestOf(new OriginFolder(folder), [release.checksums]),
       ),
     );
     return expectSame(path, ours, theirs);

@@ -2,8 +2,7 @@ import { formatPlatform, type Platform } from "../../address/platform.ts";
 import { providerAddress } from "../../address/provider-address.ts";
 import type { Version } from "../../address/version.ts";
 import { failure, isFailure, ProvenderError } from "../../errors/index.ts";
-import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
-import type { OriginFolder } from "../../origin/folder/origin-folder.ts";
+import { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { describeError, formatDocument } from "../output/json-document.ts";
 import { findDistName, judgeDist, readDist, type DistParts } from "./dist.ts";
 import type { Judge, PublishDirectory } from "./publish-directory.ts";
@@ -86,7 +85,7 @@ async function publish(
   const { type, version } = await findDistName(from);
   const provider = providerAddress(parts.hostname, namespace, type);
   const address = { provider, version };
-  const source = new DirectoryFolder(from);
+  const source = new OriginFolder(from);
   const dist = await readDist(source, [], address, parts);
   const judge: Judge = async (...place) =>
     judgeDist(await readDist(...place, address, parts), root, parts);

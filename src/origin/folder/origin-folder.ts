@@ -1,55 +1,66 @@
+import { constants, type Dirent } from "node:fs";
+import { open, readdir, realpath, type FileHandle } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Hostname } from "../../address/hostname.ts";
 import { failure, type Failure } from "../../errors/index.ts";
 import type { OriginArchive } from "../http/http-client.ts";
 
-export interface FolderEntry {
+interface FolderEntry {
   readonly name: string;
   /** A link's target is known once it is opened. */
   readonly kind: "file" | "link" | "other";
 }
 
 /** Open until it is disposed. */
-export interface FolderFile extends AsyncDisposable {
+interface FolderFile extends AsyncDisposable {
+  readonly handle: FileHandle;
   /** Bytes. */
   readonly size: number;
-  readonly pieces: () => AsyncIterable<Uint8Array>;
 }
 
-/** Files by the names of folders and their own name, which stand for a registry. */
-export abstract class OriginFolder {
+type Parts = readonly string[];
+
+const pieceBytes = 256 * 1024;
+
+/** Neither waits for the writer of a pipe nor follows a link that was put there meanwhile. */
+const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** There is no such file: none of the name, a file where a folder should be, or a name that no file can have. */
+const absent = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
+
+/** Errors of one file, which prove nothing about the folder. */
+const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENXIO"]);
+
+/**
+ * Directory of the machine that stands for a registry, with files by the names
+ * of folders and their own name. Nothing outside of it is read, wherever links
+ * lead.
+ */
+export class OriginFolder {
+  readonly #directory: string;
   readonly #base: URL;
 
-  /**
-   * Sets the place, which ends in a slash. Without a hostname, messages name
-   * files by it.
-   */
-  constructor(place: URL, hostname?: Hostname) {
+  /** Without a hostname, messages name files by their path. */
+  constructor(directory: string, hostname?: Hostname) {
+    this.#directory = directory;
     this.#base =
-      hostname === undefined ? place : new URL(`https://${hostname}/`);
+      hostname === undefined
+        ? pathToFileURL(join(directory, sep))
+        : new URL(`https://${hostname}/`);
   }
 
-  /** Returns the name of a file for operators. */
-  abstract show(parts: readonly string[]): string;
-
-  protected abstract listNamed(
-    parts: readonly string[],
-  ): Promise<readonly FolderEntry[] | undefined>;
-
-  /** Bytes. */
-  protected abstract measureNamed(
-    parts: readonly string[],
-  ): Promise<number | undefined>;
-
-  protected abstract openNamed(
-    parts: readonly string[],
-  ): Promise<FolderFile | undefined>;
+  /** Returns the path of a file for operators. */
+  show(parts: Parts): string {
+    return join(this.#directory, ...parts);
+  }
 
   /** Stands for a file in records and answers; it is never asked for over the network. */
-  urlOf(parts: readonly string[]): URL {
+  urlOf(parts: Parts): URL {
     return new URL(parts.map(encodeURIComponent).join("/"), this.#base);
   }
 
-  partsOf({ pathname }: URL): readonly string[] {
+  partsOf({ pathname }: URL): Parts {
     return pathname
       .slice(this.#base.pathname.length)
       .split("/")
@@ -60,53 +71,47 @@ export abstract class OriginFolder {
    * Returns the name of a file for clients; where there is a hostname, it has
    * no path of the machine.
    */
-  nameOf(parts: readonly string[]): string {
+  nameOf(parts: Parts): string {
     return this.urlOf(parts).href;
   }
 
-  /** Undefined for a missing file. Throws origin-answer and origin-unreachable, like the others. */
-  async list(
-    parts: readonly string[],
-  ): Promise<readonly FolderEntry[] | undefined> {
-    this.#check(parts);
-    const entries = await this.listNamed(parts);
-    return entries?.filter(({ name }) => isFileName(name));
+  /** Undefined for a missing folder. Throws origin-answer and origin-unreachable, like the others. */
+  async list(parts: Parts): Promise<readonly FolderEntry[] | undefined> {
+    const place = await this.#place(parts);
+    if (place === undefined) return undefined;
+    const entries = await this.#try(parts, () =>
+      readdir(place, { withFileTypes: true }),
+    );
+    return entries
+      ?.filter(({ name }) => isFileName(name))
+      .map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
   }
 
   /** Undefined for a missing file. */
-  async read(
-    parts: readonly string[],
-    most: number,
-  ): Promise<Uint8Array | undefined> {
+  async read(parts: Parts, most: number): Promise<Uint8Array | undefined> {
     await using file = await this.#open(parts, most);
     if (file === undefined) return undefined;
-    const pieces = await Array.fromAsync(this.#bound(file, parts, most));
-    return Buffer.concat(pieces);
+    return Buffer.concat(await Array.fromAsync(this.#read(file, parts, most)));
   }
 
   /**
    * Returns the size in bytes; undefined for a missing file. Throws
    * origin-answer for anything but a file, and for a larger one.
    */
-  async measure(
-    parts: readonly string[],
-    most = Infinity,
-  ): Promise<number | undefined> {
-    this.#check(parts);
-    const size = await this.measureNamed(parts);
-    if (size !== undefined && size > most) throw this.#tooLarge(parts, most);
-    return size;
+  async measure(parts: Parts, most = Infinity): Promise<number | undefined> {
+    await using file = await this.#open(parts, most);
+    return file?.size;
   }
 
   /** Throws origin-answer also for a missing file. */
   async *stream(
-    parts: readonly string[],
+    parts: Parts,
     most = Infinity,
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     await using file = await this.#open(parts, most);
-    if (file === undefined) throw this.unusable(parts, "it is gone");
-    for await (const piece of this.#bound(file, parts, most)) {
+    if (file === undefined) throw this.#unusable(parts, "it is gone");
+    for await (const piece of this.#read(file, parts, most)) {
       signal?.throwIfAborted();
       yield piece;
     }
@@ -117,7 +122,7 @@ export abstract class OriginFolder {
    * reader. Returns undefined for a missing file.
    */
   async archive(
-    parts: readonly string[],
+    parts: Parts,
     most: number,
     signal: AbortSignal,
   ): Promise<OriginArchive | undefined> {
@@ -128,48 +133,81 @@ export abstract class OriginFolder {
     return { url: this.urlOf(parts), contentType, size, body };
   }
 
-  protected unusable(
-    parts: readonly string[],
-    reason: string,
-  ): Failure<"origin-answer"> {
-    return failure("origin-answer", this.nameOf(parts), reason);
-  }
-
-  async *#bound(
-    file: FolderFile,
-    parts: readonly string[],
-    most: number,
-  ): AsyncGenerator<Uint8Array> {
-    let position = 0;
-    for await (const piece of file.pieces()) {
-      position += piece.length;
-      if (position > most) throw this.#tooLarge(parts, most);
-      yield piece;
+  async #open(parts: Parts, most: number): Promise<FolderFile | undefined> {
+    const place = await this.#place(parts);
+    if (place === undefined) return undefined;
+    const handle = await this.#try(parts, () => open(place, flags));
+    if (handle === undefined) return undefined;
+    const close = () => handle.close();
+    try {
+      const stat = await handle.stat();
+      if (!stat.isFile()) throw this.#unusable(parts, "it is not a file");
+      if (stat.size > most) throw this.#tooLarge(parts, most);
+      return { handle, size: stat.size, [Symbol.asyncDispose]: close };
+    } catch (error) {
+      await close();
+      throw error;
     }
   }
 
-  async #open(
-    parts: readonly string[],
+  /** Reads to the end of the file, also where it grew meanwhile. */
+  async *#read(
+    { handle, size }: FolderFile,
+    parts: Parts,
     most: number,
-  ): Promise<FolderFile | undefined> {
-    this.#check(parts);
-    const file = await this.openNamed(parts);
-    if (file === undefined || file.size <= most) return file;
-    await file[Symbol.asyncDispose]();
-    throw this.#tooLarge(parts, most);
+  ): AsyncGenerator<Uint8Array> {
+    const length = Math.min(pieceBytes, size + 1);
+    for (let position = 0; ;) {
+      const buffer = Buffer.allocUnsafe(length);
+      const read = await this.#try(parts, () =>
+        handle.read(buffer, 0, length, position),
+      );
+      const { bytesRead = 0 } = read ?? {};
+      position += bytesRead;
+      if (bytesRead === 0) return;
+      if (position > most) throw this.#tooLarge(parts, most);
+      yield buffer.subarray(0, bytesRead);
+    }
   }
 
-  #check(parts: readonly string[]): void {
+  /** Resolves the real path; undefined for a missing file. */
+  async #place(parts: Parts): Promise<string | undefined> {
     if (!parts.every(isFileName))
-      throw this.unusable(parts, "it is no name of a file");
+      throw this.#unusable(parts, "it is no name of a file");
+    const top = await this.#try([], () => realpath(this.#directory));
+    if (top === undefined || parts.length === 0) return top;
+    const place = await this.#try(parts, () => realpath(join(top, ...parts)));
+    if (place === undefined || place.startsWith(`${top}${sep}`)) return place;
+    throw this.#unusable(parts, "it is a link that leads out of the folder");
   }
 
-  #tooLarge(parts: readonly string[], most: number): Failure<"origin-answer"> {
-    return this.unusable(parts, `it has more than ${most} bytes`);
+  /** Undefined where there is none; only the folder itself has to be there. */
+  async #try<T>(parts: Parts, act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await act();
+    } catch (cause) {
+      const { code = "unknown" } = cause as NodeJS.ErrnoException;
+      if (parts.length > 0 && absent.has(code)) return undefined;
+      if (parts.length > 0 && unreadable.has(code))
+        throw this.#unusable(parts, `it cannot be read (${code})`);
+      throw failure("origin-unreachable", this.nameOf(parts), code, { cause });
+    }
+  }
+
+  #tooLarge(parts: Parts, most: number): Failure<"origin-answer"> {
+    return this.#unusable(parts, `it has more than ${most} bytes`);
+  }
+
+  #unusable(parts: Parts, reason: string): Failure<"origin-answer"> {
+    return failure("origin-answer", this.nameOf(parts), reason);
   }
 }
 
-/** Checks a name. Object stores also allow `..` and empty ones. */
 function isFileName(name: string): boolean {
   return !/^\.{0,2}$|[/\\\0]/.test(name);
+}
+
+function kindOf(entry: Dirent): FolderEntry["kind"] {
+  if (entry.isFile()) return "file";
+  return entry.isSymbolicLink() ? "link" : "other";
 }

@@ -4,7 +4,7 @@ import type {
   ExaminedOrigin,
 } from "../../commands/doctor/origins.ts";
 import { HttpClient } from "../../origin/http/http-client.ts";
-import { DirectoryFolder } from "../../origin/folder/directory-folder.ts";
+import { OriginFolder } from "../../origin/folder/origin-folder.ts";
 import { surveyFolder } from "../../origin/folder/folder-survey.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { settingsOf } from "../clients.ts";
@@ -20,7 +20,7 @@ export function wireExaminedFolders({
   return [...origins.values()].flatMap(
     ({ hostname, directory, signatures }): readonly ExaminedFolder[] => {
       if (directory === undefined) return [];
-      const folder = new DirectoryFolder(directory);
+      const folder = new OriginFolder(directory);
       const signed = signatures === "required";
       const parts = { folder, limits: originLimits(limits), signed };
       const survey = (signal: AbortSignal) =>

@@ -4,7 +4,7 @@ import { providerAddress } from "../../../src/address/provider-address.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
 import { failing } from "../../scenes/failing.ts";
-import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
+import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
 import { FolderProviders } from "../../../src/origin/folder/folder-providers.ts";
 import { defaultSigner } from "../../fakes/signing.ts";
 import {
@@ -21,11 +21,11 @@ it("says that a folder takes too long, and goes on with what is not read yet whe
     putRelease(root, await makeDist({ version: `1.0.${patch}` }));
   const stop = new AbortController();
   const read: string[] = [];
-  const folder = new (class extends DirectoryFolder {
-    protected override openNamed(parts: readonly string[]) {
+  const folder = new (class extends OriginFolder {
+    override read(parts: readonly string[], most: number) {
       read.push(parts.join("/"));
       if (read.length === 20) stop.abort();
-      return super.openNamed(parts);
+      return super.read(parts, most);
     }
   })(root, parseHostname(folderHost));
   const configuration = loadConfiguration({

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { parseHostname } from "../../../src/address/hostname.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
 import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
-import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
+import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
 import { surveyFolder } from "../../../src/origin/folder/folder-survey.ts";
 import { defaultSigner } from "../../fakes/signing.ts";
 import {
@@ -23,7 +23,7 @@ async function survey(root: string, signal = new AbortController().signal) {
     cwd: root,
   });
   const limits = originLimits(configuration.limits);
-  const folder = new DirectoryFolder(root);
+  const folder = new OriginFolder(root);
   return surveyFolder({ folder, limits, signed: true }, hostname, signal);
 }
 

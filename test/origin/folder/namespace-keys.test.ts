@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DirectoryFolder } from "../../../src/origin/folder/directory-folder.ts";
+import { OriginFolder } from "../../../src/origin/folder/origin-folder.ts";
 import { readNamespaceKeys } from "../../../src/origin/folder/namespace-keys.ts";
 import { scratch } from "../../running-mirror.ts";
 
@@ -13,7 +13,7 @@ function readKeys(text: string): Promise<readonly string[]> {
   const directory = scratch("keys");
   mkdirSync(join(directory, "acme", "keys"), { recursive: true });
   writeFileSync(join(directory, "acme", "keys", "a.asc"), text);
-  return readNamespaceKeys(new DirectoryFolder(directory), "acme", limits);
+  return readNamespaceKeys(new OriginFolder(directory), "acme", limits);
 }
 
 describe("the keys of a namespace", () => {
