@@ -17,6 +17,7 @@ export const limits: OriginLimits = {
   connect: 5_000,
   firstByte: 10_000,
   json: 6_000,
+  stalled: 5_000,
   idle: 30_000,
   rate: 0,
   rateWindow: 60_000,

@@ -28,6 +28,8 @@ export interface OriginLimits {
   readonly connect: number;
   readonly firstByte: number;
   readonly json: number;
+  /** Time without a byte of an archive after which its rest is requested on another connection. */
+  readonly stalled: number;
   readonly idle: number;
   readonly rate: number;
   readonly rateWindow: number;
@@ -46,6 +48,7 @@ const fixed = {
   keys: 2 * MiB,
   redirects: 5,
   connect: 5_000,
+  stalled: 5_000,
   idle: 30_000,
   rateWindow: 60_000,
 };

@@ -1,3 +1,4 @@
+import { errors } from "undici";
 import { type Failure, isCut, isFailure } from "../../errors/index.ts";
 import {
   announcedSize,
@@ -29,8 +30,9 @@ interface Progress {
 /**
  * Yields the bytes of an archive in order, within its size and above the least
  * rate. After a broken or stalled transfer the rest is requested (RFC 9110,
- * 14.2 and 13.1.5), if a strong ETag identifies the file. The reader has to
- * verify the whole.
+ * 14.2 and 13.1.5), if a strong ETag identifies the file. A transfer whose
+ * rest can be requested is given up early; the last one gets all the time that
+ * the limits allow. The reader has to verify the whole.
  */
 export async function* receiveArchive(
   first: Answer,
@@ -42,8 +44,10 @@ export async function* receiveArchive(
   let answer = first;
   for (let left = mostResumes; ; left--) {
     const before = progress.position;
+    const isLast = tag === undefined || left === 0;
+    const patience = isLast ? limits.idle : limits.stalled;
     try {
-      yield* receiveRest(answer, progress, limits);
+      yield* receiveRest(answer, progress, limits, patience);
       return;
     } catch (error) {
       if (progress.position - before >= farEnough) left = mostResumes;
@@ -63,9 +67,10 @@ async function* receiveRest(
   answer: Answer,
   progress: Progress,
   limits: OriginLimits,
+  patience: number,
 ): AsyncGenerator<Uint8Array> {
   let skipped = startOf(answer, progress) - progress.position;
-  for await (const chunk of limitBody(answer, limits)) {
+  for await (const chunk of limitBody(answer, limits, patience)) {
     // The bytes that a whole answer repeats are skipped.
     const fresh = chunk.subarray(Math.max(0, -skipped));
     skipped = Math.min(0, skipped + chunk.length);
@@ -113,23 +118,36 @@ function expectSame(answer: Answer, tag: string): void {
   throw refuse(answer, "it changed while it was fetched");
 }
 
-/** Passes the body on while it keeps to the least rate over each window; the time that the reader needs does not count. */
+/**
+ * Passes the body on while it keeps to the least rate over each window, and
+ * brings something within `patience` milliseconds; the time that the reader
+ * needs does not count.
+ */
 async function* limitBody(
   answer: Answer,
   limits: OriginLimits,
+  patience: number,
 ): AsyncGenerator<Uint8Array> {
+  const giveUp = () => answer.body.destroy(new errors.BodyTimeoutError());
   let window = { waited: 0, size: 0 };
   let asked = performance.now();
-  for await (const chunk of readBody(answer)) {
-    window.size += chunk.length;
-    window.waited += performance.now() - asked;
-    if (window.waited >= limits.rateWindow) {
-      if (window.size * 1000 < limits.rate * window.waited)
-        throw unusable(answer.url, "it arrives more slowly than limits.rate");
-      window = { waited: 0, size: 0 };
+  let stall = setTimeout(giveUp, patience);
+  try {
+    for await (const chunk of readBody(answer)) {
+      clearTimeout(stall);
+      window.size += chunk.length;
+      window.waited += performance.now() - asked;
+      if (window.waited >= limits.rateWindow) {
+        if (window.size * 1000 < limits.rate * window.waited)
+          throw unusable(answer.url, "it arrives more slowly than limits.rate");
+        window = { waited: 0, size: 0 };
+      }
+      yield chunk;
+      asked = performance.now();
+      stall = setTimeout(giveUp, patience);
     }
-    yield chunk;
-    asked = performance.now();
+  } finally {
+    clearTimeout(stall);
   }
 }
 

@@ -30,8 +30,11 @@ afterAll(() => home.stop());
 
 const urlOf = (path: string) => new URL(path, home.url);
 
-async function receive(path = "/archive", idle = 30_000): Promise<Buffer> {
-  const client = makeClient(home.url, ca, {}, { idle });
+async function receive(
+  path = "/archive",
+  stalled = 30_000,
+): Promise<Buffer> {
+  const client = makeClient(home.url, ca, {}, { stalled });
   const { body } = await client.openArchive(urlOf(path), never);
   return readAll(body);
 }
@@ -69,6 +72,16 @@ describe("an archive that is cut", () => {
     expect((await receive("/archive", 200)).equals(bytes)).toBe(true);
     stuck.release();
     expect(rangesAsked()).toEqual([undefined, "bytes=100000-"]);
+  });
+
+  it("because it stood still each time gets all the time in the end", async () => {
+    const stuck = barrier();
+    home.script("other", stuck.afterBytes(100_000));
+    const received = receive("/archive", 200);
+    await stuck.arrived(4);
+    setTimeout(() => stuck.release(), 1_000);
+    expect((await received).equals(bytes)).toBe(true);
+    expect(rangesAsked()).toHaveLength(4);
   });
 
   it("again and again goes on, three times at most", async () => {
