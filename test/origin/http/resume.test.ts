@@ -30,10 +30,7 @@ afterAll(() => home.stop());
 
 const urlOf = (path: string) => new URL(path, home.url);
 
-async function receive(
-  path = "/archive",
-  stalled = 30_000,
-): Promise<Buffer> {
+async function receive(path = "/archive", stalled = 30_000): Promise<Buffer> {
   const client = makeClient(home.url, ca, {}, { stalled });
   const { body } = await client.openArchive(urlOf(path), never);
   return readAll(body);
