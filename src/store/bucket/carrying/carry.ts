@@ -6,9 +6,12 @@ import { identifyCarried, type BucketIdentity } from "../bucket-identity.ts";
 import { BucketRecords } from "../bucket-records.ts";
 import { BucketWatch } from "../bucket-watch.ts";
 import type { Bucket } from "../bucket.ts";
-import { listArchivesToPush } from "./carried-archives.ts";
-import { listRecordsToPush } from "./carried-records.ts";
-import type { Carried, Outcome } from "./carried.ts";
+import {
+  listArchives,
+  listRecordsToPush,
+  type Carried,
+  type Outcome,
+} from "./carried.ts";
 
 interface CarrySides {
   readonly bucket: Bucket;
@@ -84,20 +87,15 @@ async function list(
   { store, etagForm }: BucketIdentity,
 ): Promise<readonly (readonly Carried[])[]> {
   const records = new BucketRecords(bucket, etagForm, () => undefined);
-  const sides = {
-    ...{ layout, records },
-    blobs: new BlobStore(layout),
-    shared: new BucketBlobs(bucket),
-  };
-  const watch = new BucketWatch(bucket, store, untold);
+  const watch = new BucketWatch(bucket, store, {
+    onProblem: () => undefined,
+  });
   await watch.begin();
   return [
-    await listArchivesToPush(sides),
-    await listRecordsToPush(sides, () => watch.bump()),
+    await listArchives(new BlobStore(layout), new BucketBlobs(bucket)),
+    await listRecordsToPush(layout, records, () => watch.bump()),
   ];
 }
-
-const untold = { onProblem: () => undefined };
 
 function makeReport(
   store: string,
@@ -108,12 +106,11 @@ function makeReport(
     all.flatMap(([{ kind, name }, outcome]) =>
       outcome.kind === wanted ? [{ kind, name, problem: outcome.problem }] : [],
     );
-  const those = (wanted: Outcome["kind"]) =>
-    count(all.flatMap(([one, { kind }]) => (kind === wanted ? [one] : [])));
+  const written = all.filter(([, { kind }]) => kind === "written");
   return {
     store,
     found: count(all.map(([one]) => one)),
-    written: those("written"),
+    written: count(written.map(([one]) => one)),
     differences: problemsOf("differs"),
     problems: problemsOf("bad"),
   };
