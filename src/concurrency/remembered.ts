@@ -8,18 +8,8 @@ export function remembered<T>(
   milliseconds: number,
   make: () => Promise<T>,
 ): () => Promise<T> {
-  let last: Promise<T> | undefined;
-  return () => {
-    if (last !== undefined) return last;
-    const made = make();
-    const forget = () => {
-      if (last === made) last = undefined;
-    };
-    last = made;
-    setTimeout(forget, milliseconds).unref();
-    made.catch(forget);
-    return made;
-  };
+  const each = rememberedEach<T>(milliseconds, 1);
+  return () => each("", make);
 }
 
 /** The same for many names, of which the `most` that were asked for last are remembered. */

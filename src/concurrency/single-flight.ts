@@ -12,8 +12,8 @@
 // 5. the disk: hashing of stored files, and writes (store/blobs/verified-blobs.ts,
 //    store/durable-file.ts), changes of one record one after the other
 //    (store/records/disk-records.ts);
-// 6. threads: signatures, archives and the packing of modules, each kind with
-//    a pool and a queue of its own, which wait for nothing.
+// 6. threads: signatures, packages and modules, each kind with a pool and a
+//    queue of its own, which wait for nothing.
 
 /** Shares one run between concurrent requests for the same key. */
 export class SingleFlight<K, V> {
