@@ -92,10 +92,10 @@ const shape = z.strictObject({
       archives: z.record(z.string().regex(/^[a-z0-9]+_[a-z0-9]+$/), sha256),
     }),
   ),
-  modules: z.array(bundledModule).nonempty().optional(),
+  modules: z.array(bundledModule),
   proofs: contents,
   archives: contents,
-  moduleArchives: contents.optional(),
+  moduleArchives: contents,
 });
 
 /** One text for one content: everything is sorted, and nothing is twice. */
@@ -106,8 +106,6 @@ export function formatManifest(manifest: BundleManifest): string {
   const modules = unique(manifest.modules, ({ address }) =>
     formatModuleRelease(address),
   ).toSorted(byRelease(({ module }) => formatModuleAddress(module)));
-  // A bundle without modules is one that earlier versions read.
-  const hasModules = modules.length > 0;
   const document = {
     format,
     releases: releases.map((release) => ({
@@ -119,12 +117,10 @@ export function formatManifest(manifest: BundleManifest): string {
         [...release.archives].toSorted(([a], [b]) => (a < b ? -1 : 1)),
       ),
     })),
-    ...(hasModules && { modules: modules.map(describeModule) }),
+    modules: modules.map(describeModule),
     proofs: sortContents(manifest.proofs),
     archives: sortContents(manifest.archives),
-    ...(hasModules && {
-      moduleArchives: sortContents(manifest.moduleArchives),
-    }),
+    moduleArchives: sortContents(manifest.moduleArchives),
   };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
@@ -143,18 +139,14 @@ function describeModule({ address, archive }: BundledModule) {
 /** Throws for what is not exactly the text that `formatManifest` makes of some manifest. */
 export function parseManifest(text: string): BundleManifest {
   const document = shape.parse(JSON.parse(text));
-  const { releases, modules = [], proofs, archives } = document;
   const manifest = {
-    releases: releases.map(({ provider, version, ...rest }) => ({
+    ...document,
+    releases: document.releases.map(({ provider, version, ...rest }) => ({
       address: { provider, version },
       proof: rest.proof,
       platforms: rest.platforms,
       archives: new Map(Object.entries(rest.archives)),
     })),
-    modules,
-    proofs,
-    archives,
-    moduleArchives: document.moduleArchives ?? [],
   };
   if (formatManifest(manifest) !== text)
     throw new RangeError("its manifest is not in its canonical form");

@@ -99,11 +99,10 @@ export interface ManifestDocument {
     platforms: string[];
     archives: Record<string, string>;
   }[];
-  /** Only where the bundle has modules, as `moduleArchives`. */
-  modules?: ManifestModule[];
+  modules: ManifestModule[];
   proofs: { sha256: string; size: number }[];
   archives: { sha256: string; size: number }[];
-  moduleArchives?: { sha256: string; size: number }[];
+  moduleArchives: { sha256: string; size: number }[];
 }
 
 export interface ManifestModule {

@@ -169,7 +169,7 @@ describe("a tampered bundle with modules imports nothing", () => {
         made.manifest.modules = [];
         return putTogether(made);
       },
-      unknown,
+      /carries what none of its releases speaks of/,
     ],
     [
       "an archive of another format than its record says",

@@ -37,8 +37,10 @@ export async function writeOffers(
         platforms: Object.keys(signed.digests).toSorted(),
         archives: Object.fromEntries(Object.entries(signed.digests).toSorted()),
       })),
+      modules: [],
       proofs: proofs.map(describe),
       archives: carried.map(describe),
+      moduleArchives: [],
     },
     members: [
       ...proofs.map((bytes) => ({
