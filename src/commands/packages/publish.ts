@@ -40,40 +40,35 @@ export async function runPublish(
     readonly stderr: (text: string) => void;
   },
 ): Promise<number> {
-  const releases: Published[] = [];
-  const problems: ProvenderError[] = [];
-  try {
-    releases.push(await publish(options, parts));
-  } catch (error) {
+  const result = await publish(options, parts).catch((error: unknown) => {
     const isForeseen =
       error instanceof ProvenderError &&
       !isFailure(error, "nothing-asked", "malformed-address");
     if (!isForeseen) throw error;
-    problems.push(error);
-  }
-  for (const { path, outcome } of releases)
-    output.stderr(
-      outcome === "published"
-        ? `${path} is published.\n`
-        : `${path} is there already, with this content.\n`,
+    return error;
+  });
+  const isRefused = result instanceof ProvenderError;
+  output.stderr(
+    isRefused ? `provender: ${result.message}\n` : formatOutcome(result),
+  );
+  if (options.json)
+    output.stdout(
+      formatDocument({
+        releases: isRefused ? [] : [describe(result)],
+        problems: isRefused ? [describeError(result)] : [],
+      }),
     );
-  for (const { message } of problems) output.stderr(`provender: ${message}\n`);
-  if (options.json) output.stdout(formatPublished(releases, problems));
-  return problems.length === 0 ? 0 : 1;
+  return isRefused ? 1 : 0;
 }
 
-function formatPublished(
-  releases: readonly Published[],
-  problems: readonly ProvenderError[],
-): string {
-  const documented = releases.map(({ platforms, ...one }) => ({
-    ...one,
-    platforms: platforms.map(formatPlatform),
-  }));
-  return formatDocument({
-    releases: documented,
-    problems: problems.map(describeError),
-  });
+function formatOutcome({ path, outcome }: Published): string {
+  return outcome === "published"
+    ? `${path} is published.\n`
+    : `${path} is there already, with this content.\n`;
+}
+
+function describe({ platforms, ...one }: Published) {
+  return { ...one, platforms: platforms.map(formatPlatform) };
 }
 
 async function publish(
