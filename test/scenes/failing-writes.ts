@@ -7,7 +7,7 @@ import { AuditLog, type AuditEntry } from "../../src/telemetry/audit-log.ts";
 /** Fate of one write: refused by the system, or the process dies before or after it. */
 export type Fate = "fails" | "dies before" | "dies after";
 
-/** A write that waits. */
+/** A write or read that waits. */
 interface Held {
   readonly reached: Promise<unknown>;
   readonly free: () => void;
@@ -24,6 +24,7 @@ export class Writes {
   #chosen: ((name: string) => Fate | undefined) | undefined;
   #held: ((name: string) => Promise<void>) | undefined;
   #code = "EACCES";
+  #heldRead: ((name: string) => Promise<void>) | undefined;
 
   /** Lets every write that is chosen fail so from now on; none without `choose`. */
   let(choose?: (name: string) => Fate | undefined, code = "EACCES"): void {
@@ -44,22 +45,26 @@ export class Writes {
 
   /** Holds the next write of that name; `reached` once it is about to happen. */
   hold(isHeld: (name: string) => boolean): Held {
-    const [reached, free] = [
-      Promise.withResolvers<undefined>(),
-      Promise.withResolvers<undefined>(),
-    ];
-    this.#held = async (name) => {
-      if (!isHeld(name)) return;
-      this.#held = undefined;
-      reached.resolve(undefined);
-      await free.promise;
-    };
-    return { reached: reached.promise, free: () => free.resolve(undefined) };
+    const { pass, held } = holdOne(isHeld);
+    this.#held = pass;
+    return held;
+  }
+
+  /** Holds the next read of that name, once the disk was looked at. */
+  holdRead(isHeld: (name: string) => boolean): Held {
+    const { pass, held } = holdOne(isHeld);
+    this.#heldRead = pass;
+    return held;
   }
 
   /** Called before a write takes its lock. */
   async wait(name: string): Promise<void> {
     await this.#held?.(name);
+  }
+
+  /** Called before a read answers. */
+  async waitToRead(name: string): Promise<void> {
+    await this.#heldRead?.(name);
   }
 
   /** Called where a write is about to happen. */
@@ -81,6 +86,26 @@ export class Writes {
     this.#isDead = true;
     throw new Killed("the process was killed");
   }
+}
+
+/** `pass` holds the first one of that name. */
+function holdOne(isHeld: (name: string) => boolean) {
+  const [reached, free] = [
+    Promise.withResolvers<undefined>(),
+    Promise.withResolvers<undefined>(),
+  ];
+  let isOver = false;
+  const pass = async (name: string) => {
+    if (isOver || !isHeld(name)) return;
+    isOver = true;
+    reached.resolve(undefined);
+    await free.promise;
+  };
+  const held: Held = {
+    reached: reached.promise,
+    free: () => free.resolve(undefined),
+  };
+  return { pass, held };
 }
 
 function failure(code: string): Error {
@@ -107,12 +132,14 @@ export class FailingRecords extends DiskRecords {
     turnsOf.set(directory, this.#turns);
   }
 
-  override read<T>(
+  override async read<T>(
     key: RecordKey,
     readBody: ReadBody<T>,
   ): Promise<T | undefined> {
     this.#writes.expectAlive();
-    return super.read(key, readBody);
+    const found = await super.read(key, readBody);
+    await this.#writes.waitToRead(key.join("/"));
+    return found;
   }
 
   override async create<T>(

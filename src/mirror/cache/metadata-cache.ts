@@ -111,6 +111,12 @@ export class MetadataCache<K, V extends object> {
     return held?.value ?? this.#peek(key, subject);
   }
 
+  /** Returns what memory has by now in place of a value that came from it; any other value itself. */
+  latest(subject: K, value: V): V {
+    const held = this.#memory.get(this.#records.format(subject));
+    return held !== undefined && this.#memory.had(value) ? held.value : value;
+  }
+
   /** Writes what was made of a known value, and remembers what is kept. Throws what the record throws. */
   async amend(subject: K, value: V, known: V): Promise<V> {
     const key = this.#records.format(subject);
@@ -234,7 +240,11 @@ export class MetadataCache<K, V extends object> {
   }
 
   async #load(key: string, subject: K): Promise<Remembered<V> | undefined> {
+    const before = this.#memory.get(key);
     const kept = await this.#records.read(subject);
+    const held = this.#memory.get(key);
+    // A value that was written meanwhile is newer than the one that was read.
+    if (held !== undefined && held !== before) return held;
     if (kept === undefined) return undefined;
     const fresh = this.#limits.versions;
     const age = ageOf(kept.confirmedAt, this.#clock, this.#start, fresh);

@@ -30,6 +30,7 @@ export class MetadataMemory<V extends object> {
   readonly #values = new LRUCache<string, Remembered<V>>({
     maxSize: memoryBytes,
   });
+  readonly #had = new WeakSet<V>();
   // Unlike `max`, this takes memory for what is remembered alone.
   readonly #absent = new LRUCache<string, Absence>({
     maxSize: absentEntries,
@@ -47,7 +48,13 @@ export class MetadataMemory<V extends object> {
   set(key: string, remembered: Remembered<V>): Remembered<V> {
     const size = Math.max(1, this.#weigh(remembered.value));
     this.#values.set(key, remembered, { size });
+    this.#had.add(remembered.value);
     return remembered;
+  }
+
+  /** True for a value that is or was in memory. */
+  had(value: V): boolean {
+    return this.#had.has(value);
   }
 
   noteAbsent(key: string, absence: Absence): void {

@@ -7,7 +7,7 @@ import type { NamespaceTrust } from "../../trust/state.ts";
 import { askUnsigned } from "../../trust/unsigned.ts";
 import type { Clock } from "../cache/clock.ts";
 import { isKept } from "../releases/known-release.ts";
-import { carryNotes } from "../trust/settlements.ts";
+import { carryNotes } from "../trust/carried-notes.ts";
 import { nameSubject } from "../trust/subject.ts";
 import type { TrustEntry } from "../trust/trust-entry.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";

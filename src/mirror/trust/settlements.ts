@@ -12,7 +12,6 @@ import { learnProviderKey } from "../../trust/first-contact.ts";
 import { settle, type Settled } from "../../trust/settle.ts";
 import type { Refused, ReleaseQuestion } from "../../trust/standing.ts";
 import type {
-  Evidence,
   FirstContact,
   NamespaceTrust,
   ReleaseTrust,
@@ -29,6 +28,7 @@ import {
   type ReleaseAddress,
 } from "../releases/release.ts";
 import type { VersionList } from "../versions/version-list.ts";
+import { carryNotes } from "./carried-notes.ts";
 import { keyRulesOf, type AdmissionRules } from "./admission-rules.ts";
 import type { Notebook } from "./notebook.ts";
 import type { ReleaseRequest } from "./request.ts";
@@ -42,7 +42,10 @@ export interface SettledBy {
 }
 
 interface SettlementsParts {
-  readonly releases: Pick<MetadataCache<ReleaseAddress, KnownRelease>, "amend">;
+  readonly releases: Pick<
+    MetadataCache<ReleaseAddress, KnownRelease>,
+    "amend" | "latest"
+  >;
   readonly events: TrustEvents;
   readonly notebook: Notebook;
 }
@@ -102,7 +105,7 @@ export class Settlements {
         return this.#answer(request, now, by, settled);
       const before = now;
       now = await this.#writing.run(formatRelease(request.address), () =>
-        this.#write(request, before, settled).catch((error: unknown) => {
+        this.#write(request, before, by).catch((error: unknown) => {
           throw asStoreFull(formatRelease(request.address), error);
         }),
       );
@@ -138,14 +141,23 @@ export class Settlements {
     return this.#parts.releases.amend(address, value, known);
   }
 
-  /** Pins first, then people hear of it, then that is noted: a crash in between repeats the rest. */
+  /**
+   * Pins first, then people hear of it, then that is noted: a crash in between
+   * repeats the rest. Others may have settled the release since it was `given`:
+   * what they made of it counts.
+   */
   async #write(
     request: ReleaseRequest,
-    known: KnownRelease,
-    { admitted, noted, events }: Settled<StoredEvidence>,
+    given: KnownRelease,
+    by: SettledBy,
   ): Promise<KnownRelease> {
     const { releases } = this.#parts;
     const { address } = request;
+    const known = releases.latest(address, given);
+    const settled = settle(this.#ask(request, known, by));
+    const { admitted, noted, events } = settled;
+    if (settled.firstSigner !== undefined || noted === known.trust)
+      return known;
     const provider = formatProviderAddress(address.provider);
     this.#revisions.set(provider, this.revisionOf(address.provider) + 1);
     const amend = (trust: KnownRelease["trust"], before: KnownRelease) =>
@@ -270,27 +282,4 @@ function isPinnedAs(
 ): boolean {
   if (pinned === undefined || ours === undefined) return pinned === ours;
   return agrees(pinned.content, ours.content);
-}
-
-/**
- * Copies the notes of reported events; evidence of other replicas keeps its
- * own notes.
- */
-export function carryNotes<E extends Evidence>(
-  written: ReleaseTrust<E>,
-  admitted: ReleaseTrust<E>,
-  { pinned, evidence }: ReleaseTrust<E>,
-): ReleaseTrust<E> {
-  const ours = new Set(admitted.evidence.map(({ id }) => id));
-  const notes = new Map(evidence.map(({ id, noted }) => [id, noted]));
-  return {
-    ...written,
-    pinned: written.pinned && {
-      ...written.pinned,
-      isAudited: pinned?.isAudited ?? false,
-    },
-    evidence: written.evidence
-      .filter(({ id }) => notes.has(id) || !ours.has(id))
-      .map((one) => ({ ...one, noted: notes.get(one.id) ?? one.noted })),
-  };
 }

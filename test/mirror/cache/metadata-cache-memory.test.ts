@@ -1,4 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { MetadataCache } from "../../../src/mirror/cache/metadata-cache.ts";
+import {
+  providerVersionNaming,
+  VersionRecords,
+} from "../../../src/mirror/versions/version-records.ts";
+import { FailingRecords, Writes } from "../../scenes/failing-writes.ts";
 import { failing } from "../../scenes/failing.ts";
 import {
   absence,
@@ -7,7 +14,9 @@ import {
   listOf,
   minute,
   prepare,
+  TestClock,
 } from "./metadata.ts";
+import { makeLayout } from "./archives.ts";
 
 describe("absence", () => {
   it("is remembered briefly, and ends when the thing appears", async () => {
@@ -218,4 +227,28 @@ describe("a mirror that asks again often", () => {
     clock.pass(1_000);
     expect((await get()).outcome).toBe("fetched");
   });
+});
+
+it("what is written while its record is read is not forgotten for what was there before", async () => {
+  const widget = providerAddress("registry.terraform.io", "acme", "widget");
+  const writes = new Writes();
+  const store = new FailingRecords(await makeLayout(), writes);
+  const records = new VersionRecords(store, providerVersionNaming);
+  const clock = new TestClock();
+  const open = () =>
+    new MetadataCache(
+      ...([records, limits, clock, false] as const),
+      () => undefined,
+      () => undefined,
+    );
+  const [before, after] = [listOf("1.0.0"), listOf("2.0.0")];
+  await open().get(widget, () => Promise.resolve(before));
+  const cache = open();
+  const held = writes.holdRead(() => true);
+  const reading = cache.peek(widget);
+  await held.reached;
+  await cache.amend(widget, after, before);
+  held.free();
+  expect(await reading).toBe(after);
+  expect(await cache.peek(widget)).toBe(after);
 });

@@ -118,6 +118,19 @@ describe("a first answer", () => {
     expect(mirror.writes.names.filter(isDecisive)).toHaveLength(3);
   });
 
+  it("that many clients request at once is reported once, though the disk is slow for one of them", async () => {
+    const { scene } = await prepareUnasked(K);
+    const mirror = scene.start();
+    const held = mirror.writes.holdRead((name) => name.includes("contacts/"));
+    const late = mirror.version("2.0.0");
+    await held.reached;
+    const asked = Array.from({ length: 19 }, () => mirror.version("2.0.0"));
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(["linux=b"]));
+    held.free();
+    expect(await late).toBe("linux=b");
+    expect(mirror.writes.names.filter(isDecisive)).toHaveLength(3);
+  });
+
   it("that many ask for at once fails for all of them, and is given once it can be written", async () => {
     const { scene } = await prepareUnasked(K);
     const mirror = scene.start();
