@@ -161,11 +161,14 @@ async function findServed(
   return [...new Set([...signed, ...approved].map(nameRelease))];
 }
 
-function findSigned(
-  { records }: TrustParts,
+/** Reads no release for a key that none was admitted under. */
+async function findSigned(
+  { records, trust }: TrustParts,
   { scope, fingerprint }: Asked,
   isMeant: (one: ReleaseName) => boolean = () => true,
 ): Promise<readonly ReleaseName[]> {
+  const entry = await trust.open(scope);
+  if (!(await entry.isSigner(fingerprint))) return [];
   return listSigned(
     ...([records, scope, scope.type ?? undefined, fingerprint] as const),
     (one) => covers(scope, one) && isMeant(one),

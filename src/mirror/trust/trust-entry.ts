@@ -13,6 +13,7 @@ import {
   namespaceKey,
   readContact,
   readNamespace,
+  signersFolder,
   writeContact,
   writeNamespace,
   type Namespace,
@@ -49,6 +50,7 @@ export class TrustEntry {
   readonly #namespace: Namespace;
   readonly #now: () => number;
   readonly #contacts = new Map<string, FirstContact>();
+  readonly #signers = new Set<string>();
   #known: Known | undefined;
   #renewal: Promise<void> | undefined;
   #changes = 0;
@@ -77,7 +79,8 @@ export class TrustEntry {
     const versions = this.#contacts
       .values()
       .reduce((sum, contact) => sum + contact.versions.size, 0);
-    return emptyWeight + weightOfOne * count + weightOfVersion * versions;
+    const all = count + this.#signers.size;
+    return emptyWeight + weightOfOne * all + weightOfVersion * versions;
   }
 
   /** Makes `trust` at most half a second old. Throws record-unreadable. */
@@ -139,6 +142,22 @@ export class TrustEntry {
       contacts: [...contacts.filter(isOther), { type, id }],
       resets: resets.filter(isOther),
     }));
+  }
+
+  /** Records that a release is admitted under a key. Durable on return. Throws store-full. */
+  async noteSigner(fingerprint: string): Promise<void> {
+    if (this.#signers.has(fingerprint)) return;
+    const key = [...signersFolder(this.#namespace), fingerprint];
+    // A damaged record says as much as a good one.
+    if (!(await this.isSigner(fingerprint)))
+      await this.#write(() => this.#records.create(key, {}, asItIs));
+    this.#signers.add(fingerprint);
+  }
+
+  /** True where a release was admitted under the key. */
+  async isSigner(fingerprint: string): Promise<boolean> {
+    const folder = signersFolder(this.#namespace);
+    return (await this.#records.list(folder)).includes(fingerprint);
   }
 
   /**

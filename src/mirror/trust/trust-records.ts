@@ -50,6 +50,11 @@ export function candidatesKey(provider: ProviderName): RecordKey {
   return [...candidatesFolder(provider), ...provider.type.split("/")];
 }
 
+/** Folder of the keys that releases of a namespace were admitted under: the names of its records say all. */
+export function signersFolder({ hostname, namespace }: Namespace): RecordKey {
+  return ["trust", "signers", hostname, namespace];
+}
+
 const moment = z.iso.datetime();
 const text = z.string();
 const optionalText = text.nullable().transform((value) => value ?? undefined);

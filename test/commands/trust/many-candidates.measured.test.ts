@@ -14,6 +14,7 @@ import { requestsFor } from "../../scenes/provider-requests.ts";
 import { signer, TrustScene } from "../../scenes/trust-scene.ts";
 
 const hostname = "registry.terraform.io" as Hostname;
+const namespace = `${hostname}/crowd`;
 const providers = 40;
 const ofProvider = 256;
 
@@ -82,7 +83,7 @@ async function plantCandidates(records: DiskRecords): Promise<void> {
 async function measure(
   name: string,
   work: (round: number) => Promise<unknown>,
-  rounds = 3,
+  rounds = 5,
 ): Promise<number> {
   const taken: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -105,19 +106,26 @@ it("a decision on a content takes less than 50 ms of processor time among 10,240
   expect(taken).toBeLessThan(50);
 });
 
-it("a decision on a key takes less than a tenth of reading every release, after any earlier decision", async () => {
-  const namespace = `${hostname}/crowd`;
-  const reading = await measure("key of nothing here", (round) => {
+it("a decision on a key that signed nothing here takes less than 50 ms of processor time", async () => {
+  const taken = await measure("key of nothing here", async (round) => {
     const key = `${round}`.padStart(40, "A");
-    return decideKey(parts, namespace, key, "revoked");
+    expect(await decideKey(parts, namespace, key, "revoked")).toBe(1);
   });
-  for (const decision of ["revoked", "approved", "revoked"] as const) {
-    const decide = async () => {
-      expect(await decideKey(parts, namespace, stranger, decision)).toBe(0);
-    };
-    const deciding = await measure(`key ${decision}`, decide, 1);
-    expect(deciding).toBeLessThan(reading / 10);
-  }
+  expect(taken).toBeLessThan(50);
+});
+
+it("a decision on the candidates' key takes less than 50 ms of processor time, whichever way", async () => {
+  const taken = { revoked: Infinity, approved: Infinity };
+  for (let round = 0; round < 5; round++)
+    for (const decision of ["revoked", "approved"] as const) {
+      const decide = async () => {
+        expect(await decideKey(parts, namespace, stranger, decision)).toBe(0);
+      };
+      const once = await measure(`key ${decision}`, decide, 1);
+      taken[decision] = Math.min(taken[decision], once);
+    }
+  expect(taken.revoked).toBeLessThan(50);
+  expect(taken.approved).toBeLessThan(50);
 });
 
 it("the first request for a provider takes 50 ms more at most than in a namespace without any", async () => {
