@@ -1,14 +1,15 @@
+import type { IncomingMessage } from "node:http";
 import Koa from "koa";
 import { failure } from "../errors/index.ts";
 import { onBehalfOf } from "../telemetry/asker.ts";
+import { parseSignedPath } from "./access/archive-ticket.ts";
 import type { Authentication } from "./access/authentication.ts";
 import { answerErrors } from "./answer-errors.ts";
-import { beginRequest } from "./requests/begin-request.ts";
-import type { ClientAddresses } from "./http/client-address.ts";
+import type { Client, ClientAddresses } from "./http/client-address.ts";
 import type { OnUnexpected } from "./http/guarded.ts";
 import type { Handle } from "./http/listener.ts";
 import { limitMetadata, type MetadataCaps } from "./access/metadata-caps.ts";
-import { refuseMalformed } from "./http/raw-request.ts";
+import { pathOf, refuseMalformed } from "./http/raw-request.ts";
 import type {
   RequestMiddleware,
   RequestState,
@@ -24,7 +25,6 @@ export interface AppParts extends RoutedParts {
   readonly metadataCaps: MetadataCaps;
   /** Hears of what was answered with 500, or not at all. */
   readonly onUnexpected: OnUnexpected;
-  /** Bytes. */
 }
 
 /**
@@ -70,6 +70,20 @@ function identify(clients: ClientAddresses): RequestMiddleware {
     ctx.state = beginRequest(ctx.req, clients.of(ctx.req));
     ctx.set("X-Request-Id", ctx.state.asker.requestId);
     return next();
+  };
+}
+
+/** Gives the request its id; nothing of it has been checked yet. */
+function beginRequest(
+  { url = "" }: IncomingMessage,
+  client: Client,
+): RequestState {
+  const path = pathOf(url);
+  return {
+    client,
+    asker: { requestId: crypto.randomUUID(), client: client.address },
+    path: parseSignedPath(path)?.path ?? path,
+    note: { outcome: "none", originTime: 0 },
   };
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { open } from "node:fs/promises";
 import { z } from "zod";
 import { failure, ProvenderError } from "../errors/index.ts";
 import { writeDurably } from "./durable-file.ts";
 import { readJson } from "./json-text.ts";
 import { stagingPath, type RecordKey, type StoreLayout } from "./layout.ts";
-import { readOwnFile } from "./own-file.ts";
 
 /** A secret of 32 bytes in base64url, and when it was made. */
 const storedKey = z.object({
@@ -150,4 +150,20 @@ async function readKeys({
 }: StoreLayout): Promise<readonly StoredKey[]> {
   const text = (await readOwnFile(archiveUrlKeys)) ?? "";
   return readJson(keyFile, text)?.keys ?? [];
+}
+
+/**
+ * Returns the text of a file with a secret; undefined when there is none.
+ * Throws when other users can read it.
+ */
+async function readOwnFile(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path);
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0) throw new Error("others can read it: chmod 600");
+    return await file.readFile("utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }

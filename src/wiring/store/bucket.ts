@@ -1,14 +1,15 @@
 import type { S3Configuration } from "../../config/load.ts";
-import type { BucketLimits } from "../../store/bucket/bucket-settings.ts";
 import { Bucket } from "../../store/bucket/bucket.ts";
 
 /** Milliseconds: metadata of clients waits for the bucket, and they give it 10 s. */
 const limits = { connect: 1_000, firstByte: 2_000, idle: 8_000 };
 
-export function wireBucket(
-  { addressing, accessKeyId, secretAccessKey, ...place }: S3Configuration,
-  within: BucketLimits = limits,
-): Bucket {
+export function wireBucket({
+  addressing,
+  accessKeyId,
+  secretAccessKey,
+  ...place
+}: S3Configuration): Bucket {
   const isGiven = accessKeyId !== undefined && secretAccessKey !== undefined;
   const settings = {
     ...place,
@@ -17,5 +18,5 @@ export function wireBucket(
       ? { accessKeyId, secretAccessKey: secretAccessKey.secret }
       : undefined,
   };
-  return new Bucket(settings, within);
+  return new Bucket(settings, limits);
 }
