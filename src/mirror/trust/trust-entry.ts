@@ -212,6 +212,7 @@ export class TrustEntry {
     const read = (refresh: boolean) =>
       this.#records.read(key, readNamespace, { refresh });
     const found = await read(false);
+    if (found !== undefined) await this.#markFound();
     if (found !== undefined || !(await this.#hasBegun())) return found ?? begun;
     // Another replica may have written it meanwhile.
     return (await read(true)) ?? this.#refuse();
@@ -243,6 +244,15 @@ export class TrustEntry {
     const key = markKey(this.#namespace);
     await this.#write(() => this.#records.create(key, {}, asItIs));
     this.#isMarked = true;
+  }
+
+  /** A process may have been killed before its mark: what counts is marked. */
+  async #markFound(): Promise<void> {
+    if (this.#isMarked) return;
+    const size = await this.#records.sizeOf(markKey(this.#namespace));
+    this.#isMarked = size > 0;
+    // A store that takes nothing now takes the mark at a later look.
+    await this.#mark().catch(() => undefined);
   }
 
   /** True when a later record of the namespace exists. */
