@@ -70,7 +70,7 @@ export function wireKept(
   } = parts;
   const signatures = wireSignatures();
   const judge = wireJudge(signatures);
-  const trust = new TrustStore(records, () => clock.monotonic());
+  const trust = new TrustStore(records, replica && (() => clock.monotonic()));
   const make = wireCaches(configuration, telemetry, { clock, replica });
   const releasesIn = (records: RecordStore) =>
     new ReleaseRecords(records, {

@@ -13,16 +13,11 @@ type DescribedPackagesParts = Pick<DescriptionParts, "hashes" | "alarms">;
 interface Described {
   readonly packages: Promise<readonly MirroredPackage[]>;
   readonly revision: number;
-  /** Time on the monotonic clock. */
-  readonly at: number;
 }
 
-/** Milliseconds after which other processes may have stored and hashed something. */
-const keptFor = 1_000;
-
 /**
- * Descriptions of a release's packages for clients. The disk is read once a
- * second at most, for any number of requests.
+ * Descriptions of a release's packages for clients. The disk is read again
+ * after a hash was computed or forgotten, for any number of requests.
  */
 export class DescribedPackages {
   readonly #parts: DescribedPackagesParts;
@@ -34,13 +29,11 @@ export class DescribedPackages {
 
   of(admitted: Describable): Promise<readonly MirroredPackage[]> {
     const { release } = admitted;
-    const at = performance.now();
     const { revision } = this.#parts.hashes;
     const kept = this.#kept.get(release);
-    if (kept?.revision === revision && at - kept.at < keptFor)
-      return kept.packages;
+    if (kept?.revision === revision) return kept.packages;
     const packages = this.#describeAll(admitted);
-    this.#kept.set(release, { packages, revision, at });
+    this.#kept.set(release, { packages, revision });
     packages.catch(() => this.#kept.delete(release));
     return packages;
   }

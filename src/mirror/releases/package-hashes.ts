@@ -49,7 +49,7 @@ export class PackageHashes {
     this.#onFailed = onFailed;
   }
 
-  /** Changes when this process begins or ends to compute a hash: what was made of hashes before is out of date then. */
+  /** Changes when a hash is begun, computed or forgotten: what was made of hashes before is out of date then. */
   get revision(): number {
     return this.#revision;
   }
@@ -86,6 +86,7 @@ export class PackageHashes {
   async forget(sha256: Sha256): Promise<void> {
     this.#memory.delete(sha256);
     await this.#records.remove(recordKey(sha256));
+    this.#revision++;
   }
 
   async #read(sha256: Sha256): Promise<Found | undefined> {

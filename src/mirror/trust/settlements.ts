@@ -277,7 +277,7 @@ export function youthOf(
   );
 }
 
-/** Other processes may have added platforms. */
+/** Other replicas may have added platforms. */
 function isPinnedAs(
   { pinned }: ReleaseTrust,
   { pinned: ours }: ReleaseTrust,

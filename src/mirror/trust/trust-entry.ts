@@ -20,7 +20,7 @@ import {
   type NamespaceBody,
 } from "./trust-records.ts";
 
-/** Milliseconds for which a daemon does not look for decisions of operators. */
+/** Milliseconds for which a replica does not look for decisions that were made at another one. */
 const lookAgainAfter = 500;
 
 /** Bytes of an empty entry, of each item in it, and of each version of a contact. */
@@ -48,7 +48,7 @@ interface Known {
 export class TrustEntry {
   readonly #records: RecordStore;
   readonly #namespace: Namespace;
-  readonly #now: () => number;
+  readonly #now: (() => number) | undefined;
   readonly #contacts = new Map<string, FirstContact>();
   readonly #signers = new Set<string>();
   #known: Known | undefined;
@@ -56,8 +56,8 @@ export class TrustEntry {
   #changes = 0;
   #isMarked = false;
 
-  /** `now` is monotonic, in milliseconds. */
-  constructor(records: RecordStore, namespace: Namespace, now: () => number) {
+  /** `now` is monotonic, in milliseconds; without it no other replica writes the records. */
+  constructor(records: RecordStore, namespace: Namespace, now?: () => number) {
     this.#records = records;
     this.#namespace = namespace;
     this.#now = now;
@@ -83,10 +83,11 @@ export class TrustEntry {
     return emptyWeight + weightOfOne * all + weightOfVersion * versions;
   }
 
-  /** Makes `trust` at most half a second old. Throws record-unreadable. */
+  /** Makes `trust` current: at a replica, at most half a second old. Throws record-unreadable. */
   async renew(): Promise<NamespaceTrust> {
     const known = this.#known;
-    if (known !== undefined && this.#now() < known.until) return known.trust;
+    const now = this.#now?.() ?? 0;
+    if (known !== undefined && now < known.until) return known.trust;
     this.#renewal ??= this.#load().finally(() => {
       this.#renewal = undefined;
     });
@@ -161,7 +162,7 @@ export class TrustEntry {
   }
 
   /**
-   * Changes the namespace; no change of any process is lost, and `change` may be
+   * Changes the namespace; no change of another replica is lost, and `change` may be
    * called more than once. Durable on return. Throws record-unreadable and store-full.
    */
   async change(
@@ -198,7 +199,7 @@ export class TrustEntry {
   async #load(): Promise<void> {
     for (;;) {
       const changes = this.#changes;
-      const until = this.#now() + lookAgainAfter;
+      const until = this.#now ? this.#now() + lookAgainAfter : Infinity;
       const trust = await this.#read();
       // This process wrote something meanwhile: read it again.
       if (changes !== this.#changes) continue;

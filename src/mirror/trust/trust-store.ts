@@ -50,22 +50,19 @@ export type ReadContact = { readonly type: string } & (
 /** First contacts, decisions and candidates of every namespace. */
 export class TrustStore {
   readonly #records: RecordStore;
-  readonly #now: () => number;
+  readonly #now: (() => number) | undefined;
   readonly #entries = new LRUCache<string, TrustEntry>({
     maxSize: memoryBytes,
     sizeCalculation: (entry) => Math.min(entry.weight, memoryBytes),
   });
 
-  /** `now` is monotonic, in milliseconds. */
-  constructor(
-    records: RecordStore,
-    now: () => number = () => performance.now(),
-  ) {
+  /** `now` is monotonic, in milliseconds; without it no other replica writes the records. */
+  constructor(records: RecordStore, now?: () => number) {
     this.#records = records;
     this.#now = now;
   }
 
-  /** Opens the one entry of a namespace, at most half a second old. Throws record-unreadable. */
+  /** Opens the one entry of a namespace, which is current. Throws record-unreadable. */
   async open(namespace: Namespace): Promise<TrustEntry> {
     const entry = this.#entryOf(namespace);
     const before = entry.weight;
@@ -79,7 +76,7 @@ export class TrustStore {
     return (await this.open(namespace)).trust;
   }
 
-  /** Changes the decisions of operators; no change of any process is lost. Durable on return. Throws record-unreadable and store-full. */
+  /** Changes the decisions of operators; no change of another replica is lost. Durable on return. Throws record-unreadable and store-full. */
   async decide(
     namespace: Namespace,
     change: (decisions: Decisions) => Decisions,

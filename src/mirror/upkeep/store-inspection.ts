@@ -56,7 +56,7 @@ const atOnce = 4;
 
 /**
  * Reads everything that is stored: judges the proof of every release again and
- * hashes every archive. A daemon may work on the same directory meanwhile.
+ * hashes every archive. The daemon serves clients meanwhile.
  */
 export async function inspectStore(
   parts: InspectionParts,

@@ -36,7 +36,7 @@ export interface RecordStore {
   create<T>(key: RecordKey, body: unknown, readBody: ReadBody<T>): Promise<T>;
   /**
    * Writes what `change` makes of the body as it is, and leaves the record alone
-   * when that is the same object. No change of any process is lost; `change` may
+   * when that is the same object. No change of another replica is lost; `change` may
    * be called more than once. Durable on return. Throws too-busy.
    */
   change<T>(

@@ -128,23 +128,11 @@ describe("a request", () => {
     await mirror.close();
   });
 
-  it("looks at the records of trust once where nothing is asked for, and again only before it decides by what may have changed", async () => {
+  it("reads no record of trust again, however late: no other process writes it", async () => {
     const { mirror, counts } = await start(new HastyClock());
-    const all = await countAll(mirror, counts);
-    const looks = Object.entries(all).map(([name, { ledger }]) => [
-      name,
-      ledger.split("namespaces").length - 1,
-    ]);
-    // At first contact two releases may be asked for, side by side.
-    expect(Object.fromEntries(looks.slice(1))).toEqual({
-      "VERSION.json, cold": 2,
-      "VERSION.json, warm": 1,
-      "archive, cold": 1,
-      "archive, warm": 1,
-      "archive of an unknown release": 2,
-      "index.json, first": 1,
-      "index.json, warm": 1,
-    });
+    const [first, ...others] = Object.values(await countAll(mirror, counts));
+    expect(first?.ledger).toContain("namespaces");
+    expect(others.map(({ ledger }) => ledger)).toEqual(others.map(() => ""));
     await mirror.close();
   });
 });
