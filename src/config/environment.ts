@@ -1,4 +1,4 @@
-import { userInfo } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { failure } from "../errors/index.ts";
 
@@ -7,6 +7,20 @@ export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly home: string;
+}
+
+/** Reads the surroundings of this process. */
+export function readSurroundings(): Surroundings {
+  return { env: process.env, cwd: process.cwd(), home: homeDirectory() };
+}
+
+/** A user without an entry in the password file, as in containers, and without $HOME has none. */
+function homeDirectory(): string {
+  try {
+    return homedir();
+  } catch {
+    return "/";
+  }
 }
 
 /** $STATE_DIRECTORY (the first of systemd's list), else $XDG_CACHE_HOME/provender, else ~/.cache/provender. */
@@ -50,7 +64,7 @@ export function findHostToken(
 }
 
 /** The login name of who runs a command, also behind sudo; "unknown" for a user without one, as in containers. */
-export function findOperator(env: NodeJS.ProcessEnv): string {
+export function findOperator({ env } = readSurroundings()): string {
   if (env.SUDO_USER) return env.SUDO_USER;
   try {
     return userInfo().username;

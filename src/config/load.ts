@@ -1,13 +1,12 @@
-import { homedir } from "node:os";
 import { dirname } from "node:path";
 import type { z } from "zod";
 import type { Configuration } from "./configuration.ts";
 import {
   findHostToken,
-  findOperator,
   defaultSearchPath,
   parseNotify,
   parseProxy,
+  readSurroundings,
   type Surroundings,
 } from "./environment.ts";
 import { explainIssues } from "./explain.ts";
@@ -29,11 +28,6 @@ export function loadHostToken(
   return findHostToken(url, env);
 }
 
-/** The login name of who runs a command. */
-export function loadOperator(): string {
-  return findOperator(process.env);
-}
-
 type Schema = ReturnType<typeof configurationSchema>;
 
 const mostProblems = 5;
@@ -45,13 +39,12 @@ const mostProblems = 5;
  */
 export function loadConfiguration({
   file,
-  env = process.env,
-  cwd = process.cwd(),
-  home = homeDirectory(),
+  ...given
 }: {
   readonly file: string | undefined;
 } & Partial<Surroundings>): Configuration {
-  const from = { env, cwd, home };
+  const from = { ...readSurroundings(), ...given };
+  const { env, cwd } = from;
   const source = readSource(file, from);
   const schema = configurationSchema(source ? dirname(source.path) : cwd, from);
   const document = parseYaml(source?.text ?? "");
@@ -99,15 +92,6 @@ function refuse(file: string, problems: readonly Problem[]): never {
     [sentence, ...others].join("\n"),
     undefined,
   );
-}
-
-/** A user without an entry in the password file, as in containers, and without $HOME has none. */
-function homeDirectory(): string {
-  try {
-    return homedir();
-  } catch {
-    return "/";
-  }
 }
 
 /** URLs and the map itself are read-only by their types alone. */

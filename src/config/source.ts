@@ -1,7 +1,13 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
 import { failure } from "../errors/index.ts";
-import type { Surroundings } from "./environment.ts";
+import {
+  defaultStorageDirectory,
+  readSurroundings,
+  type Surroundings,
+} from "./environment.ts";
 import { readTextFile, reasonOf } from "./text-file.ts";
+import { parseYaml } from "./yaml-document.ts";
 
 /** The configuration file that was found. */
 interface Source {
@@ -54,4 +60,30 @@ function refuse(path: string, reason: string, cause?: unknown): never {
     "check the path, its permissions and its encoding",
     { cause },
   );
+}
+
+const directory = z.string().regex(/^[^\0]+$/);
+
+const shape = z
+  .looseObject({
+    storage: z.looseObject({ directory: directory.optional() }).optional(),
+  })
+  .nullable();
+
+/**
+ * Finds the storage directory in the configuration `file`, of which a command
+ * beside a daemon needs nothing else. Undefined for a file with problems, which
+ * `loadConfiguration` explains. Throws a configuration error for one that cannot be read.
+ */
+export function findStorageDirectory(
+  file: string | undefined,
+): string | undefined {
+  const from = readSurroundings();
+  const source = readSource(file, from);
+  const { value, problems } = parseYaml(source?.text ?? "");
+  const parsed = shape.safeParse(value);
+  if (problems.length > 0 || !parsed.success) return undefined;
+  const named = parsed.data?.storage?.directory;
+  if (named === undefined) return defaultStorageDirectory(from);
+  return resolve(source ? dirname(source.path) : from.cwd, named);
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { failure } from "../errors/index.ts";
 import type { Output } from "../commands/output/streams.ts";
 import type { VerbName } from "../wiring/verbs/table.ts";
 import { output } from "./output.ts";
@@ -13,6 +14,12 @@ export interface Flags {
 /** Flags of commands that ask a running mirror where one is named. */
 export interface MirrorFlags extends Flags {
   readonly mirror?: string;
+  readonly ca?: string;
+}
+
+/** Flags of commands that ask the mirror that `--mirror` names. */
+export interface ElsewhereFlags extends Flags {
+  readonly mirror: string;
   readonly ca?: string;
 }
 
@@ -31,12 +38,31 @@ export function run(load: () => Promise<Run>) {
   };
 }
 
-/** Returns the action of a command that is a verb. */
-export function runVerb(name: VerbName) {
-  return run(async () => {
-    const verb = await import("./verb.ts");
-    return (input: VerbInput) => verb.runVerb(name, input);
-  });
+/**
+ * Returns the action of a command that is a verb; `elsewhere` loads the function
+ * for a running mirror that `--mirror` names.
+ */
+export function runVerb(name: VerbName, elsewhere?: () => Promise<Run>) {
+  return run(() =>
+    Promise.resolve(async (input: VerbInput & MirrorFlags, io: Output) => {
+      if (input.mirror !== undefined && elsewhere !== undefined)
+        return (await elsewhere())(input as never, io);
+      if (elsewhere !== undefined) refuseLoneAuthority(input);
+      const verb = await import("./verb.ts");
+      return verb.runVerb(name, input);
+    }),
+  );
+}
+
+/** Throws a configuration error for `--ca` without `--mirror`. */
+export function refuseLoneAuthority({ mirror, ca }: MirrorFlags): void {
+  if (mirror === undefined && ca !== undefined)
+    throw failure(
+      "configuration",
+      "--ca",
+      "it is for --mirror only",
+      "leave it out",
+    );
 }
 
 /** Collects the values of a repeatable option. */

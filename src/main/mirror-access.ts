@@ -34,24 +34,6 @@ export function openMirror(configuration: Configuration, named: NamedMirror) {
   return { base, http, [Symbol.asyncDispose]: () => http.close() };
 }
 
-/** Reads `--mirror` and `--ca`; undefined without them. Throws configuration. */
-export function nameOther({
-  mirror,
-  ca,
-}: {
-  readonly mirror?: string | undefined;
-  readonly ca?: string | undefined;
-}): NamedMirror | undefined {
-  if (mirror !== undefined) return nameMirror("--mirror", mirror, ca);
-  if (ca === undefined) return undefined;
-  throw failure(
-    "configuration",
-    "--ca",
-    "it is for --mirror only",
-    "leave it out",
-  );
-}
-
 /** The mirror's own URL, or the one that its clients have in `network_mirror`. */
 function parseMirrorUrl(option: string, text: string): URL {
   const url = URL.parse(text);

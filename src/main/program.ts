@@ -1,12 +1,14 @@
 import { Argument, Command, CommanderError } from "commander";
-import { misused, reportFailure } from "../commands/output/report.ts";
-import { makeCompletion, shells, type Shell } from "./help/completion.ts";
+import type { Shell } from "./help/completion.ts";
 import { addExamples } from "./help/examples.ts";
 import { addOperation } from "./operate/commands.ts";
 import { addPackages } from "./packages/commands.ts";
 import { output } from "./output.ts";
 import { addStore } from "./store/commands.ts";
 import { version } from "./version.ts";
+
+/** Exit status for a mistake in the arguments. */
+const misused = 2;
 
 /** Runs the command that the arguments name and sets the exit status. What a command needs is loaded when it runs. */
 export async function runProgram(): Promise<void> {
@@ -19,6 +21,7 @@ export async function runProgram(): Promise<void> {
   try {
     await program.parseAsync();
   } catch (error) {
+    const { reportFailure } = await import("../commands/output/report.ts");
     process.exitCode =
       error instanceof CommanderError
         ? error.exitCode && misused
@@ -45,8 +48,9 @@ function addCompletion(program: Command): void {
   program
     .command("completion")
     .description("print what a shell completes its commands by")
-    .addArgument(new Argument("<shell>").choices(shells))
-    .action((shell: Shell) => {
+    .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
+    .action(async (shell: Shell) => {
+      const { makeCompletion } = await import("./help/completion.ts");
       process.stdout.write(makeCompletion(program, shell));
     });
 }

@@ -1,17 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  loadConfiguration,
-  loadOperator,
-  type Configuration,
-} from "../config/load.ts";
+import { findOperator } from "../config/environment.ts";
+import { findStorageDirectory } from "../config/source.ts";
 import { isFailure } from "../errors/index.ts";
-import { openFile } from "../mirror/bundles/readable-file.ts";
 import { layOutStore } from "../store/layout.ts";
 import { askDaemon } from "../wiring/admin/client.ts";
 import type { Command } from "../wiring/verbs/run.ts";
 import { resolvePaths, type VerbName } from "../wiring/verbs/table.ts";
-import { untilStopped } from "./options.ts";
-import { output, print } from "./output.ts";
+import { output, print, untilStopped } from "./output.ts";
 import { version } from "./version.ts";
 
 /** Milliseconds that a command waits for another one, and for a daemon that starts. */
@@ -35,13 +30,16 @@ export async function runVerb(
   name: VerbName,
   { config, ...input }: VerbInput,
 ): Promise<number> {
-  const configuration = loadConfiguration({ file: config });
+  const directory = findStorageDirectory(config);
   const command: Command = {
     input,
-    operator: loadOperator(),
+    operator: findOperator(),
     columns: process.stderr.isTTY ? process.stderr.columns : undefined,
     stdout: print,
-    openFile,
+    openFile: async (path) => {
+      const { openFile } = await import("../mirror/bundles/readable-file.ts");
+      return openFile(path);
+    },
     stderr: (text) => {
       output.stderr(text);
       return Promise.resolve(true);
@@ -52,8 +50,8 @@ export async function runVerb(
   for (;;)
     try {
       return (
-        (await askThere(name, configuration, command)) ??
-        (await runHere(name, configuration, command))
+        (await askThere(name, directory, command)) ??
+        (await runHere(name, config, command))
       );
     } catch (error) {
       if (!isFailure(error, "store-in-use") || performance.now() > end)
@@ -64,12 +62,13 @@ export async function runVerb(
 
 async function askThere(
   verb: VerbName,
-  { storage }: Configuration,
+  directory: string | undefined,
   { input, operator, columns, stdout, stderr, signal }: Command,
 ): Promise<number | undefined> {
+  if (directory === undefined) return undefined;
   const located = resolvePaths(verb, input);
   const request = { verb, input: located.input, operator, columns };
-  const layout = layOutStore(storage.directory);
+  const layout = layOutStore(directory);
   const { file } = input as { readonly file?: string };
   const asking = { version, request, file, stdout, stderr, signal };
   const status = await askDaemon(layout, asking);
@@ -82,9 +81,11 @@ async function askThere(
 
 async function runHere(
   name: VerbName,
-  configuration: Configuration,
+  file: string | undefined,
   command: Command,
 ): Promise<number> {
+  const { loadConfiguration } = await import("../config/load.ts");
+  const configuration = loadConfiguration({ file });
   const { openMirror, runVerb: run } = await import("../wiring/verbs/run.ts");
   await using mirror = await openMirror(configuration, `provender ${name}`);
   return await run(name, mirror, command);

@@ -4,7 +4,7 @@ import type { Output } from "./streams.ts";
 
 /** Exit statuses of docs/contract.md: 0 done, 1 some of the work could not be done, 2 usage or configuration. */
 const failed = 1;
-export const misused = 2;
+const misused = 2;
 
 /**
  * Reports the error that ended a command, and the one of closing the store.

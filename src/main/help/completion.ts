@@ -8,8 +8,6 @@ type Commands = ReturnType<typeof describeCommands>;
 /** Completion scripts by shell, made from the program's own description. */
 const makers = { bash: makeBash, zsh: makeZsh, fish: makeFish } as const;
 
-export const shells = Object.keys(makers) as readonly Shell[];
-
 /** A script for the shell to read, which completes commands, options and files. */
 export function makeCompletion(program: Command, shell: Shell): string {
   return makers[shell](describeCommands(program));

@@ -132,7 +132,9 @@ function addStatus(program: Command): void {
     .option("--mirror <url>", "a mirror elsewhere")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(run(async () => (await import("./status.ts")).status));
+    .action(
+      runVerb("status", async () => (await import("./status.ts")).status),
+    );
 }
 
 function addDoctor(program: Command): void {
@@ -154,5 +156,7 @@ function addExplain(program: Command): void {
     .option("--mirror <url>", "ask a running mirror, not the local store")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--json", "print one JSON document")
-    .action(run(async () => (await import("./explain.ts")).explain));
+    .action(
+      runVerb("explain", async () => (await import("./explain.ts")).explain),
+    );
 }

@@ -25,17 +25,20 @@ import {
   wireExaminedOrigins,
 } from "../../wiring/commands/doctor.ts";
 import { wireRules } from "../../wiring/rules.ts";
-import type { MirrorFlags } from "../flags.ts";
-import { nameOther, type NamedMirror } from "../mirror-access.ts";
+import { refuseLoneAuthority, type MirrorFlags } from "../flags.ts";
+import { nameMirror, type NamedMirror } from "../mirror-access.ts";
 import { describeBucket } from "./bucket.ts";
 
 export async function doctor(flags: MirrorFlags): Promise<number> {
-  const { config, json = false } = flags;
-  const mirror = nameOther(flags);
+  const { config, mirror, ca, json = false } = flags;
+  refuseLoneAuthority(flags);
   const checks =
     mirror === undefined
       ? await examineServer(config)
-      : await examineClient(loadConfiguration({ file: config }), mirror);
+      : await examineClient(
+          loadConfiguration({ file: config }),
+          nameMirror("--mirror", mirror, ca),
+        );
   // Looking a name up can neither be given up nor left behind otherwise.
   const stdout = (text: string) =>
     void process.stdout.write(text, () => process.exit());

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { collect, run, runVerb, withConfig } from "../flags.ts";
 
 /** Adds the commands that import, export and describe packages. */
@@ -35,12 +35,14 @@ function addPrefetch(program: Command): void {
 function addLock(program: Command): void {
   withConfig(program.command("lock"))
     .description("complete dependency lock files with verified hashes")
-    .argument("[dir...]", "where clients are run (default: here)")
+    .addArgument(
+      new Argument("[dir...]", "where clients are run").default(["."], "here"),
+    )
     .option("--platform <os_arch>", "such as linux_amd64; repeatable", collect)
     .option("--mirror <url>", "ask a running mirror, not the local store")
     .option("--ca <file>", "PEM certificates to trust for --mirror")
     .option("--check", "change nothing; status 1 when something is missing")
-    .action(run(async () => (await import("./lock.ts")).lock));
+    .action(runVerb("lock", async () => (await import("./lock.ts")).lock));
 }
 
 function addExport(program: Command): void {

@@ -7,26 +7,24 @@ import { closing } from "../../wiring/commands/store.ts";
 import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { wireHashing } from "../../wiring/threads.ts";
 import { platformsOf } from "../../wiring/verbs/selection.ts";
-import type { MirrorFlags } from "../flags.ts";
-import { nameOther, openMirror } from "../mirror-access.ts";
-import { untilStopped } from "../options.ts";
-import { runVerb } from "../verb.ts";
+import type { ElsewhereFlags } from "../flags.ts";
+import { nameMirror, openMirror } from "../mirror-access.ts";
+import { untilStopped } from "../output.ts";
 
-interface LockFlags extends MirrorFlags {
+interface LockFlags extends ElsewhereFlags {
   readonly dir: readonly string[];
   readonly platform?: readonly string[];
   readonly check?: boolean;
 }
 
+/** Asks the mirror that `--mirror` names. */
 export async function lock(
-  { dir, mirror, ca, ...flags }: LockFlags,
+  flags: LockFlags,
   { stderr }: Output,
 ): Promise<number> {
-  const named = nameOther({ mirror, ca });
-  const directories = dir.length > 0 ? dir : ["."];
-  if (named === undefined)
-    return runVerb("lock", { dir: directories, ...flags });
-  const { config, platform, check = false } = flags;
+  const { dir: directories, config, mirror, ca } = flags;
+  const { platform, check = false } = flags;
+  const named = nameMirror("--mirror", mirror, ca);
   const configuration = loadConfiguration({ file: config });
   const platforms = platformsOf(platform, configuration.platforms);
   await using other = openMirror(configuration, named);

@@ -8,7 +8,7 @@ import { originLimits } from "../../origin/guard/origin-settings.ts";
 import { signaturePolicyOf } from "../../wiring/origins.ts";
 import { wireJudge, wireSignatures } from "../../wiring/threads.ts";
 import type { Flags } from "../flags.ts";
-import { untilStopped } from "../options.ts";
+import { untilStopped } from "../output.ts";
 
 interface PublishFlags extends Flags {
   readonly dir: string;

@@ -12,7 +12,7 @@ import { lockStorageDirectory } from "../../store/storage-directory.ts";
 import { openLayout } from "../../wiring/commands/layout.ts";
 import { wireBucket } from "../../wiring/store/bucket.ts";
 import type { Flags } from "../flags.ts";
-import { untilStopped } from "../options.ts";
+import { untilStopped } from "../output.ts";
 
 export async function push(
   { config, json = false }: Flags,

@@ -1,8 +1,5 @@
 import type { Socket } from "node:net";
-import {
-  openFile,
-  type ReadableFile,
-} from "../../mirror/bundles/readable-file.ts";
+import type { ReadableFile } from "../../mirror/bundles/readable-file.ts";
 import { sendLine } from "./lines.ts";
 import {
   largestPiece,
@@ -38,6 +35,7 @@ export class NamedFile {
 
   async #open(path: string): Promise<FileAnswer> {
     if (path !== this.#path) return { error: "EACCES" };
+    const { openFile } = await import("../../mirror/bundles/readable-file.ts");
     this.#file = await openFile(path);
     return { size: this.#file.size ?? null };
   }

@@ -1,16 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../../fakes/authority.ts";
 import { barrier } from "../../fakes/barrier.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
-import { version } from "../../../src/main/version.ts";
-import { layOutStore } from "../../../src/store/layout.ts";
-import { askDaemon } from "../../../src/wiring/admin/client.ts";
-import type { AdminRequest } from "../../../src/wiring/admin/messages.ts";
 import { originsOf } from "../../origins.ts";
 import { runCommand, type CommandOptions } from "../../running-command.ts";
 import {
@@ -24,6 +26,13 @@ import { makeStorage } from "../../commands/storage.ts";
 let registry: Registry;
 let config: ReturnType<typeof originsOf>;
 let mirror: RunningMirror;
+
+/** Coverage by V8, with the URL of each file. */
+interface Coverage {
+  readonly result: readonly { readonly url: string }[];
+}
+
+const sourceFolder = new URL("../../../src/", import.meta.url).href;
 
 const many = 60;
 const linux = ["--platform", "linux_amd64"];
@@ -107,6 +116,22 @@ describe("commands beside a daemon", () => {
     ]);
   });
 
+  it.each([["list"], ["status"], ["trust", "list"], ["verify"]])(
+    "load at most 40 files: %s %s",
+    async (...args) => {
+      const counted = scratch("coverage");
+      const env = { NODE_V8_COVERAGE: counted };
+      expect((await beside(mirror, args, { env })).status).toBe(0);
+      const text = (name: string) => readFileSync(join(counted, name), "utf8");
+      const urls = readdirSync(counted).flatMap((name) =>
+        (JSON.parse(text(name)) as Coverage).result.map(({ url }) => url),
+      );
+      const loaded = urls.filter((url) => url.startsWith(sourceFolder));
+      expect(loaded).toContain(`${sourceFolder}main.ts`);
+      expect(loaded.length, loaded.join("\n")).toBeLessThanOrEqual(40);
+    },
+  );
+
   it("end their work in the daemon when they are interrupted", async () => {
     const held = holdArchives();
     const run = await beside(mirror, ["prefetch", ...linux, "acme/slow@all"], {
@@ -157,43 +182,6 @@ describe("commands beside a daemon", () => {
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(/is provender 99\.0\.0, and this is /);
     expect(run.stderr).toContain("restart the daemon");
-  });
-});
-
-describe("requests that no command of this version sends", () => {
-  async function ask(request: object) {
-    const asked = { version, request: request as AdminRequest };
-    const said = { stdout: "", stderr: "" };
-    const status = await askDaemon(layOutStore(mirror.directory), {
-      ...{ ...asked, file: undefined, signal: AbortSignal.timeout(10_000) },
-      stdout: (text) => Promise.resolve((said.stdout += text) !== ""),
-      stderr: (text) => (said.stderr += text),
-    });
-    return { status, ...said };
-  }
-
-  it.each([
-    ["list", { spec: 5 }, /^provender: spec: .* expected string, .* number/],
-    ["list", { verbose: true }, /^provender: arguments: .* "verbose"/],
-    ["purge", {}, /^provender: spec: .* expected string, .* undefined/],
-    ["verify", { sample: "many" }, /^provender: sample: .* expected number/],
-    ["prefetch", { spec: [], lockFile: [5], list: [] }, /: lockFile\.0: /],
-    ["toString", {}, /^provender: toString: it is no verb: give one of audit/],
-  ])("are refused with a sentence: %s %j", async (verb, input, sentence) => {
-    const run = await ask({ verb, input, operator: "someone" });
-    expect(run).toEqual({
-      ...{ status: 2, stdout: "" },
-      stderr: expect.stringMatching(sentence) as string,
-    });
-    expect(run.stderr).toMatch(/^.*\.\n$/);
-    const { stdout } = await beside(mirror, ["status", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ alarms: [] });
-  });
-
-  it("are refused in another shape", async () => {
-    await expect(ask({ verb: 5 })).rejects.toThrow(
-      /refuses \(its request is in another shape\)/,
-    );
   });
 });
 
