@@ -2,14 +2,25 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { failure, ProvenderError } from "../errors/index.ts";
-import type { StoreLayout } from "./layout.ts";
+import { layOutStore, type StoreLayout } from "./layout.ts";
 import { tryLock, type ProcessLock } from "./process-lock.ts";
+import { actAsOwner } from "./storage-owner.ts";
 import { checkStoreVersion, markStoreVersion } from "./store-version.ts";
 
 /** Limits in bytes; `maxSize` is undefined for unlimited. */
 export interface DirectoryLimits {
   readonly maxSize: number | undefined;
   readonly minFree: number;
+}
+
+/** Opens a storage directory as its owner, for a command. Throws what `actAsOwner` and `prepareStorageDirectory` throw. */
+export async function openStorageDirectory(
+  directory: string,
+): Promise<StoreLayout> {
+  const layout = layOutStore(directory);
+  actAsOwner(layout);
+  await prepareStorageDirectory(layout);
+  return layout;
 }
 
 /**

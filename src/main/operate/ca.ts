@@ -1,7 +1,8 @@
 import { runCa } from "../../commands/operate/ca.ts";
 import { loadConfiguration } from "../../config/load.ts";
 import { failure } from "../../errors/index.ts";
-import { findAuthority } from "../../wiring/commands/layout.ts";
+import { layOutStore } from "../../store/layout.ts";
+import { actAsOwner } from "../../store/storage-owner.ts";
 import type { Flags } from "../flags.ts";
 import type { Output } from "../../commands/output/streams.ts";
 
@@ -17,5 +18,7 @@ export async function showAuthority(
       'it is not "self-signed", so this mirror has no CA of its own',
       "clients need the one that signed its certificate",
     );
-  return runCa(findAuthority(configuration), output);
+  const layout = layOutStore(configuration.storage.directory);
+  actAsOwner(layout);
+  return runCa(layout.tls.authority, output);
 }

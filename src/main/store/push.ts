@@ -8,8 +8,10 @@ import {
   type CarryOptions,
   type CarryReport,
 } from "../../store/bucket/carrying/carry.ts";
-import { lockStorageDirectory } from "../../store/storage-directory.ts";
-import { openLayout } from "../../wiring/commands/layout.ts";
+import {
+  lockStorageDirectory,
+  openStorageDirectory,
+} from "../../store/storage-directory.ts";
 import { wireBucket } from "../../wiring/store/bucket.ts";
 import type { Flags } from "../flags.ts";
 import { untilStopped } from "../output.ts";
@@ -39,7 +41,7 @@ export async function carryStore(
   configuration: Configuration,
   options: CarryOptions,
 ): Promise<CarryReport> {
-  const { s3 } = configuration.storage;
+  const { s3, directory } = configuration.storage;
   if (s3 === undefined)
     throw failure(
       "configuration",
@@ -47,7 +49,7 @@ export async function carryStore(
       `it is empty, and "provender store push" needs a bucket`,
       "set it",
     );
-  const layout = await openLayout(configuration);
+  const layout = await openStorageDirectory(directory);
   const lock = lockStorageDirectory(layout, "provender store push");
   const bucket = wireBucket(s3);
   try {

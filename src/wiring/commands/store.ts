@@ -5,6 +5,7 @@ import { largestProof } from "../../mirror/bundles/proof.ts";
 import type { StoreLayout } from "../../store/layout.ts";
 import {
   lockStorageDirectory,
+  openStorageDirectory,
   sweepStaging,
 } from "../../store/storage-directory.ts";
 import { wireCore } from "../core.ts";
@@ -13,7 +14,6 @@ import { openReplica } from "../store/replica.ts";
 import { wireRules } from "../rules.ts";
 import { wireTelemetry, type Telemetry } from "../telemetry.ts";
 import type { OpenMirror } from "../verbs/verb.ts";
-import { openLayout } from "./layout.ts";
 
 /** Opens the mirror for a command, while no other process works on its store; `work` is the command. Throws store-in-use. */
 export async function openMirror(
@@ -53,7 +53,7 @@ export function closing<T extends { close(): Promise<unknown> }>(
 
 /** Opens the store of a command; `close` closes `kept` first. */
 async function openStore(configuration: Configuration, work: string) {
-  const layout = await openLayout(configuration);
+  const layout = await openStorageDirectory(configuration.storage.directory);
   const lock = lockStorageDirectory(layout, work);
   try {
     await sweepStaging(layout);

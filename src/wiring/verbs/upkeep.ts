@@ -3,8 +3,12 @@ import { runPrune } from "../../commands/store/prune.ts";
 import { runVerify } from "../../commands/store/verify.ts";
 import { failure } from "../../errors/index.ts";
 import { planPrune } from "../../mirror/upkeep/pruning.ts";
-import { wireBucketInspection, wireBucketPruning } from "../commands/upkeep.ts";
-import { flag, verb } from "./verb.ts";
+import { planBucketPrune } from "../../mirror/upkeep/bucket-pruning.ts";
+import { BucketRecords } from "../../store/bucket/bucket-records.ts";
+import { RecordMemory } from "../../store/bucket/record-memory.ts";
+import { InspectedArchives } from "../../store/bucket/upkeep/inspected-archives.ts";
+import { readSharedUses } from "../../store/bucket/upkeep/shared-uses.ts";
+import { flag, verb, type OpenMirror } from "./verb.ts";
 
 export const prune = verb(
   { bucket: flag, dryRun: flag, json: flag },
@@ -16,7 +20,7 @@ export const prune = verb(
       return planPrune(mirror, maxSize, Date.now());
     };
     const { plan, parts } = bucket
-      ? wireBucketPruning(mirror, configuration)
+      ? wireBucketPruning(mirror)
       : { parts: mirror, plan: planLocal };
     return runPrune(plan, parts, { dryRun, json }, stdout);
   },
@@ -38,9 +42,56 @@ export const verify = verb(
         "it is for --bucket only",
         "leave it out",
       );
-    const parts = bucket
-      ? wireBucketInspection(mirror, mirror.configuration, sample)
-      : mirror;
+    const parts = bucket ? wireBucketInspection(mirror, sample) : mirror;
     return runVerify(parts, { repair, json, signal }, makeProgress(), stdout);
   },
 );
+
+/** Sets up `prune` for the bucket. Throws a configuration error. */
+function wireBucketPruning(mirror: OpenMirror) {
+  const { records, releases, replica } = wireShared(mirror);
+  const { bucket, blobs } = replica;
+  const readUses = () => readSharedUses(bucket, timeOf());
+  const timeOf = () => Date.now() + bucket.connection.skew;
+  return {
+    parts: { blobs, records },
+    plan: () =>
+      planBucketPrune({ blobs, records, releases, readUses }, timeOf()),
+  };
+}
+
+/**
+ * Sets up `verify` for the bucket; `sample` is the number of archives to hash.
+ * Throws a configuration error.
+ */
+function wireBucketInspection(mirror: OpenMirror, sample: number | undefined) {
+  const { records, releases, replica } = wireShared(mirror);
+  return {
+    blobs: new InspectedArchives(replica.blobs, sample),
+    records,
+    releases,
+  };
+}
+
+/** The records of the bucket, compared with what this replica saw of them; nothing is remembered of it. */
+function wireShared({ replica, releasesIn, layout }: OpenMirror) {
+  if (replica === undefined)
+    throw failure(
+      "configuration",
+      "--bucket",
+      "it looks after a bucket, and there is none",
+      `set "storage.s3"`,
+    );
+  const { bucket, identity } = replica;
+  const memory = new RecordMemory(layout);
+  const records = new BucketRecords(
+    bucket,
+    identity.etagForm,
+    () => undefined,
+    {
+      recall: (key) => memory.recall(key),
+      remember: () => Promise.resolve(),
+    },
+  );
+  return { records, releases: releasesIn(records), replica };
+}
