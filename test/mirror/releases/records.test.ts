@@ -227,7 +227,13 @@ it("is described by its pinned checksums, for any later offer", async () => {
   expect(await releases.describe(address)).toEqual({
     firstSeen: value.trust.pinned?.at,
     signedBy: "K",
-    digests: new Map([[fileOf("linux"), digestOf("a")]]),
+    packages: [
+      {
+        filename: fileOf("linux"),
+        platform: { os: "linux", arch: "amd64" },
+        sha256: digestOf("a"),
+      },
+    ],
   });
 });
 
