@@ -94,9 +94,15 @@ function asAnswer(
   return { kind: "packages", packages: new Map(packages) };
 }
 
+/** True for a command that was killed, itself or the daemon that did its work. */
+export function isKilled({ status, stderr }: CommandRun): boolean {
+  return status === null || stderr.includes("ended before this command did");
+}
+
 /** Reads why a command failed from what it says, which has no code. */
-export function readFailed({ status, stderr }: CommandRun): Answer {
-  if (status === null) return { kind: "dead" };
+export function readFailed(ran: CommandRun): Answer {
+  const { stderr } = ran;
+  if (isKilled(ran)) return { kind: "dead" };
   if (/ at .*\.ts:\d+/.test(stderr)) throw new Violation(0, stderr);
   const code = stderr.split("\n")[0] ?? "";
   const isUndecided =

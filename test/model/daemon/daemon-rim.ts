@@ -15,6 +15,7 @@ import type { Burst, PendingRow, Ran, Rim } from "../world/rim.ts";
 import type { Settings } from "../world/settings.ts";
 import {
   AskingCommands,
+  isKilled,
   readFailed,
   readPrinted,
   type Run,
@@ -132,10 +133,11 @@ export class DaemonRim implements Rim {
 
   async importOffers(_: number, offers: readonly Offer[]): Promise<Imported> {
     const file = await writeOffers(offers, this.#site.keys);
-    const { status, stderr } = await this.#run("import", file);
+    const ran = await this.#run("import", file);
+    const { stderr } = ran;
     const names = stderr.matchAll(/^(\S+) (\S+): \d+ archives /gm);
     const taken = [...names].map(([, , version = ""]) => version);
-    if (status === null) return { taken, answer: { kind: "dead" } };
+    if (isKilled(ran)) return { taken, answer: { kind: "dead" } };
     if (!/releases refused$/m.test(stderr))
       throw new Violation(0, `an import failed: ${stderr}`);
     return { taken, answer: { kind: "versions", versions: taken } };
@@ -176,7 +178,7 @@ export class DaemonRim implements Rim {
     });
     for (const line of ran.stderr.split("\n"))
       if (line.startsWith("{")) this.#lines.push(JSON.parse(line) as LogLine);
-    if (ran.status === null) this.hasCrashed = true;
+    if (isKilled(ran)) this.hasCrashed = true;
     return ran;
   };
 
