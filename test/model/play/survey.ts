@@ -113,7 +113,9 @@ function withoutGone(
   got: Answer,
 ): Answer {
   if (rim.disk !== undefined || said.kind !== "packages") return said;
-  const digests = registry.findOffer(name)?.signed.digests ?? {};
+  const isGone = registry.findFault("release", name) !== undefined;
+  const offer = isGone ? undefined : registry.findOffer(name);
+  const digests = offer?.signed.digests ?? {};
   const had = got.kind === "packages" ? got.packages : new Map();
   const packages = new Map(
     said.packages
