@@ -94,7 +94,7 @@ describe("a request that no code foresaw the end of", () => {
       crypto.randomUUID = () => {
         const error = new Error("a flaw");
         // Its own address has this text, too.
-        if (/begin.request[.]ts/.test(error.stack)) throw error;
+        if (/server.app[.]ts/.test(error.stack)) throw error;
         return randomUUID.call(crypto);
       };`,
       "/healthz",
