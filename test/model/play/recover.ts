@@ -40,6 +40,9 @@ async function expectGood(
 ): Promise<void> {
   const listed = await world.askFor(index, "index", { type, version: "" });
   const { served } = await surveyFaces(world, index, type);
+  // A process that was to die dies once, and answers when it runs again.
+  if ([listed, ...served.values()].some(({ kind }) => kind === "dead"))
+    return expectGood(world, index, type, began);
   if (world.settings.offline && world.oracle.wasReset.has(type)) return;
   if (world.hasLost(type) || world.oracle.uncertain.has(type)) return;
   for (const version of versions) {
