@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { KeyDecision } from "../../src/trust/decisions.ts";
 import { addEvidence, settle } from "../../src/trust/settle.ts";
 import { byE, ask, tell, kindsOf } from "./asking.ts";
 import {
@@ -250,6 +251,7 @@ describe("the first key after an unsigned first contact", () => {
     by: readonly string[],
     known: readonly string[] = [],
     type = name.type,
+    keys: readonly KeyDecision[] = [],
   ) =>
     ask(
       by.map((one) => evidence({ id: one, signedBy: one })),
@@ -260,6 +262,7 @@ describe("the first key after an unsigned first contact", () => {
           providerKeys: known.map((fingerprint) => ({
             ...{ ...name, type, fingerprint },
           })),
+          decisions: { keys, contents: [] },
         }),
       },
     );
@@ -278,5 +281,10 @@ describe("the first key after an unsigned first contact", () => {
   it("is the one of two signers of a release that was offered last", () => {
     expect(askFirst([K, E]).firstSigner).toBe(E);
     expect(askFirst([E, K]).firstSigner).toBe(K);
+  });
+
+  it("is none that was revoked", () => {
+    const keys = [keyDecision(E, "revoked")];
+    expect(askFirst([K, E], [], name.type, keys).firstSigner).toBe(K);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settle } from "../../src/trust/settle.ts";
-import { decideByAge } from "../../src/trust/age.ts";
+import { decideByAge, type AgeTerms } from "../../src/trust/age.ts";
 import { ageOf, isCandidate } from "../../src/trust/standing.ts";
 import { byE, ask, tell, kindsOf, approve } from "./asking.ts";
 import {
@@ -223,6 +223,39 @@ it("the evidence that names the most archives speaks for a release", () => {
     [evidence(), wide],
   ])
     expect(ask(known).standing).toMatchObject({ evidence: { id: wide.id } });
+});
+
+it("of two that name as many archives, the one that was offered last speaks for a release", () => {
+  const [one, other] = [evidence({ id: "one" }), evidence({ id: "other" })];
+  expect(ask([one, other]).standing).toMatchObject({ evidence: other });
+  expect(ask([other, one]).standing).toMatchObject({ evidence: one });
+});
+
+describe("the age of what was pinned and has no date", () => {
+  const age: AgeTerms = {
+    ...{ minimumAge: 3 * day, isUnlisted: false, seenAt: undefined },
+    now: later(2 * day),
+  };
+  const ageAt = (terms: Partial<AgeTerms>) =>
+    ageOf({ age: { ...age, ...terms } }, [unsigned()], start);
+
+  it("counts from when it was pinned", () => {
+    expect(ageAt({ now: later(3 * day) })).toEqual({ old: true });
+    const availableAt = later(3 * day);
+    expect(ageAt({})).toEqual({ old: false, availableAt, isUndated: true });
+  });
+
+  it("is enough where operators admit what nothing dates", () => {
+    expect(ageAt({ allowsUndated: true })).toEqual({ old: true });
+  });
+
+  it("counts from when a list showed it, if that was later", () => {
+    const seenAt = later(day);
+    const availableAt = later(4 * day);
+    const young = { old: false, availableAt, isUndated: false };
+    expect(ageAt({ seenAt })).toEqual(young);
+    expect(ageAt({ seenAt, allowsUndated: true })).toEqual(young);
+  });
 });
 
 it("the age of what has no date is that of the release", () => {

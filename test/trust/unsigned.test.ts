@@ -34,7 +34,10 @@ const served = ({ standing }: ReturnType<typeof offer>) =>
 it("a release of a module is asked about without keys and ages", () => {
   const asked = askUnsigned(name, emptyNamespace, nothing, now);
   expect(asked).toMatchObject({
-    contact: { key: undefined, newest: "", by: "list", id: "" },
+    contact: {
+      ...{ key: undefined, newest: "", by: "list", id: "" },
+      at: new Date(0),
+    },
     rules: { newKeys: "accept-first", pins: undefined },
     ...{ age: { minimumAge: 0, isUnlisted: false }, enforcesAge: false },
   });
