@@ -1,7 +1,12 @@
 import { expect, it } from "vitest";
 import { parseProviderAddress } from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
 import { parseVersionConstraint } from "../../src/address/version-constraint.ts";
-import { isAgeing, parsePolicy } from "../../src/trust/policy.ts";
+import {
+  decideByRules,
+  isAgeing,
+  parsePolicy,
+} from "../../src/trust/policy.ts";
 
 const random = parseProviderAddress("hashicorp/random");
 const rule = (match: string, minimumAge?: number, versions?: string) => ({
@@ -27,4 +32,12 @@ it.each([
 ])("a version may have to be of an age, %s", (_, rules, minimumAge, is) => {
   const policy = parsePolicy({ default: "allow", minimumAge, rules });
   expect(isAgeing(policy, random)).toBe(is);
+});
+
+it("of two rules that ask for the same age, the one that decides is named", () => {
+  const rules = [rule("*/*/*", 9, "< 2")];
+  const policy = parsePolicy({ default: "allow", minimumAge: 9, rules });
+  expect(
+    decideByRules(policy, random, parseVersion("1.1.0-rc1")).minimumAgeRule,
+  ).toBe("policy.minimumAge");
 });
