@@ -25,7 +25,7 @@ const { values } = parseArgs({
 const root = join(import.meta.dirname, "../../..");
 const copy = mkdtempSync(join(tmpdir(), "model-mutants-"));
 process.once("exit", () => rmSync(copy, { recursive: true }));
-for (const part of ["src", "test/model", "package.json"])
+for (const part of ["src", "test", "package.json"])
   cpSync(join(root, part), join(copy, part), { recursive: true });
 symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
 
