@@ -119,7 +119,8 @@ function judgeUnsigned(
 /**
  * Publishers who rotate sign old releases again: the bytes are those that were
  * admitted. The key that they were admitted under has to be acceptable still, be
- * its signature good or not; one key is no second witness of its own digests.
+ * its signature good or not, and to have signed each of them; one key is no
+ * second witness of its own digests, nor of platforms that it added.
  */
 function signsPinnedDigests(
   question: KeyQuestion,
@@ -128,12 +129,19 @@ function signsPinnedDigests(
 ): boolean {
   const { pinned, published, evidence } = question.release;
   if (pinned === undefined || pinned.signedBy === signedBy) return false;
-  const isFirst = (one: Evidence) =>
-    one.sha256sums === pinned.sha256sums && one.signedBy === pinned.signedBy;
+  const witnesses = evidence.filter(
+    (one) =>
+      one.signedBy === pinned.signedBy && judgeKey(question, one).accepted,
+  );
   return (
     isWithin(content, pinned.content) &&
     published.has(signedBy) &&
-    evidence.some((one) => isFirst(one) && judgeKey(question, one).accepted)
+    witnesses.some(({ sha256sums }) => sha256sums === pinned.sha256sums) &&
+    content
+      .entries()
+      .every(([platform, sha256]) =>
+        witnesses.some((one) => one.content.get(platform) === sha256),
+      )
   );
 }
 
