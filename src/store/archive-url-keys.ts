@@ -153,7 +153,7 @@ async function readKeys({
 }
 
 /**
- * Returns the text of a file with a secret; undefined when there is none.
+ * Returns the text of a file with a secret; undefined for a file that is missing.
  * Throws when other users can read it.
  */
 async function readOwnFile(path: string): Promise<string | undefined> {

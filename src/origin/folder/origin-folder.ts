@@ -181,7 +181,7 @@ export class OriginFolder {
     throw this.#unusable(parts, "it is a link that leads out of the folder");
   }
 
-  /** Undefined where there is none; only the folder itself has to be there. */
+  /** Undefined for a file that is missing; the folder itself has to exist. */
   async #try<T>(parts: Parts, act: () => Promise<T>): Promise<T | undefined> {
     try {
       return await act();

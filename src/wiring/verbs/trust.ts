@@ -27,21 +27,22 @@ const decision = {
 type DecisionInput = z.output<z.ZodObject<typeof decision>>;
 
 /** Approves a content of a release, or with `key` a signing key. */
-export const approve = verb(decision, async (input, mirror, io) => {
-  const parts = partsOf(mirror, io, input.because);
-  const { key, subject } = readDecided(input);
-  return key === undefined
-    ? approveContent(parts, subject, input.sha256sums)
-    : decideKey(parts, subject, key, "approved");
-});
+export const approve = decide("approved", approveContent);
 
-export const revoke = verb(decision, async (input, mirror, io) => {
-  const parts = partsOf(mirror, io, input.because);
-  const { key, subject } = readDecided(input);
-  return key === undefined
-    ? revokeContent(parts, subject, input.sha256sums)
-    : decideKey(parts, subject, key, "revoked");
-});
+export const revoke = decide("revoked", revokeContent);
+
+function decide(
+  verdict: "approved" | "revoked",
+  onContent: typeof approveContent,
+) {
+  return verb(decision, async (input, mirror, io) => {
+    const parts = partsOf(mirror, io, input.because);
+    const { key, subject } = readDecided(input);
+    return key === undefined
+      ? onContent(parts, subject, input.sha256sums)
+      : decideKey(parts, subject, key, verdict);
+  });
+}
 
 /** Contents and keys are never decided on at once. Throws an arguments error. */
 function readDecided({ what, key, for: scope, sha256sums }: DecisionInput) {

@@ -79,7 +79,7 @@ function wireShared({ replica, releasesIn, layout }: OpenMirror) {
     throw failure(
       "configuration",
       "--bucket",
-      "it looks after a bucket, and there is none",
+      "it looks after a bucket, and no bucket is configured",
       `set "storage.s3"`,
     );
   const { bucket, identity } = replica;
