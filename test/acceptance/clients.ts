@@ -43,7 +43,7 @@ export interface ClientOptions {
   /** The authorities to trust, PEM. */
   readonly caFile: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Milliseconds, 60 000 by default. */
+  /** Milliseconds, 300 000 by default. */
   readonly timeout?: number;
 }
 
@@ -120,7 +120,7 @@ export async function runClient(
   args: readonly string[],
   options: ClientOptions,
 ): Promise<ClientRun> {
-  const { directory, cliConfig, caFile, env = {}, timeout = 60_000 } = options;
+  const { directory, cliConfig, caFile, env = {}, timeout = 300_000 } = options;
   const home = join(directory, ".home");
   const configFile = join(home, "cli.tfrc");
   await mkdir(home, { recursive: true });

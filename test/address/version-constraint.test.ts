@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../seeded.ts";
 import { describe, expect, test } from "vitest";
 import { failing } from "../scenes/failing.ts";
 import { parseVersion } from "../../src/address/version.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../seeded.ts";
 import { expect, test } from "vitest";
 import { failing } from "../scenes/failing.ts";
 import {

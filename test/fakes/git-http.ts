@@ -82,6 +82,13 @@ export class GitRepository {
     return (await run("git", args, options)).stdout.trim();
   }
 
+  /** Makes the next commit have a submodule there, by no other program than git itself. */
+  async addSubmodule(path: string): Promise<void> {
+    await mkdir(join(this.folder, path));
+    const entry = `160000,${"a".repeat(40)},${path}`;
+    await this.git("update-index", "--add", "--cacheinfo", entry);
+  }
+
   /** Commits these files beside the earlier ones, and moves `tag` there; returns the commit. */
   async commit(
     content: Readonly<

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../seeded.ts";
 import { expect, it } from "vitest";
 import { parsePlatform } from "../../src/address/platform.ts";
 import type { ErrorCode } from "../../src/errors/index.ts";
@@ -12,7 +12,6 @@ import { parseChecksumsDocument } from "../../src/verification/checksums-documen
 import { executable, hashBytes } from "../verification/archives/hash-bytes.ts";
 import { zip64Bytes, zipBytes } from "../verification/archives/zip-bytes.ts";
 import { holds, nearly, timeout } from "./holds.ts";
-import { startProcessorTime } from "../processor-time.ts";
 
 const options = { timeout };
 const url = new URL("https://registry.example.com/v1/providers/");
@@ -188,13 +187,11 @@ it(
           const bytes = Buffer.from(zip.subarray(0, zip.length - cut));
           for (const [at, value] of changes)
             bytes[Math.floor(at * bytes.length)] = value;
-          const taken = startProcessorTime();
           const hashed = await hashBytes(bytes).catch((error: unknown) => {
             expect(error).toEqual(failing("archive-unhashable"));
             return "h1:refused";
           });
           expect(hashed).toMatch(/^h1:/);
-          expect(taken()).toBeLessThan(5_000);
         },
       ),
     );

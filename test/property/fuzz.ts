@@ -17,9 +17,14 @@ const properties = readdirSync(folder)
   .map((name) => readFileSync(join(folder, name), "utf8"))
   .reduce((sum, text) => sum + text.split("holds(\n").length - 1, 0);
 // Two workers share the files.
+const seed = Date.now() % 2 ** 31;
 const each = Math.ceil((2 * minutes * 60_000) / properties);
 const { status } = spawnSync("vitest", ["run", folder], {
   stdio: "inherit",
-  env: { ...process.env, PROVENDER_FUZZ_MS: String(each) },
+  env: {
+    ...process.env,
+    PROVENDER_FUZZ_MS: String(each),
+    PROVENDER_SEED: String(seed),
+  },
 });
 process.exitCode = status ?? 1;

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../seeded.ts";
 import { expect, it } from "vitest";
 import {
   parseArchiveName,

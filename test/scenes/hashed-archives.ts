@@ -15,7 +15,7 @@ export class WatchedThreads extends ArchiveThreads {
   before: () => Promise<void> | void = () => undefined;
   after: () => Promise<void> | void = () => undefined;
 
-  constructor(deadlineMs = 20_000) {
+  constructor(deadlineMs = 120_000) {
     const limits = { entries: 4096, expandedBytes: 2 ** 33, ratio: 200 };
     super({ threads: 1, limits, deadlineMs });
   }

@@ -159,7 +159,7 @@ export class MirrorScene {
         of,
         {
           ...{ versions: freshness, staleFor: 1e9, notFound: 1 },
-          ...{ answer: 5_000, waiters: 1_000, shared },
+          ...{ answer: 60_000, waiters: 1_000, shared },
         },
         clock,
         offline,

@@ -80,7 +80,7 @@ export function codeOf(answer: Answer): string {
 export async function eventually<T>(
   ask: () => Promise<T>,
   isWanted: (answer: T) => boolean,
-  milliseconds = 10_000,
+  milliseconds = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + milliseconds;
   for (;;) {

@@ -197,7 +197,7 @@ export function describeServedFolder(
       expect(await versionsOf(folder, "widget")).toEqual(["1.0.0"]);
       await put(folder, await makeDist({ version: "1.1.0" }));
       await expect
-        .poll(() => versionsOf(folder, "widget"), { timeout: 10_000 })
+        .poll(() => versionsOf(folder, "widget"))
         .toEqual(["1.1.0", "1.0.0"]);
       const facade = await mirror.get(
         `v1/providers/${folderHost}/acme/widget/versions`,

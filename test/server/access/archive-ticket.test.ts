@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { describe, expect, it } from "vitest";
 import {
   formatTicket,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { expect, it } from "vitest";
 import { ClientAddresses } from "../../../src/server/http/client-address.ts";
 import { effort } from "../../effort.ts";

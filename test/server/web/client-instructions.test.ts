@@ -175,7 +175,7 @@ describe.each(["terraform", "tofu"])(
           ["init", "-no-color"],
           {
             cwd: directory,
-            timeout: 25_000,
+            timeout: 100_000,
             env: {
               ...environment,
               TF_CLI_CONFIG_FILE: join(directory, "client.rc"),

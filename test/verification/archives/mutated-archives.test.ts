@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isFailure } from "../../../src/errors/index.ts";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";

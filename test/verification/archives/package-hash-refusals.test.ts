@@ -1,5 +1,5 @@
 import { constants, deflateRawSync } from "node:zlib";
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { describe, expect, test } from "vitest";
 import { type Failure, isFailure } from "../../../src/errors/index.ts";
 import { failing } from "../../scenes/failing.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import fc from "fast-check";
+import fc from "../../seeded.ts";
 import { describe, expect, test } from "vitest";
 import yazl from "yazl";
 import { hashPackage } from "../../../src/verification/archives/package-hash.ts";

@@ -1,0 +1,133 @@
+/** Tests that `npm run test:release -- NAME` runs, and the gate does not. */
+export interface Group {
+  /** Guarantee that is known only after it has run. */
+  readonly holds: string;
+  /** Programs on PATH without which a part of it is not tested. */
+  readonly needs: readonly string[];
+  readonly files: readonly string[];
+  /** Measures: nothing else may run beside it. */
+  readonly alone?: true;
+}
+
+/** Everything that needs other programs, minutes, a clock or chance. What no group names is in the gate. */
+export const groups: Readonly<Record<string, Group>> = {
+  clients: {
+    holds: "terraform, tofu and the programs that use them, behind the mirror",
+    needs: ["terraform", "tofu", "terragrunt", "nginx", "oras"],
+    files: ["test/acceptance/!(network-mirror|replicas*).test.ts"],
+  },
+  replicas: {
+    holds: "records and archives in a bucket, and replicas that share it",
+    needs: ["ceph-mon", "ceph-osd", "radosgw", "haproxy", "s3rver"],
+    files: [
+      "test/store/bucket/**/*.test.ts",
+      "test/acceptance/replicas*.test.ts",
+    ],
+  },
+  packages: {
+    holds: "what is released: packages, image, manifests, units, the demo",
+    needs: [
+      ...["dpkg-deb", "lintian", "rpmbuild", "umoci", "skopeo", "runc"],
+      ...["buildah", "podman-compose", "kustomize", "systemd-analyze"],
+    ],
+    files: [
+      "test/packaging/!(alert-rules|dashboard).test.ts",
+      "test/{demo,pack,systemd}.test.ts",
+      "test/server/service-notification.test.ts",
+    ],
+  },
+  alerts: {
+    holds: "the alert rules and the dashboard see what the daemon counts",
+    needs: ["promtool", "prometheus"],
+    files: [
+      "test/packaging/{alert-rules,dashboard}.test.ts",
+      "test/telemetry/{every-alarm,bucket-alarm}.test.ts",
+    ],
+  },
+  pages: {
+    holds: "the pages in a browser, also for people who cannot see them",
+    needs: ["chromium"],
+    files: ["test/server/web/pages-in-chromium.test.ts"],
+  },
+  model: {
+    holds: "the trust core in fresh sequences, and daemons that are killed",
+    needs: ["faketime"],
+    files: ["test/model/{model,daemon-model}.test.ts"],
+  },
+  disks: {
+    holds: "disks that are full or fail, other users, few descriptors",
+    needs: ["strace", "mount", "prlimit", "unshare"],
+    files: [
+      "test/store/{full-disk,failing-disk,commit-order,file-failure}.test.ts",
+      "test/store/{durable-file,storage-owner,unreadable-records}.test.ts",
+      "test/mirror/trust/full-disk.test.ts",
+      "test/server/{http/few-descriptors,link-local}.test.ts",
+    ],
+  },
+  programs: {
+    holds: "what openssl, go, skopeo, nginx and shells say of what is made",
+    needs: ["openssl", "go", "skopeo", "nginx", "zsh", "fish"],
+    files: [
+      "test/server/tls/self-signed-certificate.test.ts",
+      "test/verification/archives/mutated-archives.test.ts",
+      "test/verification/openpgp/differential.test.ts",
+      "test/mirror/bundles/export-oci.test.ts",
+      "test/server/protocols/every-url.test.ts",
+      "test/main/help.test.ts",
+    ],
+  },
+  kills: {
+    holds: "daemons and imports killed again and again leave nothing wrong",
+    needs: [],
+    files: [
+      "test/store/{killed,records/killed-changes}.test.ts",
+      "test/mirror/bundles/import-killed.test.ts",
+      "test/child-process.test.ts",
+      "test/soak.test.ts",
+    ],
+  },
+  clocks: {
+    holds: "limits of time: slow origins, slow clients, stopping, freshness",
+    needs: [],
+    files: [
+      "test/server/{lifecycle,stop-under-load,phantoms,changed-answers}.test.ts",
+      "test/server/http/{slow-clients,caps}.test.ts",
+      "test/server/requests/request-log.test.ts",
+      "test/server/access/{signed-archives,authentication-cost,metadata-caps}.test.ts",
+      "test/mirror/providers/{failing-origin,failing-origins}.test.ts",
+      "test/mirror/cache/{stale-origin,slow-origin,slow-archives,crowd,failing-archive}.test.ts",
+      "test/mirror/modules/slow-modules.test.ts",
+      "test/mirror/releases/{slow-learnt-archives,learning-at-once}.test.ts",
+      "test/origin/http/{origin-secrets,http-client,resume,retries}.test.ts",
+      "test/origin/git/{folder-watch,bounded-process}.test.ts",
+      "test/telemetry/{logger,live-numbers}.test.ts",
+      "test/fakes/faults.test.ts",
+      "test/verification/openpgp/{threads,signature-limits}.test.ts",
+      "test/verification/archives/{threads,archive-budget}.test.ts",
+    ],
+  },
+  long: {
+    holds: "the same rules as in the gate, in more places and by more commands",
+    needs: [],
+    files: [
+      "test/{document-commands,wiring/admin/commands}.test.ts",
+      "test/commands/doctor/*.test.ts",
+      "test/commands/store/verify.test.ts",
+      "test/commands/packages/{prefetch-modules,prefetch-check,import-alarms}.test.ts",
+      "test/commands/lock/lock-reported.test.ts",
+      "test/mirror/cache/unknown-providers.test.ts",
+      "test/mirror/upkeep/{retention,growing-store}.test.ts",
+      "test/mirror/modules/{stored-modules,missing-records,ages,told-replacements}.test.ts",
+      "test/mirror/trust/{missing-records,unlisted-version}.test.ts",
+      "test/store/{damaged-records,damaged-storage}.test.ts",
+      "test/server/http/random-headers.test.ts",
+      "test/server/unexpected-errors.test.ts",
+    ],
+  },
+  measured: {
+    holds: "bounds on time, processor time and memory",
+    needs: [],
+    files: ["test/**/*.measured.test.ts"],
+    alone: true,
+  },
+};
