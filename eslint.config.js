@@ -22,25 +22,10 @@ export default tseslint.config(
       ],
       // Promise.withResolvers<void>() is refused by the rule's own exceptions.
       "@typescript-eslint/no-invalid-void-type": "off",
-      "max-lines": ["error", { max: 300 }],
-      "max-lines-per-function": [
-        "error",
-        { max: 50, skipComments: true, skipBlankLines: true },
-      ],
       "no-restricted-syntax": [
         "error",
         { selector: "TSEnumDeclaration", message: "Use a union of literals." },
       ],
     },
-  },
-  {
-    files: [
-      "test/**/*.ts",
-      "bench/**/*.ts",
-      "soak/**/*.ts",
-      "demo/**/*.ts",
-      "packaging/**/*.ts",
-    ],
-    rules: { "max-lines-per-function": "off" },
   },
 );

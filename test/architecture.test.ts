@@ -88,9 +88,6 @@ const sideBySide: readonly (readonly [string, string])[] = [
   ["server/http", "server/tls"],
 ];
 
-/** No story needs more files than this; a folder over it holds two. */
-const mostFiles = 16;
-
 function storeyOf(path: string): number {
   const [room = "", ...below] = dirname(path).split("/");
   return storeys[room]?.indexOf(below.join("/")) ?? 0;
@@ -196,21 +193,6 @@ describe("the house", () => {
     expect(circles).toEqual([]);
   });
 
-  it("has no folder with more files than one story needs", () => {
-    const folders = Map.groupBy(files, ({ path }) => dirname(path));
-    const crowded = [...folders].filter(([, own]) => own.length > mostFiles);
-    expect(crowded.map(([folder]) => folder)).toEqual([]);
-  });
-
-  it("has no file beside the folder of its own name", () => {
-    const folders = new Set(files.map(({ path }) => dirname(path)));
-    const doubled = files.filter(
-      ({ path }) =>
-        path !== "main.ts" && folders.has(path.replace(/\.ts$/, "")),
-    );
-    expect(doubled.map(({ path }) => path)).toEqual([]);
-  });
-
   it("keeps every test in the room of what it tests", () => {
     const rooms = new Set(files.map(({ path }) => dirname(path)));
     const strays = globSync("**/*.test.ts", { cwd: tests }).filter(
@@ -281,10 +263,5 @@ describe("the house", () => {
         ),
     );
     expect(clocks.map(({ path }) => path)).toEqual([]);
-  });
-
-  it("has no file over 300 lines", () => {
-    const long = files.filter(({ text }) => text.split("\n").length > 301);
-    expect(long.map(({ path }) => path)).toEqual([]);
   });
 });

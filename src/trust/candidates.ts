@@ -27,7 +27,7 @@ export interface Candidates {
 
 export const noCandidates: Candidates = { list: [], dropped: 0 };
 
-/** Bounds of 12-trust-model, rule 2; the newest stay, because origins offer them now. */
+/** Bounds of docs/trust.md, rule 2; the newest stay, because origins offer them now. */
 const mostOfRelease = 8;
 const mostOfProvider = 256;
 

@@ -10,7 +10,7 @@ interface Contacted<N extends NamespaceTrust> {
 }
 
 /**
- * Decides what the first contact with a provider teaches (12-trust-model, rules 3
+ * Decides what the first contact with a provider teaches (docs/trust.md, rules 3
  * and 4): the very first one of a namespace gives it a key, a later one counts for
  * its own provider alone.
  */
@@ -39,7 +39,7 @@ export function noteContact<N extends NamespaceTrust>(
   };
 }
 
-/** Makes the key the provider's own, once (12-trust-model, rule 4). */
+/** Makes the key the provider's own, once (docs/trust.md, rule 4). */
 export function learnProviderKey<N extends NamespaceTrust>(
   namespace: N,
   { type, version }: ReleaseName,

@@ -41,7 +41,7 @@ export type KeyVerdict =
 const clockGrace = 86_400_000;
 
 /**
- * Decides whether a key is acceptable for a release (12-trust-model, rule 4).
+ * Decides whether a key is acceptable for a release (docs/trust.md, rule 4).
  * The first rule that holds decides.
  */
 export function judgeKey(

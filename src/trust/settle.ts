@@ -48,12 +48,12 @@ export interface Settled<E extends Evidence = Evidence> {
   readonly standing: Standing<E>;
 }
 
-/** Evidence that is kept of one release, candidates included (12-trust-model, rule 2). */
+/** Evidence that is kept of one release, candidates included (docs/trust.md, rule 2). */
 const mostEvidence = 8;
 
 /**
  * Admits what may be admitted, pins it, and says what clients get: verify, admit,
- * pin, answer (12-trust-model, rule 2). An offer that is not admitted changes nothing.
+ * pin, answer (docs/trust.md, rule 2). An offer that is not admitted changes nothing.
  */
 export function settle<E extends Evidence>(
   question: ReleaseQuestion<E>,
@@ -158,7 +158,7 @@ function pinFirst<E extends Evidence>(
   return { ...question, release: { ...release, pinned } };
 }
 
-/** Platforms beside the pinned ones are added by acceptable evidence that agrees (12-trust-model, rule 1). */
+/** Platforms beside the pinned ones are added by acceptable evidence that agrees (docs/trust.md, rule 1). */
 function widenPinned<E extends Evidence>(
   question: ReleaseQuestion<E>,
 ): ReleaseQuestion<E> {

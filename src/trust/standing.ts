@@ -54,7 +54,7 @@ interface Choice<E extends Evidence> {
 /**
  * Decides what clients get of a release: an approved content, else the pinned
  * one, for every platform that some good and acceptable evidence names
- * (12-trust-model, rules 1, 5 and 8).
+ * (docs/trust.md, rules 1, 5 and 8).
  */
 export function standingOf<E extends Evidence>(
   question: ReleaseQuestion<E>,

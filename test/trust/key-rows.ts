@@ -39,7 +39,7 @@ type Row = readonly [
   question?: Partial<ReleaseQuestion>,
 ];
 
-/** Rule 4 of 12-trust-model, in its order; `!` where an alarm is raised. */
+/** Rule 4 of docs/trust.md, in its order; `!` where an alarm is raised. */
 // prettier-ignore
 export const rows: readonly Row[] = [
   ["a key that an operator revoked", "no: revoked", evidence(), decide(keyDecision(K, "revoked"))],

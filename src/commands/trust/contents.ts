@@ -50,7 +50,7 @@ interface Subject {
 
 /**
  * `provender trust approve SPEC@VERSION`: clients get exactly one content of the
- * release, and no key becomes known by it (12-trust-model, rule 5). Returns the exit
+ * release, and no key becomes known by it (docs/trust.md, rule 5). Returns the exit
  * status. Throws trust-decision.
  */
 export async function approveContent(

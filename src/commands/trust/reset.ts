@@ -14,7 +14,7 @@ import { decidedNow, recordDecision, type TrustParts } from "./decision.ts";
 
 /**
  * `provender trust reset PROVIDER|NAMESPACE|MODULE`: forgets first contacts that were
- * lost, so that the next one counts as the first (12-trust-model, rule 3). Decisions
+ * lost, so that the next one counts as the first (docs/trust.md, rule 3). Decisions
  * and pinned checksums stay. Throws trust-decision.
  */
 export async function resetTrust(

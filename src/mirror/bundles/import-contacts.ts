@@ -9,7 +9,7 @@ import type { JudgedRelease } from "./import-judgement.ts";
 /**
  * Makes first contact with each provider of a bundle that had none: by the versions
  * and keys that the bundle carries. Versions that a list shows later came later
- * (12-trust-model, rule 3).
+ * (docs/trust.md, rule 3).
  */
 export async function makeContacts(
   { events, clock }: { readonly events: TrustEvents; readonly clock: Clock },

@@ -23,7 +23,7 @@ interface Reported {
 /**
  * Joins what a registry reports now to its first reports. An h1 counts if it came
  * with the first admission of its archive; a later one waits until the mirror has
- * computed it (12-trust-model, rule 9).
+ * computed it (docs/trust.md, rule 9).
  */
 export function admitReports(
   { trust: { pinned }, reported }: Reported,

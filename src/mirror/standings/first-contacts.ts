@@ -47,7 +47,7 @@ interface FirstContactsParts {
   readonly patience: number;
 }
 
-/** Makes first contact with providers, once each (12-trust-model, rule 3). */
+/** Makes first contact with providers, once each (docs/trust.md, rule 3). */
 export class FirstContacts {
   readonly #parts: FirstContactsParts;
   readonly #making = new SingleFlight<string, FirstContact>();

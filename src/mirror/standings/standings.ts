@@ -27,7 +27,7 @@ interface StandingsParts {
 /**
  * The one question of every face: what clients get of a release now. Index,
  * VERSION.json, archives, prefetch, lock, export and pages ask it
- * (12-trust-model, rule 8).
+ * (docs/trust.md, rule 8).
  */
 export class Standings {
   readonly #parts: StandingsParts;

@@ -97,7 +97,7 @@ export async function perform(world: World, action: Action): Promise<string> {
   }
 }
 
-/** Candidates that are kept of a release (12-trust-model, rule 2). */
+/** Candidates that are kept of a release (docs/trust.md, rule 2). */
 const mostCandidates = 8;
 
 /** Offers one document after the other, each with a date of its own. */
