@@ -48,23 +48,22 @@ export async function wireAuthentication(
   warnOfClearText(configuration, authentication, logger);
   return {
     authentication,
-    addLogin: async (services) =>
-      (await openId?.addLogin(services)) ?? services,
+    addLogin: (services) => openId.addLogin(services),
     replace: (next) => {
       ({ archiveUrls, tokens } = next.auth);
       const before = openId;
-      if (before?.isOf(next) !== true) openId = wireOpenId(next, logger);
+      if (!before.isOf(next)) openId = wireOpenId(next, logger);
       const isOn = () => authentication.isOn;
       const wasOn = isOn();
       authentication.replaceRules(rulesOf(next, openId));
       if (wasOn && !isOn())
         logger.warn("authentication is off now: anybody may ask");
-      if (before !== openId) void before?.close();
+      if (before !== openId) void before.close();
       warnOfClearText(next, authentication, logger);
     },
     close: async () => {
       keys.close();
-      await openId?.close();
+      await openId.close();
     },
   };
 }
@@ -109,7 +108,7 @@ async function wireKeys(
 
 function rulesOf(
   { auth }: Configuration,
-  openId: WiredOpenId | undefined,
+  openId: WiredOpenId,
 ): AuthenticationRules {
   const { archiveUrls, metrics } = auth;
   const tokens = auth.tokens.map(({ name, sha256, expires }) => ({
@@ -121,7 +120,7 @@ function rulesOf(
     tokens: indexTokens(tokens),
     archiveUrls,
     metrics,
-    accessTokens: openId?.accessTokens,
+    issuers: openId.issuers,
   };
 }
 

@@ -1,7 +1,5 @@
 import { hash } from "node:crypto";
 import { failure } from "../../errors/index.ts";
-import { isJsonWebToken } from "../../verification/access-token.ts";
-import type { IssuerTokens } from "./access-tokens.ts";
 import {
   formatTicket,
   isSignedBy,
@@ -9,6 +7,11 @@ import {
   type SignedPath,
 } from "./archive-ticket.ts";
 import { findTokenName, type ClientTokens } from "./client-tokens.ts";
+import {
+  findIssuer,
+  isJsonWebToken,
+  type OpenIdIssuer,
+} from "./openid-issuer.ts";
 import { pathOf } from "../http/raw-request.ts";
 
 /** Parts of a request that identify the client. */
@@ -25,8 +28,8 @@ export interface AuthenticationRules {
   /** Milliseconds for which a signed archive URL lives. */
   readonly archiveUrls: number;
   readonly metrics: "open" | "token";
-  /** Verification of tokens from OpenID issuers, beside the configured ones. */
-  readonly accessTokens: IssuerTokens | undefined;
+  /** Their access tokens are good beside the configured ones. */
+  readonly issuers: readonly OpenIdIssuer[];
 }
 
 interface AuthenticationParts {
@@ -63,8 +66,8 @@ export class Authentication {
 
   /** False when clients need no token. */
   get isOn(): boolean {
-    const { tokens, accessTokens } = this.#rules;
-    return tokens.size > 0 || accessTokens !== undefined;
+    const { tokens, issuers } = this.#rules;
+    return tokens.size > 0 || issuers.length > 0;
   }
 
   replaceRules(rules: AuthenticationRules): void {
@@ -103,13 +106,13 @@ export class Authentication {
   #admitToken(header: string | undefined): Promise<string> | string {
     const token = parseBearer(header);
     const digest = hash("sha256", token, "buffer");
-    const { tokens, accessTokens } = this.#rules;
+    const { tokens, issuers } = this.#rules;
     const now = this.#parts.now();
     const name = findTokenName(tokens, digest, now);
     if (name !== undefined) return name;
-    if (accessTokens === undefined || !isJsonWebToken(token))
+    if (issuers.length === 0 || !isJsonWebToken(token))
       throw failure("token-refused", "it is not one that this mirror knows");
-    return accessTokens.findName(token, digest.toString("hex"), new Date(now));
+    return findIssuer(issuers, token).verify(token, new Date(now));
   }
 
   #admitTicket(signed: SignedPath): string | undefined {

@@ -1,7 +1,4 @@
-import type {
-  OpenIdConfiguration,
-  OpenIdProvider,
-} from "../../origin/registries/openid-provider.ts";
+import type { OpenIdEndpoints, OpenIdIssuer } from "../access/openid-issuer.ts";
 import type { Services } from "./service-discovery.ts";
 
 /** Identity of clients at the OpenID provider. */
@@ -15,31 +12,31 @@ const callbackPorts = [10_000, 10_010] as const;
 
 /** `login.v1` (Server-side Login Protocol, "Service Discovery"): clients speak with the provider itself. */
 function renderLogin(
-  { authorizationEndpoint, tokenEndpoint }: OpenIdConfiguration,
+  { authorization, token }: OpenIdEndpoints,
   { clientId, scopes }: LoginClient,
 ): object {
   return {
     client: clientId,
     grant_types: ["authz_code"],
-    authz: authorizationEndpoint.href,
-    token: tokenEndpoint.href,
+    authz: authorization.href,
+    token: token.href,
     ports: callbackPorts,
     ...(scopes.length > 0 && { scopes }),
   };
 }
 
 /**
- * Adds `login.v1` to the services. Without an answer of the OpenID provider it
+ * Adds `login.v1` to the services. Without an answer of the issuer it
  * is left out, because clients need the others.
  */
 export async function withLogin(
   services: Services,
-  provider: Pick<OpenIdProvider, "find">,
+  issuer: OpenIdIssuer,
   client: LoginClient,
   onFailure: (error: unknown) => void,
 ): Promise<Services> {
   try {
-    const found = await provider.find();
+    const found = await issuer.findEndpoints();
     return { ...services, "login.v1": renderLogin(found, client) };
   } catch (error) {
     onFailure(error);

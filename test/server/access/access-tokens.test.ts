@@ -133,21 +133,7 @@ describe("access tokens with an issuer that changes", () => {
     await startAnew();
   });
 
-  it("are accepted from a rotated key at once, and no longer from the old one", async () => {
-    const first = await issuer.sign();
-    expect(await outcome(first)).toBe("200");
-    const second = await createIssuerKey("second", "RS256");
-    issuer.keys = [second, ...issuer.keys];
-    expect(await outcome(await issuer.sign())).toBe("200");
-    expect(await outcome(first)).toBe("200");
-    const third = await createIssuerKey("third");
-    issuer.keys = [third];
-    expect(await outcome(await issuer.sign())).toBe("200");
-    expect(await outcome(first)).toBe(refused);
-    expect(await outcome(await issuer.sign({ key: second }))).toBe(refused);
-  });
-
-  it("of unknown keys make the mirror ask a few times a minute, however many there are", async () => {
+  it("of unknown keys make the mirror ask once, however many there are", async () => {
     const unknown = await createIssuerKey("unknown");
     const count = 200;
     const outcomes = await Promise.all(
@@ -156,8 +142,7 @@ describe("access tokens with an issuer that changes", () => {
       ),
     );
     expect(new Set(outcomes)).toEqual(new Set([refused]));
-    console.info(`${count} unknown keys, ${issuer.requests.length} requests`);
-    expect(issuer.requests.length).toBeLessThanOrEqual(8);
+    expect(issuer.requests).toHaveLength(2);
     expect(await outcome(await issuer.sign())).toBe("200");
   });
 
@@ -166,11 +151,6 @@ describe("access tokens with an issuer that changes", () => {
     await issuer.stop();
     const other = { claims: { sub: "another" } };
     expect(await outcome(await issuer.sign(other))).toBe("200");
-    const answer = await ask(
-      await issuer.sign({ key: await createIssuerKey("unknown") }),
-    );
-    expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
-    expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
     expect((await ask(ci.token)).status).toBe(200);
   });
 
@@ -204,7 +184,9 @@ describe("access tokens with an issuer that changes", () => {
 
   it("are undecided without the issuer's keys: that is no 401", async () => {
     await issuer.stop();
-    expect(await outcome(await issuer.sign())).toMatch(/^50[234] origin-/);
+    const answer = await ask(await issuer.sign());
+    expect(outcomeOf(answer)).toMatch(/^50[234] origin-/);
+    expect(answer.headers["retry-after"]).toMatch(/^[1-5]$/);
     expect(await outcome("garbage")).toBe(refused);
     const discovery = await mirror.get("/.well-known/terraform.json");
     expect(discovery.status).toBe(200);

@@ -16,7 +16,7 @@ const authentication = new Authentication(
     ),
     archiveUrls: 3_600_000,
     metrics: "token",
-    accessTokens: undefined,
+    issuers: [],
   },
   { keys: { secrets: [randomBytes(32), randomBytes(32)] }, now: Date.now },
 );

@@ -1,0 +1,260 @@
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+} from "jose";
+import { z } from "zod";
+import { failure, ProvenderError } from "../../errors/index.ts";
+import type { HttpClient } from "../../origin/http/http-client.ts";
+import { unusable } from "../../origin/http/http-failure.ts";
+import { findRefusedClaim, type ClaimRules } from "./claim-rules.ts";
+
+interface OpenIdSettings {
+  /** The issuer's identifier; with or without a slash at its end. */
+  readonly issuer: URL;
+  readonly audience: string;
+  readonly claims: ClaimRules;
+  /** Milliseconds for one answer in all. */
+  readonly deadline: number;
+  /** Milliseconds for which its keys are used while it is failing. */
+  readonly staleFor: number;
+}
+
+/** Milliseconds for which keys are used before the issuer is asked again. */
+const freshFor = 10 * 60_000;
+/** Milliseconds between requests for a key that is not known. */
+const cooldown = 15_000;
+/** Milliseconds before an issuer that failed is asked again. */
+const spared = 5_000;
+/** Bytes. */
+const longestDocument = 256 * 1024;
+/** Seconds for which an issuer's clock may be ahead; a token is never taken after it expired. */
+const clockTolerance = 60;
+
+/** Only public keys verify these (RFC 8725, 3.1 and 2.1): `none`, and HS256 with a public key as its secret, never do. */
+const algorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+/** RFC 9068, 2.1, and what issuers without it write; other types of tokens are for other uses (RFC 8725, 3.11). */
+const types: ReadonlySet<string> = new Set([
+  ...["at+jwt", "application/at+jwt", "jwt"],
+]);
+
+const httpsEndpoint = z
+  .url({ protocol: /^https$/ })
+  .transform((text) => new URL(text));
+
+/** OpenID Connect Discovery 1.0, 3. */
+const metadata = z.object({
+  issuer: z.string(),
+  authorization_endpoint: httpsEndpoint,
+  token_endpoint: httpsEndpoint,
+  jwks_uri: httpsEndpoint,
+});
+
+/** RFC 7517, 5. */
+const keySet = z.object({
+  keys: z.array(z.looseObject({ kty: z.string() })).max(100),
+});
+
+export interface OpenIdEndpoints {
+  readonly authorization: URL;
+  readonly token: URL;
+}
+
+interface Known {
+  readonly endpoints: OpenIdEndpoints;
+  readonly keySet: z.infer<typeof keySet>;
+  readonly at: number;
+}
+
+/** An OpenID issuer: its endpoints, and who the holders of its access tokens are. */
+export class OpenIdIssuer {
+  /** As tokens name it, without the slash that makes no difference. */
+  readonly name: string;
+  readonly #http: HttpClient;
+  readonly #settings: OpenIdSettings;
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+  #known: Known | undefined;
+  /** The last request's. */
+  #failure: { readonly error: Error; readonly at: number } | undefined;
+
+  constructor(http: HttpClient, settings: OpenIdSettings) {
+    this.name = withoutSlash(settings.issuer.href);
+    this.#http = http;
+    this.#settings = settings;
+    // jose decides when keys are asked for. Where they are stands in the metadata, which is asked for with them.
+    this.#keys = createRemoteJWKSet(settings.issuer, {
+      cacheMaxAge: freshFor,
+      cooldownDuration: cooldown,
+      timeoutDuration: settings.deadline,
+      [customFetch]: (_, { signal }) => this.#ask(signal),
+    });
+  }
+
+  /** Throws the issuer's failure. */
+  async findEndpoints(): Promise<OpenIdEndpoints> {
+    if (!this.#keys.fresh) await this.#keys.reload();
+    return this.#findKnown().endpoints;
+  }
+
+  /** Returns `oidc:SUBJECT@ISSUER`. Throws token-refused, and the issuer's failure where its keys would decide. */
+  async verify(token: string, now: Date): Promise<string> {
+    const payload = await this.#verifySignature(token, now);
+    // RFC 9068, 4: the tolerance for clocks prolongs nothing.
+    if ((payload.exp ?? 0) * 1000 <= now.getTime())
+      throw failure("token-refused", "it has expired");
+    const refused = findRefusedClaim(payload, this.#settings.claims);
+    if (refused !== undefined)
+      throw failure(
+        "token-refused",
+        `its claim ${JSON.stringify(refused)} has no value that this mirror takes`,
+      );
+    const subject = [payload.sub, payload.client_id, payload.azp].find(isName);
+    if (subject === undefined)
+      throw failure("token-refused", "it has no subject");
+    const { host, pathname } = this.#settings.issuer;
+    return `oidc:${subject}@${withoutSlash(host + pathname)}`;
+  }
+
+  async #verifySignature(token: string, now: Date): Promise<JWTPayload> {
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, this.#keys, {
+        algorithms,
+        clockTolerance,
+        issuer: [this.name, `${this.name}/`],
+        audience: this.#settings.audience,
+        requiredClaims: ["exp"],
+        currentDate: now,
+      });
+      const { typ } = protectedHeader;
+      if (typ !== undefined && !types.has(typ.toLowerCase()))
+        throw failure("token-refused", "it is no access token");
+      return payload;
+    } catch (error) {
+      if (error instanceof ProvenderError) throw error;
+      // The key may be one that the issuer has published since it fails.
+      if (
+        error instanceof errors.JWKSNoMatchingKey &&
+        this.#failure !== undefined
+      )
+        throw this.#failure.error;
+      throw failure("token-refused", explain(error), { cause: error });
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<Response> {
+    if (this.#failure === undefined || Date.now() >= this.#failure.at + spared)
+      try {
+        this.#known = await this.#fetch(signal);
+        this.#failure = undefined;
+      } catch (error) {
+        this.#failure = { error: error as Error, at: Date.now() };
+      }
+    return Response.json(this.#findKnown().keySet);
+  }
+
+  /** What it said last; while it fails, for `staleFor`. Throws its failure. */
+  #findKnown(): Known {
+    const { staleFor } = this.#settings;
+    const { error } = this.#failure ?? {};
+    if (error === undefined && this.#known !== undefined) return this.#known;
+    const until = (this.#known?.at ?? -Infinity) + staleFor;
+    if (this.#known === undefined || Date.now() >= until)
+      throw error ?? new Error("no issuer was asked");
+    return this.#known;
+  }
+
+  async #fetch(signal: AbortSignal): Promise<Known> {
+    const { issuer } = this.#settings;
+    const path = `${withoutSlash(issuer.pathname)}/.well-known/openid-configuration`;
+    const found = await this.#read(new URL(path, issuer), metadata, signal);
+    // A different issuer could speak for this one (Discovery 1.0, 4.3).
+    if (withoutSlash(found.issuer) !== this.name)
+      throw unusable(
+        issuer,
+        `it calls itself ${JSON.stringify(found.issuer.slice(0, 200))}: set "auth.oidc.issuer" to the name that it has`,
+      );
+    return {
+      endpoints: {
+        authorization: found.authorization_endpoint,
+        token: found.token_endpoint,
+      },
+      keySet: await this.#read(found.jwks_uri, keySet, signal),
+      at: Date.now(),
+    };
+  }
+
+  /** Key sets have a media type of their own (RFC 7517, 8.5), so none is asked for. */
+  async #read<T>(
+    url: URL,
+    shape: z.ZodType<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const answer = await this.#http.fetchDocument(url, longestDocument, signal);
+    try {
+      return shape.parse(JSON.parse(new TextDecoder().decode(answer.bytes)));
+    } catch (error) {
+      const reason = "it is not what OpenID Connect describes";
+      throw unusable(answer.url, reason, { cause: error });
+    }
+  }
+}
+
+/** The issuer that a token names; nothing is verified. Throws token-refused. */
+export function findIssuer<T extends { readonly name: string }>(
+  issuers: readonly T[],
+  token: string,
+): T {
+  const named = issuers.find(({ name }) => name === readIssuer(token));
+  if (named === undefined)
+    throw failure("token-refused", "it is from another issuer");
+  return named;
+}
+
+export function isJsonWebToken(text: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
+}
+
+function readIssuer(token: string): string {
+  try {
+    return withoutSlash(String(decodeJwt(token).iss));
+  } catch {
+    throw failure("token-refused", "it cannot be read");
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  iss: "it is from another issuer",
+  aud: "it is for another audience",
+  exp: "it has expired",
+  nbf: "it is not valid yet",
+};
+
+function explain(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "it has expired";
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return reasons[error.claim] ?? "it cannot be read";
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return "its algorithm is none with a public key";
+  if (error instanceof errors.JWKSNoMatchingKey)
+    return "its issuer has no such key";
+  if (error instanceof errors.JWKSMultipleMatchingKeys)
+    return "it does not name its key, and its issuer has several";
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid)
+    return "it cannot be read";
+  return "its signature is not that of its issuer";
+}
+
+function withoutSlash(text: string): string {
+  return text.replace(/\/$/, "");
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,367 @@
+import { createHmac } from "node:crypto";
+import { base64url, SignJWT, UnsecuredJWT } from "jose";
+import {
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  vi,
+} from "vitest";
+import { parseHostname } from "../../../src/address/hostname.ts";
+import { loadConfiguration } from "../../../src/config/load.ts";
+import { originLimits } from "../../../src/origin/guard/origin-settings.ts";
+import { HttpClient } from "../../../src/origin/http/http-client.ts";
+import {
+  findIssuer,
+  isJsonWebToken,
+  OpenIdIssuer,
+} from "../../../src/server/access/openid-issuer.ts";
+import { createAuthority, type Authority } from "../../fakes/authority.ts";
+import { createIssuerKey, Issuer, type IssuerKey } from "../../fakes/issuer.ts";
+import fc from "../../seeded.ts";
+
+const second = 1000;
+const minute = 60 * second;
+const day = 24 * 60 * minute;
+const start = Date.parse("2026-05-01T12:00:00Z");
+
+let authority: Authority;
+let published: Issuer;
+let key: IssuerKey;
+let other: IssuerKey;
+let http: HttpClient;
+let issuer: OpenIdIssuer;
+
+beforeAll(async () => {
+  authority = await createAuthority();
+  key = await createIssuerKey("first", "RS256");
+  other = await createIssuerKey("second");
+});
+
+beforeEach(async () => {
+  published = await Issuer.start(authority);
+  published.keys = [key];
+  const url = new URL(published.url);
+  const { limits } = loadConfiguration({ file: undefined, env: {} });
+  http = new HttpClient(
+    {
+      hostname: parseHostname("issuer"),
+      url,
+      configured: new Set([url.host]),
+      allowPrivateAddresses: false,
+      ca: authority.caPem,
+      token: undefined,
+      proxy: { https: undefined, no: undefined },
+    },
+    originLimits(limits),
+  );
+  vi.useFakeTimers({ toFake: ["Date"], now: start });
+  issuer = makeIssuer();
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await http.close();
+  await published.stop();
+});
+
+function makeIssuer(url = published.url): OpenIdIssuer {
+  return new OpenIdIssuer(http, {
+    issuer: new URL(url),
+    audience: "provender",
+    claims: new Map(),
+    deadline: 7 * second,
+    staleFor: day,
+  });
+}
+
+function pass(milliseconds: number): void {
+  vi.setSystemTime(Date.now() + milliseconds);
+}
+
+function claims(): Record<string, unknown> {
+  return {
+    iss: published.url,
+    aud: "provender",
+    sub: "someone",
+    exp: start / 1000 + 60,
+  };
+}
+
+function sign(
+  changes: object = {},
+  header: object = {},
+  by: IssuerKey = key,
+): Promise<string> {
+  return new SignJWT({ ...claims(), ...changes })
+    .setProtectedHeader({ alg: by.alg, kid: by.kid, ...header })
+    .sign(by.privateKey);
+}
+
+/** The subject, the code of the issuer's failure, or why the token is refused. */
+async function verdict(token: string): Promise<string> {
+  try {
+    const name = await findIssuer([issuer], token).verify(token, new Date());
+    const [, subject = name] = /^oidc:(.*)@/.exec(name) ?? [];
+    return subject;
+  } catch (error) {
+    const { message, code } = error as Error & { readonly code: string };
+    return /because (.*?): get/.exec(message)?.[1] ?? code;
+  }
+}
+
+const failing = /^origin-/;
+
+describe("an access token", () => {
+  it("is good for who its issuer says it is, wherever the issuer is", async () => {
+    const name = published.url.replace("https://", "");
+    expect(await issuer.verify(await sign(), new Date())).toBe(
+      `oidc:someone@${name}`,
+    );
+  });
+
+  it.each([
+    ["of an audience among others", { aud: ["a", "provender"] }],
+    ["of an issuer whose clock is ahead", { nbf: start / 1000 + 59 }],
+    ["that is good for one more second", { exp: start / 1000 + 1 }],
+  ])("%s is good", async (_, changes) => {
+    expect(await verdict(await sign(changes))).toBe("someone");
+  });
+
+  it("of an issuer with a slash is good, and of one configured with a slash", async () => {
+    const slash = await sign({ iss: `${published.url}/` });
+    expect(await verdict(slash)).toBe("someone");
+    issuer = makeIssuer(`${published.url}/`);
+    expect(await verdict(slash)).toBe("someone");
+    expect(await verdict(await sign())).toBe("someone");
+  });
+
+  it.each(["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"])(
+    "signed with %s is good",
+    async (alg) => {
+      const by = await createIssuerKey("one", alg);
+      published.keys = [by];
+      expect(await verdict(await sign({}, {}, by))).toBe("someone");
+    },
+  );
+
+  it.each(["JWT", "at+jwt", "application/at+jwt", "AT+JWT"])(
+    "of type %s is good",
+    async (typ) => {
+      expect(await verdict(await sign({}, { typ }))).toBe("someone");
+    },
+  );
+
+  it("without a subject is named by its client", async () => {
+    const changes = { sub: undefined, client_id: "ci" };
+    expect(await verdict(await sign(changes))).toBe("ci");
+  });
+
+  it.each([
+    ["expired now", { exp: start / 1000 }, "it has expired"],
+    ["expired a second ago", { exp: start / 1000 - 1 }, "it has expired"],
+    ["without expiry", { exp: undefined }, "it has expired"],
+    ["not valid yet", { nbf: start / 1000 + 61 }, "it is not valid yet"],
+    ["of another audience", { aud: "other" }, "it is for another audience"],
+    ["of other audiences", { aud: ["a", "b"] }, "it is for another audience"],
+    ["of part of it", { aud: "provende" }, "it is for another audience"],
+    ["of no audience", { aud: undefined }, "it is for another audience"],
+    [
+      "of another issuer",
+      { iss: "https://login.example.com/other" },
+      "it is from another issuer",
+    ],
+    ["of no issuer", { iss: undefined }, "it is from another issuer"],
+    ["without a subject", { sub: "" }, "it has no subject"],
+  ])("%s is refused", async (_, changes, reason) => {
+    expect(await verdict(await sign(changes))).toBe(reason);
+  });
+
+  it.each(["logout+jwt", "secevent+jwt", "dpop+jwt"])(
+    "of type %s is refused",
+    async (typ) => {
+      const token = await sign({}, { typ });
+      expect(await verdict(token)).toBe("it is no access token");
+    },
+  );
+
+  it("with alg none is refused, signed and unsigned, and its issuer is not asked", async () => {
+    const unsigned = new UnsecuredJWT(claims()).encode();
+    const [, payload = "", signature = ""] = (await sign()).split(".");
+    const header = (alg: string) =>
+      base64url.encode(JSON.stringify({ alg, kid: "first" }));
+    const refused = "its algorithm is none with a public key";
+    expect(await verdict(unsigned)).toBe(refused);
+    for (const alg of ["none", "None", "NONE"])
+      for (const end of ["", signature])
+        expect(await verdict(`${header(alg)}.${payload}.${end}`)).toBe(refused);
+    expect(published.requests).toEqual([]);
+  });
+
+  it.each(["HS256", "HS384", "HS512"])(
+    "with %s and the public key as its secret is refused",
+    async (alg) => {
+      const [, payload = ""] = (await sign()).split(".");
+      const header = base64url.encode(JSON.stringify({ alg, kid: "first" }));
+      const jwk = JSON.stringify(key.publicJwk);
+      for (const secret of [key.publicPem, key.publicPem.trim(), jwk]) {
+        const hmac = createHmac(alg.replace("HS", "sha"), secret);
+        const signature = hmac.update(`${header}.${payload}`).digest();
+        const token = `${header}.${payload}.${base64url.encode(signature)}`;
+        const refused = "its algorithm is none with a public key";
+        expect(await verdict(token)).toBe(refused);
+      }
+    },
+  );
+
+  it("with another algorithm than its key's is refused", async () => {
+    published.keys = [other];
+    const token = await sign({}, { alg: "RS256", kid: "second" });
+    expect(await verdict(token)).toBe("its issuer has no such key");
+  });
+
+  it("that names an unknown key, or brings its own, is refused", async () => {
+    const refused = "its issuer has no such key";
+    const unknown = await sign({}, { kid: "unknown" }, other);
+    expect(await verdict(unknown)).toBe(refused);
+    const own = { jwk: other.publicJwk, jku: "https://evil.example/" };
+    expect(await verdict(await sign({}, own, other))).toBe(refused);
+  });
+
+  it("under a known name with another key is refused", async () => {
+    const stranger = await createIssuerKey("first", "RS256");
+    expect(await verdict(await sign({}, {}, stranger))).toBe(
+      "its signature is not that of its issuer",
+    );
+  });
+
+  it("that was changed is refused wherever it was changed", async () => {
+    const token = await sign();
+    const [header = "", payload = "", signature = ""] = token.split(".");
+    const another = base64url.encode(
+      JSON.stringify({ ...claims(), sub: "another" }),
+    );
+    const flipped = signature.startsWith("A") ? "B" : "A";
+    const edits = [
+      `${header}.${another}.${signature}`,
+      `${header}.${payload}.${flipped}${signature.slice(1)}`,
+      `${header}.${payload}.${signature.slice(4)}`,
+      `${header}.${payload}.`,
+    ];
+    for (const edited of edits)
+      expect(await verdict(edited)).toBe(
+        "its signature is not that of its issuer",
+      );
+  });
+
+  it("without the name of its key is good while its issuer has one key", async () => {
+    const token = await sign({}, { kid: undefined });
+    expect(await verdict(token)).toBe("someone");
+    published.keys = [key, await createIssuerKey("another", "RS256")];
+    issuer = makeIssuer();
+    expect(await verdict(token)).toBe(
+      "it does not name its key, and its issuer has several",
+    );
+  });
+
+  it("of any other text is refused without an error of its own", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.base64String({ maxLength: 40 }), { maxLength: 5 }),
+        async (parts) => {
+          const token = parts.join(".").replaceAll(/[+/=]/g, "_");
+          expect(await verdict(token)).toBe("it cannot be read");
+          if (parts.length !== 3) expect(isJsonWebToken(token)).toBe(false);
+        },
+      ),
+    );
+    const deep = base64url.encode(`${"[".repeat(5000)}${"]".repeat(5000)}`);
+    expect(await verdict(`${deep}.${deep}.AA`)).toBe("it cannot be read");
+    const list = base64url.encode("[]");
+    expect(await verdict(`${list}.${list}.AA`)).toBe("it cannot be read");
+  });
+});
+
+describe("an OpenID issuer", () => {
+  it("is asked once for its endpoints and keys, however many ask, and again after 10 minutes", async () => {
+    const token = await sign({ exp: start / 1000 + 3600 });
+    const asked = await Promise.all([
+      ...Array.from({ length: 50 }, () => verdict(token)),
+      issuer.findEndpoints(),
+    ]);
+    expect(asked.at(-1)).toEqual({
+      authorization: new URL(`${published.url}/authorize`),
+      token: new URL(`${published.url}/token`),
+    });
+    expect(published.requests).toEqual([
+      "/realm/.well-known/openid-configuration",
+      "/realm/keys",
+    ]);
+    published.keys = [other];
+    pass(10 * minute - 1);
+    expect(await verdict(token)).toBe("someone");
+    expect(published.requests).toHaveLength(2);
+    pass(1);
+    expect(await verdict(token)).toBe("its issuer has no such key");
+    expect(await verdict(await sign({ exp: start }, {}, other))).toBe(
+      "someone",
+    );
+    expect(published.requests).toHaveLength(4);
+  });
+
+  it("is asked for an unknown key once in 15 seconds, however many there are", async () => {
+    expect(await verdict(await sign())).toBe("someone");
+    published.keys = [key, other];
+    const renewed = await sign({ exp: start }, {}, other);
+    expect(await verdict(renewed)).toBe("its issuer has no such key");
+    pass(15 * second);
+    expect(await verdict(renewed)).toBe("someone");
+    const unknown = await sign({ exp: start }, { kid: "unknown" }, other);
+    for (let guess = 0; guess < 140; guess++) {
+      expect(await verdict(unknown)).toBe("its issuer has no such key");
+      pass(100);
+    }
+    expect(published.requests).toHaveLength(4);
+  });
+
+  it("may be down: its keys are good for a day more, and what they do not decide is unknown", async () => {
+    const token = await sign({ exp: start });
+    expect(await verdict(token)).toBe("someone");
+    await published.stop();
+    const unknown = await sign({ exp: start }, {}, other);
+    expect(await verdict(unknown)).toBe("its issuer has no such key");
+    pass(10 * minute);
+    expect(await verdict(token)).toBe("someone");
+    expect(await verdict(unknown)).toMatch(failing);
+    pass(day - 11 * minute);
+    expect(await verdict(token)).toBe("someone");
+    pass(10 * minute);
+    expect(await verdict(token)).toMatch(failing);
+    await expect(issuer.findEndpoints()).rejects.toThrow();
+    await published.restart();
+    pass(minute);
+    expect(await verdict(token)).toBe("someone");
+  });
+
+  it.each([
+    ["another name", { issuer: "https://other.example.com" }],
+    ["no key set", { jwks_uri: undefined }],
+    ["a key set over http", { jwks_uri: "http://127.0.0.1/keys" }],
+    ["a key set on a private address", { jwks_uri: "https://10.0.0.1/keys" }],
+    ["endpoints over http", { token_endpoint: "http://127.0.0.1/token" }],
+  ])(
+    "that answers %s is not believed, and not asked again for 5 seconds",
+    async (_, overrides) => {
+      published.overrides = overrides;
+      const token = await sign();
+      for (let attempt = 0; attempt < 20; attempt++)
+        expect(await verdict(token)).toMatch(failing);
+      expect(published.requests).toHaveLength(1);
+      published.overrides = {};
+      pass(5 * second);
+      expect(await verdict(token)).toBe("someone");
+    },
+  );
+});
