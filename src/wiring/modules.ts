@@ -6,7 +6,7 @@ import { openWorkRoom } from "../mirror/cache/download-steps.ts";
 import { ModuleAdmission } from "../mirror/modules/admission.ts";
 import { ModuleArchives } from "../mirror/modules/archives.ts";
 import type { ModuleOrigin } from "../mirror/modules/fetch.ts";
-import { Packer } from "../mirror/modules/packing/packer.ts";
+import { GitPacker } from "../mirror/modules/git-packing.ts";
 import {
   ModuleMirror,
   type ModuleMirrorParts,
@@ -63,7 +63,7 @@ export function wireModules(configuration: Configuration, parts: ModuleParts) {
     deadlineMs: archiveDeadline,
     limits: moduleLimits,
   });
-  const packing = new Packer(moduleLimits);
+  const packing = new GitPacker(moduleLimits);
   const settlements = new ModuleSettlements({ ...parts, records });
   const archives = wireModuleArchives(
     configuration,
@@ -145,7 +145,7 @@ function wireModuleArchives(
 }
 
 interface OriginParts extends Pick<Providers, "clock" | "blobs" | "reserve"> {
-  readonly packing: Packer;
+  readonly packing: GitPacker;
 }
 
 function wireModuleOrigins(

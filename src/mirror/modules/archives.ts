@@ -4,7 +4,7 @@ import { failure } from "../../errors/index.ts";
 import type { Spool } from "../../store/blobs/spool.ts";
 import { receiveWhole } from "../cache/receive-whole.ts";
 import { FairShare, type Sharer, type Turn } from "../cache/fair-share.ts";
-import { NotPackable } from "./packing/archive.ts";
+import { NotPackable } from "./git-packing.ts";
 import { receiveModule, type OpenedModule } from "./received-module.ts";
 import {
   NearestArchives,

@@ -11,7 +11,7 @@ import type { ModuleRegistry } from "../../origin/registries/module-registry.ts"
 import type { ModuleSources } from "../../origin/registries/module-sources.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { ModuleStart } from "./archives.ts";
-import type { Packer } from "./packing/packer.ts";
+import type { GitPacker } from "./git-packing.ts";
 import {
   evidenceOf,
   formatModuleRelease,
@@ -29,7 +29,7 @@ export interface ModuleOrigin {
   readonly sources: ModuleSources;
   /** Milliseconds for which a list is fresh, if not the default. */
   readonly freshFor?: number | undefined;
-  readonly packing: Packer;
+  readonly packing: GitPacker;
   readonly clock: Clock;
 }
 

@@ -108,16 +108,12 @@ export function startGit(
   return { child, ended: watch(child, surroundings) };
 }
 
-/** Bytes that git may print. */
-const mostOutput = 1 << 20;
-
-/**
- * Returns the output of git; throws GitFailed, also above `mostOutput` bytes.
- */
+/** Returns the output of git; throws GitFailed, also above `mostOutput` bytes. */
 export async function runGit(
   args: readonly string[],
   surroundings: GitSurroundings,
   input = "",
+  mostOutput = 1 << 20,
 ): Promise<Buffer> {
   const { child, ended } = startGit(args, surroundings);
   child.stdin.end(input);

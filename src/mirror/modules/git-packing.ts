@@ -1,0 +1,267 @@
+import { createReadStream } from "node:fs";
+import {
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  stat,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import pLimit from "p-limit";
+import { pack, type Pack } from "tar-stream";
+import { failure, ProvenderError } from "../../errors/index.ts";
+import {
+  GitFailed,
+  runGit,
+  withoutRemote,
+  type GitSurroundings,
+} from "../../origin/git/git-process.ts";
+import type { GitCheckout } from "../../origin/git/repository.ts";
+import { findEscape, followLink } from "../../verification/archives/members.ts";
+
+/** Bounds on an unpacked module. */
+interface PackLimits {
+  /** Files. */
+  readonly entries: number;
+  readonly expandedBytes: number;
+}
+
+/** A commit of which the mirror cannot make an archive that is equal to what clients would fetch. */
+export class NotPackable extends Error {}
+
+const atOnce = 2;
+/** Files and folders that are looked at for each file that a module may have, and bytes of git's list. */
+const visitsPerEntry = 4;
+const listedPerEntry = 768;
+/** Links through links. */
+const deepest = 16;
+const mostLinks = 1_000;
+
+/** Makes archives of commits, a bounded number at once: what a client's own checkout has, the same bytes each time. */
+export class GitPacker {
+  readonly #limits: PackLimits;
+  readonly #turn = pLimit(atOnce);
+
+  constructor(limits: PackLimits) {
+    this.#limits = limits;
+  }
+
+  /** A tar.gz. Throws module-archive-refused, origin-timeout, store-full, and NotPackable for submodules and filters. */
+  async *pack(
+    module: string,
+    { repository, commit, room, signal }: GitCheckout,
+  ): AsyncGenerator<Uint8Array> {
+    const git = withoutRemote(repository, signal);
+    try {
+      const files = await this.#turn(async () => {
+        const folder = await checkOut(git, commit, this.#limits, room.hold);
+        return listFiles(folder, this.#limits);
+      });
+      // The checkout no longer grows, and the archive has its own reservation.
+      room.release();
+      yield* writeArchive(files, signal);
+    } catch (error) {
+      throw translate(module, error, signal);
+    }
+  }
+}
+
+function translate(
+  module: string,
+  error: unknown,
+  signal: AbortSignal,
+): unknown {
+  const options = { cause: error };
+  if (signal.reason instanceof ProvenderError) return signal.reason;
+  if (signal.aborted)
+    return failure(
+      "origin-timeout",
+      module,
+      "packing it took too long",
+      options,
+    );
+  if (error instanceof RangeError || error instanceof GitFailed)
+    return failure("module-archive-refused", module, error.message, options);
+  return error;
+}
+
+/**
+ * Checks a commit out as clients do: its attributes count, and no hook or filter runs. That happens only once git's own list of it is
+ * within the limits and `hold` has room for its bytes.
+ */
+async function checkOut(
+  git: GitSurroundings,
+  commit: string,
+  limits: PackLimits,
+  hold: (bytes: number) => Promise<void>,
+): Promise<string> {
+  const entries = await listTree(git, commit, limits);
+  await hold(entries.reduce((sum, { size }) => sum + size, 0));
+  const folder = join(git.folder, "contents");
+  await mkdir(folder);
+  const links = ["-c", "core.symlinks=true", `--work-tree=${folder}`];
+  await runGit([...links, "read-tree", "--reset", "-u", commit], git);
+  for (const { path, isLink } of entries)
+    if (isLink) await expectInside(folder, path);
+    else if (/(?:^|\/)\.gitattributes$/.test(path)) {
+      const attributes = await readFile(join(folder, path), "utf8");
+      if (/\sfilter\b/.test(attributes))
+        throw new NotPackable("git with filters");
+    }
+  return folder;
+}
+
+interface TreeEntry {
+  readonly path: string;
+  readonly isLink: boolean;
+  /** Bytes of its content. */
+  readonly size: number;
+}
+
+const line =
+  /^([0-7]{6}) (blob|tree|commit) [0-9a-f]{40,64} +(-|[0-9]+)\t(.+)$/s;
+
+/** `MODE TYPE ID SIZE`, a tab and the path (git-ls-tree, "OUTPUT FORMAT"). Throws RangeError for what is refused. */
+async function listTree(
+  git: GitSurroundings,
+  commit: string,
+  { entries: most, expandedBytes }: PackLimits,
+): Promise<readonly TreeEntry[]> {
+  const args = ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit];
+  const printed = await runGit(args, git, "", most * listedPerEntry);
+  const lines = decode(printed).split("\0").slice(0, -1);
+  if (lines.length > most * visitsPerEntry)
+    throw tooMany(most * visitsPerEntry, "files and folders");
+  const folders = new Set([""]);
+  const known = new Set<string>();
+  const entries = lines.flatMap((text) => {
+    const [, mode = "", type, size, path] = line.exec(text) ?? [];
+    if (path === undefined)
+      throw new RangeError(`git listed ${JSON.stringify(text.slice(0, 100))}`);
+    // Git writes no other trees, and what it would make of them is its affair.
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    if (!folders.has(folder) || path.startsWith("/") || known.has(path))
+      throw new RangeError(`a member is named ${JSON.stringify(path)}`);
+    known.add(path);
+    if (type === "commit") throw new NotPackable("git with submodules");
+    if (type === "tree") folders.add(path);
+    return type === "tree"
+      ? []
+      : [{ path, isLink: mode === "120000", size: Number(size) }];
+  });
+  if (entries.length > most) throw tooMany(most, "members");
+  if (entries.reduce((sum, { size }) => sum + size, 0) > expandedBytes)
+    throw tooMany(expandedBytes, "bytes");
+  if (entries.filter(({ isLink }) => isLink).length > mostLinks)
+    throw tooMany(mostLinks, "links");
+  const names = entries.map(({ path }) => path);
+  const hidden = names.find((path) => /(?:^|\/)\.git(?:\/|$)/i.test(path));
+  if (hidden !== undefined)
+    throw new RangeError(`it has ${JSON.stringify(hidden)}`);
+  const escape = findEscape(names.map((name) => ({ name, kind: "file" })));
+  if (escape !== undefined) throw new RangeError(escape);
+  return entries;
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new RangeError("a member's name is not UTF-8", { cause: error });
+  }
+}
+
+/** Judged by its text, so that nobody learns from a refusal what this disk has elsewhere. */
+async function expectInside(folder: string, path: string): Promise<void> {
+  const target = await readlink(join(folder, path));
+  if (followLink(path.split("/").slice(0, -1), target) === undefined)
+    throw new RangeError(
+      `${JSON.stringify(path)} is a link to ${JSON.stringify(target.slice(0, 100))}`,
+    );
+}
+
+interface PackedFile {
+  readonly name: string;
+  /** Where its content is. */
+  readonly file: string;
+  readonly size: number;
+  readonly isExecutable: boolean;
+}
+
+/**
+ * The files that a reader of the checkout finds, in the order of their names. Clients unpack links of a tar as empty files, so what a
+ * link leads to takes its place; links to nothing, and to a folder that they lie in, are left out.
+ */
+async function listFiles(
+  folder: string,
+  { entries, expandedBytes }: PackLimits,
+): Promise<readonly PackedFile[]> {
+  const root = await realpath(folder);
+  const files: PackedFile[] = [];
+  let visits = entries * visitsPerEntry;
+  let bytes = 0;
+
+  async function visit(path: string, name: string, depth: number) {
+    if (--visits < 0)
+      throw tooMany(entries * visitsPerEntry, "files and folders");
+    const real = await realpath(path).catch(() => undefined);
+    if (real === undefined || depth > deepest) return;
+    if (!`${real}/`.startsWith(`${root}/`))
+      throw new RangeError(`${JSON.stringify(name)} is a link out of it`);
+    if (`${path}/`.startsWith(`${real}/`) && path !== real) return;
+    const found = await stat(real);
+    const deeper = path === real ? depth : depth + 1;
+    if (found.isDirectory()) return walk(real, `${name}/`, deeper);
+    bytes += found.size;
+    if (bytes > expandedBytes) throw tooMany(expandedBytes, "bytes");
+    const isExecutable = (found.mode & 0o100) !== 0;
+    files.push({ name, file: real, size: found.size, isExecutable });
+    if (files.length > entries) throw tooMany(entries, "members");
+  }
+
+  async function walk(at: string, prefix: string, depth: number) {
+    for (const name of await readdir(at))
+      await visit(join(at, name), prefix + name, depth);
+  }
+
+  await walk(root, "", 0);
+  return files.toSorted((a, b) =>
+    Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)),
+  );
+}
+
+/** Writes a tar.gz that is the same whenever it is made of the same files: all of 1970. */
+async function* writeArchive(
+  files: readonly PackedFile[],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const tar = pack();
+  const gzip = createGzip();
+  const written = Promise.all([
+    addFiles(tar, files),
+    pipeline(tar, gzip, { signal }),
+  ]);
+  written.catch((error: unknown) => tar.destroy(error as Error));
+  yield* gzip as AsyncIterable<Uint8Array>;
+  await written;
+}
+
+async function addFiles(
+  tar: Pack,
+  files: readonly PackedFile[],
+): Promise<void> {
+  const mtime = new Date(0);
+  for (const { name, file, size, isExecutable } of files) {
+    const mode = isExecutable ? 0o755 : 0o644;
+    const entry = tar.entry({ name, size, mode, mtime });
+    await pipeline(createReadStream(file), entry);
+  }
+  tar.finalize();
+}
+
+function tooMany(most: number, what: string): RangeError {
+  return new RangeError(`it has more than ${most} ${what}`);
+}

@@ -1,0 +1,291 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { mkdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { createGunzip } from "node:zlib";
+import { extract } from "tar-stream";
+import { describe, expect, it } from "vitest";
+import {
+  GitPacker,
+  NotPackable,
+} from "../../../src/mirror/modules/git-packing.ts";
+import { GitRepository } from "../../fakes/git-http.ts";
+import { scratch } from "../../running-mirror.ts";
+
+const { signal } = new AbortController();
+
+type Files = Parameters<GitRepository["commit"]>[0];
+
+interface Commit {
+  readonly folder: string;
+  readonly repository: GitRepository;
+  readonly id: string;
+}
+
+async function commit(files: Files): Promise<Commit> {
+  const folder = scratch("packed");
+  const repository = await GitRepository.create(join(folder, "work"));
+  const id = await repository.commit(files);
+  return { folder, repository, id };
+}
+
+interface Options {
+  readonly entries?: number;
+  readonly hold?: (bytes: number) => Promise<void>;
+}
+
+/** Packs as after a fetch: the folder has git's own and nothing else. */
+async function pack(
+  { folder, id }: Commit,
+  { entries = 20, hold = () => Promise.resolve() }: Options = {},
+): Promise<Buffer> {
+  const own = join(folder, "repository.git");
+  await rename(join(folder, "work", ".git"), own);
+  await mkdir(join(folder, "home"), { recursive: true });
+  const bounds = { memory: 2 ** 29, seconds: 30, bytes: 2 ** 24, files: 1_000 };
+  const packer = new GitPacker({ entries, expandedBytes: 1_000 });
+  const checkout = {
+    repository: { folder, path: process.env.PATH ?? "", bounds },
+    commit: id,
+    room: { hold, release: () => undefined },
+    signal,
+    close: () => Promise.resolve(),
+  };
+  return buffer(Readable.from(packer.pack("the module", checkout)));
+}
+
+async function read(archive: Buffer) {
+  const reader = Readable.from([archive]).pipe(createGunzip()).pipe(extract());
+  const found = [];
+  for await (const entry of reader) {
+    const text = (await buffer(entry)).toString("latin1");
+    found.push({ ...entry.header, text });
+  }
+  return found;
+}
+
+/** Contents by name. */
+async function unpack(files: Files, options?: Options): Promise<object> {
+  const found = await read(await pack(await commit(files), options));
+  return Object.fromEntries(found.map(({ name, text }) => [name, text]));
+}
+
+const content: Files = {
+  "b.tf": "# b\n",
+  "README.md": "",
+  "a/run.sh": { program: "#!/bin/sh\n" },
+  [`${"long/".repeat(30)}é.tf`]: "# long\n",
+  "Z.tf": "",
+  link: { link: "b.tf" },
+};
+
+describe("an archive of a commit", () => {
+  it("has names in the order of their bytes, no times and no owners", async () => {
+    const found = await read(await pack(await commit(content)));
+    const plain = (name: string, mode = 0o644) =>
+      [name, "file", mode, 0, 0, ""] as const;
+    expect(
+      found.map(({ name, type, mode, mtime, uid, uname }) => [
+        name,
+        type,
+        mode,
+        mtime?.getTime(),
+        uid,
+        uname,
+      ]),
+    ).toEqual([
+      plain("README.md"),
+      plain("Z.tf"),
+      plain("a/run.sh", 0o755),
+      plain("b.tf"),
+      plain("link"),
+      plain(`${"long/".repeat(30)}é.tf`),
+    ]);
+  });
+
+  it("has the same bytes each time", async () => {
+    const [one, other] = [await commit(content), await commit(content)];
+    expect(await pack(one)).toEqual(await pack(other));
+  });
+
+  it("has the contents that a client's own checkout has, whatever the attributes say", async () => {
+    const files: Files = {
+      ".gitattributes":
+        "*.ps1 text eol=crlf\n*.id ident\n*.utf working-tree-encoding=UTF-16LE\n*.md export-ignore\n*.sub export-subst\n",
+      "a.ps1": "one\ntwo\n",
+      "a.id": "$Id$\n",
+      "a.sub": "$Format:%H$\n",
+      "a.md": "# kept\n",
+      "below/.gitattributes": "*.ps1 -text\n",
+      "below/a.ps1": "one\ntwo\n",
+    };
+    const made = await commit(files);
+    const raw = await made.repository.git("rev-parse", "HEAD:a.id");
+    const found = await read(await pack(made));
+    const texts = Object.fromEntries(
+      found.map(({ name, text }) => [name, text]),
+    );
+    expect(texts).toMatchObject({
+      "a.ps1": "one\r\ntwo\r\n",
+      "a.id": `$Id: ${raw} $\n`,
+      "a.sub": "$Format:%H$\n",
+      "a.md": "# kept\n",
+      "below/a.ps1": "one\ntwo\n",
+    });
+  });
+
+  it.each<[string, Files, object]>([
+    ["what a link leads to", { a: "1", l: { link: "a" } }, { a: "1", l: "1" }],
+    [
+      "a folder that a link leads to",
+      { "d/a": "1", l: { link: "d" } },
+      { "d/a": "1", "l/a": "1" },
+    ],
+    [
+      "a way through a link",
+      { "d/a": "1", l: { link: "d" }, m: { link: "l/a" } },
+      { "d/a": "1", "l/a": "1", m: "1" },
+    ],
+    [
+      "a way up and down",
+      { "d/a": "1", "e/l": { link: "../d/a" } },
+      { "d/a": "1", "e/l": "1" },
+    ],
+    ["no link to nothing", { a: "1", l: { link: "none" } }, { a: "1" }],
+    ["no link below a file", { a: "1", l: { link: "a/b" } }, { a: "1" }],
+    ["no link to itself", { a: "1", l: { link: "l" } }, { a: "1" }],
+    [
+      "no links in a circle",
+      { a: "1", l: { link: "m" }, m: { link: "l" } },
+      { a: "1" },
+    ],
+    [
+      "no link to the folder that it lies in",
+      { "d/a": "1", "d/l": { link: "." } },
+      { "d/a": "1" },
+    ],
+    [
+      "no link to the top",
+      { "d/a": "1", "d/l": { link: ".." } },
+      { "d/a": "1" },
+    ],
+  ])("has %s", async (_, files, expected) => {
+    expect(await unpack(files)).toEqual(expected);
+  });
+
+  it.each(["..", "/etc/hostname", "../../d", "d/../..", "a\\b", "C:x"])(
+    "is refused for a link %s out of the repository, whatever is there",
+    async (link) => {
+      await expect(unpack({ "d/a": "1", l: { link } })).rejects.toThrow(
+        /"l" is a link to/,
+      );
+    },
+  );
+
+  it("counts what links lead to each time", async () => {
+    const files: Files = {
+      ...{ "d/a": "1", "d/b": "2" },
+      ...{ l: { link: "d" }, m: { link: "d" } },
+    };
+    expect(Object.keys(await unpack(files, { entries: 6 }))).toHaveLength(6);
+    await expect(unpack(files, { entries: 5 })).rejects.toThrow(
+      "more than 5 members",
+    );
+  });
+
+  it("reserves room for its files before there are any", async () => {
+    const made = await commit({ "a.tf": "12345", "b/c.tf": "67", d: "67" });
+    const held: [number, boolean][] = [];
+    await pack(made, {
+      hold: (bytes) => {
+        held.push([bytes, existsSync(join(made.folder, "contents"))]);
+        return Promise.resolve();
+      },
+    });
+    expect(held).toEqual([[9, false]]);
+  });
+});
+
+describe("a commit", () => {
+  it.each<[string, Files, string]>([
+    ["more bytes", { a: "x".repeat(1_001) }, "more than 1000 bytes"],
+    [
+      "more bytes in its checkout",
+      { ".gitattributes": "a text eol=crlf\n", a: "\n".repeat(600) },
+      "more than 1000 bytes",
+    ],
+    [
+      "more files",
+      Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, ""])),
+      "more than 20 members",
+    ],
+    ["more folders", { [`${"d/".repeat(81)}f`]: "" }, "more than 80 files and"],
+    ["a backslash", { "a\\b": "" }, 'a member is named "a\\\\b"'],
+  ])(
+    "with %s is refused before its archive begins",
+    async (_, files, reason) => {
+      await expect(unpack(files)).rejects.toThrow(reason);
+    },
+  );
+
+  it.each([
+    ["a filter", ".gitattributes", "*.bin filter=lfs diff=lfs -text\n"],
+    ["a macro of one", "a/.gitattributes", "[attr]big filter=lfs\n* big\n"],
+  ])("with %s is for clients", async (_, name, text) => {
+    const made = await commit({ [name]: text, "a/b.bin": "" });
+    await expect(pack(made)).rejects.toThrow(NotPackable);
+  });
+
+  it("with a submodule is for clients", async () => {
+    const made = await commitLine("160000", "sub", "HEAD:main.tf");
+    await expect(pack(made)).rejects.toThrow(NotPackable);
+    expect(existsSync(join(made.folder, "contents"))).toBe(false);
+  });
+
+  it.each([
+    ["100644", "..", "HEAD:main.tf"],
+    ["100644", ".", "HEAD:main.tf"],
+    ["100644", ".Git", "HEAD:main.tf"],
+    ["100644", "a/b", "HEAD:main.tf"],
+    ["100644", "/a", "HEAD:main.tf"],
+    ["100644", "", "HEAD:main.tf"],
+    ["100644", "a".repeat(100_000), "HEAD:main.tf"],
+    ["100644", "a", "HEAD^{tree}"],
+    ["40000", "a", "HEAD:main.tf"],
+  ])("of a line %s %.20s %s is refused", async (mode, name, object) => {
+    const made = await commitLine(mode, name, object);
+    await expect(pack(made)).rejects.toMatchObject({
+      code: "module-archive-refused",
+    });
+  });
+
+  it("with a name that is not UTF-8 is refused", async () => {
+    const made = await commitLine(
+      "100644",
+      Buffer.from([0xff]),
+      "HEAD:main.tf",
+    );
+    await expect(pack(made)).rejects.toThrow("not UTF-8");
+  });
+});
+
+/** A commit of one line, which git itself would not write. */
+async function commitLine(
+  mode: string,
+  name: string | Buffer,
+  object: string,
+): Promise<Commit> {
+  const { folder, repository } = await commit({ "main.tf": "" });
+  const id = await repository.git("rev-parse", object);
+  const file = join(folder, "raw");
+  const line = [`${mode} `, name, "\0"].map((part) => Buffer.from(part));
+  writeFileSync(file, Buffer.concat([...line, Buffer.from(id, "hex")]));
+  const write = ["hash-object", "-t", "tree", "-w", "--literally", file];
+  const tree = await repository.git(...write);
+  return {
+    folder,
+    repository,
+    id: await repository.git("commit-tree", "-m", "x", tree),
+  };
+}
