@@ -256,9 +256,9 @@ describe.runIf(hasCeph)("replicas on one bucket", () => {
         ...["trust", decision, "--key", fingerprint],
         "registry.terraform.io/acme",
       );
-    // It touches nothing here, which it says.
-    expect(await decide("approve", "A".repeat(40))).toMatchObject({
-      status: 1,
+    // In advance, so that there is a record to set back to.
+    expect(await decide("revoke", "A".repeat(40))).toMatchObject({
+      status: 0,
     });
     const key = recordObject([
       "trust",

@@ -117,9 +117,7 @@ describe.skipIf(!canPack || !isRoot).each(suites)(
       const key = "C874011F0AB405110D02105534365D9472D7468F";
       const configuration = scene.configure(root);
       const revoke = ["trust", "revoke", "registry.terraform.io/other"];
-      await expect(
-        inRoot("provender", ...revoke, "--key", key),
-      ).rejects.toThrow("This decision touches nothing now");
+      await inRoot("provender", ...revoke, "--key", key);
       await install(deb);
       const file = join(root, "etc/provender/config.yaml");
       expect(readFileSync(file, "utf8")).toBe(configuration);

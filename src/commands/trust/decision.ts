@@ -41,5 +41,5 @@ export function decidedNow({ now, operator }: TrustParts): Decided {
   return { at: now().toISOString(), ...operator };
 }
 
-/** Exit status of a command that changed nothing, or whose decision touches nothing. */
+/** Exit status of a decision that changed nothing, or not all that it names. */
 export const touchedNothing = 1;

@@ -36,8 +36,9 @@ interface Asked {
 
 /**
  * `provender trust approve|revoke --key FINGERPRINT`: the key is acceptable, or
- * refused, for a namespace, a provider or one release from now on. Returns the exit
- * status. Throws trust-decision.
+ * refused, for a namespace, a provider or one release from now on. One that touches
+ * nothing is not made, unless it revokes in advance (docs/trust.md, rule 5). Returns
+ * the exit status. Throws trust-decision.
  */
 export async function decideKey(
   parts: TrustParts,
@@ -56,6 +57,23 @@ export async function decideKey(
     return touchedNothing;
   }
   if (decision === "approved") expectEffect(parts, before, asked);
+  const { offered, isCandidate } = await findCandidates(parts, asked);
+  const served =
+    decision === "revoked"
+      ? await findServed(parts, before, asked, { offered, isCandidate })
+      : [];
+  const isFelt =
+    served.length + offered.length > 0 ||
+    isKnown(before, asked) ||
+    earlier !== undefined ||
+    (await findSigned(parts, asked)).length > 0;
+  if (!isFelt && decision === "approved")
+    throw failure(
+      "trust-decision",
+      fingerprint,
+      `is not approved, since no release or candidate of ${subject} here is under it`,
+      "check the address and the fingerprint, or approve it once it has signed a release",
+    );
   const { type, version } = scope;
   const key = { fingerprint, decision, type, version, ...decidedNow(parts) };
   await parts.trust.decide(scope, (decisions) => decide(decisions, key));
@@ -63,23 +81,14 @@ export async function decideKey(
     provider: formatTrustScope({ ...scope, version: null }),
     ...{ version: version ?? undefined, fingerprint },
   });
-  const { offered, isCandidate } = await findCandidates(parts, asked);
-  const served =
-    decision === "revoked"
-      ? await findServed(parts, before, asked, { offered, isCandidate })
-      : [];
-  const effect = decision === "revoked" ? describeRefused(served) : "";
+  const effect =
+    decision === "approved"
+      ? ""
+      : isFelt
+        ? describeRefused(served)
+        : " in advance: nothing here is under it, and what comes under it will be refused";
   parts.stdout(`${fingerprint} is ${decision} for ${subject}${effect}.\n`);
-  const isFelt =
-    served.length + offered.length > 0 ||
-    isKnown(before, asked) ||
-    earlier !== undefined ||
-    (await findSigned(parts, asked)).length > 0;
-  if (isFelt) return warnOfOthers(parts, before, asked);
-  parts.stderr(
-    `This decision touches nothing now: no release or candidate of ${subject} here is under ${fingerprint}. Check the address and the fingerprint.\n`,
-  );
-  return touchedNothing;
+  return warnOfOthers(parts, before, asked);
 }
 
 /** A wider revocation, or the configuration, would leave the approval without effect. Throws trust-decision. */

@@ -16,12 +16,12 @@ config show: the program itself failed
 trust list: a record cannot be read, or was lost
   provender trust list  # for people
   provender trust list --json  # for programs
-trust approve: it is approved already, cannot be, or touches nothing
+trust approve: it is approved already, cannot be, or would touch nothing
   provender trust approve acme/net@1.2.0 --sha256sums 0123456789abcdef --because "asked them"  # exactly this content
   provender trust approve acme/net@1.2.0  # its only content that needs a decision
   provender trust approve acme/network/aws@1.2.0 --sha256sums 0123456789abcdef  # exactly this archive or commit of a module
   provender trust approve --key FINGERPRINT --for acme/net  # what this key signs for one provider
-trust revoke: there is no such approval, or it touches nothing
+trust revoke: there is no such approval, or it is revoked already
   provender trust revoke acme/net@1.2.0  # removes the approval of a content
   provender trust revoke --key FINGERPRINT --for acme  # refuses what this key signs in a namespace
 trust reset: nothing of it was ever seen, or a module's list was not lost

@@ -65,13 +65,59 @@ describe("a decision on a key", () => {
     );
   });
 
-  it("is recorded with a warning where it touches nothing", async () => {
-    await scene.contact("untouched", await signer("Known"));
-    const warned = await run("revoke", "--key", stolen, "untouched/thing");
-    expect(warned.status).toBe(1);
-    expect(warned.stderr).toContain("touches nothing now");
-    expect(await scene.listedTrust("untouched")).toMatchObject({
-      keys: [{ fingerprint: stolen, decision: "revoked", type: "thing" }],
-    });
-  });
+  /** What is decided of the key, what then, how that ends, and what is in force. */
+  it.each<
+    [
+      before: readonly string[],
+      decision: string,
+      by: "known" | "stranger" | "stolen",
+      status: number,
+      says: string,
+      inForce: string | undefined,
+    ]
+  >([
+    [[], "approve", "stranger", 0, "is approved for", "approved"],
+    [["approve"], "approve", "stranger", 1, "already", "approved"],
+    [["approve"], "revoke", "stranger", 0, "thing 1.1.0 and", "revoked"],
+    [["revoke"], "revoke", "stranger", 1, "already", "revoked"],
+    [["revoke"], "approve", "stranger", 0, "is approved for", "approved"],
+    [[], "approve", "stolen", 1, "is not approved, since no", undefined],
+    [[], "revoke", "stolen", 0, "in advance", "revoked"],
+    [["revoke"], "revoke", "stolen", 1, "already", "revoked"],
+    [["revoke"], "approve", "stolen", 0, "is approved for", "approved"],
+    [[], "revoke", "known", 0, "thing 1.0.0 and", "revoked"],
+    [[], "approve", "known", 0, "is approved for", "approved"],
+  ])(
+    "after %j: %s a %s key ends with %i and “%s”, and %s is in force",
+    async (before, decision, by, status, says, inForce) => {
+      const namespace = `table-${[...before, decision, by].join("-")}`;
+      const { known, stranger } = await scene.refuseNext(namespace);
+      const keys = { known, stranger, stolen: { fingerprint: stolen } };
+      const { fingerprint } = keys[by];
+      const of = ["--key", fingerprint, `${namespace}/thing`];
+      for (const earlier of before) await scene.trust(earlier, ...of);
+      const ended = await run(decision, ...of);
+      expect(ended.stdout + ended.stderr).toContain(says);
+      expect(ended.status).toBe(status);
+      const listed = await scene.listedTrust(namespace);
+      expect(
+        listed?.keys.find((key) => key.fingerprint === fingerprint)?.decision,
+      ).toBe(inForce);
+      const served = (name: string) => (name === by ? inForce : undefined);
+      await scene.expectOutcome(
+        namespace,
+        "1.0.0",
+        served("known") === "revoked" ? "451 key-refused" : "200",
+      );
+      await scene.expectOutcome(
+        namespace,
+        "1.1.0",
+        served("stranger") === "approved" ? "200" : "451 key-refused",
+      );
+      expect(
+        scene.auditOf(namespace, "approved").length +
+          scene.auditOf(namespace, "revoked").length,
+      ).toBe(before.length + (status === 0 ? 1 : 0));
+    },
+  );
 });
