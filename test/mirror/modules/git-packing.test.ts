@@ -90,7 +90,7 @@ describe("an archive of a commit", () => {
         name,
         type,
         mode,
-        mtime?.getTime(),
+        mtime.getTime(),
         uid,
         uname,
       ]),
