@@ -34,6 +34,7 @@ export async function runVerb(
   const command: Command = {
     input,
     operator: findOperator(),
+    isDaemonUser: true,
     columns: process.stderr.isTTY ? process.stderr.columns : undefined,
     stdout: print,
     openFile: async (path) => {

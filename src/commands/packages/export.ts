@@ -17,6 +17,7 @@ import {
   type FailedExport,
 } from "../../mirror/bundles/export-packages.ts";
 import { writeOciLayouts } from "../../mirror/bundles/export-oci.ts";
+import { expectOutside } from "../../mirror/bundles/export-folder.ts";
 import { writeTree } from "../../mirror/bundles/export-tree.ts";
 import { formatNotCarried, ModulePackages } from "./module-packages.ts";
 import type { NotCarried } from "../inputs/module-tree.ts";
@@ -60,6 +61,9 @@ export async function runExport(
       "--to DIR or --bundle FILE or --oci DIR",
     );
   const { store, signal } = parts;
+  const storage = store.layout.directory;
+  for (const path of [to, oci, bundle])
+    if (path !== undefined) await expectOutside(storage, path);
   const known =
     since === undefined ? undefined : await readBundled(since, limits);
   const { ready, modules, notCarried, problems } = await gather(input, parts);

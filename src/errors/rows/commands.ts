@@ -16,6 +16,12 @@ export const commandErrors = {
     remedy:
       "start the daemon, which makes one, or give the daemon's configuration with --config",
   }),
+  /** The daemon would write with its own rights where another user says. */
+  "not-its-user": row(["verb", "operator"], {
+    sentence:
+      "{verb} writes files, and the daemon writes none where {operator} says",
+    remedy: "run it as the daemon's own user, such as by sudo -u provender",
+  }),
   "nothing-asked": row(["command", "ways"], {
     sentence: "There is nothing to {command}",
     remedy: "give {ways}",

@@ -2,12 +2,13 @@ import {
   lstat,
   mkdir,
   open,
+  readlink,
   realpath,
   rename,
   rm,
   type FileHandle,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import type { Sha256 } from "../../address/hash.ts";
 import { failure } from "../../errors/index.ts";
@@ -19,17 +20,21 @@ const largestDocument = 64 * 1024 * 1024;
 
 /**
  * Makes DIR and the folders below it, one by one; throws export-failed where
- * something below DIR is not a folder itself, such as a link to one elsewhere.
+ * something below DIR is not a folder itself, such as a link to one elsewhere,
+ * and for the storage directory.
  */
 export async function makeFolders(
   directory: string,
   parts: readonly string[],
+  storage: string,
 ): Promise<string> {
   try {
+    await expectOutside(storage, directory);
     await mkdir(directory, { recursive: true });
     let folder = await realpath(directory);
     for (const part of parts) {
       folder = join(folder, part);
+      await expectOutside(storage, folder);
       await mkdir(folder).catch(unlessThere);
       if (!(await lstat(folder)).isDirectory())
         throw failure(
@@ -41,6 +46,36 @@ export async function makeFolders(
     return folder;
   } catch (error) {
     throw asFailure(join(directory, ...parts), error);
+  }
+}
+
+/** Throws export-failed for a path that is the storage directory or leads into it, by whatever links. */
+export async function expectOutside(
+  storage: string,
+  path: string,
+): Promise<void> {
+  const [at, store] = await Promise.all([
+    resolveLinks(path),
+    realpath(storage),
+  ]).catch((error: unknown) => {
+    throw asFailure(path, error);
+  });
+  if (`${at}/`.startsWith(`${store}/`))
+    throw failure("export-failed", path, "it is in the storage directory");
+}
+
+/** Where a path leads that may not be there yet. */
+async function resolveLinks(path: string): Promise<string> {
+  const whole = resolve(path);
+  try {
+    return await realpath(whole);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" || whole === dirname(whole)) throw error;
+    const target = await readlink(whole).catch(() => undefined);
+    if (target !== undefined)
+      return resolveLinks(resolve(dirname(whole), target));
+    return join(await resolveLinks(dirname(whole)), basename(whole));
   }
 }
 

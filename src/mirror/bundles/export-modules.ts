@@ -16,7 +16,7 @@ import { placeArchive } from "./export-tree.ts";
  */
 export function writeModules(
   directory: string,
-  parts: Pick<ExportParts, "blobs">,
+  parts: Omit<ExportParts, "providers">,
   modules: readonly ExportedModule[],
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
@@ -31,11 +31,15 @@ export function writeModules(
 
 async function writeModule(
   directory: string,
-  parts: Pick<ExportParts, "blobs">,
+  parts: Omit<ExportParts, "providers">,
   { address: { module, version }, archive }: ExportedModule,
 ): Promise<void> {
   const name = formatModuleAddress(module).split("/");
-  const folder = await makeFolders(directory, ["modules", ...name]);
+  const folder = await makeFolders(
+    directory,
+    ["modules", ...name],
+    parts.layout.directory,
+  );
   const text = `${JSON.stringify(archive, null, 2)}\n`;
   const there = await readDocument(folder, `${version}.json`);
   if (there !== undefined && there !== text)

@@ -44,7 +44,7 @@ interface Content {
  */
 export function writeOciLayouts(
   directory: string,
-  parts: Pick<ExportParts, "blobs">,
+  parts: Omit<ExportParts, "providers">,
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
 ): Promise<readonly FailedExport[]> {
@@ -57,12 +57,14 @@ export function writeOciLayouts(
 async function writeLayout(
   directory: string,
   name: readonly string[],
-  parts: Pick<ExportParts, "blobs">,
+  parts: Omit<ExportParts, "providers">,
   packages: readonly ExportedPackage[],
   signal: AbortSignal,
 ): Promise<void> {
-  const blobs = await makeFolders(directory, [...name, "blobs", "sha256"]);
-  const folder = await makeFolders(directory, name);
+  const storage = parts.layout.directory;
+  const names = [...name, "blobs", "sha256"];
+  const blobs = await makeFolders(directory, names, storage);
+  const folder = await makeFolders(directory, name, storage);
   const tagged: object[] = [];
   for (const [version, group] of byVersion(packages)) {
     const manifests: object[] = [];
@@ -89,7 +91,7 @@ async function writeLayout(
 /** Returns the descriptor of its manifest. */
 async function writePackage(
   blobs: string,
-  parts: Pick<ExportParts, "blobs">,
+  parts: Omit<ExportParts, "providers">,
   { found: { sha256, filename, platform }, size }: ExportedPackage,
 ): Promise<object> {
   await placeArchive(blobs, parts, { filename: sha256, sha256 });

@@ -13,6 +13,8 @@ import type { ProviderMirror } from "../providers/provider-mirror.ts";
 export interface ExportParts {
   readonly providers: ProviderMirror;
   readonly blobs: BlobStore;
+  /** The storage directory, which no export writes into. */
+  readonly layout: { readonly directory: string };
 }
 
 /** A package that clients may have and that is stored. */

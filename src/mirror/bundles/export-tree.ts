@@ -58,7 +58,11 @@ async function writeProvider(
   const [first] = packages;
   if (first === undefined) return;
   const { hostname, namespace, type } = first.request.provider;
-  const folder = await makeFolders(directory, [hostname, namespace, type]);
+  const folder = await makeFolders(
+    directory,
+    [hostname, namespace, type],
+    parts.layout.directory,
+  );
   const releases = byVersion(packages);
   for (const one of packages) {
     signal.throwIfAborted();

@@ -39,6 +39,11 @@ export async function takeUser(
   }
 }
 
+/** Root and the daemon's own user can do all that the daemon can. */
+export function isDaemonUser(uid: number): boolean {
+  return uid === 0 || uid === process.getuid?.();
+}
+
 /**
  * Names an operator for the audit log. Root and the daemon's own user, who can
  * write the log, may name themselves, such as behind sudo.
@@ -47,7 +52,7 @@ export async function nameOperator(
   uid: number,
   claimed: string,
 ): Promise<string> {
-  if (uid === 0 || uid === process.getuid?.()) return claimed;
+  if (isDaemonUser(uid)) return claimed;
   const users = await readFile("/etc/passwd", "utf8").catch(() => "");
   const [name] =
     users

@@ -15,10 +15,12 @@ import {
   type AdminRequest,
 } from "./messages.ts";
 import { RemoteFile } from "./named-file.ts";
-import { nameOperator, takeUser } from "./operator.ts";
+import { isDaemonUser, nameOperator, takeUser } from "./operator.ts";
 
 /** A command of another process, as the daemon runs it. */
 export interface AdminCommand extends AdminRequest {
+  /** False for a user who has less rights than the daemon. */
+  readonly isDaemonUser: boolean;
   /** Resolves when the text was taken, with false when it has no reader any longer. */
   readonly stdout: (text: string) => Promise<boolean>;
   readonly stderr: (text: string) => Promise<boolean>;
@@ -118,6 +120,7 @@ export class AdminSocket {
     try {
       const status = await run({
         ...{ ...asked, operator, signal: stop.signal },
+        isDaemonUser: isDaemonUser(user),
         stdout: (stdout) => sendLine(socket, { stdout }),
         stderr: (stderr) => sendLine(socket, { stderr }),
         openFile: (path) => file.open(path),

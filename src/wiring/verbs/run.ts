@@ -3,21 +3,19 @@ import { reportFailure } from "../../commands/output/report.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { AdminCommand } from "../admin/socket.ts";
 import { all } from "./all.ts";
-import type { VerbName } from "./table.ts";
+import { writing, type VerbName } from "./table.ts";
 import type { OpenMirror, Verb } from "./verb.ts";
 
 /** One command: its arguments, and where its output goes. */
-export type Command = Pick<
-  AdminCommand,
-  "input" | "operator" | "columns" | "stdout" | "stderr" | "openFile" | "signal"
->;
+export type Command = Omit<AdminCommand, "verb">;
 
 /** Runs a verb with an open mirror. Returns the exit status; a failure is reported on standard error. */
 export async function runVerb(
   name: string,
   mirror: OpenMirror,
-  { input, operator, columns, stdout, stderr, openFile, signal }: Command,
+  { input, operator, columns, stdout, stderr, openFile, ...asked }: Command,
 ): Promise<number> {
+  const { signal, isDaemonUser } = asked;
   const output = {
     stdout: (text: string) => void stdout(text),
     stderr: (text: string) => void stderr(text),
@@ -28,6 +26,8 @@ export async function runVerb(
     write: output.stderr,
   };
   try {
+    if (writing.has(name) && !isDaemonUser)
+      throw failure("not-its-user", name, operator);
     return await findVerb(name)(input, mirror, {
       ...output,
       ...{ operator, signal, openFile, print: stdout },

@@ -10,6 +10,12 @@ const paths: Partial<Record<VerbName, readonly string[]>> = {
   prefetch: ["directory"],
 };
 
+/** Verbs that write where they are told to: for nobody but those who could do so without the daemon. */
+export const writing: ReadonlySet<string> = new Set<VerbName>([
+  "export",
+  "lock",
+]);
+
 /** Returns the input with whole paths, for a process with another working directory, and the paths. */
 export function resolvePaths(name: VerbName, input: object) {
   const found: string[] = [];

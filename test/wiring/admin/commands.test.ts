@@ -239,6 +239,44 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
     expect(operators).toEqual([`user ${member}`, "someone"]);
   });
 
+  it("have nothing written by it where they say, but for its own user and root", async () => {
+    const own = await startMirror({ config, user });
+    chmodSync(own.directory, 0o710);
+    const file = join(scratch("group"), "provender.yaml");
+    writeFileSync(file, `storage: { directory: ${own.directory} }\n`);
+    chmodSync(join(file, ".."), 0o755);
+    const places = scratch("places");
+    chmodSync(places, 0o777);
+    const member = 65_000;
+    const as = (uid: number, ...args: readonly string[]) =>
+      spawnSync(process.execPath, [source, ...args, "--config", file], {
+        ...{ uid, gid: user, encoding: "utf8", cwd: "/" },
+        env: { PATH: process.env.PATH, HOME: "/" },
+      });
+    const spec = [...linux, "acme/widget@1.3.0"];
+    // The registry of this process answers nothing while it waits for another.
+    expect(await beside(own, ["prefetch", ...spec])).toMatchObject({
+      status: 0,
+    });
+    for (const args of [
+      ["export", "--to", join(places, "tree"), ...spec],
+      ["export", "--bundle", join(places, "a.tar"), ...spec],
+      ["export", "--oci", join(places, "oci"), ...spec],
+      ["lock", places],
+    ]) {
+      const run = as(member, ...args);
+      expect(run.stderr).toContain(
+        `the daemon writes none where user ${member} says: run it as the daemon's own user`,
+      );
+      expect(run.status).toBe(1);
+    }
+    expect(readdirSync(places)).toEqual([]);
+    const mine = as(user, "export", "--to", join(places, "tree"), ...spec);
+    expect(mine.stderr).toContain("1 packages exported, 0 failed");
+    expect(readdirSync(places)).toEqual(["tree"]);
+    await own.stop();
+  });
+
   it("have bundles imported that only they can read, and no other file", async () => {
     const cwd = scratch("own");
     const bundle = ["export", "--bundle", "week.tar", "acme/widget@1.3.0"];
