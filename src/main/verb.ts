@@ -67,17 +67,10 @@ async function askThere(
   { input, operator, columns, stdout, stderr, signal }: Command,
 ): Promise<number | undefined> {
   if (directory === undefined) return undefined;
-  const located = resolvePaths(verb, input);
-  const request = { verb, input: located.input, operator, columns };
+  const request = { verb, input: resolvePaths(verb, input), operator, columns };
   const layout = layOutStore(directory);
   const { file } = input as { readonly file?: string };
-  const asking = { version, request, file, stdout, stderr, signal };
-  const status = await askDaemon(layout, asking);
-  if (status === 1 && located.paths.length > 0)
-    output.stderr(
-      `The daemon used ${located.paths.join(", ")} as its own user: where it may not, stop it for this command.\n`,
-    );
-  return status;
+  return askDaemon(layout, { version, request, file, stdout, stderr, signal });
 }
 
 async function runHere(

@@ -16,21 +16,20 @@ export const writing: ReadonlySet<string> = new Set<VerbName>([
   "lock",
 ]);
 
-/** Returns the input with whole paths, for a process with another working directory, and the paths. */
-export function resolvePaths(name: VerbName, input: object) {
-  const found: string[] = [];
-  const resolveOne = (path: string) => {
-    found.push(resolve(path));
-    return resolve(path);
-  };
+/** Returns the input with whole paths, for a process with another working directory. */
+export function resolvePaths(
+  name: VerbName,
+  input: object,
+): Readonly<Record<string, unknown>> {
   const entries = Object.entries(input).map(([key, value]) => [
     key,
     paths[name]?.includes(key) !== true
       ? (value as unknown)
       : typeof value === "string"
-        ? resolveOne(value)
-        : (value as readonly string[] | undefined)?.map(resolveOne),
+        ? resolve(value)
+        : (value as readonly string[] | undefined)?.map((path) =>
+            resolve(path),
+          ),
   ]);
-  const resolved = Object.fromEntries(entries) as Record<string, unknown>;
-  return { input: resolved, paths: found };
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
