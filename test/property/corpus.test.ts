@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRootDirectory } from "../../src/commands/inputs/configuration-directory.ts";
-import { parseDependencyLockFile } from "../../src/commands/inputs/dependency-lock-file.ts";
+import { parseDependencyLockFile } from "../../src/commands/inputs/parser.ts";
 import { formatLockFile } from "../../src/commands/lock/lock-file-format.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
 import { decideSignature } from "../../src/verification/openpgp/signature.ts";

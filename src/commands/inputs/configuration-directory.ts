@@ -1,6 +1,5 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { VersionConstraint } from "../../address/version-constraint.ts";
 import {
   failure,
   type Failure,
@@ -15,9 +14,9 @@ import {
 } from "./configuration-module.ts";
 import {
   lockFileName,
-  readDependencyLocks,
   type DependencyLockFile,
 } from "./dependency-lock-file.ts";
+import { readDependencyLocks } from "./parser.ts";
 import { readInputFile, takeInput, unreadable } from "./input-file.ts";
 import { InstalledModules } from "./installed-modules.ts";
 import {
@@ -151,11 +150,12 @@ export function requireTogether(
   readonly problems: readonly Failure<"input">[];
 } {
   const read = modules.map((module) => module.requirements(hostname));
+  const merged = mergeRequirements(
+    read.flatMap(({ requirements }) => requirements),
+  );
   return {
-    requirements: mergeRequirements(
-      read.flatMap(({ requirements }) => requirements),
-    ),
-    problems: [...modules, ...read].flatMap(({ problems }) => problems),
+    requirements: merged.requirements,
+    problems: [...modules, ...read, merged].flatMap(({ problems }) => problems),
   };
 }
 
@@ -209,19 +209,37 @@ function isForTofu(
   );
 }
 
-function mergeRequirements(
-  requirements: readonly Requirement[],
-): readonly Requirement[] {
-  const merged = new Map<string, Requirement>();
-  for (const one of requirements) {
-    const known = merged.get(one.name);
-    const constraint: VersionConstraint = [
-      ...(known?.constraint ?? []),
-      ...one.constraint,
-    ];
-    merged.set(one.name, { ...(known ?? one), constraint });
+/** Different terms about one provider; a large configuration has ten. */
+const mostTerms = 100;
+
+function mergeRequirements(requirements: readonly Requirement[]) {
+  const merged: Requirement[] = [];
+  const problems: Failure<"input">[] = [];
+  for (const [first, ...others] of Map.groupBy(
+    requirements,
+    ({ name }) => name,
+  ).values()) {
+    if (first === undefined) continue;
+    const terms = [first, ...others].flatMap(({ constraint }) => constraint);
+    const distinct = new Map(
+      terms.map((term) => [
+        `${term.operator} ${term.boundary} ${term.below}`,
+        term,
+      ]),
+    );
+    const constraint = [...distinct.values()];
+    if (constraint.length > mostTerms)
+      problems.push(
+        failure(
+          "input",
+          first.where,
+          `${first.name} is required with more than ${mostTerms} different terms`,
+          "remove some",
+        ),
+      );
+    else merged.push({ ...first, constraint });
   }
-  return [...merged.values()];
+  return { requirements: merged, problems };
 }
 
 async function findLocks(

@@ -6,9 +6,10 @@ import {
 } from "../../address/provider-address.ts";
 import type { VersionConstraint } from "../../address/version-constraint.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
-import { readConfigurationFile } from "./configuration-file.ts";
+import { parseConfiguration } from "./parser.ts";
 import {
   isLocalSource,
+  type FileDeclarations,
   type ModuleCall,
   type ProviderDeclaration,
 } from "./required-providers.ts";
@@ -56,17 +57,12 @@ export interface Module {
   readonly problems: readonly Failure<"input">[];
 }
 
-/** Reads the configuration files of a directory as the clients choose them. */
+/** Reads the configuration files of a directory as the clients choose them. Throws hostile-input. */
 export async function readModule(folder: ConfigurationFolder): Promise<Module> {
   const names = chooseFiles(folder.names);
-  const files = await Promise.all(
-    names.map(async (name) => ({
-      name,
-      ...(await readConfigurationFile(folder.show(name), () =>
-        folder.read(name),
-      )),
-    })),
-  );
+  const files: DeclaringFile[] = [];
+  for (const name of names)
+    files.push({ name, ...(await readDeclarations(folder, name)) });
   const calls = files.flatMap((file) => file.calls);
   const local = calls.filter(
     ({ source, isExpression }) => isLocalSource(source) && !isExpression,
@@ -79,6 +75,20 @@ export async function readModule(folder: ConfigurationFolder): Promise<Module> {
     remoteCalls: calls.filter((call) => !local.includes(call)),
     problems: files.flatMap(({ problems }) => problems),
   };
+}
+
+/** What is wrong with a file is among the problems. */
+async function readDeclarations(
+  folder: ConfigurationFolder,
+  name: string,
+): Promise<FileDeclarations> {
+  try {
+    const text = await folder.read(name);
+    return await parseConfiguration(folder.show(name), text);
+  } catch (error) {
+    if (!isFailure(error, "input")) throw error;
+    return { required: [], implied: [], calls: [], problems: [error] };
+  }
 }
 
 const extension = /\.(?:tf|tofu)(?:\.json)?$/;
@@ -99,9 +109,9 @@ function chooseFiles(names: readonly string[]): readonly string[] {
     .toSorted();
 }
 
-type DeclaringFile = Awaited<ReturnType<typeof readConfigurationFile>> & {
+interface DeclaringFile extends FileDeclarations {
   readonly name: string;
-};
+}
 
 /** Entries of override files stand for those of the same local name. */
 function resolve(files: readonly DeclaringFile[], hostname: DefaultHostname) {
@@ -122,13 +132,13 @@ function resolve(files: readonly DeclaringFile[], hostname: DefaultHostname) {
     ),
   );
   const declared = new Set(all.map(({ localName }) => localName));
-  const implied = files.flatMap((file) => file.implied);
-  const adding = implied.filter(
-    ({ localName, constraint }, index) =>
-      constraint.length > 0 ||
-      (!declared.has(localName) &&
-        implied.findIndex((one) => one.localName === localName) === index),
-  );
+  const adding = files
+    .flatMap((file) => file.implied)
+    .filter(({ localName, constraint }) => {
+      const isNew = !declared.has(localName);
+      declared.add(localName);
+      return constraint.length > 0 || isNew;
+    });
   return resolveAll([...all, ...adding], sources, hostname);
 }
 

@@ -5,8 +5,6 @@ import {
 } from "../../address/provider-address.ts";
 import { parseVersion, type Version } from "../../address/version.ts";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
-import { parseNativeSyntax } from "./configuration-file.ts";
-import { textOf, type InputText } from "./input-file.ts";
 
 /** The name that clients give to the file. */
 export const lockFileName = ".terraform.lock.hcl";
@@ -23,49 +21,37 @@ export interface ProviderLock {
 }
 
 /** A dependency lock file as it is written and as it is understood. */
-export interface DependencyLockFile {
+export interface DependencyLockFile extends LockFileContent {
   readonly text: string;
+}
+
+export interface LockFileContent {
   readonly locks: readonly ProviderLock[];
   /** Entries that no client could use, or why the whole file is not understood. */
   readonly problems: readonly Failure<"input">[];
 }
 
-/** Never throws for the content of the file: that is among the problems. */
-export async function readDependencyLocks(
-  file: InputText,
-): Promise<DependencyLockFile> {
-  try {
-    return await parseDependencyLockFile(file.path, textOf(file));
-  } catch (error) {
-    if (!isFailure(error, "input")) throw error;
-    return { text: "", locks: [], problems: [error] };
-  }
-}
+/** Providers in one file; no configuration has a hundred. */
+const mostLocks = 1_000;
 
-/** Reads what the clients' loader accepts (depsfile, "LoadLocksFromBytes"); entries that it refuses are problems. */
-export async function parseDependencyLockFile(
+/** Reads the entries of a lock file that was parsed; `text` is only for line numbers. Throws an input error. */
+export function readLocks(
   file: string,
   text: string,
-): Promise<DependencyLockFile> {
-  try {
-    const { provider } = (await parseNativeSyntax(file, text)) as Syntax;
-    return { text, ...readLocks(file, text, provider) };
-  } catch (error) {
-    if (!isFailure(error, "input")) throw error;
-    return { text, locks: [], problems: [error] };
-  }
-}
-
-interface Syntax {
-  /** Blocks by label, one or several. */
-  readonly provider?: unknown;
-}
-
-function readLocks(file: string, text: string, blocks: unknown) {
+  root: unknown,
+): LockFileContent {
+  const { provider: blocks } = root as { readonly provider?: unknown };
   const locks: ProviderLock[] = [];
   const problems: Failure<"input">[] = [];
   const labelled: unknown = Array.isArray(blocks) ? { "": blocks } : blocks;
   const places = findBlocks(text);
+  if (Object.keys(labelled ?? {}).length > mostLocks)
+    throw failure(
+      "input",
+      file,
+      `it locks more than ${mostLocks} providers`,
+      "look which file this is",
+    );
   for (const [label, bodies] of Object.entries(labelled ?? {})) {
     const lines = places.get(label) ?? [];
     const place = (index: number) => `${file}:${lines[index] ?? lines[0] ?? 1}`;

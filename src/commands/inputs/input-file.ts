@@ -4,7 +4,7 @@ import { z } from "zod";
 import { failure, type Failure, isFailure } from "../../errors/index.ts";
 
 /** Bytes of a lock file, configuration file or list; generated ones are far smaller. */
-const most = 8 * 1024 * 1024;
+const most = 1024 * 1024;
 
 /** The text of a file that a command was given; throws an input error. */
 export async function readInputFile(path: string): Promise<string> {

@@ -107,7 +107,9 @@ export class InstalledModules {
     const keys = new Map([[await realpath(this.#root), [""]]]);
     for (const entry of Modules) {
       const real = await this.#locate(entry);
-      keys.set(real, [...(keys.get(real) ?? []), entry.Key]);
+      const known = keys.get(real);
+      if (known === undefined) keys.set(real, [entry.Key]);
+      else known.push(entry.Key);
     }
     return { keys, byKey: new Map(Modules.map((one) => [one.Key, one])) };
   }

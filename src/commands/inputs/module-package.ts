@@ -98,9 +98,12 @@ export class ModulePackage {
   #list(path: string): void {
     const folder = posix.dirname(path);
     const key = folder === "." ? "" : folder;
-    const names = this.#names.get(key) ?? [];
-    this.#names.set(key, [...names, posix.basename(path)]);
-    if (names.length === 0 && key !== "") this.#list(key);
+    const names = this.#names.get(key);
+    if (names !== undefined) names.push(posix.basename(path));
+    else {
+      this.#names.set(key, [posix.basename(path)]);
+      if (key !== "") this.#list(key);
+    }
   }
 
   #find(pattern: string): string {

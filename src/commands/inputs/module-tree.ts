@@ -107,7 +107,8 @@ class Walk implements FollowedModules {
     try {
       await act();
     } catch (error) {
-      if (!(error instanceof ProvenderError)) throw error;
+      if (!(error instanceof ProvenderError) || error.code === "hostile-input")
+        throw error;
       this.problems.push(error);
     }
   }

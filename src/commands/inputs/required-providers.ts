@@ -48,7 +48,10 @@ export interface FileDeclarations {
 /** An object of a configuration file in JSON form (HCL JSON, or native syntax converted to it). */
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads the declarations of a configuration file that was parsed; `text` is only for line numbers. */
+/** Declarations in one file; the largest that people have are a tenth of it. */
+const mostDeclarations = 10_000;
+
+/** Reads the declarations of a configuration file that was parsed; `text` is only for line numbers. Throws an input error. */
 export function readDeclarations(
   file: string,
   text: string,
@@ -94,7 +97,16 @@ export function readDeclarations(
       keep(() => readCall(at(label("module", name)), name, block)).flat(),
     ),
   );
-  return { required, implied: [...configured, ...used], calls, problems };
+  const implied = [...configured, ...used];
+  const count = [required, implied, calls, problems].flat().length;
+  if (count > mostDeclarations)
+    throw failure(
+      "input",
+      file,
+      `it declares more than ${mostDeclarations} providers and modules`,
+      "look which file this is",
+    );
+  return { required, implied, calls, problems };
 }
 
 /** `NAME = { source, version }`, or the older `NAME = "CONSTRAINT"`. */

@@ -11,10 +11,8 @@ import {
   type ConfigurationRoot,
 } from "../inputs/configuration-directory.ts";
 import type { Requirement } from "../inputs/configuration-module.ts";
-import {
-  readDependencyLocks,
-  type DependencyLockFile,
-} from "../inputs/dependency-lock-file.ts";
+import { type DependencyLockFile } from "../inputs/dependency-lock-file.ts";
+import { readDependencyLocks } from "../inputs/parser.ts";
 import { followPackage, type NotCarried } from "../inputs/module-tree.ts";
 import {
   formatModuleRelease,

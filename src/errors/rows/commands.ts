@@ -9,6 +9,11 @@ const misplaced = row(["where", "problem", "remedy"], {
 /** Errors of command-line arguments and inputs. */
 export const commandErrors = {
   input: misplaced,
+  /** Time or memory ran out; nothing else of the command is read then. */
+  "hostile-input": row(["file"], {
+    sentence: "{file} takes more time or memory to parse than any honest file",
+    remedy: "look what is in it and who wrote it, or split it",
+  }),
   arguments: misplaced,
   configuration: misplaced,
   "no-authority": row(["file"], {
@@ -16,10 +21,10 @@ export const commandErrors = {
     remedy:
       "start the daemon, which makes one, or give the daemon's configuration with --config",
   }),
-  /** The daemon would write with its own rights where another user says. */
+  /** The daemon would read or write there with its own rights. */
   "not-its-user": row(["verb", "operator"], {
     sentence:
-      "{verb} writes files, and the daemon writes none where {operator} says",
+      "{verb} names files and directories, and the daemon uses none that {operator} names",
     remedy: "run it as the daemon's own user, such as by sudo -u provender",
   }),
   "nothing-asked": row(["command", "ways"], {

@@ -3,7 +3,7 @@ import { reportFailure } from "../../commands/output/report.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import type { AdminCommand } from "../admin/socket.ts";
 import { all } from "./all.ts";
-import { writing, type VerbName } from "./table.ts";
+import { namesPaths, type VerbName } from "./table.ts";
 import type { OpenMirror, Verb } from "./verb.ts";
 
 /** One command: its arguments, and where its output goes. */
@@ -26,7 +26,7 @@ export async function runVerb(
     write: output.stderr,
   };
   try {
-    if (writing.has(name) && !isDaemonUser)
+    if (!isDaemonUser && namesPaths(name, input))
       throw failure("not-its-user", name, operator);
     return await findVerb(name)(input, mirror, {
       ...output,

@@ -10,11 +10,13 @@ const paths: Partial<Record<VerbName, readonly string[]>> = {
   prefetch: ["directory"],
 };
 
-/** Verbs that write where they are told to: for nobody but those who could do so without the daemon. */
-export const writing: ReadonlySet<string> = new Set<VerbName>([
-  "export",
-  "lock",
-]);
+/** True where the daemon would read or write what the input says. */
+export function namesPaths(name: string, input: object): boolean {
+  const named = Object.entries(input).flatMap(([key, value]) =>
+    paths[name as VerbName]?.includes(key) === true ? (value as unknown) : [],
+  );
+  return named.some((path) => path !== undefined);
+}
 
 /** Returns the input with whole paths, for a process with another working directory. */
 export function resolvePaths(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDependencyLockFile } from "../../../src/commands/inputs/dependency-lock-file.ts";
+import { parseDependencyLockFile } from "../../../src/commands/inputs/parser.ts";
 import { canonical, widget, wild } from "./lock-files.ts";
 
 function parse(text: string) {
@@ -57,7 +57,7 @@ describe("a dependency lock file", () => {
     ["a = [\n\n", /^lock\.hcl:\d: /],
     ["a = 1 }\n", /^lock\.hcl:1: /],
     ["<<<<<<< HEAD\n", /^lock\.hcl:1: /],
-    ["a = [".repeat(600), /^lock\.hcl: it cannot be parsed \(brackets/],
+    ["a = [".repeat(600), /^lock\.hcl:1: Missing item separator/],
   ])("is refused as a whole with the line: %j", async (text, problem) => {
     const file = await parse(text);
     expect(file.locks).toEqual([]);

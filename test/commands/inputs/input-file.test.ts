@@ -8,7 +8,7 @@ import {
 import { failing } from "../../scenes/failing.ts";
 import { scratch } from "../../running-mirror.ts";
 
-const most = 8 * 1024 * 1024;
+const most = 1024 * 1024;
 const latin = Buffer.from("caf\xe9", "latin1");
 
 it.each<[string, (path: string) => void, string]>([

@@ -1,7 +1,7 @@
 import fc from "../../seeded.ts";
 import { describe, expect, it } from "vitest";
 import { parseVersion } from "../../../src/address/version.ts";
-import { parseDependencyLockFile } from "../../../src/commands/inputs/dependency-lock-file.ts";
+import { parseDependencyLockFile } from "../../../src/commands/inputs/parser.ts";
 import {
   formatLockFile,
   mergeEntries,

@@ -239,7 +239,7 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
     expect(operators).toEqual([`user ${member}`, "someone"]);
   });
 
-  it("have nothing written by it where they say, but for its own user and root", async () => {
+  it("have nothing read or written by it where they say, but for its own user and root", async () => {
     const own = await startMirror({ config, user });
     chmodSync(own.directory, 0o710);
     const file = join(scratch("group"), "provender.yaml");
@@ -263,10 +263,12 @@ describe.runIf(canBeOthers)("the users of a daemon's socket", () => {
       ["export", "--bundle", join(places, "a.tar"), ...spec],
       ["export", "--oci", join(places, "oci"), ...spec],
       ["lock", places],
+      ["prefetch", "--directory", places],
+      ["export", "--directory", places, "--to", join(places, "tree")],
     ]) {
       const run = as(member, ...args);
       expect(run.stderr).toContain(
-        `the daemon writes none where user ${member} says: run it as the daemon's own user`,
+        `the daemon uses none that user ${member} names: run it as the daemon's own user`,
       );
       expect(run.status).toBe(1);
     }
