@@ -229,7 +229,12 @@ describe("export --to", () => {
     ["--oci", "staging"],
   ])("never writes %s STORAGE/%s, by no link either", async (flag, below) => {
     await site.run("prefetch", "acme/widget@1.0.0");
-    const before = [site.snapshot(), readdirSync(site.directory)];
+    const look = () => [
+      site.snapshot(),
+      readdirSync(site.directory),
+      readFileSync(join(site.directory, "store.json"), "utf8"),
+    ];
+    const before = look();
     const links = scratch("links");
     symlinkSync(site.directory, join(links, "storage"));
     symlinkSync(join(site.directory, below), join(links, "direct"));
@@ -248,7 +253,7 @@ describe("export --to", () => {
       );
       expect(status).toBe(1);
     }
-    expect([site.snapshot(), readdirSync(site.directory)]).toEqual(before);
+    expect(look()).toEqual(before);
     const left = readdirSync(links).toSorted();
     expect(left).toEqual(["direct", "indirect", "storage"]);
   });

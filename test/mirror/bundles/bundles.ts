@@ -19,7 +19,7 @@ export interface Site {
   readonly configFile: string;
   readonly config: Readonly<Record<string, unknown>>;
   run(command: string, ...args: string[]): Promise<CommandRun>;
-  /** Every file of blobs, records and staging, and the store's version, by path, with the digest of its content and its times. */
+  /** Every file of blobs, records and staging by path, with the digest of its content and its times. */
   snapshot(): ReadonlyMap<string, string>;
 }
 
@@ -66,9 +66,7 @@ export function siteOf({ config = {}, ...options }: SiteOptions): Site {
 
 /** The audit log grows with every refusal and is no part of what is served. */
 function snapshot(directory: string): ReadonlyMap<string, string> {
-  const files = globSync("{store.json,{blobs,records,staging}/**}", {
-    cwd: directory,
-  })
+  const files = globSync("{blobs,records,staging}/**", { cwd: directory })
     .map((path) => ({ path, stat: statSync(join(directory, path)) }))
     .filter(({ stat }) => stat.isFile());
   return new Map(
