@@ -16,8 +16,6 @@ const elsewhere: Readonly<Record<string, string>> = {
     "test/demo.test.ts and test/soak.test.ts run what is short; CI runs check and test",
   "npm test": "it runs this",
   "sudo npm install --global": "test/pack.test.ts runs what npm packs",
-  "PROVENDER_EFFORT=50 npx vitest":
-    "it takes 50 times as long as the test in CI",
   "sudo apt install":
     "test/packaging/deb.test.ts installs it in roots of Debian",
   "sudo dnf install":

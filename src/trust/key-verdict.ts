@@ -17,6 +17,8 @@ export interface KeyRules {
   readonly newKeys: NewKeys;
   /** Fingerprints that `trust.keys` names for it; undefined when it names none. */
   readonly pins: ReadonlySet<string> | undefined;
+  /** Fingerprint of the publisher's key where the program knows it: what a first contact met teaches nothing then. */
+  readonly knownKey?: string | undefined;
 }
 
 /** Everything that decides on the key of one piece of evidence. */
@@ -63,13 +65,10 @@ export function judgeKey(
 
 /** True for the keys that count for everything that a provider publishes. */
 function isKnownKey(
-  {
-    name,
-    namespace,
-    contact,
-  }: Pick<KeyQuestion, "name" | "namespace" | "contact">,
+  { name, namespace, contact, rules: { knownKey } }: KeyQuestion,
   fingerprint: string,
 ): boolean {
+  if (knownKey !== undefined) return knownKey === fingerprint;
   return (
     contact.key === fingerprint ||
     namespace.firstKey?.fingerprint === fingerprint ||
@@ -92,9 +91,11 @@ function judgeSigner(
   if (isKnownKey(question, signedBy)) return accept("known");
   if (signsPinnedDigests(question, evidence, signedBy))
     return accept("same-digests", { alarms: true });
-  if (isFromFirstContact(question, evidence))
-    return accept("existed", { alarms: !contact.published.has(signedBy) });
-  if (isFree(question)) return accept("first-key", { alarms: true });
+  if (rules.knownKey === undefined) {
+    if (isFromFirstContact(question, evidence))
+      return accept("existed", { alarms: !contact.published.has(signedBy) });
+    if (isFree(question)) return accept("first-key", { alarms: true });
+  }
   return rules.newKeys === "accept"
     ? accept("new", { alarms: true })
     : refuse("unknown");
@@ -105,9 +106,10 @@ function judgeUnsigned(
   question: KeyQuestion,
   { exemption }: Evidence,
 ): KeyVerdict {
-  const { name, namespace, contact, release } = question;
+  const { name, namespace, contact, release, rules } = question;
   if (exemption === "signatures-off") return accept("signatures-off");
-  if (release.pinned?.signedBy !== undefined) return refuse("unknown");
+  if (release.pinned?.signedBy !== undefined || rules.knownKey !== undefined)
+    return refuse("unknown");
   if (contact.versions.has(name.version))
     return accept("unsigned", { alarms: contact.key !== undefined });
   const isProviderSigned =
@@ -160,14 +162,17 @@ function isFromFirstContact(
 
 /** True for the release by which the key became the provider's own: people may not have heard of it yet. */
 function isFirstSigner(
-  { name: { type, version }, namespace }: KeyQuestion,
+  { name: { type, version }, namespace, rules }: KeyQuestion,
   signedBy: string,
 ): boolean {
-  return namespace.providerKeys.some(
-    (key) =>
-      key.type === type &&
-      key.version === version &&
-      key.fingerprint === signedBy,
+  return (
+    rules.knownKey === undefined &&
+    namespace.providerKeys.some(
+      (key) =>
+        key.type === type &&
+        key.version === version &&
+        key.fingerprint === signedBy,
+    )
   );
 }
 

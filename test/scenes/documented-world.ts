@@ -12,6 +12,7 @@ import { startLooseBucket } from "../fakes/loose-bucket.ts";
 import { startRegistry, type Registry } from "../fakes/registry.ts";
 import { createSigner, defaultSigner } from "../fakes/signing.ts";
 import { originsOf } from "../origins.ts";
+import { runCommand } from "../running-command.ts";
 import {
   compiledCode,
   scratch,
@@ -41,6 +42,8 @@ const locks = `provider "registry.terraform.io/hashicorp/aws" {
 }
 `;
 
+const hosts = ["registry.terraform.io", "registry.opentofu.org"];
+
 /** World that the documents describe, on this machine. */
 export interface DocumentedWorld {
   /** Runs a command of a document in a shell; resolves with its status and all that it printed. */
@@ -59,7 +62,6 @@ export interface DocumentedWorld {
 export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
   const authority = await createAuthority();
   const registry = await publishProviders(await startRegistry({ authority }));
-  const hosts = ["registry.terraform.io", "registry.opentofu.org"];
   const origins = Object.assign(
     {},
     ...hosts.map((host) => originsOf(authority, registry, {}, host).origins),
@@ -70,7 +72,7 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
   // Versions are found as soon as they are there.
   const freshness = { notFound: 0 };
   const mirror = await startWithPast({ origins, freshness });
-  const guarded = await startMirror({ config: { origins, auth } });
+  const guarded = await startWithPast({ origins }, { auth });
   let held: Promise<unknown> | undefined;
   const holdBack = async () => {
     await registry.publish({ ...aws("6.0.0"), signer: stranger });
@@ -84,8 +86,10 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
     scratch("carried"),
     settingsOf(endpoint, "loose"),
   );
-  const meanings = {
-    "/srv/providers": makeOriginFolder(await defaultSigner()),
+  const providers = makeOriginFolder(await defaultSigner());
+  let manifest = "";
+  const meanings = () => ({
+    "/srv/providers": providers,
     "https://mirror.other-site.example.com": mirror.url,
     "https://mirror.example.com:8443/": mirror.url,
     "https://mirror.example.com:8443": mirror.url,
@@ -93,13 +97,14 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
     "mirror_example_com:8443": new URL(guarded.url).host.replaceAll(".", "_"),
     THE_TOKEN: ci.token,
     FINGERPRINT: stranger.fingerprint,
-  };
+    DIGEST: manifest,
+  });
   return {
     run: async (document, command) => {
       if (document === "docs/decisions.md") await (held ??= holdBack());
       const asked = document === "docs/access.md" ? guarded : mirror;
       const meant = Object.entries({
-        ...meanings,
+        ...meanings(),
         "/path/to/ca.pem": asked.caFile,
       }).reduce(
         (words, [word, value]) => words.replaceAll(word, value),
@@ -111,7 +116,12 @@ export async function makeDocumentedWorld(): Promise<DocumentedWorld> {
         document === "docs/replicas.md"
           ? onBucket
           : join(folder, "provender.yaml");
-      return runInShell(meant, cwd, makeEnvironment(config, asked));
+      const ran = await runInShell(meant, cwd, makeEnvironment(config, asked));
+      const [, sha256 = ""] =
+        /^The SHA-256 of its manifest is ([0-9a-f]{64}):/m.exec(ran.printed) ??
+        [];
+      manifest ||= sha256;
+      return ran;
     },
     stop: async () => {
       await Promise.all([mirror.stop(), guarded.stop()]);
@@ -134,12 +144,35 @@ async function publishProviders(registry: Registry): Promise<Registry> {
 
 async function startWithPast(
   config: Readonly<Record<string, unknown>>,
+  added: Readonly<Record<string, unknown>> = {},
 ): Promise<RunningMirror> {
   const before = await startMirror({ config });
   const archive = "terraform-provider-aws_5.4.0_linux_amd64.zip";
+  for (const host of hosts) {
+    await before.get(`/providers/${host}/hashicorp/aws/5.4.0.json`);
+    await approveFake(before, `${host}/hashicorp`);
+  }
   await before.get(`${provider}/${archive}`);
   await before.stop();
-  return startMirror({ config, directory: before.directory });
+  const { directory } = before;
+  return startMirror({ config: { ...config, ...added }, directory });
+}
+
+/** The program knows another key for these namespaces than that of the fake. */
+async function approveFake(
+  { configFile }: RunningMirror,
+  scope: string,
+): Promise<void> {
+  const { fingerprint } = await defaultSigner();
+  const key = ["--key", fingerprint, "--for", scope];
+  const { status, stderr } = await runCommand([
+    "trust",
+    "approve",
+    "--config",
+    configFile,
+    ...key,
+  ]);
+  if (status !== 0) throw new Error(stderr);
 }
 
 /**

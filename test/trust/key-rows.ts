@@ -32,6 +32,10 @@ const releaseOf = (text: string, { published = [K], signedBy = K } = {}) => ({
   },
 });
 
+const knowsE = {
+  rules: { newKeys: "accept-first", pins: undefined, knownKey: E },
+} as const;
+
 type Row = readonly [
   what: string,
   verdict: string,
@@ -72,6 +76,18 @@ export const rows: readonly Row[] = [
   ["a key that is approved for the namespace", "approved", evidence(byE), decide(keyDecision(E, "approved", { type: null }))],
   ["a key that is approved for this release", "approved", evidence(byE), decide(keyDecision(E, "approved", { version: "2.0.0" }))],
   ["a key that is approved for another release", "no: unknown", evidence(byE), decide(keyDecision(E, "approved", { version: "2.0.1" }))],
+  ["the key that the program knows for the namespace", "known", evidence(byE), knowsE],
+  ["the key that the program knows, after a first contact without keys", "known", evidence(byE), { ...knowsE, ...unsignedContact }],
+  ["a key that the program knows, revoked", "no: revoked", evidence(byE), { ...knowsE, ...decide(keyDecision(E, "revoked")) }],
+  ["the key of first contact where the program knows another", "no: unknown", evidence(), knowsE],
+  ["the key of first contact where the program knows another, for a release that existed then", "no: unknown", evidence(), { ...knowsE, ...existing }],
+  ["a provider's own key where the program knows another", "no: unknown", evidence(), { ...knowsE, namespace: namespace({ providerKeys: [{ type: "aws", version: "2.0.0", fingerprint: K }] }) }],
+  ["the first signer after an unsigned contact where the program knows another", "no: unknown", evidence(), { ...knowsE, ...unsignedContact }],
+  ["an approved key where the program knows another", "approved", evidence(), { ...knowsE, ...decide(keyDecision(K, "approved")) }],
+  ["a key that the configuration names where the program knows another", "configured", evidence(), { rules: { newKeys: "accept-first", pins: new Set([K]), knownKey: E } }],
+  ["any other key where new ones are accepted and the program knows one", "new!", evidence(), { rules: { newKeys: "accept", pins: undefined, knownKey: E } }],
+  ["no signature where the program knows a key", "no: unknown", unsigned(), { ...knowsE, ...existing, ...unsignedContact }],
+  ["no signature where the program knows a key and signatures are off", "signatures-off", unsigned({ exemption: "signatures-off" }), knowsE],
   ["the key of the provider's first contact", "known", evidence({ signedBy: K2 }), { contact: contact({ key: K2 }) }],
   ["the first key of the namespace", "known", evidence(), { contact: contact({ key: K2 }) }],
   [

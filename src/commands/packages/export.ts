@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+import { formatManifest } from "../../mirror/bundles/manifest.ts";
 import pLimit from "p-limit";
 import { formatProviderAddress } from "../../address/provider-address.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
@@ -87,6 +89,9 @@ export async function runExport(
     const { proofs, archives } = plan.manifest;
     stderr(
       `${bundle} carries ${archives.length} archives and ${proofs.length} proofs in ${formatAmount(size)}.\n`,
+    );
+    stderr(
+      `The SHA-256 of its manifest is ${hash("sha256", formatManifest(plan.manifest))}: tell it the other side by another way than the file's, for import --sha256.\n`,
     );
   }
   notCarried.map(formatNotCarried).forEach(stderr);

@@ -1,8 +1,10 @@
+import { isSha256 } from "../../address/hash.ts";
 import {
   BundleFile,
   type BundleLimits,
 } from "../../mirror/bundles/bundle-file.ts";
 import type { openFile } from "../../mirror/bundles/readable-file.ts";
+import { failure } from "../../errors/index.ts";
 import {
   importBundle,
   type ImportParts,
@@ -10,6 +12,8 @@ import {
 
 interface ImportOptions {
   readonly file: string;
+  /** What `export` printed on the other side; undefined where nobody knows it. */
+  readonly sha256?: string | undefined;
   readonly limits: BundleLimits;
   /** Opens the file where it is; a file of this process by default. */
   readonly openFile?: typeof openFile;
@@ -23,10 +27,27 @@ interface ImportOptions {
  */
 export async function runImport(
   parts: ImportParts,
-  { file, limits, signal, openFile }: ImportOptions,
+  { file, sha256, limits, signal, openFile }: ImportOptions,
   stderr: (text: string) => void,
 ): Promise<number> {
-  const bundle = await BundleFile.open(file, limits, openFile);
+  if (sha256 !== undefined && !isSha256(sha256.toLowerCase()))
+    throw failure(
+      "arguments",
+      "--sha256",
+      "it is not a SHA-256",
+      'give the 64 hex digits that "provender export" printed',
+    );
+  const bundle = await BundleFile.open(
+    file,
+    limits,
+    openFile,
+    sha256?.toLowerCase(),
+  );
+  // Publishers sign digests, not the names that a manifest gives them.
+  if (sha256 === undefined)
+    stderr(
+      `Nothing vouches for the names in ${file}: where it is the first of a namespace, give --sha256 with what export printed.\n`,
+    );
   const done = { releases: 0, added: 0, present: 0, refused: 0 };
   try {
     for await (const one of importBundle(parts, bundle, signal)) {

@@ -59,6 +59,7 @@ function addImport(program: Command): void {
   withConfig(program.command("import"))
     .description("take a bundle into the store, after checking all of it again")
     .argument("<file>", "what `provender export --bundle` wrote")
+    .option("--sha256 <digest>", "of its manifest, as `export` printed it")
     .action(runVerb("import"));
 }
 

@@ -58,20 +58,27 @@ export class BundleFile {
   }
 
   /**
-   * Reads the manifest and checks the length of the file; throws
-   * bundle-refused.
+   * Reads the manifest, which names the digest of everything else, and checks
+   * the length of the file. `sha256` is the manifest's, where it is known.
+   * Throws bundle-refused.
    */
   static async open(
     path: string,
     limits: BundleLimits,
     open = openFile,
+    sha256?: string,
   ): Promise<BundleFile> {
     const handle = await open(path).catch((error: unknown) => {
       const { code = "unknown" } = error as NodeJS.ErrnoException;
       throw failure("bundle-refused", path, `it cannot be read, ${code}`);
     });
     try {
-      const manifest = await readManifest(path, handle, limits.manifest);
+      const manifest = await readManifest(
+        path,
+        handle,
+        limits.manifest,
+        sha256,
+      );
       const places = placeMembers(manifest.value, manifest.end);
       expectLimits(path, manifest.value, limits);
       expectLength(path, handle, places, manifest.end);
@@ -166,6 +173,7 @@ async function readManifest(
   path: string,
   handle: ReadableFile,
   most: number,
+  expectedSha256: string | undefined,
 ): Promise<{ readonly value: BundleManifest; readonly end: number }> {
   const refuse = (problem: string, cause?: unknown) =>
     failure("bundle-refused", path, problem, { cause });
@@ -179,10 +187,18 @@ async function readManifest(
   const bytes = await readAt(handle, tarBlock, size + tarPadding(size));
   if (bytes.length < size || bytes.subarray(size).some((byte) => byte !== 0))
     throw refuse("its manifest is cut short");
+  const text = bytes.subarray(0, size);
+  const sha256 = hash("sha256", text);
+  if (expectedSha256 !== undefined && sha256 !== expectedSha256)
+    throw refuse(
+      `the SHA-256 of its manifest is ${sha256}, expected ${expectedSha256}`,
+    );
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    const value = parseManifest(decoder.decode(bytes.subarray(0, size)));
-    return { value, end: tarBlock + bytes.length };
+    return {
+      value: parseManifest(decoder.decode(text)),
+      end: tarBlock + bytes.length,
+    };
   } catch (error) {
     throw refuse(
       error instanceof RangeError

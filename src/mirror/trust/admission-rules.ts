@@ -5,6 +5,7 @@ import {
 import type { Version } from "../../address/version.ts";
 import { failure, type Failure, isModuleType } from "../../errors/index.ts";
 import type { KeyRules, NewKeys } from "../../trust/key-verdict.ts";
+import { findKnownKey } from "../../trust/known-keys.ts";
 import type { NamespaceTrust } from "../../trust/state.ts";
 import type { ReleaseAddress } from "../releases/release.ts";
 import { isMatch, type ProviderPattern } from "../../address/policy-pattern.ts";
@@ -102,6 +103,7 @@ export function keyRulesOf(
   return {
     newKeys,
     pins: matching.length === 0 ? undefined : new Set(fingerprints),
+    knownKey: findKnownKey(provider),
   };
 }
 

@@ -58,12 +58,16 @@ export const exportPackages = verb(
 );
 
 export const importFile = verb(
-  { file: z.string() },
-  async ({ file }, mirror, { stderr, openFile, signal }) => {
+  { file: z.string(), sha256: text },
+  async ({ file, sha256 }, mirror, { stderr, openFile, signal }) => {
     const { configuration } = mirror;
     const limits = wireBundleLimits(configuration);
     await measureStore(mirror);
-    return runImport(mirror, { file, limits, openFile, signal }, stderr);
+    return runImport(
+      mirror,
+      { file, sha256, limits, openFile, signal },
+      stderr,
+    );
   },
 );
 

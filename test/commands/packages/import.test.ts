@@ -1,14 +1,17 @@
-import { readFileSync, rmSync, truncateSync } from "node:fs";
+import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createAuthority, type Authority } from "../../fakes/authority.ts";
 import { startRegistry, type Registry } from "../../fakes/registry.ts";
 import type { Release } from "../../fakes/release.ts";
 import { createSigner } from "../../fakes/signing.ts";
+import { scratch } from "../../running-mirror.ts";
 import {
   connectedSite,
+  digestOf,
   exportBundle,
   offlineSite,
+  putTogether,
   takeApart,
   type Site,
 } from "../../mirror/bundles/bundles.ts";
@@ -53,6 +56,68 @@ function decide(site: Site, ...args: readonly string[]) {
 }
 
 describe("a bundle", () => {
+  it("is taken with the digest that export printed, and refused with another", async () => {
+    const file = join(here.directory, "..", `${crypto.randomUUID()}.tar`);
+    const made = await here.run(
+      "export",
+      "--bundle",
+      file,
+      "acme/widget@1.2.3",
+    );
+    const [, digest = ""] =
+      /^The SHA-256 of its manifest is ([0-9a-f]{64}): /m.exec(made.stderr) ??
+      [];
+    const site = offlineSite();
+    const changed = digest.replace(/^./, (first) =>
+      first === "0" ? "1" : "0",
+    );
+    for (const [given, reason, expected] of [
+      [changed, `its manifest is ${digest}, expected ${changed}`, 1],
+      [digest.slice(1), "it is not a SHA-256", 2],
+    ] as const) {
+      const { status, stderr } = await site.run(
+        "import",
+        "--sha256",
+        given,
+        file,
+      );
+      expect(stderr).toContain(reason);
+      expect(status).toBe(expected);
+      expect([...site.snapshot().keys()]).toEqual([]);
+    }
+    const taken = await site.run(
+      "import",
+      "--sha256",
+      digest.toUpperCase(),
+      file,
+    );
+    expect(taken).toMatchObject({ status: 0 });
+    expect(taken.stderr).not.toContain("Nothing vouches");
+  });
+
+  it("whose manifest gives the names of others to what was signed is refused by its digest, and where the program knows their key", async () => {
+    const parts = takeApart(readFileSync(bundle));
+    const digest = digestOf(
+      Buffer.from(`${JSON.stringify(parts.manifest, null, 2)}\n`),
+    );
+    const text = JSON.stringify(parts.manifest).replaceAll("acme", "hashicorp");
+    const manifest = JSON.parse(text) as typeof parts.manifest;
+    const renamed = join(scratch("renamed"), "bundle.tar");
+    writeFileSync(renamed, putTogether({ ...parts, manifest }));
+    const site = offlineSite();
+    const asked = await site.run("import", "--sha256", digest, renamed);
+    expect(asked.stderr).toContain(`expected ${digest}`);
+    expect(asked.status).toBe(1);
+    expect(site.snapshot().size).toBe(0);
+    const { status, stderr } = await site.run("import", renamed);
+    expect(stderr).toContain(`Nothing vouches for the names in ${renamed}`);
+    expect(stderr).toMatch(/hashicorp\/widget 1\.2\.3: .*signing key/);
+    expect(status).toBe(1);
+    expect(
+      [...site.snapshot().keys()].filter((path) => path.startsWith("blobs")),
+    ).toEqual([]);
+  });
+
   it("has equal bytes for equal content, whichever store it comes from", async () => {
     const other = connectedSite(authority, registry);
     const again = await exportBundle(other, ...both, "acme/widget@1.2.3");
