@@ -37,7 +37,7 @@ function closureOf(start: readonly string[]): readonly string[] {
 const core = globSync("src/trust/*.ts", { cwd: root });
 const signature = [
   "src/verification/signed-checksums.ts",
-  "src/verification/openpgp/signature.ts",
+  "src/verification/signatures.ts",
 ];
 
 describe("the page on trust", () => {

@@ -4,12 +4,12 @@ import {
   parseChecksumsDocument,
   type ChecksumsSubject,
 } from "./checksums-document.ts";
+import type { Fingerprint } from "./fingerprints.ts";
 import type {
-  Fingerprint,
   SignatureDecision,
   SignatureProfile,
   SignatureQuestion,
-} from "./openpgp/signature.ts";
+} from "./signatures.ts";
 
 const proof = Symbol("verified");
 

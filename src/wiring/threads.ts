@@ -5,8 +5,10 @@ import {
   archiveDeadline,
   packageLimits,
 } from "../verification/archives/limits.ts";
-import { SignatureThreads } from "../verification/openpgp/threads.ts";
-import { decisionVersion } from "../verification/openpgp/decision-version.ts";
+import {
+  decisionVersion,
+  SignatureThreads,
+} from "../verification/signatures.ts";
 
 /** Milliseconds to decide about one signature. */
 const signatureDeadline = 2_000;

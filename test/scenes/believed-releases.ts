@@ -8,10 +8,8 @@ import {
   checksumsSubject,
   type Release,
 } from "../../src/mirror/releases/release.ts";
-import type {
-  Fingerprint,
-  SignatureDecision,
-} from "../../src/verification/openpgp/signature.ts";
+import type { Fingerprint } from "../../src/verification/fingerprints.ts";
+import type { SignatureDecision } from "../../src/verification/signatures.ts";
 import {
   acceptUnsignedChecksums,
   verifySignedChecksums,
@@ -37,8 +35,6 @@ interface Believed {
 export const accepting = (signedBy: string): SignatureDecision => ({
   accepted: true,
   signedBy: signedBy as Fingerprint,
-  signingKey: signedBy as Fingerprint,
-  validity: "ok",
   createdAt: new Date("2025-01-01T00:00:00Z"),
   warning: undefined,
 });

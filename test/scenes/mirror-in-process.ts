@@ -35,7 +35,7 @@ import { BlobStore } from "../../src/store/blobs/blob-store.ts";
 import type { StoreLayout } from "../../src/store/layout.ts";
 import { Alarms } from "../../src/telemetry/alarms.ts";
 import { parsePolicy } from "../../src/trust/policy.ts";
-import { decideSignature } from "../../src/verification/openpgp/signature.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
 import { makeLayout } from "../store/stores.ts";
 import { TestClock } from "../mirror/cache/metadata.ts";
 import { createSigner, type Signer } from "../fakes/signing.ts";
@@ -56,7 +56,7 @@ export const lookAgain = 500;
 /** Decides on signatures as the daemon does, without a thread. */
 export const judge: SignatureJudge = {
   library: "arithmetic 1",
-  decide: (_, question) => Promise.resolve(decideSignature(question)),
+  decide: (_, question) => decideSignature(question),
 };
 
 /** The publisher's keys (K, L) and an attacker's (E). */

@@ -1,6 +1,6 @@
 import type { ReleaseOrigin } from "../../src/mirror/releases/release-origin.ts";
 import type { ProviderOrigin } from "../../src/origin/registries/provider-origin.ts";
-import { decideSignature } from "../../src/verification/openpgp/signature.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
 
 export const now = new Date("2026-06-01T00:00:00Z");
 
@@ -27,7 +27,7 @@ export function originOf(
     policy: { signatures: "required", profile: "terraform", ...policy },
     judge: {
       library: "arithmetic 1",
-      decide: (_, question) => Promise.resolve(decideSignature(question)),
+      decide: (_, question) => decideSignature(question),
     },
     clock: { now: () => now, monotonic: () => 0 },
   };

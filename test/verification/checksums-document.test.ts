@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/errors/index.ts";
 import { failing } from "../scenes/failing.ts";
 import { parseChecksumsDocument } from "../../src/verification/checksums-document.ts";
-import { decideSignature } from "../../src/verification/openpgp/signature.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
 import {
   findTrustedDigest,
   verifySignedChecksums,
@@ -218,7 +218,7 @@ describe("a signed checksums document", () => {
           profile: "terraform",
           now: new Date("2026-06-01T00:00:00Z"),
         },
-        (question) => Promise.resolve(decideSignature(question)),
+        decideSignature,
       );
     const genuine = await verify(checksums);
     expect(findTrustedDigest(genuine, name)).toBe(checksums.slice(0, 64));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseSha256 } from "../../src/address/hash.ts";
 import { failing } from "../scenes/failing.ts";
-import {
-  decideSignature,
-  type SignatureDecision,
-  type SignatureQuestion,
-} from "../../src/verification/openpgp/signature.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
+import type {
+  SignatureDecision,
+  SignatureQuestion,
+} from "../../src/verification/signatures.ts";
 import {
   acceptUnsignedChecksums,
   findTrustedDigest,
@@ -22,8 +22,6 @@ const a = "a".repeat(64);
 const b = "b".repeat(64);
 const document = Buffer.from(`${a}  ${name}\n`);
 const now = new Date("2026-06-01T00:00:00Z");
-const decide = (question: SignatureQuestion) =>
-  Promise.resolve(decideSignature(question));
 
 describe("a digest is trusted", () => {
   it("when the document that names it was signed, and who and when is kept", async () => {
@@ -35,7 +33,7 @@ describe("a digest is trusted", () => {
     const asked: SignatureQuestion[] = [];
     const checksums = await verifySignedChecksums(claim, (question) => {
       asked.push(question);
-      return decide(question);
+      return decideSignature(question);
     });
     expect(asked).toEqual([{ document, signature, keys, profile, now }]);
     expect(checksums).toMatchObject({
@@ -52,9 +50,7 @@ describe("a digest is trusted", () => {
     const accepted: SignatureDecision = {
       accepted: true,
       signedBy: "K" as never,
-      signingKey: "S" as never,
       createdAt: now,
-      validity: "keyExpired",
       warning: "old",
     };
     const signature = Buffer.of();
@@ -73,7 +69,7 @@ describe("a digest is trusted", () => {
     const claim = { subject, document, signature, keys, now } as const;
     const asked = verifySignedChecksums(
       { ...claim, profile: "terraform" },
-      decide,
+      decideSignature,
     );
     await expect(asked).rejects.toThrow(failing("signature-refused"));
     await expect(asked).rejects.toMatchObject({ reason: "bad-signature" });
@@ -86,7 +82,10 @@ describe("a digest is trusted", () => {
     const keys = [signer.armoredPublicKey];
     const claim = { subject, document: text, signature, keys, now } as const;
     await expect(
-      verifySignedChecksums({ ...claim, profile: "terraform" }, decide),
+      verifySignedChecksums(
+        { ...claim, profile: "terraform" },
+        decideSignature,
+      ),
     ).rejects.toThrow(failing("checksums-malformed"));
   });
 

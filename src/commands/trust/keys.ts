@@ -15,7 +15,7 @@ import {
   type KeyDecision,
   type ReleaseName,
 } from "../../trust/decisions.ts";
-import { parseFingerprint } from "../../verification/openpgp/keys/signing-key.ts";
+import { parseFingerprint } from "../../verification/fingerprints.ts";
 import {
   decidedNow,
   recordDecision,

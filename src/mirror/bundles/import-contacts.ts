@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { formatProviderAddress } from "../../address/provider-address.ts";
-import { readKeyNames } from "../../verification/openpgp/keys/names.ts";
+import { readKeyNames } from "../../verification/fingerprints.ts";
 import type { Clock } from "../cache/clock.ts";
 import { orderCandidates, writeContact } from "../standings/first-contacts.ts";
 import type { TrustEvents } from "../trust/trust-events.ts";

@@ -8,7 +8,7 @@ import { newestFirst, type Version } from "../../address/version.ts";
 import { remembered, rememberedEach } from "../../concurrency/remembered.ts";
 import { ProvenderError } from "../../errors/index.ts";
 import type { BlobStore } from "../../store/blobs/blob-store.ts";
-import { readKeyNames } from "../../verification/openpgp/keys/names.ts";
+import { readKeyNames } from "../../verification/fingerprints.ts";
 import type { Clock } from "../cache/clock.ts";
 import type { PackageHashes } from "../releases/package-hashes.ts";
 import type { ReleaseRecords } from "../releases/records.ts";

@@ -8,7 +8,7 @@ import type { OriginChecksums } from "../../origin/registries/provider-origin.ts
 import type { OriginPackage } from "../../origin/registries/registry-answers.ts";
 import { addEvidence } from "../../trust/settle.ts";
 import { isCandidate, isInAgreement } from "../../trust/standing.ts";
-import { readKeyNames } from "../../verification/openpgp/keys/names.ts";
+import { readKeyNames } from "../../verification/fingerprints.ts";
 import {
   findTrustedDigest,
   verifyRegistryDigest,

@@ -19,7 +19,7 @@ import type { ProofSource } from "../../origin/registries/provider-origin.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import type { Reports } from "./reported-hashes.ts";
 import type { ChecksumsSubject } from "../../verification/checksums-document.ts";
-import type { SignatureProfile } from "../../verification/openpgp/signature.ts";
+import type { SignatureProfile } from "../../verification/signatures.ts";
 import type {
   Exemption,
   SignedChecksums,

@@ -4,7 +4,7 @@ import type {
   SignatureDecision,
   SignatureProfile,
   SignatureQuestion,
-} from "../../verification/openpgp/signature.ts";
+} from "../../verification/signatures.ts";
 import {
   acceptUnsignedChecksums,
   verifySignedChecksums,

@@ -9,7 +9,7 @@ import {
 } from "vitest";
 import { runImport } from "../../../src/commands/packages/import.ts";
 import { loadConfiguration } from "../../../src/config/load.ts";
-import { SignatureThreads } from "../../../src/verification/openpgp/threads.ts";
+import { SignatureThreads } from "../../../src/verification/signatures.ts";
 import {
   wireBundleLimits,
   openMirror,

@@ -36,9 +36,9 @@ export function showOffer(
       now,
     }).accepted;
   const keys = blocks.map(readKeyBlock);
-  const takenBack = keys.includes(undefined)
-    ? []
-    : keys.flatMap((key) => (key && isTakenBack(key, profile) ? key.name : []));
+  const takenBack = keys.flatMap((key) =>
+    key && isTakenBack(key, profile) ? key.name : [],
+  );
   return {
     signed: isExcused ? asUnsigned(signed) : signed,
     isVerified: isExcused || isSigned,

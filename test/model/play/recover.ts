@@ -69,12 +69,11 @@ function findGood(
   const current = publisher.findCurrent(name);
   if (current === undefined) return undefined;
   const texts = oracle.shown.of(name).filter(({ isVerified }) => isVerified);
-  const { profile } = world.settings;
-  // Clients refuse what is dated in the future, and so does a mirror that gets it then.
+  // A mirror that gets what is dated ahead refuses it then.
   const isGood = (text: ShownText) =>
     isSurelyAcceptable(oracle, text) &&
     oracle.isSurelyGood(text) &&
-    !isAhead(text.signed.signedAt, { profile, now: began });
+    !isAhead(text.signed.signedAt, began);
   const first = oracle.first.list(name);
   if (first.length === 0 && world.settings.offline) return undefined;
   if (first.length === 0) {

@@ -1,7 +1,7 @@
 import { parseProviderPattern } from "../../../src/address/policy-pattern.ts";
 import type { AdmissionRules } from "../../../src/mirror/trust/admission-rules.ts";
 import { parsePolicy } from "../../../src/trust/policy.ts";
-import type { SignatureProfile } from "../../../src/verification/openpgp/signature.ts";
+import type { SignatureProfile } from "../../../src/verification/signatures.ts";
 import { fingerprintOf, type KeyName } from "./toy-keys.ts";
 
 export const hostname = "registry.terraform.io";

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import type { SignatureJudge } from "../../../src/mirror/releases/verdict.ts";
+import type { Fingerprint } from "../../../src/verification/fingerprints.ts";
 import type {
-  Fingerprint,
   SignatureDecision,
   SignatureProfile,
   SignatureQuestion,
-} from "../../../src/verification/openpgp/signature.ts";
+} from "../../../src/verification/signatures.ts";
 
 /** Publisher's keys (K) and keys of an attacker (E). */
 export const keyNames = ["K1", "K2", "E1", "E2", "E3"] as const;
@@ -90,7 +90,7 @@ export function formatSignature(
   return Buffer.from(`${signer} ${signedAt} ${sha256sums}`);
 }
 
-/** Decides on toy signatures as the real decision does on real ones: block by block, the first that made it decides. */
+/** Decides on toy signatures as the real decision does on real ones: the first block that is the signer's decides, and one that cannot be read is none. */
 export function decideToySignature(
   signature: string,
   sha256sums: string,
@@ -100,25 +100,21 @@ export function decideToySignature(
   const [signer = "", signedAt = "", signed = ""] = signature.split(" ");
   for (const block of armored) {
     const key = readKeyBlock(block);
-    if (key === undefined) return refuse("unreadable-key", "it is garbage");
-    if (key.name !== signer || signed !== sha256sums) continue;
+    if (key?.name !== signer || signed !== sha256sums) continue;
     const { name, state } = key;
     if (state === "revoked") return refuse("revoked", "its key is revoked");
     if (state === "expired" && isStrict(profile))
       return refuse("key-expired", "its key has expired");
-    if (state === "valid" && isAhead(Number(signedAt), { profile, now }))
+    if (state === "valid" && isAhead(Number(signedAt), now))
       return refuse("signature-expired", "it is dated in the future");
     return accept(name, Number(signedAt), state === "expired");
   }
   return refuse("unknown-issuer", "no signing key of the registry made it");
 }
 
-/** True for a signature that clients refuse because their clock has not come to its date. */
-export function isAhead(
-  signedAt: number,
-  { profile, now }: Pick<SignatureQuestion, "profile" | "now">,
-): boolean {
-  return profile !== "opentofu" && signedAt > now.getTime();
+/** True for a signature that is refused because its date is more than a day ahead. */
+export function isAhead(signedAt: number, now: Date): boolean {
+  return signedAt > now.getTime() + 86_400_000;
 }
 
 /** True where an expired key signs nothing. */
@@ -155,13 +151,10 @@ function accept(
   signedAt: number,
   isExpired: boolean,
 ): SignatureDecision {
-  const fingerprint = fingerprintOf(signer) as Fingerprint;
   return {
     accepted: true,
-    signedBy: fingerprint,
-    signingKey: fingerprint,
+    signedBy: fingerprintOf(signer) as Fingerprint,
     createdAt: new Date(signedAt),
-    validity: isExpired ? "keyExpired" : "ok",
     warning: isExpired ? "its key has expired" : undefined,
   };
 }

@@ -9,11 +9,11 @@ import {
   type ForgedSignature,
   type Subpacket,
 } from "./forge.ts";
-import {
-  decideSignature,
-  type SignatureDecision,
-  type SignatureProfile,
-} from "../../../src/verification/openpgp/signature.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
+import type {
+  SignatureDecision,
+  SignatureProfile,
+} from "../../src/verification/signatures.ts";
 
 export const now = new Date("2026-06-01T00:00:00Z");
 export const day = 86_400;
@@ -134,16 +134,16 @@ export function decide(
   const armored = keys.map((key) =>
     typeof key === "string" ? key : key.armor(),
   );
-  const question = { document, signature, keys: armored, profile, now };
-  return Promise.resolve(decideSignature(question));
+  return decideSignature({ document, signature, keys: armored, profile, now });
 }
 
-/** "ok", another validity, or the reason of the refusal. */
+/** "ok", "warned", or the reason of the refusal. */
 export async function outcome(
   keys: readonly (Certificate | string)[],
   signature: Uint8Array,
   profile: SignatureProfile = "terraform",
 ): Promise<string> {
   const decision = await decide(keys, signature, profile);
-  return decision.accepted ? decision.validity : decision.reason;
+  if (!decision.accepted) return decision.reason;
+  return decision.warning === undefined ? "ok" : "warned";
 }

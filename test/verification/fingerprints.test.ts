@@ -1,7 +1,11 @@
-import { expect, it } from "vitest";
-import { readKeyNames } from "../../../../src/verification/openpgp/keys/names.ts";
-import { Certificate, today } from "../certificates.ts";
-import { armor, forgeKey, packet } from "../forge.ts";
+import { describe, expect, it } from "vitest";
+import {
+  parseFingerprint,
+  readKeyNames,
+} from "../../src/verification/fingerprints.ts";
+import { failing } from "../scenes/failing.ts";
+import { Certificate, today } from "./certificates.ts";
+import { armor, forgeKey, packet } from "./forge.ts";
 
 const [one, other] = [forgeKey(today - 1000), forgeKey(today - 2000)];
 const block = (...parts: readonly Uint8Array[]) => armor(Buffer.concat(parts));
@@ -83,4 +87,55 @@ it.each<[string, readonly string[], readonly (string | undefined)[]]>([
     names.get(fingerprint.toUpperCase());
   expect([nameOf(one), nameOf(other)]).toEqual([first, second]);
   expect(names.size).toBe([first, second].filter((name) => name).length);
+});
+
+it("a version 6 key has a longer fingerprint", () => {
+  const key = forgeKey(today - 1000, { version: 6 });
+  const names = readKeyNames([block(packet(6, key.body), id("maker"))]);
+  expect([...names]).toEqual([[key.fingerprint, "maker"]]);
+});
+
+it.each([
+  ["old lengths of one octet", Buffer.of(0x98, one.body.length), 1],
+  ["old lengths of two octets", Buffer.of(0x99, 0, one.body.length), 1],
+  ["old lengths of four octets", Buffer.of(0x9a, 0, 0, 0, one.body.length), 1],
+  ["old lengths without an end", Buffer.of(0x9b), 0],
+  [
+    "new lengths of five octets",
+    Buffer.of(0xc6, 255, 0, 0, 0, one.body.length),
+    1,
+  ],
+  ["lengths in parts", Buffer.of(0xc6, 0xe5), 0],
+  ["no packet at all", Buffer.of(0x06, one.body.length), 0],
+])("%s are read as far as they can be", (_, header, size) => {
+  const names = readKeyNames([block(header, one.body, id("maker"))]);
+  expect(names.size).toBe(size);
+});
+
+it("a long user ID has a length of two octets", () => {
+  const name = Buffer.from(long(195));
+  const header = Buffer.of(0xcd, 192, name.length - 192);
+  const names = readKeyNames([block(nameless, header, name)]);
+  expect([...names.values()]).toEqual([long(195)]);
+});
+
+describe("a fingerprint", () => {
+  it("is all 40 or 64 hexadecimal digits", () => {
+    const v4 = "C874011F0AB405110D02105534365D9472D7468F";
+    expect(parseFingerprint(v4.toLowerCase())).toBe(v4);
+    expect(parseFingerprint("A".repeat(64))).toBe("A".repeat(64));
+    expect(
+      parseFingerprint("C874 011F 0AB4 0511 0D02  1055 3436 5D94 72D7 468F"),
+    ).toBe(v4);
+  });
+
+  it.each([
+    "34365D9472D7468F",
+    "0x34365D9472D7468F",
+    "",
+    "G".repeat(40),
+    "A".repeat(41),
+  ])("is not %j", (text) => {
+    expect(() => parseFingerprint(text)).toThrow(failing("malformed-address"));
+  });
 });

@@ -1,0 +1,111 @@
+import { hash } from "node:crypto";
+import { failure } from "../errors/index.ts";
+
+/** Upper-case hexadecimal fingerprint of a primary key: 40 digits (v4) or 64 (v6). */
+export type Fingerprint = string & { readonly __brand: "fingerprint" };
+
+/** Full fingerprints only, in either case, with or without blanks; throws malformed-address. */
+export function parseFingerprint(text: string): Fingerprint {
+  const digits = text.replaceAll(" ", "").toUpperCase();
+  if (!/^(?:[0-9A-F]{40}|[0-9A-F]{64})$/.test(digits))
+    throw failure(
+      "malformed-address",
+      "fingerprint",
+      text,
+      "40 or 64 hexadecimal digits, all of the primary key's fingerprint",
+    );
+  return digits as Fingerprint;
+}
+
+/** UTF-16 code units of armored text and of a name that are read; a publisher's own key is far below. */
+const longestBlock = 64 * 1024;
+const longestName = 200;
+/** Lines of a block, of which the longest has 1,024 as programs write them. */
+const mostLines = 1_200;
+/**
+ * Limits of a block: a publisher has one key, and few have hundreds of
+ * certifications.
+ */
+const mostKeys = 16;
+const mostPackets = 1_000;
+
+const publicKey = 6;
+const userId = 13;
+
+/**
+ * The first user ID of each primary key, by its fingerprint, as the key calls
+ * itself: no signature is verified, so that it decides nothing. A block that is
+ * too long, or cannot be read, has none. The event loop reads it: no field of a key is looked at.
+ */
+export function readKeyNames(
+  blocks: readonly string[],
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const block of blocks)
+    if (
+      block.length <= longestBlock &&
+      block.split("\n", mostLines + 1).length <= mostLines
+    )
+      readNames(block, names);
+  return names;
+}
+
+function readNames(block: string, names: Map<string, string>): void {
+  let fingerprint: string | undefined;
+  let [keys, packets] = [0, 0];
+  for (const { tag, body } of listPackets(unarmor(block))) {
+    if (++packets > mostPackets) return;
+    if (tag === publicKey && ++keys > mostKeys) return;
+    if (tag === publicKey) fingerprint = fingerprintOf(body);
+    if (tag !== userId || fingerprint === undefined) continue;
+    const name = new TextDecoder().decode(body).slice(0, longestName);
+    if (!names.has(fingerprint)) names.set(fingerprint, name);
+  }
+}
+
+/** The data of the first key block (RFC 9580, 6.2), up to its checksum or end. */
+function unarmor(block: string): Buffer {
+  const [, data = ""] =
+    /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?\n[ \t\r]*\n([^=-]*)/.exec(
+      block,
+    ) ?? [];
+  return Buffer.from(data, "base64");
+}
+
+/** RFC 9580, 4.2; ends at what is cut, in parts or no packet at all. */
+function* listPackets(octets: Buffer) {
+  for (let at = 0; at + 6 <= octets.length;) {
+    const first = octets.readUInt8(at);
+    const size = octets.readUInt8(at + 1);
+    let [header, length] = [2, size];
+    if (first < 0x80) return;
+    if (first < 0xc0) {
+      const octetsOfLength = 1 << (first & 3);
+      if (octetsOfLength > 4) return;
+      header = 1 + octetsOfLength;
+      length = octets.readUIntBE(at + 1, octetsOfLength);
+    } else if (size === 255) {
+      [header, length] = [6, octets.readUInt32BE(at + 2)];
+    } else if (size >= 224) {
+      return;
+    } else if (size >= 192) {
+      [header, length] = [3, octets.readUInt16BE(at + 1) - 0xc000 + 192];
+    }
+    const tag = first < 0xc0 ? (first >> 2) & 0x0f : first & 0x3f;
+    const body = octets.subarray(at + header, at + header + length);
+    if (body.length < length) return;
+    yield { tag, body };
+    at += header + length;
+  }
+}
+
+/** RFC 9580, 5.5.4. */
+function fingerprintOf(key: Buffer): string | undefined {
+  const [version] = key;
+  if (version !== 4 && version !== 6) return undefined;
+  const head = Buffer.alloc(version === 4 ? 3 : 5);
+  head.writeUInt8(version === 4 ? 0x99 : 0x9b);
+  head.writeUIntBE(key.length, 1, head.length - 1);
+  const algorithm = version === 4 ? "sha1" : "sha256";
+  return hash(algorithm, Buffer.concat([head, key])).toUpperCase();
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { delimiter } from "node:path";
+import { describe, expect, it } from "vitest";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
+
+interface Vector {
+  readonly name: string;
+  /** Armored. */
+  readonly keys: readonly string[];
+  /** Base64, as the signature. */
+  readonly document: string;
+  readonly signature: string;
+  /** The clients' own answers, by profile. */
+  readonly expect: Readonly<Record<(typeof profiles)[number], Answer>>;
+}
+
+type Answer = "accept" | "reject";
+
+const profiles = ["terraform", "opentofu", "enforce"] as const;
+
+/** Those that are decided otherwise, by their row of docs/openpgp.md. */
+const differing: Readonly<Record<string, string>> = {
+  "sig-future": "A date in the future",
+  "sig + newline": "Octets after the signature",
+  "sig + 0xff garbage": "Octets after the signature",
+  "armor indented lines": "Indented armor",
+  "armor no END": "Armor without its last line",
+  "key + unknown/other packet tag 17 at end": "Packets that say nothing",
+  "sig preceded by packet tag 21": "Packets that say nothing",
+  "2nd UID self-sig corrupted": "A part of a key that is bad",
+  "primary ok + subkey without binding (sig by primary)":
+    "A part of a key that is bad",
+  "primary ok + subkey w/ foreign binding (sig by primary)":
+    "A part of a key that is bad",
+  "v4 non-exportable in msg sig": "A signature that is not to be exported",
+  "self-sig with designated revoker": "A designated revoker",
+};
+
+const fixture = new URL(
+  "../fixtures/openpgp-signatures.jsonl",
+  import.meta.url,
+);
+const document = new URL("../../docs/openpgp.md", import.meta.url);
+
+function readVectors(file: string | URL): readonly Vector[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Vector);
+}
+
+function ask(vector: Vector) {
+  const asked = profiles.map(async (profile) => {
+    const { accepted } = await decideSignature({
+      document: Buffer.from(vector.document, "base64"),
+      signature: Buffer.from(vector.signature, "base64"),
+      keys: vector.keys,
+      profile,
+      now: new Date("2026-11-21T00:00:00Z"),
+    });
+    return [profile, accepted ? "accept" : "reject"] as const;
+  });
+  return Promise.all(asked).then((answers) => Object.fromEntries(answers));
+}
+
+describe("the clients' own answers", () => {
+  const vectors = readVectors(fixture);
+
+  it.each(vectors)(
+    "are given, but for known differences: $name",
+    async (vector) => {
+      const answers = await ask(vector);
+      if (vector.name in differing) expect(answers).not.toEqual(vector.expect);
+      else expect(answers).toEqual(vector.expect);
+    },
+  );
+
+  it("differ in vectors that are there, each by a row of the document", () => {
+    const names = vectors.map(({ name }) => name);
+    const text = readFileSync(document, "utf8");
+    for (const [name, row] of Object.entries(differing)) {
+      expect(names).toContain(name);
+      expect(text).toContain(`\n| ${row} `);
+    }
+  });
+});
+
+/** Files of such lines that are not ours to publish. Real signatures in them are never refused where clients accept. */
+const given = process.env.PROVENDER_VECTORS?.split(delimiter) ?? [];
+
+describe.skipIf(given.length === 0)("real signatures that are given", () => {
+  const real = given
+    .flatMap(readVectors)
+    .filter(({ name }) => name.startsWith("real"));
+
+  it.each(real)(
+    "are accepted where clients accept them: $name",
+    async (vector) => {
+      const answers = await ask(vector);
+      for (const profile of profiles)
+        if (vector.expect[profile] === "accept")
+          expect([profile, answers[profile]]).toEqual([profile, "accept"]);
+    },
+  );
+});

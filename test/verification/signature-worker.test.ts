@@ -1,0 +1,511 @@
+import { describe, expect, it } from "vitest";
+import {
+  Certificate,
+  day,
+  decide,
+  document,
+  lastYear,
+  mayBoth,
+  mayCertify,
+  now,
+  outcome,
+  signDocument,
+  today,
+} from "./certificates.ts";
+import { keyKinds } from "./forge-material.ts";
+import {
+  armor,
+  forgeKey,
+  forgeSignature,
+  issuerKeyId,
+  keyFlags,
+  mpi,
+  notation,
+  packet,
+  revocationReason,
+  seconds,
+  wrapKey,
+  type ForgedSignature,
+  type Subpacket,
+} from "./forge.ts";
+import { decideSignature } from "../../src/verification/signature-worker.ts";
+
+const signer = forgeKey(lastYear);
+const good = new Certificate(signer).userId("maker");
+const signature = signDocument(signer);
+const foreign = new Certificate().userId("another maker");
+
+describe("a good signature", () => {
+  it("tells who made it and when", async () => {
+    expect(await decide([foreign, good], signature)).toEqual({
+      accepted: true,
+      signedBy: signer.fingerprint,
+      createdAt: new Date((today - 30 * day) * 1000),
+      warning: undefined,
+    });
+  });
+
+  it.each(keyKinds)("is accepted of a key of kind %s", async (kind) => {
+    const key = forgeKey(lastYear, { kind });
+    const certificate = new Certificate(key);
+    certificate.packets.push(packet(13, Buffer.from("maker")));
+    // Ed448 takes no shorter digest.
+    const hash = kind === "ed448" ? 10 : 8;
+    const subpackets = [keyFlags(mayBoth)];
+    certificate.onUserId("maker", 0x13, { subpackets, hash });
+    expect(await outcome([certificate], signDocument(key, { hash }))).toBe(
+      "ok",
+    );
+  });
+
+  it("is accepted of a version 6 key, which names itself in a direct signature", async () => {
+    const key = forgeKey(lastYear, { version: 6 });
+    const certificate = new Certificate(key).direct(0x1f, {
+      subpackets: [keyFlags(mayBoth)],
+    });
+    expect(await outcome([certificate], signDocument(key))).toBe("ok");
+  });
+
+  it("is accepted of a subkey, and is its primary key's", async () => {
+    const subkey = forgeKey(lastYear);
+    const certificate = new Certificate().userId("maker").signingSubkey(subkey);
+    expect(await decide([certificate], signDocument(subkey))).toMatchObject({
+      accepted: true,
+      signedBy: certificate.primary.fingerprint,
+    });
+  });
+
+  it("is accepted when its key was signed again later", async () => {
+    const certificate = new Certificate(signer).userId("maker", [
+      ...[keyFlags(mayBoth), seconds(9, day)],
+    ]);
+    const renewed = { subpackets: [keyFlags(mayBoth), seconds(9, 900 * day)] };
+    for (const createdAt of [today - day, today + day / 2])
+      certificate.onUserId("maker", 0x13, { createdAt, ...renewed });
+    expect(await outcome([certificate], signature, "enforce")).toBe("ok");
+    // All that the key ever said of itself is newer than the signature.
+    const late = new Certificate(signer);
+    late.packets.push(packet(13, Buffer.from("maker")));
+    late.onUserId("maker", 0x13, { createdAt: today - day, ...renewed });
+    expect(await outcome([late], signature, "enforce")).toBe("ok");
+  });
+
+  it("over text counts with the line ends made CRLF", async () => {
+    const signed = Buffer.from("one\r\ntwo\r\n");
+    const made = { type: 1, createdAt: today - 60 };
+    const decision = await decideSignature({
+      document: Buffer.from("one\ntwo\r\n"),
+      signature: packet(2, forgeSignature(signer, signed, made)),
+      keys: [good.armor()],
+      profile: "terraform",
+      now,
+    });
+    expect(decision.accepted).toBe(true);
+  });
+});
+
+describe("a signature that its key did not make", () => {
+  it("is refused with any bit flipped that something protects", async () => {
+    const made = signDocument(signer);
+    const [start, hashed] = [2, 2 + 6 + made.readUInt16BE(6)];
+    const accepted: number[] = [];
+    for (let bit = 0; bit < made.length * 8; bit++) {
+      const flipped = Buffer.from(made);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      const decision = await decide([good], flipped, "opentofu");
+      if (decision.accepted) accepted.push(bit >> 3);
+    }
+    // Behind what is hashed come the unhashed subpackets, then the values.
+    const values = made.length - 66;
+    expect(
+      accepted.filter((at) => (at >= start && at < hashed) || at >= values),
+    ).toEqual([]);
+    expect(await outcome([good], made, "opentofu")).toBe("ok");
+  });
+
+  it("is refused over a document with any bit flipped", async () => {
+    for (let bit = 0; bit < document.length * 8; bit++) {
+      const flipped = Buffer.from(document);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      const decision = await decideSignature({
+        ...{ document: flipped, signature, keys: [good.armor()], now },
+        profile: "opentofu",
+      });
+      expect(decision).toMatchObject({ reason: "bad-signature" });
+    }
+  });
+
+  it.each(["ed25519", "rsa2048", "p256"] as const)(
+    "is refused when another key of kind %s claims to be its issuer",
+    async (kind) => {
+      const claimed = { anonymous: true, unhashed: [issuerKeyId(signer)] };
+      const other = forgeKey(lastYear, { kind });
+      expect(await outcome([good], signDocument(other, claimed))).toBe(
+        "bad-signature",
+      );
+      expect(await outcome([good], signDocument(other))).toBe("unknown-issuer");
+    },
+  );
+
+  it("is refused where a certificate claims the key of another without its consent", async () => {
+    const thief = new Certificate().userId("thief");
+    const bound = forgeSignature(
+      thief.primary,
+      Buffer.concat([thief.primary.hashed, signer.hashed]),
+      { type: 0x18, createdAt: lastYear, subpackets: [keyFlags(2)] },
+    );
+    thief.packets.push(packet(14, signer.body), packet(2, bound));
+    expect(await outcome([thief], signature)).toBe("unusable-key");
+  });
+
+  it("is refused when what binds its subkey was made by no one", async () => {
+    const subkey = forgeKey(lastYear);
+    const certificate = new Certificate().userId("maker").signingSubkey(subkey);
+    const binding = certificate.packets.at(-1) ?? Buffer.of();
+    binding[binding.length - 1] = (binding.at(-1) ?? 0) ^ 1;
+    expect(await outcome([certificate], signDocument(subkey))).toBe(
+      "unusable-key",
+    );
+  });
+
+  it.each([0x02, 0x10, 0x13, 0x18, 0x1f, 0x20, 0x40, 0x50])(
+    "is refused as type %i, which is not over a document",
+    async (type) => {
+      expect(await outcome([good], signDocument(signer, { type }))).toBe(
+        "bad-signature",
+      );
+      const standalone = forgeSignature(signer, Buffer.of(), {
+        ...{ type, createdAt: today - day },
+      });
+      expect(await outcome([good], packet(2, standalone))).toBe(
+        "bad-signature",
+      );
+    },
+  );
+
+  it.each([
+    ["nothing", Buffer.of(), "unreadable-signature"],
+    ["noise", Buffer.alloc(64, 7), "unreadable-signature"],
+    ["a line end", Buffer.from("\n"), "unreadable-signature"],
+    ["a user ID", packet(13, Buffer.from("maker")), "unreadable-signature"],
+    ["of an unknown version", packet(2, Buffer.of(9, 0)), "unknown-issuer"],
+    [
+      "without an issuer",
+      signDocument(signer, { anonymous: true }),
+      "unknown-issuer",
+    ],
+  ])("is refused when it is %s", async (_, octets, reason) => {
+    expect(await outcome([good], octets)).toBe(reason);
+  });
+
+  it("is refused with an unknown critical notation", async () => {
+    const critical = [notation("x@example.com", true)];
+    const uncritical = [notation("x@example.com", false)];
+    const made = (subpackets: Subpacket[]) =>
+      outcome([good], signDocument(signer, { subpackets }));
+    expect(await made(critical)).toBe("bad-signature");
+    expect(await made(uncritical)).toBe("ok");
+  });
+});
+
+describe("the first signature with a known issuer", () => {
+  const other = signDocument(forgeKey(lastYear));
+  const broken = Buffer.from(signature);
+  broken[broken.length - 1] = (broken.at(-1) ?? 0) ^ 1;
+
+  it("decides, even if the next one would do", async () => {
+    const two = (first: Buffer) => Buffer.concat([first, signature]);
+    expect(await outcome([good], two(other))).toBe("ok");
+    expect(await outcome([good], two(broken))).toBe("bad-signature");
+  });
+
+  it.each([
+    [[foreign, good], "ok"],
+    [[good, "no key at all"], "ok"],
+    [["no key at all", good], "ok"],
+    [["no key at all"], "unreadable-key"],
+    [[foreign, "no key at all"], "unknown-issuer"],
+    [[], "unknown-issuer"],
+    [[good, new Certificate(signer).direct(0x20).userId("maker")], "ok"],
+    [[new Certificate(signer).direct(0x20).userId("maker"), good], "revoked"],
+  ] as const)(
+    "is tried with the first key of its ID: case %#",
+    async (keys, expected) => {
+      expect(await outcome([...keys], signature)).toBe(expected);
+    },
+  );
+
+  it("may be of any key of one block, and of a block with blanks around its lines", async () => {
+    const block = armor(Buffer.concat([foreign.octets(), good.octets()]));
+    expect(await outcome([block], signature)).toBe("ok");
+    const indented = block.replaceAll(/^/gm, "\t  ").replaceAll("\n", " \r\n");
+    expect(await outcome([indented], signature)).toBe("ok");
+  });
+});
+
+/** Reason for revocation, and when it was made: each counts. */
+const revocations: readonly (readonly [string, Partial<ForgedSignature>])[] = [
+  ["without a reason", {}],
+  ["as superseded", { subpackets: [revocationReason(1)] }],
+  ["as compromised", { subpackets: [revocationReason(2)] }],
+  ["as retired", { subpackets: [revocationReason(3)] }],
+  [
+    "after the signature",
+    { createdAt: today - day, subpackets: [revocationReason(1)] },
+  ],
+  [
+    "in the future",
+    { createdAt: today + 9 * day, subpackets: [revocationReason(1)] },
+  ],
+  ["for a time that is over", { subpackets: [seconds(3, day)] }],
+  ["with SHA-1", { hash: 2 }],
+];
+
+// RSA, whose revocations GnuPG made with SHA-1 for years.
+const primary = forgeKey(lastYear, { kind: "rsa2048" });
+const subkey = forgeKey(lastYear, { kind: "rsa2048" });
+
+describe.each(revocations)("revoked %s", (_, forged) => {
+  const profiles = ["opentofu", "strict"] as const;
+
+  it.each(profiles)(
+    "a primary key signs nothing under %s, nor do its subkeys",
+    async (profile) => {
+      const certificate = new Certificate(primary)
+        .direct(0x20, forged)
+        .userId("maker")
+        .signingSubkey(subkey);
+      for (const by of [certificate.primary, subkey])
+        expect(await outcome([certificate], signDocument(by), profile)).toBe(
+          "revoked",
+        );
+    },
+  );
+
+  it.each(profiles)(
+    "a subkey signs nothing under %s, and its primary key does",
+    async (profile) => {
+      const certificate = new Certificate(primary)
+        .userId("maker")
+        .signingSubkey(subkey)
+        .onSubkey(subkey, 0x28, forged);
+      expect(await outcome([certificate], signDocument(subkey), profile)).toBe(
+        "revoked",
+      );
+      expect(
+        await outcome(
+          [certificate],
+          signDocument(certificate.primary),
+          profile,
+        ),
+      ).toBe("ok");
+    },
+  );
+
+  it.each(profiles)(
+    "a user ID counts under %s, unless there is another",
+    async (profile) => {
+      const certificate = new Certificate(primary)
+        .userId("maker")
+        .onUserId("maker", 0x30, forged);
+      const made = signDocument(certificate.primary);
+      expect(await outcome([certificate], made, profile)).toBe("revoked");
+      expect(await outcome([certificate.userId("other")], made, profile)).toBe(
+        "ok",
+      );
+    },
+  );
+});
+
+describe("who may sign", () => {
+  it.each([
+    ["a key without key flags", []],
+    ["a key that only certifies", [keyFlags(mayCertify)]],
+    [
+      "a key with an unknown critical notation",
+      [keyFlags(mayBoth), notation("x@example.com", true)],
+    ],
+  ])("not %s", async (_, subpackets) => {
+    const certificate = new Certificate(signer).userId("maker", subpackets);
+    expect(await outcome([certificate], signature)).toBe("unusable-key");
+  });
+
+  it("not a key whose user ID it did not sign", async () => {
+    const nameless = new Certificate(signer);
+    nameless.packets.push(packet(13, Buffer.from("maker")));
+    expect(await outcome([nameless], signature)).toBe("unusable-key");
+  });
+
+  it("what the newest self-signature says", async () => {
+    const certificate = new Certificate(signer)
+      .userId("maker")
+      .onUserId("maker", 0x13, {
+        createdAt: lastYear + 1,
+        subpackets: [keyFlags(mayCertify)],
+      });
+    expect(await outcome([certificate], signature)).toBe("unusable-key");
+  });
+
+  it("RSA from 1024 bits, under strict from 2047", async () => {
+    for (const [bits, under, strict] of [
+      [1016, "unusable-key", "unusable-key"],
+      [1024, "ok", "unusable-key"],
+      [2047, "ok", "ok"],
+    ] as const) {
+      const rsa = forgeKey(lastYear, { kind: `rsa${bits}` });
+      const certificate = new Certificate(rsa).userId("maker");
+      const made = signDocument(rsa);
+      expect([bits, await outcome([certificate], made)]).toEqual([bits, under]);
+      expect([bits, await outcome([certificate], made, "strict")]).toEqual([
+        bits,
+        strict,
+      ]);
+    }
+  });
+
+  it("under strict no DSA, and nothing with SHA-1", async () => {
+    const dsa = forgeKey(lastYear, { kind: "dsa" });
+    const byDsa = new Certificate(dsa).userId("maker");
+    const rsa = forgeKey(lastYear, { kind: "rsa2048" });
+    const byRsa = new Certificate(rsa).userId("maker");
+    const sha1 = new Certificate(rsa);
+    sha1.packets.push(packet(13, Buffer.from("maker")));
+    sha1.onUserId("maker", 0x13, { subpackets: [keyFlags(mayBoth)], hash: 2 });
+    for (const [key, made, reason] of [
+      [byDsa, signDocument(dsa), "unusable-key"],
+      [byRsa, signDocument(rsa, { hash: 2 }), "bad-signature"],
+      [sha1, signDocument(rsa), "unusable-key"],
+    ] as const) {
+      expect(await outcome([key], made)).toBe("ok");
+      expect(await outcome([key], made, "strict")).toBe(reason);
+    }
+  });
+});
+
+describe("expiry", () => {
+  const past = seconds(9, 30 * day);
+  const outdated = new Certificate(signer).userId("maker", [
+    keyFlags(mayBoth),
+    past,
+  ]);
+  const over = signDocument(signer, { subpackets: [seconds(3, day)] });
+  const overSelf = new Certificate(signer).userId("maker", [
+    keyFlags(mayBoth),
+    seconds(3, day),
+  ]);
+
+  it.each([
+    ["terraform", "warned", "signature-expired", "warned"],
+    ["opentofu", "warned", "warned", "warned"],
+    ["enforce", "key-expired", "signature-expired", "key-expired"],
+    ["strict", "key-expired", "signature-expired", "key-expired"],
+  ] as const)(
+    "under %s: of a key %s, of a signature %s, of both %s",
+    async (profile, key, made, both) => {
+      expect(await outcome([outdated], signature, profile)).toBe(key);
+      expect(await outcome([good], over, profile)).toBe(made);
+      expect(await outcome([overSelf], signature, profile)).toBe(made);
+      expect(await outcome([outdated], over, profile)).toBe(both);
+    },
+  );
+
+  it.each([
+    ["key-expired", { subpackets: [keyFlags(2), past] }, {}],
+    ["signature-expired", { subpackets: [keyFlags(2), seconds(3, day)] }, {}],
+    ["signature-expired", {}, { subpackets: [seconds(3, day)] }],
+    ["ok", {}, {}],
+  ])(
+    "of a subkey, its binding and its cross-signature: %s",
+    async (expected, binding, cross) => {
+      const subkey = forgeKey(lastYear);
+      const certificate = new Certificate()
+        .userId("maker")
+        .signingSubkey(subkey, binding, cross);
+      expect(
+        await outcome([certificate], signDocument(subkey), "enforce"),
+      ).toBe(expected);
+    },
+  );
+
+  it("is said in a warning when it is let pass", async () => {
+    expect(await decide([outdated], signature)).toMatchObject({
+      warning:
+        "The signature was accepted although its signing key has expired.",
+    });
+  });
+
+  it("comes after the last second, and never for a lifetime of zero", async () => {
+    for (const [lifetime, expected] of [
+      [365 * day, "ok"],
+      [365 * day - 1, "key-expired"],
+      [0, "ok"],
+    ] as const) {
+      const flags = [keyFlags(mayBoth), seconds(9, lifetime)];
+      const certificate = new Certificate(signer).userId("maker", flags);
+      expect(await outcome([certificate], signature, "enforce")).toBe(expected);
+    }
+  });
+
+  it.each(["terraform", "opentofu", "enforce", "strict"] as const)(
+    "lets a day's difference of clocks pass under %s, and no more of the future",
+    async (profile) => {
+      for (const [createdAt, expected] of [
+        [today + day, "ok"],
+        [today + day + 1, "signature-expired"],
+      ] as const) {
+        const made = signDocument(signer, { createdAt });
+        expect(await outcome([good], made, profile)).toBe(expected);
+        const young = new Certificate(signer);
+        young.packets.push(packet(13, Buffer.from("maker")));
+        young.onUserId("maker", 0x13, {
+          createdAt,
+          subpackets: [keyFlags(mayBoth)],
+        });
+        expect(await outcome([young], signature, profile)).toBe(expected);
+        const unborn = new Certificate(forgeKey(createdAt)).userId("maker");
+        expect(
+          await outcome([unborn], signDocument(unborn.primary), profile),
+        ).toBe(expected);
+      }
+    },
+  );
+});
+
+describe("a key with faults beside one that signed", () => {
+  const neighbours: readonly (readonly [string, Buffer])[] = [
+    [
+      "RSA of 32,768 bits",
+      wrapKey({
+        ...{ version: 4, createdAt: lastYear, algorithm: 1 },
+        material: Buffer.concat(
+          [Buffer.alloc(4096, 255), Buffer.alloc(4096, 255)].map(mpi),
+        ),
+        privateKey: signer.privateKey,
+      }).body,
+    ],
+    ["an unknown algorithm", Buffer.from("0466000000631234", "hex")],
+  ];
+
+  it.each(neighbours)("costs nothing: %s", async (_, body) => {
+    const block = armor(packet(6, body));
+    expect(await outcome([block, good], signature)).toBe("ok");
+    const before = Buffer.concat([packet(6, body), good.octets()]);
+    expect(await outcome([armor(before)], signature)).toBe("ok");
+  });
+
+  it("is no key as a whole when it cannot be read, and the next block counts", async () => {
+    const cut = armor(good.octets().subarray(0, -9));
+    expect(await outcome([cut], signature)).toBe("unreadable-key");
+    expect(await outcome([cut, good], signature)).toBe("ok");
+  });
+
+  it("does not count for its bad second user ID, or a subkey that it does not bind", async () => {
+    const second = new Certificate(signer).userId("maker").userId("second");
+    const last = second.packets.at(-1) ?? Buffer.of();
+    last[last.length - 1] = (last.at(-1) ?? 0) ^ 1;
+    expect(await outcome([second], signature)).toBe("ok");
+    const unbound = new Certificate(signer).userId("maker");
+    unbound.packets.push(packet(14, forgeKey(lastYear).body));
+    expect(await outcome([unbound], signature)).toBe("ok");
+  });
+});

@@ -1,0 +1,277 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { config } from "openpgp";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import {
+  decisionVersion,
+  SignatureThreads,
+  type SignatureQuestion,
+} from "../../src/verification/signatures.ts";
+import { failing } from "../scenes/failing.ts";
+import { Certificate, document, lastYear } from "./certificates.ts";
+import { armor, forgeKey, forgeSignature, packet } from "./forge.ts";
+import { askHugeDsa, askHugeRsa, good } from "./signature-questions.ts";
+
+/** So long that no machine needs it, or so short that the slow question never makes it. */
+const [patient, hasty] = [600_000, 50];
+const kibibyte = 1024;
+const slow = askHugeDsa();
+
+function open(deadlineMs: number, memoryMiB = 128): SignatureThreads {
+  const threads = new SignatureThreads({ threads: 1, deadlineMs, memoryMiB });
+  onTestFinished(() => threads.close());
+  return threads;
+}
+
+describe("the thread", () => {
+  it("decides as decideSignature does", async () => {
+    const threads = open(patient);
+    expect(await threads.decide(good)).toMatchObject({
+      accepted: true,
+      createdAt: expect.any(Date) as unknown,
+    });
+    const other = { ...good, document: Buffer.from("other") };
+    expect(await threads.decide(other)).toMatchObject({
+      accepted: false,
+      reason: "bad-signature",
+    });
+  });
+
+  it("takes only what a view shows", async () => {
+    const around = Buffer.alloc(64);
+    const behind = Buffer.concat([around, document, around]);
+    const view = behind.subarray(64, -64);
+    expect(
+      await open(patient).decide({ ...good, document: view }),
+    ).toMatchObject({ accepted: true });
+  });
+
+  it("alone loads the library", () => {
+    const source = join(import.meta.dirname, "../../src");
+    const worker = "verification/signature-worker.ts";
+    for (const path of globSync("**/*.ts", { cwd: source })) {
+      const text = readFileSync(join(source, path), "utf8");
+      expect(text.includes('"openpgp"'), path).toBe(path === worker);
+      expect(text, path).not.toMatch(/import [^t][^;]*signature-worker\.ts"/);
+    }
+  });
+
+  it("is of the version that is recorded", () => {
+    const version = config.versionString.replace("OpenPGP.js", "openpgp.js");
+    expect(decisionVersion).toContain(`${version}, node `);
+  });
+});
+
+describe("what is too large", () => {
+  const [block = ""] = good.keys;
+  const foreign = new Certificate().userId("another maker").armor();
+  const filler = (length: number) => "\n".repeat(length - block.length);
+  const trust = packet(12, Buffer.of());
+  const signatureOf = (octets: number) => {
+    const before = (octets - good.signature.length) >> 1;
+    return Buffer.concat([
+      ...Array.from({ length: before }, () => trust),
+      good.signature,
+    ]);
+  };
+  const cases: readonly (readonly [
+    string,
+    Partial<SignatureQuestion>,
+    Partial<SignatureQuestion>,
+  ])[] = [
+    [
+      "16 key blocks",
+      { keys: [...Array<string>(15).fill(foreign), block] },
+      { keys: [...Array<string>(16).fill(foreign), block] },
+    ],
+    [
+      "256 KiB of key text",
+      { keys: [block, filler(256 * kibibyte)] },
+      { keys: [block, filler(256 * kibibyte + 1)] },
+    ],
+    [
+      "16 KiB of signature",
+      { signature: signatureOf(16 * kibibyte) },
+      { signature: signatureOf(16 * kibibyte + 2) },
+    ],
+  ];
+
+  it.each(cases)("is over %s", async (_, most, over) => {
+    expect(await open(patient).decide({ ...good, ...most })).toMatchObject({
+      accepted: true,
+    });
+    expect(await open(patient).decide({ ...good, ...over })).toMatchObject({
+      reason: "limits",
+    });
+  });
+
+  it("is over 1 MiB of document", async () => {
+    const threads = open(patient);
+    const ask = async (octets: number) =>
+      threads.decide({ ...good, document: Buffer.alloc(octets) });
+    expect(await ask(kibibyte ** 2)).toMatchObject({ reason: "bad-signature" });
+    expect(await ask(kibibyte ** 2 + 1)).toMatchObject({ reason: "limits" });
+  });
+
+  it("is refused without a thread", async () => {
+    const threads = open(patient);
+    await threads.close();
+    const keys = [armor(Buffer.alloc(37_000_000))];
+    const decision = await threads.decide({ ...good, keys });
+    expect(decision).toMatchObject({ accepted: false, reason: "limits" });
+  });
+});
+
+const begin = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n";
+const fill = (head: string, line: string) => {
+  const times = Math.floor((256 * kibibyte - head.length) / line.length);
+  return { keys: [`${head}${line.repeat(times)}`] };
+};
+const goodPackets = () => {
+  const signer = forgeKey(lastYear);
+  const { packets } = new Certificate(signer).userId("maker");
+  return packets;
+};
+const hostile: readonly (readonly [string, Partial<SignatureQuestion>])[] = [
+  ["RSA of 32,768 bits", askHugeRsa(32_768)],
+  ["RSA of 65,528 bits", askHugeRsa(65_528)],
+  ["empty lines", fill("", "\n")],
+  ["lines of a blank", fill("", " \n")],
+  ["lines of headers", fill(begin, "a: b\n")],
+  ["empty lines of data", fill(`${begin}\n`, "\n")],
+  ["lines of one letter", fill(`${begin}\n`, "A\n")],
+  ["a line that does not end", fill(`${begin}\n`, "A")],
+  ["lines that begin as the last one", fill(`${begin}\n`, "-----\n")],
+  [
+    "90,000 packets",
+    {
+      keys: [
+        armor(
+          Buffer.concat([
+            ...goodPackets(),
+            Buffer.alloc(180_000, packet(12, Buffer.of())),
+          ]),
+        ),
+      ],
+    },
+  ],
+  [
+    "1,000 certifications by others",
+    {
+      keys: [
+        armor(
+          Buffer.concat([
+            ...goodPackets(),
+            ...Array<Buffer>(1_000).fill(
+              packet(
+                2,
+                forgeSignature(forgeKey(lastYear), document, {
+                  ...{ type: 0x10, createdAt: lastYear },
+                }),
+              ),
+            ),
+          ]),
+        ),
+      ],
+    },
+  ],
+];
+
+describe("hostile keys", () => {
+  it.each(hostile)(
+    "are refused while this thread goes on: %s",
+    async (_, change) => {
+      const events: string[] = [];
+      const decided = open(patient)
+        .decide({ ...good, ...change })
+        .then((decision) => {
+          events.push("decided");
+          return decision;
+        });
+      await setImmediate();
+      events.push("went on");
+      expect(await decided).toMatchObject({ accepted: false });
+      expect(events).toEqual(["went on", "decided"]);
+    },
+  );
+
+  it("that take minutes end at the deadline, while others are decided and this thread goes on", async () => {
+    const events: string[] = [];
+    const ended = open(hasty)
+      .decide(slow)
+      .catch((error: unknown) => {
+        events.push("ended");
+        return error;
+      });
+    await setImmediate();
+    events.push("went on");
+    expect(await ended).toEqual(new Error(`no decision within ${hasty} ms`));
+    expect(events).toEqual(["went on", "ended"]);
+  });
+
+  it("cost nothing beside the key that signed", async () => {
+    const keys = [...slow.keys, ...good.keys];
+    expect(await open(patient).decide({ ...good, keys })).toMatchObject({
+      accepted: true,
+    });
+  });
+});
+
+describe("the threads", () => {
+  it("count the deadline from when one begins, not from the question", async () => {
+    const threads = open(hasty);
+    const ended = await Promise.allSettled(
+      Array.from({ length: 4 }, () => threads.decide(slow)),
+    );
+    expect(ended.map(({ status }) => status)).toEqual(
+      Array(4).fill("rejected"),
+    );
+    for (const one of ended)
+      expect(one).toMatchObject({
+        reason: { message: `no decision within ${hasty} ms` },
+      });
+  });
+
+  it("let 1024 wait and turn the next one away", async () => {
+    const threads = open(patient);
+    const waiting = Array.from({ length: 1025 }, () =>
+      threads.decide(slow).catch(() => "ended"),
+    );
+    const refusal = Promise.all([Promise.resolve(), threads.decide(good)]);
+    await expect(refusal).rejects.toThrow(failing("too-busy"));
+    await expect(refusal).rejects.toThrow("signatures to verify");
+    await threads.close();
+    expect(await Promise.all(waiting)).toContain("ended");
+  });
+
+  it("tell one that crashed for want of memory from one that was ended", async () => {
+    const crashed = open(patient, 4).decide(good);
+    await expect(crashed).rejects.toThrow("the thread crashed");
+  });
+
+  it.each([
+    ["what is under way and what waits", 2],
+    ["nothing where nothing is asked of them", 0],
+  ])("end %s, and decide nothing afterwards", async (_, tasks) => {
+    const threads = open(patient);
+    if (tasks > 0) await threads.decide(good);
+    const begun = Array.from({ length: tasks }, () =>
+      threads.decide(slow).catch((error: unknown) => error),
+    );
+    await setImmediate();
+    await threads.close();
+    for (const ended of await Promise.all(begun))
+      expect(String(ended)).toMatch(/the thread(?:s ended| crashed)$/);
+    await expect(threads.decide(good)).rejects.toThrow("the threads ended");
+  });
+
+  it("leave no timers behind when they have decided", async () => {
+    const threads = open(patient);
+    await threads.decide(good);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    await threads.decide(good);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
