@@ -135,6 +135,9 @@ function expectNames({ inputs }: Metafile): void {
 
 const loadedForEffect = "/reflect-metadata/";
 
+/** A package that openpgp.js looks for when it is run, where a bundle has none. */
+const readsCurves = "util.nodeRequire('eckey-utils')";
+
 /** Code of hcl2json that the bundle replaces with its own file. */
 const readsWasm =
   'await fs.readFile((0, path_1.join)(__dirname, "..", "main.wasm.gz"))';
@@ -174,6 +177,16 @@ function onlyOneFolder(version: string): Plugin {
         contents: 'export { default as en } from "./en.js";',
         resolveDir: join(root, "node_modules/zod/v4/locales"),
       }));
+      build.onLoad(
+        { filter: /\/openpgp\/dist\/node\/openpgp\.mjs$/ },
+        async ({ path }) => {
+          const text = await readFile(path, "utf8");
+          if (!text.includes(readsCurves))
+            throw new Error(`${path} does not say ${readsCurves}.`);
+          const bundled = 'require("eckey-utils")';
+          return { contents: text.replaceAll(readsCurves, bundled) };
+        },
+      );
       build.onLoad(
         { filter: /\/hcl2json\/build\/bridge\.js$/ },
         async ({ path }) => {

@@ -61,7 +61,7 @@ function roomOf(path: string): string {
 /** The folders of a room from the lowest up: each imports only those before it. */
 const storeys: Readonly<Record<string, readonly string[]>> = {
   origin: ["guard", "health", "http", "git", "registries", "folder"],
-  verification: ["archives", "openpgp/packets", "openpgp/keys", "openpgp", ""],
+  verification: ["archives", ""],
   store: [
     "",
     ...["records", "blobs", "bucket"],
@@ -81,7 +81,6 @@ const storeys: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders of `storeys` that stand side by side and never import one another. */
 const sideBySide: readonly (readonly [string, string])[] = [
-  ["verification/archives", "verification/openpgp"],
   ["store/records", "store/blobs"],
   ["mirror/providers", "mirror/modules"],
   ["mirror/bundles", "mirror/upkeep"],

@@ -70,7 +70,6 @@ export const groups: Readonly<Record<string, Group>> = {
     files: [
       "test/server/tls/self-signed-certificate.test.ts",
       "test/verification/archives/mutated-archives.test.ts",
-      "test/verification/openpgp/differential.test.ts",
       "test/mirror/bundles/export-oci.test.ts",
       "test/server/protocols/every-url.test.ts",
       "test/main/help.test.ts",
@@ -102,7 +101,6 @@ export const groups: Readonly<Record<string, Group>> = {
       "test/origin/git/{folder-watch,bounded-process}.test.ts",
       "test/telemetry/{logger,live-numbers}.test.ts",
       "test/fakes/faults.test.ts",
-      "test/verification/openpgp/{threads,signature-limits}.test.ts",
       "test/verification/archives/{threads,archive-budget}.test.ts",
     ],
   },

@@ -1,4 +1,3 @@
-import type { MessagePort } from "node:worker_threads";
 import * as openpgp from "openpgp";
 import type { Fingerprint } from "./fingerprints.ts";
 import type {
@@ -7,13 +6,8 @@ import type {
   SignatureProfile,
   SignatureQuestion,
   SignatureRefused,
+  SignatureTask,
 } from "./signatures.ts";
-
-export interface SignatureTask {
-  readonly question: SignatureQuestion;
-  /** Starts the clock of the deadline. */
-  readonly begun: MessagePort;
-}
 
 export default function answer(task: SignatureTask) {
   task.begun.postMessage(undefined);

@@ -1,10 +1,9 @@
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Piscina } from "piscina";
 import { makeThreads } from "../concurrency/threads.ts";
 import { failure } from "../errors/index.ts";
 import type { Fingerprint } from "./fingerprints.ts";
-import type { SignatureTask } from "./signature-worker.ts";
 
 /**
  * Client whose answer to expiry is given: Terraform, OpenTofu, OpenTofu set to
@@ -38,6 +37,12 @@ export interface SignatureRefused {
 }
 
 export type SignatureDecision = SignatureAccepted | SignatureRefused;
+
+export interface SignatureTask {
+  readonly question: SignatureQuestion;
+  /** Starts the clock of the deadline. */
+  readonly begun: MessagePort;
+}
 
 /**
  * What decided, as recorded with verdicts. A test compares it with the library
