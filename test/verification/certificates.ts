@@ -27,7 +27,7 @@ export const document = Buffer.from(
 /** Certify and sign. */
 export const mayBoth = 0x03;
 export const mayCertify = 0x01;
-export const maySign = 0x02;
+const maySign = 0x02;
 
 /** A certificate grows packet by packet, each made by `primary` unless said otherwise. */
 export class Certificate {

@@ -7,13 +7,12 @@ export interface KeyMaterial {
   readonly material: Buffer;
 }
 
-/** `eddsa` and `eddsa448` are Ed25519 and Ed448 as version 4 keys have them. */
+/** `eddsa` is Ed25519 as older version 4 keys have it. */
 export type KeyKind =
   | keyof typeof curves
   | "ed25519"
   | "ed448"
   | "eddsa"
-  | "eddsa448"
   | "dsa"
   | `rsa${number}`;
 
@@ -35,7 +34,7 @@ export const keyKinds: readonly KeyKind[] = [
 
 export function forgeMaterial(kind: KeyKind): KeyMaterial {
   if (kind === "ed25519" || kind === "eddsa") return forgeEd25519(kind);
-  if (kind === "ed448" || kind === "eddsa448") return forgeEd448(kind);
+  if (kind === "ed448") return forgeEd448();
   if (kind === "dsa") return forgeDsa();
   if (kind in curves) return forgeEcdsa(kind as keyof typeof curves);
   return forgeRsa(Number(kind.slice(3)));
@@ -50,14 +49,10 @@ function forgeEd25519(kind: "ed25519" | "eddsa"): KeyMaterial {
   return { algorithm: 22, privateKey, material: Buffer.concat(material) };
 }
 
-function forgeEd448(kind: "ed448" | "eddsa448"): KeyMaterial {
+function forgeEd448(): KeyMaterial {
   const { privateKey, publicKey } = generateKeyPairSync("ed448");
   const spki = publicKey.export({ format: "der", type: "spki" });
-  const point = spki.subarray(-57);
-  if (kind === "ed448") return { algorithm: 28, privateKey, material: point };
-  const oid = Buffer.from("032b6571", "hex");
-  const material = [oid, mpi(Buffer.concat([Buffer.of(0x40), point]))];
-  return { algorithm: 22, privateKey, material: Buffer.concat(material) };
+  return { algorithm: 28, privateKey, material: spki.subarray(-57) };
 }
 
 function forgeDsa(): KeyMaterial {

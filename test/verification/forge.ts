@@ -77,7 +77,7 @@ export function wrapKey(parts: {
   return { version, algorithm, body, hashed, fingerprint, privateKey };
 }
 
-export function keyIdOf({ version, fingerprint }: ForgedKey): string {
+function keyIdOf({ version, fingerprint }: ForgedKey): string {
   return version === 6 ? fingerprint.slice(0, 16) : fingerprint.slice(-16);
 }
 
@@ -145,7 +145,7 @@ function computeSignature(
   return Buffer.concat([mpi(raw.subarray(0, half)), mpi(raw.subarray(half))]);
 }
 
-export function issuerFingerprint(key: ForgedKey): Subpacket {
+function issuerFingerprint(key: ForgedKey): Subpacket {
   const content = Buffer.from(`0${key.version}${key.fingerprint}`, "hex");
   return { type: 33, content };
 }
