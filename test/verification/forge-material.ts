@@ -9,12 +9,7 @@ export interface KeyMaterial {
 
 /** `eddsa` is Ed25519 as older version 4 keys have it. */
 export type KeyKind =
-  | keyof typeof curves
-  | "ed25519"
-  | "ed448"
-  | "eddsa"
-  | "dsa"
-  | `rsa${number}`;
+  keyof typeof curves | "ed25519" | "ed448" | "eddsa" | "dsa" | `rsa${number}`;
 
 /** OpenSSL's name, and the object identifier after its length. */
 const curves = {
