@@ -24,6 +24,18 @@ export function isVersion(text: string): text is Version {
   );
 }
 
+/**
+ * The version that clients mean by a spelling of a module registry, such as
+ * `v1.2.0` or `1.2` (go-version, "NewVersion"); undefined for what is none.
+ */
+export function normalVersion(spelled: string): Version | undefined {
+  const [, major = "", minor = "0", patch = "0", rest = ""] =
+    /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?([+-].*)?$/.exec(spelled) ??
+    [];
+  const version = `${[major, minor, patch].map(Number).join(".")}${rest}`;
+  return major !== "" && isVersion(version) ? version : undefined;
+}
+
 /** Semantic precedence, oldest first; build metadata and then the text (`+1`, "+01") decide last, so that the order is total. */
 export function compareVersions(a: Version, b: Version): number {
   return compareParsed(parseOnce(a), parseOnce(b));

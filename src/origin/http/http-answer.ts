@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
 import type { Dispatcher } from "undici";
 import type { Failure } from "../../errors/index.ts";
 import { describeFailure, describeStatus, unusable } from "./http-failure.ts";
@@ -13,7 +15,7 @@ export interface Answer {
   readonly onReceived: (bytes: number) => void;
 }
 
-/** Throws for any other status, and for an encoding: none was asked for, and none can be a bomb. */
+/** Throws for any other status. */
 export function acceptAnswer(
   url: URL,
   response: Dispatcher.ResponseData,
@@ -24,11 +26,6 @@ export function acceptAnswer(
   if (!statuses.includes(status)) {
     discard(body);
     throw describeStatus(url, status, headers);
-  }
-  const encoding = single(headers["content-encoding"]) ?? "identity";
-  if (encoding !== "identity") {
-    discard(body);
-    throw unusable(url, `content encoding ${encoding}, expected none`);
   }
   return { url, status, headers, body, onReceived };
 }
@@ -46,6 +43,7 @@ export function discard(body: Answer["body"]): void {
   body.dump({ limit: unwanted.bytes, signal }).catch(() => undefined);
 }
 
+/** Clients take discovery as `application/json` alone. */
 export function checkJsonType(answer: Answer): void {
   const type = mediaType(answer);
   if (type === "application/json") return;
@@ -53,11 +51,42 @@ export function checkJsonType(answer: Answer): void {
   throw unusable(answer.url, `media type "${type}", expected application/json`);
 }
 
-/** Captive portals and proxies answer 200 with a page: a failing origin, and no word against the publisher. */
-export function refusePage(answer: Answer): void {
-  if (mediaType(answer) !== "text/html") return;
+/**
+ * Captive portals and proxies answer 200 with a page: a failing origin, and no
+ * word against the publisher. What has that type and is none is left to its digest.
+ */
+export function refusePage(answer: Answer, start: Uint8Array): void {
+  const text = Buffer.from(start.subarray(0, 256)).toString("latin1");
+  if (mediaType(answer) !== "text/html" || !/^(?:\xef\xbb\xbf)?\s*</.test(text))
+    return;
   discard(answer.body);
   throw unusable(answer.url, "it is a page for people (text/html)");
+}
+
+/** Content codings (RFC 9110, 8.4.1, and later registrations) that one program or another writes unasked. */
+const decoders: Readonly<Record<string, Decoder>> = {
+  gzip: promisify(gunzip),
+  "x-gzip": promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
+
+type Decoder = (
+  bytes: Uint8Array,
+  limits: { readonly maxOutputLength: number },
+) => Promise<Uint8Array>;
+
+/**
+ * The codings of a body; none was asked for. Some stores name how an upload was
+ * framed (`aws-chunked`), which is no coding and changes nothing.
+ */
+export function contentCodings({ headers }: Answer): readonly string[] {
+  const named = (single(headers["content-encoding"]) ?? "").toLowerCase();
+  return named
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name === "compress" || Object.hasOwn(decoders, name));
 }
 
 /**
@@ -69,7 +98,7 @@ export function mediaType({ headers }: Answer): string {
   return type.trim().toLowerCase();
 }
 
-/** The body in memory of its own, so that keeping it keeps nothing else. */
+/** The body in memory of its own, so that keeping it keeps nothing else; the limit holds for what it unpacks to. */
 export async function readWhole(
   answer: Answer,
   maxBytes: number,
@@ -90,7 +119,32 @@ export async function readWhole(
     whole.set(chunk, at);
     at += chunk.length;
   }
-  return whole;
+  return unpack(answer, whole, maxBytes);
+}
+
+async function unpack(
+  answer: Answer,
+  bytes: Uint8Array,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const [coding, ...others] = contentCodings(answer);
+  if (coding === undefined) return bytes;
+  const decode = decoders[coding];
+  if (decode === undefined || others.length > 0) throw encoded(answer);
+  try {
+    return Uint8Array.from(await decode(bytes, { maxOutputLength: maxBytes }));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === "ERR_BUFFER_TOO_LARGE"
+      ? tooLarge(answer, maxBytes)
+      : unusable(answer.url, `it is not in its content encoding, ${coding}`);
+  }
+}
+
+export function encoded(answer: Answer): Failure<"origin-answer"> {
+  discard(answer.body);
+  const codings = contentCodings(answer).join(", ");
+  return unusable(answer.url, `content encoding ${codings}, expected none`);
 }
 
 /** The body with its failures in our own words; it is discarded when the rest is not wanted. */

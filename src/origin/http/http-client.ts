@@ -3,6 +3,8 @@ import { receiveArchive } from "./archive-body.ts";
 import {
   announcedSize,
   checkJsonType,
+  contentCodings,
+  encoded,
   mediaType,
   readWhole,
   refusePage,
@@ -86,24 +88,29 @@ export class HttpClient {
     const question = makeQuestion("*/*", subject, asker);
     const signal = this.#deadline(asker);
     return await this.#try(url, question, signal, async (answer) => {
-      refusePage(answer);
       const bytes = await readWhole(answer, maxBytes);
+      refusePage(answer, bytes);
       return { url: answer.url, bytes };
     });
   }
 
-  /** Fetches `application/json`, with or without parameters; the value's shape is not yet checked. */
+  /**
+   * JSON of any media type, since registries may be plain files: clients look at
+   * it in discovery alone, as with `isTyped`. The value's shape is not yet checked.
+   */
   async fetchJson(
     url: URL,
     asker: AbortSignal,
     maxBytes: number = this.#limits.originJson,
     subject?: string,
+    isTyped = false,
   ): Promise<{ readonly url: URL; readonly value: unknown }> {
     const question = makeQuestion("application/json", subject, asker);
     const signal = this.#deadline(asker);
     const read = await this.#try(url, question, signal, async (answer) => {
-      checkJsonType(answer);
+      if (isTyped) checkJsonType(answer);
       const bytes = await readWhole(answer, maxBytes);
+      refusePage(answer, bytes);
       return { url: answer.url, bytes };
     });
     return { url: read.url, value: parseJsonText(read.url, read.bytes) };
@@ -161,7 +168,7 @@ export class HttpClient {
 
   #openBody(url: URL, question: Question): Promise<Answer> {
     return this.#try(url, question, question.asker, (answer) => {
-      refusePage(answer);
+      if (contentCodings(answer).length > 0) throw encoded(answer);
       return answer;
     });
   }

@@ -3,7 +3,11 @@ import {
   formatModuleAddress,
   type ModuleAddress,
 } from "../../address/module-address.ts";
-import { isVersion, newestFirst, type Version } from "../../address/version.ts";
+import {
+  newestFirst,
+  normalVersion,
+  type Version,
+} from "../../address/version.ts";
 import { isFailure } from "../../errors/index.ts";
 import type { HttpClient, OriginAnswer } from "../http/http-client.ts";
 import type { OriginLimits } from "../guard/origin-settings.ts";
@@ -57,18 +61,28 @@ export class ModuleRegistry {
     this.#documents = documents;
   }
 
-  /** "List Available Versions for a Specific Module"; what is no semantic version is left out. Throws not-found. */
+  /** "List Available Versions for a Specific Module", in normal form; what clients read as no version is left out. Throws not-found. */
   async listVersions(
     address: ModuleAddress,
     signal: AbortSignal,
   ): Promise<readonly Version[]> {
+    const spelled = await this.#listSpelled(address, signal);
+    return newestFirst(
+      new Set(spelled.flatMap((text) => normalVersion(text) ?? [])),
+    );
+  }
+
+  async #listSpelled(
+    address: ModuleAddress,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
     const subject = formatModuleAddress(address);
     const { url, value } = await this.#ask(address, "versions", signal, (url) =>
       absentOn404(subject, () =>
         this.#http.fetchJson(url, signal, undefined, subject),
       ),
     );
-    return parseModuleVersions(url, value, this.#limits.versions);
+    return parseSpelledVersions(url, value, this.#limits.versions);
   }
 
   /** When each version was published, as registry.terraform.io and registry.opentofu.org say beside their protocol. Throws not-found. */
@@ -90,10 +104,30 @@ export class ModuleRegistry {
     return parseModuleDates(value);
   }
 
-  /** "Download Source Code for a Specific Module Version"; a location in the body wins over the header. Throws not-found. */
+  /**
+   * "Download Source Code for a Specific Module Version"; a location in the body
+   * wins over the header. A registry that does not know the version in normal
+   * form is asked for it as it lists it. Throws not-found.
+   */
   async findLocation(
     address: ModuleAddress,
     version: Version,
+    signal: AbortSignal,
+  ): Promise<OriginLocation> {
+    try {
+      return await this.#locate(address, version, signal);
+    } catch (error) {
+      if (!isFailure(error, "not-found")) throw error;
+      const listed = await this.#listSpelled(address, signal);
+      const spelled = listed.find((text) => normalVersion(text) === version);
+      if (spelled === undefined || spelled === version) throw error;
+      return this.#locate(address, spelled, signal);
+    }
+  }
+
+  async #locate(
+    address: ModuleAddress,
+    version: string,
     signal: AbortSignal,
   ): Promise<OriginLocation> {
     const module = formatModuleAddress(address);
@@ -127,19 +161,18 @@ export class ModuleRegistry {
   }
 }
 
-/** Versions of the first module, newest first, which is the one that was asked for. */
-function parseModuleVersions(
+/** Versions of the first module, which is the one that was asked for. */
+function parseSpelledVersions(
   url: URL,
   value: unknown,
   most: number,
-): readonly Version[] {
+): readonly string[] {
   const parsed = versionsAnswer.safeParse(value);
   if (!parsed.success)
     throw unusable(url, "it is no list of a module's versions");
   const versions = parsed.data.modules[0]?.versions ?? [];
   checkCount(url, versions.length, most, "versions");
-  const texts = versions.map(({ version }) => version);
-  return newestFirst(new Set(texts.filter(isVersion)));
+  return versions.map(({ version }) => version);
 }
 
 function readBody({ bytes }: OriginAnswer): string | undefined {

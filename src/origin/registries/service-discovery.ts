@@ -79,6 +79,8 @@ export class ServiceDiscovery {
       this.#start,
       detached,
       longestDocument,
+      undefined,
+      true,
     );
     const parsed = document.safeParse(answer.value);
     if (!parsed.success)

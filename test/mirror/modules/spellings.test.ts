@@ -51,3 +51,39 @@ describe("policy", () => {
     },
   );
 });
+
+describe("versions", () => {
+  it.each([
+    ["v1.2.0", "1.2.0", "1.2.0"],
+    ["1.2", "1.2.0", "1.2.0"],
+    ["v1.2.0", "v1.2.0", "1.2.0"],
+    ["v2", "v2", "2.0.0"],
+    ["01.2.3", "01.2.3", "1.2.3"],
+    ["v1.0.0-rc1", "1.0.0-rc1", "1.0.0-rc1"],
+  ])(
+    "that a registry lists as %s and has as %s are %s for clients",
+    async (listed, held, version) => {
+      const { origin } = scene;
+      const name = `spelled/v${listed.replaceAll(".", "-")}-${held.replaceAll(".", "-")}/aws`;
+      const location = origin.serve("/spelled.tar.gz", first);
+      origin.publish(name, held, location);
+      const versions = [
+        { version: listed },
+        { version: "latest" },
+        { version: "1.2.3.4" },
+      ];
+      origin.answer(`/v1/modules/${name}/versions`, {
+        modules: [{ versions }],
+      });
+      await withMirror({ config: scene.configOf({}) }, async (mirror) => {
+        const get = (rest: string) =>
+          mirror.get(`/v1/modules/${hostname}/${name}/${rest}`);
+        const list = await get("versions");
+        expect(JSON.parse(list.body.toString())).toMatchObject({
+          modules: [{ versions: [{ version }] }],
+        });
+        expect((await get(`${version}/archive.tar.gz`)).status).toBe(200);
+      });
+    },
+  );
+});

@@ -74,11 +74,6 @@ const anywhere: Readonly<Record<string, Refusal>> = {
 
 /** Faults of a JSON document. */
 const jsonFaults: Readonly<Record<string, Refusal>> = {
-  "has another media type": [
-    faults.mediaType("application/octet-stream"),
-    502,
-    "origin-answer",
-  ],
   "is not JSON": [faults.notJson(), 502, "origin-answer"],
   "has another shape": [faults.body('["providers.v1"]'), 502, "origin-answer"],
   "is null": [faults.body("null"), 502, "origin-answer"],

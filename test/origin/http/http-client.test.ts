@@ -40,30 +40,6 @@ function hops(end: string): Fault {
 }
 
 describe("a document", () => {
-  it.each([
-    "application/json",
-    "application/json; charset=utf-8",
-    "Application/JSON;charset=UTF-8",
-    "application/json ; foo=bar",
-  ])("is JSON with the media type %s", async (type) => {
-    home.script("other", faults.mediaType(type));
-    const answer = await makeClient(home.url, ca).fetchJson(
-      urlOf("/document"),
-      never,
-    );
-    expect(answer.value).toEqual({ a: 1 });
-  });
-
-  it.each(["text/json", "application/jsonp", "application/problem+json", ""])(
-    "is not JSON with the media type %j",
-    async (type) => {
-      home.script("other", faults.mediaType(type));
-      await expect(
-        makeClient(home.url, ca).fetchJson(urlOf("/document"), never),
-      ).rejects.toThrow(failing("origin-answer"));
-    },
-  );
-
   it("asks for no encoding and names itself", async () => {
     await makeClient(home.url, ca).fetchJson(urlOf("/document"), never);
     expect(home.requests.list()[0]?.headers).toMatchObject({
@@ -73,20 +49,6 @@ describe("a document", () => {
     });
     expect(home.requests.list()[0]?.headers.authorization).toBeUndefined();
   });
-
-  it.each(["gzip", "br", "GZIP", "identity, gzip"])(
-    "is refused in the content encoding %s",
-    async (encoding) => {
-      home.script("other", faults.header("Content-Encoding", encoding));
-      const client = makeClient(home.url, ca);
-      for (const ask of [
-        () => client.fetchJson(urlOf("/document"), never),
-        () => client.fetchDocument(urlOf("/document"), 100, never),
-        () => client.openArchive(urlOf("/document"), never),
-      ])
-        await expect(ask()).rejects.toThrow(/content encoding/);
-    },
-  );
 
   it.each<[string, Fault]>([
     ["announced", faults.normal],

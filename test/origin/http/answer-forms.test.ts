@@ -1,0 +1,152 @@
+import {
+  brotliCompressSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from "node:zlib";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { createAuthority } from "../../fakes/authority.ts";
+import * as faults from "../../fakes/faults.ts";
+import { startRegistry, type Registry } from "../../fakes/registry.ts";
+import { makeClient, never, readAll } from "../clients.ts";
+
+let ca: string;
+let home: Registry;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  ca = authority.caPem;
+  home = await startRegistry({ authority });
+  home.serve("/document", '{"a":1}');
+  home.serve("/archive", Buffer.from("PK and more"), "application/zip");
+});
+afterEach(() => home.heal());
+afterAll(() => home.stop());
+
+const urlOf = (path: string) => new URL(path, home.url);
+const encoded = (name: string, bytes: Uint8Array) =>
+  faults.all(faults.body(bytes), faults.header("Content-Encoding", name));
+
+it.each([
+  "application/octet-stream",
+  "binary/octet-stream",
+  "text/plain",
+  "text/html",
+  "application/problem+json",
+  "",
+])("JSON is read from a registry of plain files as %j", async (type) => {
+  home.script("other", faults.mediaType(type));
+  const { value } = await makeClient(home.url, ca).fetchJson(
+    urlOf("/document"),
+    never,
+  );
+  expect(value).toEqual({ a: 1 });
+});
+
+it.each(["application/octet-stream", "text/json", ""])(
+  "discovery is JSON for clients, and no %j",
+  async (type) => {
+    home.script("other", faults.mediaType(type));
+    const client = makeClient(home.url, ca);
+    const asked = client.fetchJson(
+      urlOf("/document"),
+      never,
+      100,
+      undefined,
+      true,
+    );
+    await expect(asked).rejects.toThrow("expected application/json");
+  },
+);
+
+it.each(["<html>Sign in</html>", "\n \uFEFF<!doctype html>", "\uFEFF<p>"])(
+  "the page %j is no document and no archive",
+  async (page) => {
+    const client = makeClient(home.url, ca);
+    home.script(
+      "other",
+      faults.all(faults.body(page.trimStart()), faults.mediaType("text/html")),
+    );
+    await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
+      "a page for people",
+    );
+    await expect(
+      client.fetchDocument(urlOf("/document"), 100, never),
+    ).rejects.toThrow("a page for people");
+    const { body } = await client.openArchive(urlOf("/archive"), never);
+    await expect(readAll(body)).rejects.toThrow("a page for people");
+  },
+);
+
+it("an archive or a signature that is sent as a page is left to its digest", async () => {
+  home.script("other", faults.mediaType("text/html; charset=utf-8"));
+  const client = makeClient(home.url, ca);
+  const { body } = await client.openArchive(urlOf("/archive"), never);
+  expect(Buffer.from(await readAll(body)).toString()).toBe("PK and more");
+  const read = await client.fetchDocument(urlOf("/archive"), 100, never);
+  expect(Buffer.from(read.bytes).toString()).toBe("PK and more");
+});
+
+it.each([
+  "aws-chunked",
+  "identity",
+  "AWS-Chunked, identity",
+  "utf-8",
+  "binary",
+])("the content encoding %s is none, and changes nothing", async (name) => {
+  home.script("other", faults.header("Content-Encoding", name));
+  const client = makeClient(home.url, ca);
+  const { body } = await client.openArchive(urlOf("/archive"), never);
+  expect(Buffer.from(await readAll(body)).toString()).toBe("PK and more");
+  const { value } = await client.fetchJson(urlOf("/document"), never);
+  expect(value).toEqual({ a: 1 });
+});
+
+it.each([
+  ["gzip", gzipSync],
+  ["X-GZIP", gzipSync],
+  ["aws-chunked, gzip", gzipSync],
+  ["deflate", deflateSync],
+  ["br", brotliCompressSync],
+  ["zstd", zstdCompressSync],
+] as const)(
+  "a document that came in %s unasked is unpacked",
+  async (name, pack) => {
+    home.script("other", encoded(name, pack('{"b":2}')));
+    const client = makeClient(home.url, ca);
+    const { value } = await client.fetchJson(urlOf("/document"), never);
+    expect(value).toEqual({ b: 2 });
+  },
+);
+
+it.each([
+  ["gzip", gzipSync],
+  ["br", brotliCompressSync],
+  ["zstd", zstdCompressSync],
+] as const)("a bomb in %s ends at the document's limit", async (name, pack) => {
+  home.script("other", encoded(name, pack(Buffer.alloc(50_000_000))));
+  const asked = makeClient(home.url, ca).fetchDocument(
+    urlOf("/document"),
+    60_000,
+    never,
+  );
+  await expect(asked).rejects.toThrow("larger than 60000 bytes");
+});
+
+it.each([
+  ["gzip", "it is not in its content encoding, gzip"],
+  ["gzip, gzip", "content encoding gzip, gzip, expected none"],
+  ["compress", "content encoding compress, expected none"],
+])("what says %s and is not so is refused with that", async (name, reason) => {
+  home.script("other", faults.header("Content-Encoding", name));
+  const client = makeClient(home.url, ca);
+  await expect(client.fetchJson(urlOf("/document"), never)).rejects.toThrow(
+    reason,
+  );
+});
+
+it("an archive in a coding is refused with its name", async () => {
+  home.script("other", encoded("gzip", gzipSync("PK")));
+  const asked = makeClient(home.url, ca).openArchive(urlOf("/archive"), never);
+  await expect(asked).rejects.toThrow("content encoding gzip, expected none");
+});
