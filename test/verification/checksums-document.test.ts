@@ -16,9 +16,11 @@ const other = "terraform-provider-demo_1.0.0_darwin_arm64.zip";
 const a = "a".repeat(64);
 const b = "b".repeat(64);
 
+const own = "terraform-provider-demo_1.0.0_";
+
 function parse(
   document: string | Uint8Array,
-  prefix = "",
+  prefix = own,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
     parseChecksumsDocument(
@@ -65,86 +67,78 @@ describe("a checksums document", () => {
       [name]: a,
       [other]: b,
     });
-    expect(parse(`${a}  manifest*é.json\n`)).toEqual({ "manifest*é.json": a });
     expect(parse("")).toEqual({});
     expect(parse("\n\r\n")).toEqual({});
   });
 
-  it.each<readonly [string, string | Uint8Array, number]>([
+  it.each<readonly [string, string | Uint8Array]>([
+    ["a comment", "# made by hand"],
+    ["a comment in Latin-1", Buffer.from("# caf\xe9", "latin1")],
+    ["a star, as binary mode writes it", `${b} *${other}`],
+    ["another file with blanks in its name", `${b}  release notes.txt`],
+    ["another file and its size", `${b}  manifest.json  120`],
+    ["SHA-512 of another file", `${b}${b}  manifest.json`],
+    ["a short digest of another file", `${b.slice(1)}  LICENSE.txt`],
+    ["another digest of another file", `${a}  x\n${b}  x`],
+    ["NUL", `${b}  LICENSE\0.txt`],
+    ["the BSD form", `SHA256 (${other}) = ${b}`],
+    ["the name first", `${other}  ${b}`],
+    ["a page for people", "<html><body>Please sign in</body></html>"],
+    ["a signed message", "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256"],
+    ["a digest alone", b],
+    ["70 KB of digits", "b".repeat(70_000)],
+    ["70 KB of blanks", " ".repeat(70_000)],
+    ["UTF-16", Buffer.from(`${b}  ${other}`, "utf16le")],
+  ])(
+    "passes over %s, before and after the release's line",
+    (_what, foreign) => {
+      const line = Buffer.from(`${a}  ${name}\n`);
+      const [extra, end] = [Buffer.from(foreign as string), Buffer.from("\n")];
+      for (const document of [
+        Buffer.concat([extra, end, line]),
+        Buffer.concat([line, extra, end]),
+        Buffer.concat([line, extra]),
+      ])
+        expect(parse(document)).toEqual({ [name]: a });
+    },
+  );
+
+  it.each([
+    ["its size", `${a}  ${name}  30000\n`],
+    ["anything after a blank", `${a}  ${name} \t# built\n`],
+    ["blanks before", `  ${a}  ${name}\n`],
+    ["a carriage return and another line", `${a}  ${name}\r${b}  ${other}\n`],
+  ])("reads the release's line with %s", (_what, document) => {
+    expect(parse(document)).toEqual({ [name]: a });
+  });
+
+  it.each([
+    ["a no-break space", "\u00a0"],
+    ["an ideographic space", "\u3000"],
+    ["a zero-width no-break space", "\ufeff"],
+    ["a line separator", "\u2028"],
+    ["NUL", "\0"],
+    ["a letter", "x"],
+  ])("knows no archive whose name ends with %s", (_what, end) => {
+    expect(parse(`${a}  ${name}${end}\n`)).not.toHaveProperty([name]);
+    expect(parse(`${a}${end}${name}\n`)).toEqual({});
+  });
+
+  it.each<readonly [string, string, number]>([
     ["a byte order mark", `\ufeff${a}  ${name}\n`, 1],
-    [
-      "a byte order mark on a later line",
-      `${b}  ${other}\n\ufeff${a}  ${name}\n`,
-      2,
-    ],
-    ["UTF-16", Buffer.from(`${a}  ${name}\n`, "utf16le"), 1],
-    [
-      "bytes that are not UTF-8",
-      Buffer.concat([
-        Buffer.from(`${a}  x`),
-        Buffer.of(0xff),
-        Buffer.from("y\n"),
-      ]),
-      1,
-    ],
-    [
-      "an overlong encoding",
-      Buffer.concat([Buffer.from(`${a}  x`), Buffer.of(0xc0, 0xaf)]),
-      1,
-    ],
-    ["NUL in a name", `${a}  ${name}\0\n`, 1],
-    ["NUL between", `${a}\0 ${name}\n`, 1],
-    ["NUL after the end", `${a}  ${name}\n\0`, 2],
-    ["a star before the name", `${a} *${name}\n`, 1],
-    ["a star after two blanks", `${a}  *${name}\n`, 1],
-    ["62 digits", `${a.slice(2)}  ${name}\n`, 1],
+    ["one on a later line", `${b}  ${other}\n\ufeff${a}  ${name}\n`, 2],
     ["63 digits", `${a.slice(1)}  ${name}\n`, 1],
     ["65 digits", `${a}a  ${name}\n`, 1],
-    ["66 digits", `${a}aa  ${name}\n`, 1],
     ["128 digits", `${a}${a}  ${name}\n`, 1],
-    ["no digits", `  ${name}\n`, 1],
     ["a digest with a wrong digit", `${a.slice(1)}g  ${name}\n`, 1],
     ["a digit of another script", `${a.slice(1)}\u0660  ${name}\n`, 1],
-    ["a full-width digit", `${a.slice(1)}\uff21  ${name}\n`, 1],
-    ["no name", `${a}\n`, 1],
-    ["blanks for a name", `${a}  \n`, 1],
-    ["no blank", `${a}${name}\n`, 1],
-    ["a no-break space between", `${a}\u00a0${name}\n`, 1],
-    ["a no-break space in the name", `${a}  terraform\u00a0provider\n`, 1],
-    ["an ideographic space between", `${a}\u3000${name}\n`, 1],
-    ["a zero-width no-break space in the name", `${a}  x\ufeffy\n`, 1],
-    ["a vertical tab between", `${a}\v${name}\n`, 1],
-    ["a form feed between", `${a}\f${name}\n`, 1],
-    ["a blank before the digits", ` ${a}  ${name}\n`, 1],
-    ["a blank after the name", `${a}  ${name} \n`, 1],
-    ["a blank in the name", `${a}  some name\n`, 1],
-    ["a third field", `${a}  ${name}  ${b}\n`, 1],
-    ["a carriage return between lines", `${a}  ${name}\r${b}  ${other}\n`, 1],
-    ["two carriage returns", `${a}  ${name}\r\r\n`, 1],
-    ["a carriage return between the fields", `${a}\r${name}\n`, 1],
-    ["a line separator", `${a}  ${name}\u2028${b}  ${other}\n`, 1],
+    ["an escaped line of coreutils", `\\${a}  ${name}\n`, 1],
+    ["70 KB of digits", `${"a".repeat(70_000)}  ${name}\n`, 1],
     ["one name with two digests", `${a}  ${name}\n${b}  ${name}\n`, 2],
     [
       "one name with two digests far apart",
       `${a}  ${name}\n${b}  ${other}\n\n${b}  ${name}\n`,
       4,
-    ],
-    [
-      "one long name with two digests",
-      `${a}  ${"x".repeat(70_000)}\n${b}  ${"x".repeat(70_000)}\n`,
-      2,
-    ],
-    ["a comment", `# made by hand\n${a}  ${name}\n`, 1],
-    ["the BSD form", `SHA256 (${name}) = ${a}\n`, 1],
-    ["the name first", `${name}  ${a}\n`, 1],
-    ["an escaped line of coreutils", `\\${a}  ${name}\n`, 1],
-    ["a line of 70 KB of digits", `${"a".repeat(70_000)}  ${name}\n`, 1],
-    ["a line of 70 KB of blanks", `${a}${" ".repeat(70_000)}\n`, 1],
-    ["a page for people", "<html><body>Please sign in</body></html>\n", 1],
-    [
-      "a signed message",
-      `-----BEGIN PGP SIGNED MESSAGE-----\n${a}  ${name}\n`,
-      1,
     ],
   ])("is refused for %s, with the line", (_what, document, line) => {
     let thrown: unknown;
@@ -158,7 +152,6 @@ describe("a checksums document", () => {
     expect((thrown as Error).message.length).toBeLessThan(500);
   });
 
-  const own = "terraform-provider-demo_1.0.0_";
   it.each([
     ["another version", "terraform-provider-demo_1.0.1_linux_amd64.zip"],
     ["a version that begins alike", "terraform-provider-demo_1.0.0-rc1_a.zip"],
@@ -179,24 +172,6 @@ describe("a checksums document", () => {
       [manifest]: b,
     });
   });
-
-  it.each([
-    ["a star", `${b} *LICENSE.txt\n`],
-    ["a short digest", `${b.slice(1)}  LICENSE.txt\n`],
-    ["a third field", `${b}  LICENSE.txt  x\n`],
-    ["a comment", `# LICENSE.txt\n`],
-    ["NUL", `${b}  LICENSE\0.txt\n`],
-    ["two digests", `${a}  LICENSE.txt\n${b}  LICENSE.txt\n`],
-  ])(
-    "is refused for %s in lines of other names, before and after the release's",
-    (_what, foreign) => {
-      const line = `${a}  ${name}\n`;
-      for (const document of [`${foreign}${line}`, `${line}${foreign}`])
-        expect(() => parse(document, own)).toThrow(
-          failing("checksums-malformed"),
-        );
-    },
-  );
 });
 
 describe("a signed checksums document", () => {

@@ -4,7 +4,6 @@ import {
   announcedSize,
   discard,
   readBody,
-  refusePage,
   single,
   tooLarge,
   type Answer,
@@ -73,7 +72,6 @@ async function* receiveRest(
   let skipped = startOf(answer, progress) - progress.position;
   for await (const chunk of limitBody(answer, limits, patience)) {
     // The bytes that a whole answer repeats are skipped.
-    if (progress.position === 0) refusePage(answer, chunk);
     const fresh = chunk.subarray(Math.max(0, -skipped));
     skipped = Math.min(0, skipped + chunk.length);
     progress.position += fresh.length;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
@@ -61,6 +62,23 @@ export function refusePage(answer: Answer, start: Uint8Array): void {
     return;
   discard(answer.body);
   throw unusable(answer.url, "it is a page for people (text/html)");
+}
+
+/** The first bytes of a body, within `patience` milliseconds; they are read again with the rest. */
+export async function peek(
+  { url, body }: Answer,
+  patience: number,
+): Promise<Uint8Array> {
+  try {
+    const signal = AbortSignal.timeout(patience);
+    if (body.readableLength === 0) await once(body, "readable", { signal });
+    const start = (body.read() ?? new Uint8Array()) as Uint8Array;
+    if (start.length > 0) body.unshift(start);
+    return start;
+  } catch (error) {
+    body.destroy();
+    throw describeFailure(url, error, "body");
+  }
 }
 
 /** Content codings (RFC 9110, 8.4.1, and later registrations) that one program or another writes unasked. */

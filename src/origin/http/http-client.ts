@@ -6,6 +6,7 @@ import {
   contentCodings,
   encoded,
   mediaType,
+  peek,
   readWhole,
   refusePage,
   tooLarge,
@@ -167,8 +168,10 @@ export class HttpClient {
   }
 
   #openBody(url: URL, question: Question): Promise<Answer> {
-    return this.#try(url, question, question.asker, (answer) => {
+    return this.#try(url, question, question.asker, async (answer) => {
       if (contentCodings(answer).length > 0) throw encoded(answer);
+      if (mediaType(answer) === "text/html")
+        refusePage(answer, await peek(answer, this.#limits.stalled));
       return answer;
     });
   }

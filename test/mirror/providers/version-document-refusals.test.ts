@@ -90,8 +90,22 @@ describe("signed checksums", () => {
     expect(Object.keys(archives)).toEqual(["darwin_arm64", "linux_amd64"]);
   });
 
+  it("that name the archive with a star do not vouch for it, as for clients", async () => {
+    const release = await scene.publish({
+      editChecksums: (text) => text.replace("  ", " *"),
+    });
+    expectRefusal(await scene.ask(release), 451, "archive-not-signed");
+  });
+
+  it("may have lines of any form about other things", async () => {
+    const release = await scene.publish({
+      editChecksums: (text) =>
+        `# made by hand\n${text.replace("\n", "  30000\n")}${"a".repeat(128)}  manifest.json\n${"0".repeat(64)}  release notes.txt\n`,
+    });
+    expect(Object.keys(await scene.archivesOf(release))).toHaveLength(1);
+  });
+
   it.each<[string, (text: string) => string]>([
-    ["a star before a name", (text) => text.replace("  ", " *")],
     ["a short digest", (text) => text.slice(1)],
     [
       "two digests of one name",
