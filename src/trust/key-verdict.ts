@@ -101,21 +101,25 @@ function judgeSigner(
     : refuse("unknown");
 }
 
-/** Unsigned after signed is never admitted, neither for a release nor for a provider's later versions. */
+/**
+ * Unsigned after signed is never admitted, neither for a release nor for a
+ * provider's later versions. What was pinned before anything was signed stays.
+ */
 function judgeUnsigned(
   question: KeyQuestion,
-  { exemption }: Evidence,
+  { exemption, content }: Evidence,
 ): KeyVerdict {
-  const { name, namespace, contact, release, rules } = question;
+  const { name, contact, release, rules } = question;
+  const { pinned } = release;
   if (exemption === "signatures-off") return accept("signatures-off");
-  if (release.pinned?.signedBy !== undefined || rules.knownKey !== undefined)
+  if (pinned?.signedBy !== undefined || rules.knownKey !== undefined)
     return refuse("unknown");
   if (contact.versions.has(name.version))
     return accept("unsigned", { alarms: contact.key !== undefined });
-  const isProviderSigned =
-    contact.key !== undefined ||
-    namespace.providerKeys.some(({ type }) => type === name.type);
-  return isProviderSigned ? refuse("unknown") : accept("unsigned");
+  const isPinned = pinned !== undefined && isWithin(content, pinned.content);
+  return contact.key === undefined && (isPinned || isFree(question))
+    ? accept("unsigned")
+    : refuse("unknown");
 }
 
 /**

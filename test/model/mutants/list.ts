@@ -54,8 +54,8 @@ export const mutants: readonly Mutant[] = [
       "",
     ],
     "a revoked key is no witness of the digests that it pinned": [
-      "isFirst(one) && judgeKey(question, one).accepted",
-      "isFirst(one)",
+      "one.signedBy === pinned.signedBy && judgeKey(question, one).accepted",
+      "one.signedBy === pinned.signedBy",
     ],
     "another signer of pinned digests is reported": [
       `accept("same-digests", { alarms: true })`,
@@ -74,8 +74,9 @@ export const mutants: readonly Mutant[] = [
       `accept("existed")`,
     ],
     "only a provider without a signer has a first signer": [
-      "contact.key === undefined &&",
-      "",
+      `contact.key === undefined &&
+    !namespace`,
+      "!namespace",
     ],
     "a provider has one first signer": [
       `contact.key === undefined &&
@@ -88,13 +89,20 @@ export const mutants: readonly Mutant[] = [
       "",
     ],
     "nothing unsigned follows what was signed, for a release": [
-      `if (release.pinned?.signedBy !== undefined) return refuse("unknown");`,
+      "pinned?.signedBy !== undefined || ",
       "",
     ],
     "nothing unsigned follows what was signed, for a provider": [
-      `contact.key !== undefined ||
-    namespace`,
-      "namespace",
+      "contact.key === undefined && (isPinned || isFree(question))",
+      "isPinned || isFree(question)",
+    ],
+    "keys that are added take nothing away that was pinned unsigned": [
+      "(isPinned || isFree(question))",
+      "isFree(question)",
+    ],
+    "what was pinned unsigned gets no other platforms without a signer": [
+      "pinned !== undefined && isWithin(content, pinned.content)",
+      "pinned !== undefined",
     ],
     "a version of an unsigned first contact is served unsigned": [
       `if (contact.versions.has(name.version))

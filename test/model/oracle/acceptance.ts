@@ -1,4 +1,4 @@
-import type { ReleaseName, SignedText } from "../world/documents.ts";
+import type { SignedText } from "../world/documents.ts";
 import type { Settings } from "../world/settings.ts";
 import type { KeyName } from "../world/toy-keys.ts";
 import type { Contacts, Contact } from "./contacts.ts";
@@ -76,23 +76,37 @@ export function isSurelyAcceptable(
   );
 }
 
-/** Finds out whether an unsigned release surely was there at first contact and never signed. */
-function isSurelyExcused(
-  { settings, contacts, shown, first }: Known,
-  name: ReleaseName,
-): boolean {
+/** Finds out whether an unsigned release surely was there at first contact and never signed, or is what was admitted then. */
+function isSurelyExcused(known: Known, signed: SignedText): boolean {
+  const { settings, contacts, shown, first } = known;
   const { pins, newKeys, signatures } = settings;
   if (pins !== undefined || newKeys === "refuse") return false;
-  const texts = shown.of(name).filter(({ wasAcceptable }) => wasAcceptable);
-  const isAlone = texts.every(({ signed }) => signed.signer === undefined);
-  const possible = contacts.of(name.type);
+  const possible = contacts.of(signed.type);
+  if (signatures !== "when-published" || possible.length === 0) return false;
+  if (possible.some(({ isGuess }) => isGuess === true)) return false;
+  if (isKeptUnsigned(known, signed)) return true;
+  const texts = shown.of(signed).filter(({ wasAcceptable }) => wasAcceptable);
   return (
-    signatures === "when-published" &&
-    isAlone &&
-    !first.isSigned(name) &&
-    possible.length > 0 &&
-    possible.every(
-      ({ versions, isGuess }) => isGuess !== true && versions.has(name.version),
+    texts.every(({ signed: { signer } }) => signer === undefined) &&
+    !first.isSigned(signed) &&
+    possible.every(({ versions }) => versions.has(signed.version))
+  );
+}
+
+/** True for unsigned digests that were admitted before anything was signed: keys that a publisher adds take nothing away. */
+export function isKeptUnsigned(
+  { contacts, first }: Known,
+  { digests, ...name }: SignedText,
+): boolean {
+  return (
+    first.isUnsigned(name) &&
+    contacts
+      .of(name.type)
+      .every(
+        ({ key, versions }) => key === undefined || versions.has(name.version),
+      ) &&
+    Object.entries(digests).every(
+      ([platform, sha256]) => first.find(name, platform) === sha256,
     )
   );
 }
@@ -133,19 +147,32 @@ function findSigned(
   return settings.newKeys === "accept" ? "new" : undefined;
 }
 
-function findUnsigned(
-  { settings, contacts, first, signedBefore }: Known,
-  name: ReleaseName,
-): Reason | undefined {
-  const { type, version } = name;
+function findUnsigned(known: Known, signed: SignedText): Reason | undefined {
+  const { settings, contacts, first, signedBefore } = known;
+  const { type, version } = signed;
   if (settings.signatures === "off") return "signatures-off";
   if (settings.signatures === "required") return undefined;
-  if (first.isSigned(name)) return undefined;
+  if (first.isSigned(signed)) return undefined;
   const possible = contacts.of(type);
   const wasThere = possible.some(({ versions }) => versions.has(version));
   const isUnsigned =
-    possible.some(({ key }) => key === undefined) && !signedBefore.has(type);
+    possible.some(({ key }) => key === undefined) &&
+    (!signedBefore.has(type) || wasAdmittedUnsigned(known, signed));
   return wasThere || isUnsigned ? "unsigned" : undefined;
+}
+
+/** True where each digest may have been admitted while nothing was signed. */
+function wasAdmittedUnsigned({ shown }: Known, signed: SignedText): boolean {
+  const before = shown
+    .of(signed)
+    .filter(
+      (other) => other.wasAcceptable && other.signed.signer === undefined,
+    );
+  return before.some((other) =>
+    Object.entries(signed.digests).every(
+      ([platform, sha256]) => other.signed.digests[platform] === sha256,
+    ),
+  );
 }
 
 /** Every archive was admitted on the word of another signer, whom no operator revoked. */

@@ -1,6 +1,7 @@
 import type { Face } from "../world/answers.ts";
 import { platforms, type ReleaseName } from "../world/documents.ts";
 import { nameOfRelease } from "../world/publisher.ts";
+import type { KeyName } from "../world/toy-keys.ts";
 
 /** Something that a client was given. */
 export interface ServedArchive extends ReleaseName {
@@ -13,19 +14,24 @@ export interface ServedArchive extends ReleaseName {
 export class FirstServed {
   readonly #digests = new Map<string, string>();
   readonly #signed = new Set<string>();
+  readonly #unsigned = new Set<string>();
   readonly #lost = new Set<string>();
 
-  /** Notes what was served, unless something was served before; `isSigned` where only signers spoke for it. */
+  /** Notes what was served, unless something was served before, and who spoke for it. */
   note(
     name: ReleaseName,
     platform: string,
     sha256: string,
-    isSigned: boolean,
+    signers: readonly (KeyName | undefined)[],
   ): void {
     const isKnown = this.find(name, platform) !== undefined;
     if (isKnown || this.isLost(name)) return;
-    if (isSigned && this.list(name).length === 0)
-      this.#signed.add(nameOfRelease(name));
+    if (this.list(name).length === 0) {
+      if (signers.every((signer) => signer !== undefined))
+        this.#signed.add(nameOfRelease(name));
+      if (signers.every((signer) => signer === undefined))
+        this.#unsigned.add(nameOfRelease(name));
+    }
     this.#digests.set(idOf(name, platform), sha256);
   }
 
@@ -35,11 +41,17 @@ export class FirstServed {
       this.#digests.delete(idOf(name, platform));
     this.#lost.add(nameOfRelease(name));
     this.#signed.delete(nameOfRelease(name));
+    this.#unsigned.delete(nameOfRelease(name));
   }
 
   /** True for a release that was admitted by its signers alone. */
   isSigned(name: ReleaseName): boolean {
     return this.#signed.has(nameOfRelease(name));
+  }
+
+  /** True for a release that was admitted while nobody signed it. */
+  isUnsigned(name: ReleaseName): boolean {
+    return this.#unsigned.has(nameOfRelease(name));
   }
 
   /** A process that runs may still know of a record that was lost. */

@@ -164,8 +164,8 @@ export class Oracle implements Known {
     if (isApproved) return;
     const reasons = this.#findReasons(texts, served.face, since);
     if (reasons.length === 0) throw this.#explain(texts, what, since);
-    const isSigned = reasons.every(({ text }) => text.signed.signer);
-    this.first.note(served, platform, sha256, isSigned);
+    const signers = reasons.map(({ text }) => text.signed.signer);
+    this.first.note(served, platform, sha256, signers);
     this.#noteFirstSigner(served.type, reasons);
     this.#expectAlarm(served, reasons, what);
   }

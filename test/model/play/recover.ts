@@ -1,4 +1,4 @@
-import { isSurelyAcceptable } from "../oracle/acceptance.ts";
+import { isKeptUnsigned, isSurelyAcceptable } from "../oracle/acceptance.ts";
 import { showOffer } from "../oracle/snapshot.ts";
 import type { ShownText } from "../oracle/shown.ts";
 import { Violation } from "../oracle/violation.ts";
@@ -91,6 +91,13 @@ function findGood(
   const naming = texts.filter(({ signed }) =>
     first.some(([platform, sha256]) => signed.digests[platform] === sha256),
   );
+  const kept = naming.find(
+    (text) =>
+      text.signed.signer === undefined &&
+      isKeptUnsigned(oracle, text.signed) &&
+      isGood(text),
+  );
+  if (kept !== undefined) return kept.signed;
   return naming.every(isGood) ? naming[0]?.signed : undefined;
 }
 

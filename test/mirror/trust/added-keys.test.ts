@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Signer } from "../../fakes/signing.ts";
+import {
+  freshness,
+  makeSigners,
+  MirrorScene,
+} from "../../scenes/mirror-in-process.ts";
+
+let K: Signer;
+let L: Signer;
+let E: Signer;
+beforeAll(async () => {
+  ({ K, L, E } = await makeSigners());
+});
+
+/**
+ * 0.9.0 was there at first contact and 1.0.0 came later, both unsigned and
+ * admitted; now the registry publishes an old key and a new one.
+ */
+async function addKeys(signs: { old: boolean }) {
+  const scene = await MirrorScene.prepare({ signatures: "when-published" });
+  const { registry, clock } = scene;
+  const mirror = scene.start();
+  registry.offer("0.9.0", { content: "linux=a" });
+  expect(await mirror.version("0.9.0")).toBe("linux=a");
+  registry.offer("1.0.0", { content: "linux=b darwin=b" });
+  clock.pass(freshness);
+  expect(await mirror.index()).toBe("1.0.0 0.9.0");
+  expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
+  const keys = [K.armoredPublicKey, L.armoredPublicKey];
+  const by = signs.old ? K : undefined;
+  registry.offer("0.9.0", { content: "linux=a", by, keys });
+  registry.offer("1.0.0", { content: "linux=b darwin=b", by, keys });
+  registry.offer("1.1.0", { content: "linux=c", by: L, keys });
+  clock.pass(freshness);
+  return { scene, registry, clock, mirror, keys };
+}
+
+const served = {
+  "1.1.0": "linux=c",
+  "1.0.0": "darwin=b linux=b",
+  "0.9.0": "linux=a",
+};
+
+describe("a publisher who adds keys to what was unsigned", () => {
+  it.each([
+    ["signs them all", true, ["1.1.0", "1.0.0", "0.9.0"]],
+    [
+      "signs them all, the oldest asked for first",
+      true,
+      ["0.9.0", "1.1.0", "1.0.0"],
+    ],
+    ["signs them all, the pinned asked for first", true, ["1.0.0", "0.9.0"]],
+    ["signs the newest alone", false, ["1.1.0", "1.0.0", "0.9.0"]],
+  ] as const)(
+    "takes nothing away that was admitted: %s",
+    async (_, old, order) => {
+      const { scene, mirror, clock } = await addKeys({ old });
+      for (const one of [mirror, mirror, scene.start()]) {
+        expect(await one.index()).toContain("1.0.0 0.9.0");
+        for (const version of order)
+          expect(await one.version(version)).toBe(served[version]);
+        expect(await one.index()).toContain("1.0.0 0.9.0");
+        clock.pass(freshness);
+      }
+    },
+  );
+
+  it("who signs again by a new key alone, or takes it away and brings it back, takes nothing away", async () => {
+    const { scene, registry, mirror, clock } = await addKeys({ old: true });
+    expect(await mirror.version("1.1.0")).toBe("linux=c");
+    const content = "linux=b darwin=b";
+    for (const [by, keys] of [
+      [L, [L]],
+      [K, [K, L]],
+      [K, [L]],
+      [undefined, []],
+      [K, [K]],
+    ] as const) {
+      const published = keys.map((key) => key.armoredPublicKey);
+      registry.offer("1.0.0", { content, by, keys: published });
+      clock.pass(freshness);
+      for (const one of [mirror, scene.start()]) {
+        expect(await one.version("1.0.0")).toBe("darwin=b linux=b");
+        expect(await one.index()).toBe("1.1.0 1.0.0 0.9.0");
+      }
+    }
+  });
+
+  it("ends what nobody signs: new versions, new platforms and other archives", async () => {
+    const { registry, mirror, clock } = await addKeys({ old: true });
+    expect(await mirror.version("1.1.0")).toBe("linux=c");
+    expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
+    registry.offer("1.2.0", { content: "linux=e" });
+    clock.pass(freshness);
+    expect(await mirror.version("1.2.0")).toBe("key-refused: unknown");
+    for (const content of [
+      "linux=e darwin=b",
+      "linux=b darwin=b windows=e",
+      "linux=b windows=e",
+    ]) {
+      registry.offer("1.0.0", { content });
+      clock.pass(freshness);
+      expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
+    }
+    expect(await mirror.index()).toBe("1.1.0 1.0.0 0.9.0");
+  });
+
+  it("lets a stranger's key that is published beside them add nothing", async () => {
+    const { registry, mirror, clock, keys } = await addKeys({ old: true });
+    expect(await mirror.version("1.1.0")).toBe("linux=c");
+    const more = [...keys, E.armoredPublicKey];
+    registry.offer("1.0.0", {
+      content: "linux=b darwin=b windows=e",
+      by: E,
+      keys: more,
+    });
+    registry.offer("1.2.0", { content: "linux=e", by: E, keys: more });
+    clock.pass(freshness);
+    expect(await mirror.version("1.0.0")).toBe("darwin=b linux=b");
+    expect(await mirror.version("1.2.0")).toBe("key-refused: unknown");
+  });
+});
