@@ -8,7 +8,7 @@ import {
 import type { ProviderAddress } from "./provider-address.ts";
 import { isVersion, type Version } from "./version.ts";
 
-/** `terraform-provider-TYPE_VERSION_OS_ARCH.zip`: the one name under which a package is signed. */
+/** `terraform-provider-TYPE_VERSION_OS_ARCH.zip`: the name under which a package is served, and nearly always signed. */
 export function formatArchiveName(
   address: ProviderAddress,
   version: Version,
@@ -56,14 +56,55 @@ export function formatReleasePrefix(
   return `terraform-provider-${address.type}_${version}_`;
 }
 
-/** Returns the platform of an archive of this provider and version; undefined for any other name. */
+/** How OS and ARCH follow the version in other writings; other words there would be a part of another version. */
+const otherPlatform = new RegExp(
+  "^[-_.](darwin|macos|linux|windows|freebsd|openbsd|netbsd|dragonfly|solaris|illumos|android|aix)" +
+    "[-_.](amd64|x86_64|arm64|aarch64|arm|386|i386|ppc64le|ppc64|s390x|riscv64|loong64|mips64le|mips64|mipsle|mips)" +
+    "(?:[-_][a-z]+)?$",
+);
+
+const goNames: Readonly<Record<string, string>> = {
+  macos: "darwin",
+  x86_64: "amd64",
+  aarch64: "arm64",
+  i386: "386",
+};
+
+/**
+ * Returns the platform of an archive of this provider and version; undefined for
+ * any other name. Some publishers write a `v` before the version, other signs
+ * between the parts, or a word behind them; every part has to be named.
+ */
 export function findArchivePlatform(
   address: ProviderAddress,
   version: Version,
   name: string,
 ): Platform | undefined {
+  if (!name.endsWith(".zip")) return undefined;
+  const stem = name.slice(0, -".zip".length);
   const prefix = formatReleasePrefix(address, version);
-  const end = ".zip";
-  if (!name.startsWith(prefix) || !name.endsWith(end)) return undefined;
-  return findPlatform(name.slice(prefix.length, -end.length));
+  const usual = stem.startsWith(prefix)
+    ? findPlatform(stem.slice(prefix.length))
+    : undefined;
+  if (usual !== undefined) return usual;
+  const start = `terraform-provider-${address.type}`;
+  if (!stem.startsWith(start)) return undefined;
+  const [sign = ""] = /^[-_.]v?/.exec(stem.slice(start.length)) ?? [];
+  const rest = stem.slice(start.length + sign.length);
+  if (sign === "" || !rest.startsWith(version)) return undefined;
+  const match = otherPlatform.exec(rest.slice(version.length).toLowerCase());
+  const [, os = "", arch = ""] = match ?? [];
+  return findPlatform(`${goNames[os] ?? os}_${goNames[arch] ?? arch}`);
+}
+
+/** True for the names of a release's files: its archives, and what publishers put beside them. */
+export function isReleaseFile(
+  address: ProviderAddress,
+  version: Version,
+  name: string,
+): boolean {
+  return (
+    name.startsWith(formatReleasePrefix(address, version)) ||
+    findArchivePlatform(address, version, name) !== undefined
+  );
 }

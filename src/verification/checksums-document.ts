@@ -10,8 +10,8 @@ const line = /^[\t-\r ]*([^\t-\r ]+)[\t-\r ]+([^\t-\r ]+)/;
 export interface ChecksumsSubject {
   /** The name in errors, such as "registry.terraform.io/hashicorp/null 3.2.4". */
   readonly release: string;
-  /** The beginning of the names that are kept, such as "terraform-provider-null_3.2.4_". */
-  readonly prefix: string;
+  /** True for the names that are kept: those of the release's files. */
+  readonly isOwn: (name: string) => boolean;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface ChecksumsSubject {
  * refused, and more than 2,000 lines. Throws checksums-malformed.
  */
 export function parseChecksumsDocument(
-  { release, prefix }: ChecksumsSubject,
+  { release, isOwn }: ChecksumsSubject,
   document: Uint8Array,
 ): ReadonlyMap<string, Sha256> {
   const kept = new Map<string, Sha256>();
@@ -34,7 +34,7 @@ export function parseChecksumsDocument(
       failure("checksums-malformed", release, index + 1, reason);
     if (index > mostLines) throw refuse(`more than ${mostLines} lines`);
     const [, digest = "", name = ""] = line.exec(text) ?? [];
-    if (name === "" || !name.startsWith(prefix)) continue;
+    if (name === "" || !isOwn(name)) continue;
     const shown = name.slice(0, 200);
     if (!/^[0-9a-fA-F]{64}$/.test(digest))
       throw refuse(`expected 64 hexadecimal digits before ${shown}`);

@@ -135,6 +135,11 @@ function wireStandings(
       const facts = { provider, versions: vanished };
       telemetry.alarms.raise("versions-vanished", facts);
     },
+    onMalformed: (address, parts) => {
+      const provider = formatProviderAddress(address);
+      const facts = { provider, parts };
+      telemetry.logger.warn(facts, "malformed parts of a list are left out");
+    },
   });
   const settlements = new Settlements({ releases, events, notebook });
   const refused = new RefusedVersions({

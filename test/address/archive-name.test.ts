@@ -37,21 +37,63 @@ test.each([
   "terraform-provider-null_3.2.4_linux_amd64",
   "terraform-provider-null_3.2.4_linux_amd64.zip.zip",
   "terraform-provider-null_3.2.4_linux.zip",
-  "terraform-provider-null_3.2.4_linux_amd64_x.zip",
-  "terraform-provider-null_v3.2.4_linux_amd64.zip",
   "terraform-provider-null_3.2_linux_amd64.zip",
   "terraform-provider-null__linux_amd64.zip",
   "terraform-provider-null2_3.2.4_linux_amd64.zip",
   "terraform-provider-aws_3.2.4_linux_amd64.zip",
   "x/terraform-provider-null_3.2.4_linux_amd64.zip",
   "terraform-provider-null_3.2.4_../x_amd64.zip",
-  "terraform-provider-null_3.2.4_Linux_amd64.zip",
   "terraform-provider-null_3.2.4_linux_amd64.zip\n",
   "terraform-provider-null_3.2.4_linux_amd64.ZIP",
 ])("refuses %j as an archive name of hashicorp/null", (name) => {
   expect(() => parseArchiveName(address, name)).toThrow(
     failing("malformed-address"),
   );
+  const version = parseVersion("3.2.4");
+  expect(findArchivePlatform(address, version, name)).toBeUndefined();
+});
+
+test.each([
+  ["terraform-provider-null_v3.2.4_linux_amd64.zip", "linux_amd64"],
+  ["terraform-provider-null-v3.2.4-linux-amd64-bin.zip", "linux_amd64"],
+  ["terraform-provider-null-3.2.4-darwin_arm64.zip", "darwin_arm64"],
+  ["terraform-provider-null.3.2.4.windows.386.zip", "windows_386"],
+  ["terraform-provider-null_3.2.4_Linux_x86_64.zip", "linux_amd64"],
+  ["terraform-provider-null_3.2.4_macOS_aarch64.zip", "darwin_arm64"],
+  ["terraform-provider-null_3.2.4_linux_amd64_x.zip", "linux_amd64"],
+])("finds the platform of %s, which is not served so", (name, platform) => {
+  expect(findArchivePlatform(address, parseVersion("3.2.4"), name)).toEqual(
+    parsePlatform(platform),
+  );
+  expect(() => parseArchiveName(address, name)).toThrow(
+    failing("malformed-address"),
+  );
+});
+
+test.each([
+  ["another version", "terraform-provider-null_v3.2.5_linux_amd64.zip"],
+  ["a longer version", "terraform-provider-null-3.2.40-linux-amd64.zip"],
+  ["a prerelease", "terraform-provider-null-3.2.4-rc1-linux-amd64.zip"],
+  ["build metadata", "terraform-provider-null_v3.2.4+1_linux_amd64.zip"],
+  ["a shorter version", "terraform-provider-null_v3.2_linux_amd64.zip"],
+  [
+    "another version behind it",
+    "terraform-provider-null_v3.2.4_linux_amd64_3.2.5.zip",
+  ],
+  ["another type", "terraform-provider-nullable_v3.2.4_linux_amd64.zip"],
+  ["a longer type", "terraform-provider-null-x_v3.2.4_linux_amd64.zip"],
+  ["no type", "terraform-provider_v3.2.4_linux_amd64.zip"],
+  ["no version", "terraform-provider-null_linux_amd64.zip"],
+  ["no architecture", "terraform-provider-null_v3.2.4_linux.zip"],
+  ["no system", "terraform-provider-null_v3.2.4_amd64.zip"],
+  ["a system of nobody", "terraform-provider-null-v3.2.4-beos-amd64.zip"],
+  ["a folder", "x/terraform-provider-null_v3.2.4_linux_amd64.zip"],
+  [
+    "a file of another kind",
+    "terraform-provider-null_v3.2.4_linux_amd64.tar.gz",
+  ],
+  ["a signature", "terraform-provider-null_v3.2.4_linux_amd64.zip.sig"],
+])("takes a name with %s for none of hashicorp/null 3.2.4", (_, name) => {
   const version = parseVersion("3.2.4");
   expect(findArchivePlatform(address, version, name)).toBeUndefined();
 });

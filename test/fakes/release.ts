@@ -17,6 +17,8 @@ export interface ReleaseOptions {
   readonly signedAt?: Date;
   /** `["5.0"]` by default. */
   readonly protocols?: readonly string[];
+  /** Names archives otherwise than usual, by OS_ARCH. */
+  readonly nameArchive?: (platform: string) => string;
   /** Changes SHA256SUMS before it is signed. */
   readonly editChecksums?: (text: string) => string;
 }
@@ -90,7 +92,9 @@ async function releaseArchive(
     ...(content === undefined ? {} : { content }),
     ...(seed === undefined ? {} : { seed }),
   });
-  const filename = `terraform-provider-${type}_${version}_${platform}.zip`;
+  const filename =
+    options.nameArchive?.(platform) ??
+    `terraform-provider-${type}_${version}_${platform}.zip`;
   return { ...archive, platform, os, arch, filename };
 }
 

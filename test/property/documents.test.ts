@@ -2,6 +2,8 @@ import fc from "../seeded.ts";
 import { expect, it } from "vitest";
 import { parsePlatform } from "../../src/address/platform.ts";
 import type { ErrorCode } from "../../src/errors/index.ts";
+import { providerAddress } from "../../src/address/provider-address.ts";
+import { parseVersion } from "../../src/address/version.ts";
 import { failing } from "../scenes/failing.ts";
 import {
   bindPackage,
@@ -44,7 +46,7 @@ it(
       .chain((lines) =>
         fc.constantFrom("\n", "\r\n").map((end) => lines.join(end)),
       );
-    const subject = { release: "acme/demo 1.0.0", prefix: "" };
+    const subject = { release: "acme/demo 1.0.0", isOwn: () => true };
     await holds(
       fc.property(nearly(document), (text) => {
         const digests = runs(
@@ -151,7 +153,13 @@ it(
         const platform = parsePlatform("linux_amd64");
         const read = runs(
           () =>
-            bindPackage(url, parsePackageAnswer(url, value), platform, name),
+            bindPackage(
+              url,
+              parsePackageAnswer(url, value),
+              providerAddress("registry.terraform.io", "acme", "demo"),
+              parseVersion("1.0.0"),
+              platform,
+            ),
           "origin-answer",
         );
         if (read === undefined) return;

@@ -180,6 +180,7 @@ export class MirrorScene {
       notFound: 1,
       fallThrough: false,
       onVanished: () => undefined,
+      onMalformed: () => undefined,
     });
     const rules: AdmissionRules = {
       offline,

@@ -17,7 +17,10 @@ import { createSigner } from "../fakes/signing.ts";
 const release = "registry.example.com/acme/demo 1.0.0";
 const name = "terraform-provider-demo_1.0.0_linux_amd64.zip";
 const other = "terraform-provider-demo_1.0.0_darwin_arm64.zip";
-const subject = { release, prefix: "terraform-provider-demo_1.0.0_" };
+const subject = {
+  release,
+  isOwn: (name: string) => name.startsWith("terraform-provider-demo_1.0.0_"),
+};
 const a = "a".repeat(64);
 const b = "b".repeat(64);
 const document = Buffer.from(`${a}  ${name}\n`);

@@ -25,7 +25,7 @@ export function lockFromStore(
       const { release } = await providers.recallRelease(address);
       const { proof, packages } = release;
       // Clients lock each line of SHA256SUMS, under any name.
-      const subject = { ...checksumsSubject(address), prefix: "" };
+      const subject = { ...checksumsSubject(address), isOwn: () => true };
       const lines = parseChecksumsDocument(subject, proof.document);
       return {
         archiveHashes: [...lines.values()].map(formatArchiveHash),

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import type { Sha256 } from "../../address/hash.ts";
-import { formatPlatform } from "../../address/platform.ts";
 import type { ProvenderError } from "../../errors/index.ts";
 import type { KeyLabel } from "../../origin/registries/registry-answers.ts";
 import { parseChecksumsDocument } from "../../verification/checksums-document.ts";
@@ -11,7 +10,7 @@ import type { Evidence, ReleaseTrust } from "../../trust/state.ts";
 import {
   bindPackages,
   checksumsSubject,
-  readPlatform,
+  pickNames,
   type Release,
   type ReleaseAddress,
   type ReleasePackage,
@@ -166,12 +165,13 @@ function identify({ document, signature = new Uint8Array() }: ReleaseProof) {
 }
 
 function contentOf(
-  { provider, version }: ReleaseAddress,
+  address: ReleaseAddress,
   digests: ReadonlyMap<string, Sha256>,
 ): Content {
   const content = new Map<string, Sha256>();
-  for (const [filename, sha256] of digests)
-    for (const platform of readPlatform(provider, version, filename))
-      content.set(formatPlatform(platform), sha256);
+  for (const [platform, filename] of pickNames(address, digests)) {
+    const sha256 = digests.get(filename);
+    if (sha256 !== undefined) content.set(platform, sha256);
+  }
   return content;
 }

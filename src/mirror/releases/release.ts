@@ -1,7 +1,7 @@
 import {
   findArchivePlatform,
   formatArchiveName,
-  formatReleasePrefix,
+  isReleaseFile,
 } from "../../address/archive-name.ts";
 import {
   formatPlatform,
@@ -12,7 +12,7 @@ import {
   formatProviderAddress,
   type ProviderAddress,
 } from "../../address/provider-address.ts";
-import type { PackageHash } from "../../address/hash.ts";
+import type { PackageHash, Sha256 } from "../../address/hash.ts";
 import type { Version } from "../../address/version.ts";
 import { failure } from "../../errors/index.ts";
 import type { ProofSource } from "../../origin/registries/provider-origin.ts";
@@ -48,7 +48,10 @@ export interface ReleaseProof {
 
 export interface ReleasePackage {
   readonly platform: Platform;
+  /** The name under which it is served. */
   readonly filename: string;
+  /** The name under which it is signed. */
+  readonly signedName: string;
   readonly sha256: TrustedSha256;
 }
 
@@ -78,7 +81,7 @@ export function formatRelease(release: ReleaseAddress): string {
 export function checksumsSubject(release: ReleaseAddress): ChecksumsSubject {
   return {
     release: formatRelease(release),
-    prefix: formatReleasePrefix(release.provider, release.version),
+    isOwn: (name) => isReleaseFile(release.provider, release.version, name),
   };
 }
 
@@ -132,17 +135,19 @@ const mostPlatforms = 256;
  */
 export function bindPackages(
   { provider, version }: ReleaseAddress,
-  checksums: SignedChecksums,
+  { sha256ByFilename }: SignedChecksums,
   offered: readonly Platform[] | undefined,
 ): ReadonlyMap<string, ReleasePackage> {
   const wanted = offered && new Set(offered.map(formatPlatform));
   const bound = new Map<string, ReleasePackage>();
-  for (const [filename, sha256] of checksums.sha256ByFilename)
-    for (const platform of readPlatform(provider, version, filename)) {
-      const name = formatPlatform(platform);
-      if (wanted?.has(name) ?? true)
-        bound.set(name, { platform, filename, sha256 });
-    }
+  const names = pickNames({ provider, version }, sha256ByFilename);
+  for (const [platform, signedName] of names) {
+    const sha256 = sha256ByFilename.get(signedName);
+    if (sha256 === undefined || wanted?.has(platform) === false) continue;
+    const parsed = parsePlatform(platform);
+    const filename = formatArchiveName(provider, version, parsed);
+    bound.set(platform, { platform: parsed, filename, signedName, sha256 });
+  }
   if (bound.size > mostPlatforms)
     throw failure(
       "checksums-malformed",
@@ -153,12 +158,29 @@ export function bindPackages(
   return bound;
 }
 
-/** The platform of an archive of this provider and version; nothing for another name. */
-export function readPlatform(
-  provider: ProviderAddress,
-  version: Version,
-  filename: string,
-): readonly Platform[] {
-  const platform = findArchivePlatform(provider, version, filename);
-  return platform === undefined ? [] : [platform];
+/**
+ * Picks the file name of each OS_ARCH: the usual one where it is there, else the
+ * only one. Of two unusual names with different digests neither says which is
+ * meant, and the platform is left out.
+ */
+export function pickNames(
+  { provider, version }: ReleaseAddress,
+  digests: ReadonlyMap<string, Sha256>,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string[]>();
+  for (const filename of digests.keys()) {
+    const platform = findArchivePlatform(provider, version, filename);
+    if (platform === undefined) continue;
+    const name = formatPlatform(platform);
+    const others = found.get(name) ?? [];
+    found.set(name, [...others, filename]);
+  }
+  const picked = new Map<string, string>();
+  for (const [name, [first = "", ...others]] of found) {
+    const usual = formatArchiveName(provider, version, parsePlatform(name));
+    if (digests.has(usual)) picked.set(name, usual);
+    else if (others.every((one) => digests.get(one) === digests.get(first)))
+      picked.set(name, first);
+  }
+  return picked;
 }

@@ -56,6 +56,8 @@ interface ProviderCatalogParts {
     provider: ProviderAddress,
     versions: readonly Version[],
   ) => void;
+  /** Reports parts of a list that were left out because they are not as the protocol has them. */
+  readonly onMalformed: (provider: ProviderAddress, parts: number) => void;
 }
 
 /** Releases in memory; bounded because clients may request any. */
@@ -94,7 +96,13 @@ export class ProviderCatalog {
     return this.#parts.versions.get(
       provider,
       (known, signal) => {
-        const asked = origin.registry.listVersions(provider, signal);
+        const asked = origin.registry
+          .listVersions(provider, signal)
+          .then((answer) => {
+            const { malformed = 0 } = answer;
+            if (malformed > 0) this.#parts.onMalformed(provider, malformed);
+            return answer;
+          });
         return refreshVersions(name, known, asked, origin, (versions) =>
           this.#parts.onVanished(provider, versions),
         );

@@ -1,4 +1,3 @@
-import { formatArchiveName } from "../../address/archive-name.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
 import {
   formatProviderAddress,
@@ -89,8 +88,7 @@ export class ProviderRegistry implements ProviderOrigin {
       ),
     );
     const answer = parsePackageAnswer(url, value);
-    const filename = formatArchiveName(address, version, platform);
-    return bindPackage(url, answer, platform, filename);
+    return bindPackage(url, answer, address, version, platform);
   }
 
   /** Asks for the common platforms first. */

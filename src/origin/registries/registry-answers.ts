@@ -5,7 +5,12 @@ import {
   type PackageHash,
   type Sha256,
 } from "../../address/hash.ts";
+import {
+  findArchivePlatform,
+  formatArchiveName,
+} from "../../address/archive-name.ts";
 import { formatPlatform, type Platform } from "../../address/platform.ts";
+import type { ProviderAddress } from "../../address/provider-address.ts";
 import { isVersion, newestFirst, type Version } from "../../address/version.ts";
 import { unusable } from "../http/http-failure.ts";
 import {
@@ -33,6 +38,8 @@ export interface OriginVersion {
 export interface OriginVersions {
   readonly versions: readonly OriginVersion[];
   readonly warnings: readonly string[];
+  /** Parts of the answer that are not as the protocol has them, and were left out. */
+  readonly malformed?: number;
 }
 
 /** Builds the answer of an origin that lists nothing but versions, with what it claims of their dates. */
@@ -115,17 +122,21 @@ const label = z
   .catch(undefined);
 
 const versionsAnswer = z.object({
-  versions: z.array(
-    z.object({
-      version: z.string(),
-      protocols: texts,
-      platforms: z
-        .array(z.object({ os: z.string(), arch: z.string() }))
-        .nullish(),
-    }),
-  ),
-  warnings: texts,
+  versions: z.array(z.unknown()),
+  warnings: texts.catch(null),
 });
+
+/** Protocols and platforms are hints, and read for themselves. */
+const versionEntry = z.object({
+  version: z.string(),
+  protocols: z.unknown().optional(),
+  platforms: z.unknown().optional(),
+});
+
+const platformEntry = z.object({ os: z.string(), arch: z.string() });
+
+/** A version of the plugin protocol, as clients read it. */
+const protocolVersion = z.string().regex(/^\d+(?:\.\d+){0,2}$/);
 
 const packageAnswer = z.object({
   os: z.string(),
@@ -135,7 +146,7 @@ const packageAnswer = z.object({
   shasum: z.string(),
   shasums_url: z.string(),
   shasums_signature_url: z.string().nullish(),
-  protocols: texts,
+  protocols: texts.catch(null),
   signing_keys: z
     .object({
       gpg_public_keys: z
@@ -175,7 +186,11 @@ const mostKeys = 1_000;
 const mostWarnings = 100;
 const mostWarningLetters = 64 * 1024;
 
-/** Newest first. Versions that are not semantic versions are left out, as clients do; a repeated one counts once. */
+/**
+ * Newest first. Versions that are not semantic versions are left out, as clients
+ * do; a repeated one counts once. What is malformed is left out for itself, and
+ * takes nothing else away.
+ */
 export function parseVersions(
   url: URL,
   value: unknown,
@@ -190,17 +205,31 @@ export function parseVersions(
   checkCount(url, letters, mostWarningLetters, "letters of warnings");
   const lists = new SharedLists(url);
   const versions = new Map<Version, OriginVersion>();
-  for (const { version, protocols, platforms } of answer.versions)
-    if (isVersion(version) && !versions.has(version))
-      versions.set(version, {
-        version,
-        protocols: lists.protocols(protocols ?? []),
-        platforms: lists.platforms(platforms ?? []),
-      });
+  let malformed = 0;
+  const readEach = <T>(shape: z.ZodType<T>, values: unknown): readonly T[] => {
+    const each = Array.isArray(values) ? (values as readonly unknown[]) : [];
+    const read = each.flatMap((one) => shape.safeParse(one).data ?? []);
+    malformed += each.length - read.length;
+    if ((values ?? each) !== each) malformed += 1;
+    return read;
+  };
+  const entries = readEach(versionEntry, answer.versions);
+  if (entries.length === 0 && malformed > 0)
+    throw unusable(url, "none of the versions that it lists can be read");
+  for (const entry of entries) {
+    const { version, protocols, platforms } = entry;
+    if (!isVersion(version) || versions.has(version)) continue;
+    versions.set(version, {
+      version,
+      protocols: lists.protocols(readEach(protocolVersion, protocols)),
+      platforms: lists.platforms(readEach(platformEntry, platforms)),
+    });
+  }
   const sorted = newestFirst(versions.keys());
   return {
     versions: sorted.flatMap((version) => versions.get(version) ?? []),
     warnings,
+    malformed,
   };
 }
 
@@ -219,15 +248,25 @@ export function parsePackageAnswer(url: URL, value: unknown): PackageAnswer {
   return answer;
 }
 
-/** Throws origin-answer unless the answer is for exactly this platform and file name. */
+/** Throws origin-answer unless the answer is for exactly this platform, and its file is named for provider, version and platform. */
 export function bindPackage(
   url: URL,
   answer: PackageAnswer,
+  address: ProviderAddress,
+  version: Version,
   platform: Platform,
-  filename: string,
 ): OriginPackage {
-  expectSame(url, "platform", formatPlatform(platform), formatPlatform(answer));
-  expectSame(url, "filename", filename, answer.filename);
+  const { filename } = answer;
+  const name = formatPlatform(platform);
+  expectSame(url, "platform", name, formatPlatform(answer));
+  const named = findArchivePlatform(address, version, filename);
+  if (named === undefined || formatPlatform(named) !== name)
+    expectSame(
+      url,
+      "filename",
+      formatArchiveName(address, version, platform),
+      filename,
+    );
   const keys = answer.signing_keys?.gpg_public_keys ?? [];
   const downloadUrl = resolve(url, answer.download_url);
   const shasum = readDigest(url, answer.shasum);

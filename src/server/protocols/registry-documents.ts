@@ -70,13 +70,14 @@ export function renderPackage(
   { found, protocols, keys, packages }: PublishedPackage,
   locate: LocateFile,
 ): object {
-  const { platform, filename, sha256 } = found;
+  const { platform, filename, signedName, sha256 } = found;
   const urls = locateFiles(address, filename, locate);
   return {
     protocols,
     os: platform.os,
     arch: platform.arch,
-    filename,
+    // Clients look it up in SHA256SUMS.
+    filename: signedName,
     download_url: urls.archive,
     shasums_url: urls.checksums,
     shasums_signature_url: urls.signature,

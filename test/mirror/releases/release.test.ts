@@ -56,6 +56,7 @@ describe("what was signed is bound to the release by its name alone", () => {
       ["linux_amd64", "darwin_arm64"].map((name) => ({
         platform: parsePlatform(name),
         filename: file(`thing_1.0.0_${name}`),
+        signedName: file(`thing_1.0.0_${name}`),
         sha256: a,
       })),
     );

@@ -102,6 +102,7 @@ export function composeMirror(
     notFound: times.freshness.notFound,
     fallThrough: false,
     onVanished: () => undefined,
+    onMalformed: () => undefined,
   });
   const admission = new Admission(trust, notebook, rulesOf(settings));
   const settlements = new Settlements({ releases, events, notebook });

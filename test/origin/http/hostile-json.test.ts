@@ -8,6 +8,8 @@ import {
   onTestFinished,
   vi,
 } from "vitest";
+import { providerAddress } from "../../../src/address/provider-address.ts";
+import { parseVersion } from "../../../src/address/version.ts";
 import { failing } from "../../scenes/failing.ts";
 import { parseJsonText } from "../../../src/origin/http/json-text.ts";
 import {
@@ -109,8 +111,9 @@ describe("the key __proto__", () => {
     const found = bindPackage(
       url,
       parsePackageAnswer(url, parse(text)),
+      providerAddress("registry.terraform.io", "a", "b"),
+      parseVersion("1.0.0"),
       linux,
-      filename,
     );
     expect(found.reported.get("linux_amd64")).toBeUndefined();
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
