@@ -4,7 +4,7 @@ import {
   findFormatOfPath,
   type ArchiveFormat,
 } from "./module-archive-name.ts";
-import { isGitRef, parseGitUrl, SourceRefused } from "./git-source.ts";
+import { isGitRef, SourceRefused } from "./git-source.ts";
 
 /**
  * Source of a module's content, as a registry's location gives it in
@@ -33,7 +33,7 @@ export interface Checksum {
 
 export interface GitSource extends PackagePlace {
   readonly kind: "git";
-  /** `https:` or `ssh:`. */
+  /** `https:`. */
   readonly url: URL;
   /** A branch, tag or commit; undefined for the default branch. */
   readonly ref: string | undefined;
@@ -46,10 +46,10 @@ interface ForeignSource {
   readonly getter: string;
 }
 
-/** Reach the client's own machine or run programs there, and are no getters of the clients. */
+/** Reach the client's own machine or run programs there. */
 const harmful = new Set(["file", "ext", "fd"]);
 
-const printable = /^[\x21-\x7e]{1,4096}$/;
+const printable = /^[\x20-\x7e]{1,4096}$/;
 
 /**
  * Reads a location of `module`, resolved against `base` when it is relative (Module Registry Protocol, "Download Source
@@ -91,17 +91,46 @@ function readSource(location: string, base: string): ModuleSource {
     /^(?:([A-Za-z0-9+.-]+)::)?(.*)$/.exec(absolute) ?? [];
   const written = expandShorthand(rest);
   const [text, subdirectory] = splitSubdirectory(written ?? rest);
-  const place = { subdirectory: parseSubdirectory(subdirectory) };
   const implied = written === undefined ? schemeOf(text) : "git";
-  const getter = forced || implied;
-  if (harmful.has(getter))
-    throw new SourceRefused(
-      `expected git or an archive over HTTP, got "${getter}"`,
-    );
+  const getter = (forced || implied).toLowerCase();
+  refuseHarmful([getter, implied], text, subdirectory);
+  const folder = parseSubdirectory(subdirectory);
+  if (folder === undefined)
+    return { kind: "foreign", getter: "an unusual folder in the package" };
+  const place = { subdirectory: folder };
   if (getter === "git") return parseGit(text, place);
   if (getter !== "http" && getter !== "https")
     return { kind: "foreign", getter };
   return parseArchive(text, place);
+}
+
+/** What could do harm at a client is refused; what is merely unknown is the client's own to fetch. */
+function refuseHarmful(
+  schemes: readonly string[],
+  text: string,
+  subdirectory: string,
+): void {
+  const scheme = schemes.find((one) => harmful.has(one));
+  if (scheme !== undefined)
+    throw new SourceRefused(
+      `expected git or an archive over HTTP, got "${scheme}"`,
+    );
+  if (/%(?:[01][0-9a-f]|7f)/i.test(text))
+    throw new SourceRefused("it holds control characters");
+  // A command would read an option, and a shell a command.
+  const [, authority = "", path = ""] =
+    /^[^:]*:\/\/([^/?]*)\/?([^?]*)/.exec(text) ?? [];
+  if (/(?:^|@)-/.test(authority) || /^-|`|\$\(/.test(path))
+    throw new SourceRefused("it holds an option or a command");
+  const ref = URL.parse(text)?.searchParams.get("ref") ?? "";
+  if (/^-|\.\.|[`$;|&<>"'\s]/.test(ref))
+    throw new SourceRefused(
+      `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
+    );
+  if (subdirectory.split(/[/\\]/).includes("..") || /%2e/i.test(subdirectory))
+    throw new SourceRefused(
+      `expected a folder in the package, got ${JSON.stringify(subdirectory.slice(0, 80))}`,
+    );
 }
 
 /** A location without what can be a secret, for logs and comparisons. */
@@ -116,7 +145,7 @@ function resolve(location: string, base: string): string {
   return url.href;
 }
 
-/** The git URL that `github.com/…`, `bitbucket.org/…` and `git@HOST:PATH` stand for; undefined for other texts. */
+/** The git URL that `github.com/…`, `bitbucket.org/…` and `USER@HOST:PATH` stand for; undefined for other texts. */
 function expandShorthand(text: string): string | undefined {
   const [, host, repository, rest = ""] =
     /^(github\.com|bitbucket\.org)\/([^/?]+\/[^/?]+)(.*)$/.exec(text) ?? [];
@@ -125,8 +154,9 @@ function expandShorthand(text: string): string | undefined {
     const below = rest.replace(/^\/+(?=[^?])/, "//");
     return `https://${host}/${name}.git${below}`;
   }
-  const [, server, path] = /^git@([^:/]+):\/?([^/].*)$/.exec(text) ?? [];
-  return path === undefined ? undefined : `ssh://git@${server}/${path}`;
+  const [, user, server, path] =
+    /^([\w.-]+)@([^:/]+):\/?([^/].*)$/.exec(text) ?? [];
+  return path === undefined ? undefined : `ssh://${user}@${server}/${path}`;
 }
 
 function schemeOf(text: string): string {
@@ -147,27 +177,25 @@ function splitSubdirectory(text: string): [string, string] {
   return [text.slice(0, at) + text.slice(stop), text.slice(at + 2, stop)];
 }
 
-/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. Throws SourceRefused. */
-export function parseSubdirectory(text: string): string {
+/** Letters that clients and URLs read alike; a `*` stands for the one folder of its name. Undefined for others, and for what leads out. */
+export function parseSubdirectory(text: string): string | undefined {
   const parts = text.split("/").filter((part) => part !== "" && part !== ".");
-  if (
-    !parts.every((part) => /^[\w.*+@=,~-]+$/.test(part)) ||
-    parts.includes("..")
-  )
-    throw new SourceRefused(
-      `expected a folder in the package, got ${JSON.stringify(text.slice(0, 80))}`,
-    );
-  return parts.join("/");
+  const isPlain =
+    parts.every((part) => /^[\w.*+@=,~&()!'-]+$/.test(part)) &&
+    !parts.includes("..");
+  return isPlain ? parts.join("/") : undefined;
 }
 
 function parseGit(text: string, place: PackagePlace): ModuleSource {
-  const url = parseGitUrl(text);
+  const url = URL.parse(text);
+  if (url === null) throw new SourceRefused("it is not a URL");
+  // The keys of ssh are the clients' own; git without TLS is nobody's to believe.
+  if (url.protocol !== "https:")
+    return { kind: "foreign", getter: `git over ${url.protocol.slice(0, -1)}` };
   const { searchParams } = url;
-  const ref = searchParams.get("ref") ?? undefined;
-  if (ref !== undefined && ref !== "" && !isGitRef(ref))
-    throw new SourceRefused(
-      `expected a ref that git would make, got ${JSON.stringify(ref.slice(0, 80))}`,
-    );
+  const ref = searchParams.get("ref") ?? "";
+  if (ref !== "" && !isGitRef(ref))
+    return { kind: "foreign", getter: "git at a revision" };
   // The depth of a client's fetch does not change the content.
   for (const known of ["ref", "depth"]) searchParams.delete(known);
   if (searchParams.size > 0)

@@ -21,20 +21,26 @@ const refusalOf = (read: () => unknown): Failure<"module-source-refused"> => {
 describe("a place that no client should be sent to", () => {
   it.each([
     ["", "expected at most 4096 printable characters"],
-    ["https://a.example/a b", "expected at most 4096 printable characters"],
+    ["https://a.example/a\tb", "expected at most 4096 printable characters"],
+    ["https://a.example/a%0Ab.zip", "it holds control characters"],
     ["a/b", "it is neither a URL nor a known short form"],
     ["/a", "it is not a URL", "none"],
     ["https://:1:1/", "it is not a URL"],
     ["git::https://:1:1/", "it is not a URL"],
     ["file:///etc/passwd", 'expected git or an archive over HTTP, got "file"'],
     [
-      "git::ftp://a.example/x",
-      'git is asked over https and ssh only, not over "ftp:"',
+      "git::FILE:///etc/passwd",
+      'expected git or an archive over HTTP, got "file"',
     ],
+    ["git::ext::sh -c id", "it is neither a URL nor a known short form"],
     [
-      "git::ssh://git:secret@a.example/x",
-      "expected ssh://USER@HOST/PATH of plain names and without a password",
+      "git::ext::ssh://a.example/x",
+      "it is neither a URL nor a known short form",
     ],
+    ["git::ssh://-oProxyCommand=x/y", "it holds an option or a command"],
+    ["git::ssh://git@-oProxyCommand=x/y", "it holds an option or a command"],
+    ["git@a.example:--upload-pack=x", "it holds an option or a command"],
+    ["git::ssh://git@a.example/$(id)", "it holds an option or a command"],
     [
       "https://u:secret@a.example/x.zip//../etc?token=secret",
       'expected a folder in the package, got "../etc"',
@@ -55,5 +61,49 @@ describe("a place that no client should be sent to", () => {
   it("is refused so where it counts from nothing, too", () => {
     const { message } = refusalOf(() => resolveLocation(module, "/a", "none"));
     expect(message).toContain(module);
+  });
+});
+
+describe("what only clients can fetch", () => {
+  it.each([
+    [
+      "git::ssh://APKAEXAMPLE@git.example/v1/repos/net?ref=v1.0.0",
+      "git over ssh",
+    ],
+    ["git::ssh://git.example/net?ref=v1.0.0", "git over ssh"],
+    [
+      "git::ssh://git@git.example/v3/org/My%20Project/net?ref=v1",
+      "git over ssh",
+    ],
+    ["git::ssh://git:secret@git.example/net", "git over ssh"],
+    ["git@git.example:acme/net.git", "git over ssh"],
+    ["git::deploy@git.example:acme/net.git?ref=v1", "git over ssh"],
+    ["git::http://git.example/net.git", "git over http"],
+    ["git::https://git.example/net.git?ref=v1.0.0~1", "git at a revision"],
+    ["git::https://git.example/net.git?sshkey=x", "git with other parameters"],
+    [
+      "git::https://git.example/net.git//a[b]?ref=v1",
+      "an unusual folder in the package",
+    ],
+    ["s3::https://s3.eu-west-1.amazonaws.com/bucket/net.zip", "s3"],
+    ["hg::https://hg.example/net", "hg"],
+    ["https://files.example/net", "http without a known archive"],
+  ])("is left to them: %s", (location, getter) => {
+    expect(parseModuleSource(module, location, base)).toEqual({
+      kind: "foreign",
+      getter,
+    });
+  });
+
+  it.each([
+    ["release(1)", "release(1)"],
+    ["tags/v1.0.0", "tags/v1.0.0"],
+    ["feature/a%2Bb", "feature/a+b"],
+    ["v1.0.0%23rc", "v1.0.0#rc"],
+  ])("is not git over https at %s", (written, ref) => {
+    const location = `git::https://git.example/net.git//modules/b&c?ref=${written}`;
+    expect(parseModuleSource(module, location, base)).toMatchObject({
+      ...{ kind: "git", ref, subdirectory: "modules/b&c" },
+    });
   });
 });

@@ -74,7 +74,11 @@ const bundledModule = z
     version: text.transform(parseVersion),
     sha256,
     format: z.enum(archiveFormats),
-    subdirectory: text.transform(parseSubdirectory),
+    subdirectory: text.transform((folder, context) => {
+      const plain = parseSubdirectory(folder);
+      if (plain === undefined) context.addIssue("no folder in the package");
+      return plain ?? z.NEVER;
+    }),
     commit: text.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/).optional(),
   })
   .transform(({ module, version, commit, ...archive }): BundledModule => ({

@@ -8,7 +8,6 @@ import {
   isPublicAddress,
   type AddressAllowance,
 } from "../guard/address-guard.ts";
-import { noSsh } from "./git-process.ts";
 import type { OriginSettings } from "../guard/origin-settings.ts";
 import { formatPublicUrl } from "../guard/public-url.ts";
 
@@ -17,10 +16,8 @@ import { formatPublicUrl } from "../guard/public-url.ts";
  * checked addresses.
  */
 interface GitApproach {
-  readonly protocol: "https" | "ssh";
   readonly settings: readonly string[];
   readonly proxy: URL | undefined;
-  readonly ssh: string;
 }
 
 /** Throws origin-address-refused and origin-unreachable. */
@@ -31,46 +28,11 @@ export async function approachByHttps(
   const { proxy } = settings;
   checkUrl(url, settings);
   // A proxy resolves names itself, so there only the URL is checked.
-  if (isProxied(url, proxy))
-    return { protocol: "https", settings: [], proxy: proxy.https, ssh: noSsh };
+  if (isProxied(url, proxy)) return { settings: [], proxy: proxy.https };
   const addresses = await resolve(url, isConfigured(url, settings), settings);
   const list = addresses.map((one) => (one.includes(":") ? `[${one}]` : one));
   const pin = `http.curloptResolve=${hostAndPort(url)}:${list.join(",")}`;
-  return { protocol: "https", settings: [pin], proxy: undefined, ssh: noSsh };
-}
-
-/**
- * Approaches by ssh with the machine's own keys and known hosts, without any
- * prompt. The URL was parsed by `parseGitUrl`.
- */
-export async function approachBySsh(
-  url: URL,
-  allowance: AddressAllowance,
-): Promise<GitApproach> {
-  const port = url.port === "" ? "22" : url.port;
-  const isNamed = allowance.configured.has(`${url.hostname}:${port}`);
-  if (!isNamed && !allowance.allowPrivateAddresses && port !== "22")
-    throw failure(
-      "origin-address-refused",
-      formatPublicUrl(url),
-      `port ${port} is not 22`,
-    );
-  const [address = ""] = await resolve(url, isNamed, allowance);
-  const alias = port === "22" ? url.hostname : `[${url.hostname}]:${port}`;
-  const options = [
-    "BatchMode=yes",
-    "StrictHostKeyChecking=yes",
-    "ClearAllForwardings=yes",
-    "ForwardAgent=no",
-    "PermitLocalCommand=no",
-    "ConnectTimeout=5",
-    "ServerAliveInterval=10",
-    `HostName=${address}`,
-    `HostKeyAlias=${alias}`,
-  ];
-  // Git gives this to a shell: nothing in it is from outside but checked host names and addresses, and those are quoted.
-  const ssh = ["ssh", ...options.map((option) => `-o '${option}'`)].join(" ");
-  return { protocol: "ssh", settings: [], proxy: undefined, ssh };
+  return { settings: [pin], proxy: undefined };
 }
 
 async function resolve(

@@ -29,13 +29,11 @@ export interface GitRepository {
  */
 export interface GitSurroundings extends GitRepository {
   /** Protocol that git may use. */
-  readonly protocol: "https" | "ssh" | "none";
+  readonly protocol: "https" | "none";
   /** `NAME=VALUE` of git-config(1). */
   readonly settings: readonly string[];
   /** May hold a password, so it is no argument. */
   readonly proxy: URL | undefined;
-  /** Command that git runs to reach a host by ssh. */
-  readonly ssh: string;
   /**
    * Hears of the repository's bytes as it grows; throws where there is no room
    * for them.
@@ -49,13 +47,10 @@ export function withoutRemote(
   repository: GitRepository,
   signal: AbortSignal,
 ): GitSurroundings {
-  const nowhere = { protocol: "none", settings: [], ssh: noSsh } as const;
+  const nowhere = { protocol: "none", settings: [] } as const;
   const hold = () => Promise.resolve();
   return { ...repository, ...nowhere, proxy: undefined, hold, signal };
 }
-
-/** A program that reaches no host. */
-export const noSsh = "false";
 
 /**
  * Thrown for an error of git, or when git was killed; the message is git's or
@@ -169,7 +164,6 @@ function environmentOf({
   path,
   protocol,
   proxy,
-  ssh,
 }: GitSurroundings): NodeJS.ProcessEnv {
   const home = join(folder, "home");
   return {
@@ -186,8 +180,7 @@ function environmentOf({
     GIT_ASKPASS: "",
     SSH_ASKPASS: "",
     GIT_ALLOW_PROTOCOL: protocol,
-    GIT_SSH_COMMAND: ssh,
-    GIT_SSH_VARIANT: "ssh",
+    GIT_SSH_COMMAND: "false",
     GIT_NO_LAZY_FETCH: "1",
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_OPTIONAL_LOCKS: "0",

@@ -4,7 +4,7 @@ import { isCommit, isShortCommit } from "../../address/git-source.ts";
 import type { GitSource } from "../../address/module-source.ts";
 import { failure, ProvenderError } from "../../errors/index.ts";
 import { trustedCertificates } from "../../network/trusted-certificates.ts";
-import { approachByHttps, approachBySsh } from "./approach.ts";
+import { approachByHttps } from "./approach.ts";
 import {
   GitFailed,
   notInstalled,
@@ -163,16 +163,14 @@ export class GitRepositories {
     signal: AbortSignal,
   ): Promise<Remote> {
     const { settings, limits, searchPath } = this.#parts;
-    const isSsh = url.protocol === "ssh:";
-    const end = isSsh ? url : await this.#followRedirects(url, signal);
-    const approach = isSsh
-      ? await approachBySsh(end, settings)
-      : await approachByHttps(end, settings);
+    const end = await this.#followRedirects(url, signal);
+    const approach = await approachByHttps(end, settings);
     const authorities = join(folder, "authorities.pem");
     await mkdir(join(folder, "home"));
     await writeFile(authorities, trustedCertificates(settings.ca).join("\n"));
     return {
       ...approach,
+      protocol: "https",
       url: end,
       folder,
       path: searchPath,
@@ -215,10 +213,15 @@ export class GitRepositories {
   }
 }
 
-/** Lists possible references in the order in which clients look. */
+/** Lists what `git checkout` takes a name for in a clone (gitrevisions(7)), in the order in which clients look. */
 function namesOf(ref: string): readonly string[] {
-  const tag = `refs/tags/${ref}`;
-  return [`${tag}^{}`, tag, `refs/heads/${ref}`, ref];
+  const [, branch] =
+    /^(?:refs\/remotes\/|remotes\/)?origin\/(.+)$/.exec(ref) ?? [];
+  const places = [
+    ...[`refs/tags/${ref}`, `refs/heads/${ref}`, `refs/${ref}`, ref],
+    ...(branch === undefined ? [] : [`refs/heads/${branch}`]),
+  ];
+  return places.flatMap((name) => [`${name}^{}`, name]);
 }
 
 function parseRefs(printed: Buffer): ReadonlyMap<string, string> {

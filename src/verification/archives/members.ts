@@ -25,30 +25,40 @@ interface LinkTree {
   isLink: boolean;
 }
 
+/** What parts a path: `\` as well on some systems, where it is a letter on others. */
+type Separator = "/" | RegExp;
+
 /**
- * Returns the reason why unpacking would leave its folder; undefined when it
- * stays inside. Links may lead only inside, and by `..` only at the start of
- * their target, since `link/..` is another place than it seems. No member may
- * lie below a link. The work is linear in the names.
+ * Returns the reason why unpacking would leave its folder on some system;
+ * undefined when it stays inside. Links may lead only inside, and by `..` only at
+ * the start of their target, since `link/..` is another place than it seems. No
+ * member may lie below a link. The work is linear in the names.
  */
 export function findEscape(
   members: readonly ArchiveMember[],
 ): string | undefined {
+  return findEscapeBy(members, "/") ?? findEscapeBy(members, /[/\\]/);
+}
+
+function findEscapeBy(
+  members: readonly ArchiveMember[],
+  by: Separator,
+): string | undefined {
   const links: LinkTree = { below: new Map(), isLink: false };
   for (const { name, kind, target = "" } of members) {
-    const parts = splitPath(name);
+    const parts = splitPath(name, by);
     if (parts === undefined || (parts.length === 0 && kind !== "directory"))
       return `a member is named ${quote(name)}`;
     if (kind !== "symbolic link") continue;
-    if (followLink(parts.slice(0, -1), target) === undefined)
+    if (followLink(parts.slice(0, -1), target, by) === undefined)
       return `${quote(name)} is a link to ${quote(target)}`;
     addLink(links, parts);
   }
   const below = members.find(({ name }) =>
-    leadsThrough(links, splitPath(name)?.slice(0, -1) ?? []),
+    leadsThrough(links, splitPath(name, by)?.slice(0, -1) ?? []),
   );
   if (below !== undefined) return `${quote(below.name)} lies below a link`;
-  return findBadHardLink(members, links);
+  return findBadHardLink(members, links, by);
 }
 
 /**
@@ -58,9 +68,10 @@ export function findEscape(
 export function followLink(
   folder: readonly string[],
   target: string,
+  by: Separator = "/",
 ): readonly string[] | undefined {
   if (target === "" || isOdd(target)) return undefined;
-  const steps = target.split("/").filter((step) => step !== "" && step !== ".");
+  const steps = target.split(by).filter((step) => step !== "" && step !== ".");
   const up = steps.findIndex((step) => step !== "..");
   const climbs = up < 0 ? steps.length : up;
   const down = steps.slice(climbs);
@@ -70,9 +81,12 @@ export function followLink(
 }
 
 /** Undefined for a path that leads out of the folder on any system, or that is too long. */
-export function splitPath(path: string): readonly string[] | undefined {
+export function splitPath(
+  path: string,
+  by: Separator = "/",
+): readonly string[] | undefined {
   if (path === "" || isOdd(path)) return undefined;
-  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  const parts = path.split(by).filter((part) => part !== "" && part !== ".");
   return parts.includes("..") || parts.length > mostParts ? undefined : parts;
 }
 
@@ -83,10 +97,11 @@ function quote(text: string): string {
 function findBadHardLink(
   members: readonly ArchiveMember[],
   links: LinkTree,
+  by: Separator,
 ): string | undefined {
   for (const { name, kind, target = "" } of members) {
     if (kind !== "hard link") continue;
-    const parts = splitPath(target);
+    const parts = splitPath(target, by);
     if (parts === undefined || leadsThrough(links, parts))
       return `${quote(name)} is a link to ${quote(target)}`;
   }
@@ -125,11 +140,11 @@ function fold(part: string): string {
   return kept.normalize("NFC").toLowerCase().toUpperCase().normalize("NFC");
 }
 
-/** Too long, absolute on some system, or with what ends a name somewhere. */
+/** Too long, absolute on some system, or with control characters, which end a name or change what people are shown. */
 function isOdd(path: string): boolean {
   return (
     path.length > longestPath ||
     Buffer.byteLength(path) > longestPath ||
-    /^\/|[\\\0]|^[A-Za-z]:/.test(path)
+    /^[/\\]|[\x00-\x1f\x7f]|^[A-Za-z]:/.test(path)
   );
 }

@@ -71,6 +71,10 @@ describe("modules from git", () => {
       branch: "?ref=feature/x",
       commit: `?ref=${first}`,
       short: `?ref=${first.slice(0, 8)}`,
+      "below-tags": "?ref=tags/v1.0.0",
+      "tag-in-full": "?ref=refs/tags/v1.0.0-annotated",
+      "below-heads": "?ref=heads/feature/x",
+      "remote-branch": "?ref=origin/feature/x",
       head: "",
     };
     for (const [module, query] of Object.entries(refs)) {

@@ -19,7 +19,11 @@ it.each<[string, readonly string[] | undefined]>([
   ["a/c:b", ["a", "c:b"]],
   ["", undefined],
   ["/main.tf", undefined],
-  ["a\\b", undefined],
+  ["a\\b", ["a\\b"]],
+  ["\\a", undefined],
+  ["a\nb", undefined],
+  ["a\x1b[2Kb", undefined],
+  ["a\x7fb", undefined],
   ["a\0b", undefined],
   ["..", undefined],
   ["a/../b", undefined],
@@ -68,6 +72,10 @@ const hard = (name: string, target?: string): ArchiveMember => ({
   ...{ name, kind: "hard link", target },
 });
 
+const named = (name: string) => `a member is named ${JSON.stringify(name)}`;
+const linked = (name: string, target: string) =>
+  `${JSON.stringify(name)} is a link to ${JSON.stringify(target)}`;
+
 it.each<[string, readonly ArchiveMember[], string | undefined]>([
   ["nothing", [], undefined],
   ["files", [file("a"), file("b/c")], undefined],
@@ -108,6 +116,36 @@ it.each<[string, readonly ArchiveMember[], string | undefined]>([
     '"D/A. /x" lies below a link',
   ],
   ["a hard link", [file("a"), hard("b", "a")], undefined],
+  [
+    "a backslash",
+    [file("units/dev-disk-by\\x2dlabel-data.mount"), file("a\\b\\c")],
+    undefined,
+  ],
+  [
+    "a folder above, by a backslash",
+    [file("a\\..\\..\\b")],
+    named("a\\..\\..\\b"),
+  ],
+  ["a folder above, by both", [file("a/..\\..\\b")], named("a/..\\..\\b")],
+  ["an absolute name, by a backslash", [file("\\b")], named("\\b")],
+  ["a share", [file("\\\\host\\share")], named("\\\\host\\share")],
+  ["a drive, by a backslash", [file("C:\\b")], named("C:\\b")],
+  [
+    "a link above, by a backslash",
+    [link("d\\a", "..\\..\\b")],
+    linked("d\\a", "..\\..\\b"),
+  ],
+  ["a link inside, by a backslash", [link("d/a", "..\\b")], undefined],
+  [
+    "a file below a link, by a backslash",
+    [link("d/a", "c"), file("d\\a\\x")],
+    `${JSON.stringify("d\\a\\x")} lies below a link`,
+  ],
+  [
+    "a hard link above, by a backslash",
+    [hard("b", "..\\a")],
+    linked("b", "..\\a"),
+  ],
   ["a hard link above", [hard("b", "../a")], '"b" is a link to "../a"'],
   ["a hard link to nothing", [hard("b")], '"b" is a link to ""'],
   [
