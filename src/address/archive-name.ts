@@ -49,7 +49,7 @@ export function formatChecksumsName(
 }
 
 /** `terraform-provider-TYPE_VERSION_`, with which the name of each file of a release begins. */
-export function formatReleasePrefix(
+function formatReleasePrefix(
   address: ProviderAddress,
   version: Version,
 ): string {

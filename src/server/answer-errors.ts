@@ -1,4 +1,4 @@
-import { ProvenderError } from "../errors/index.ts";
+import { isFailure, ProvenderError } from "../errors/index.ts";
 import {
   errorOutcome,
   respondWithError,
@@ -33,7 +33,10 @@ export function answerErrors(
       if (statusOf(error) === internal && !ctx.res.destroyed)
         onUnexpected(error, "request");
       const subject = subjectOf(ctx.params ?? {});
-      respondWithError(ctx, error, publicAddress.whyUrl(ctx.req, subject));
+      const page = isFailure(error, "wrong-mirror-url")
+        ? error.base
+        : publicAddress.whyUrl(ctx.req, subject);
+      respondWithError(ctx, error, page);
     }
   };
 }

@@ -14,6 +14,7 @@ import type {
   RequestMiddleware,
   RequestState,
 } from "./http/request-context.ts";
+import type { PublicAddress } from "./protocols/public-address.ts";
 import type { RefusalAudit } from "./requests/refusal-audit.ts";
 import type { RequestLog } from "./requests/request-log.ts";
 import { makeRouter, type RoutedParts } from "./routes.ts";
@@ -39,7 +40,9 @@ export interface AppParts extends RoutedParts {
  * 6. Its client is authenticated before anything that costs or reveals data.
  * 7. Its client's limit of metadata is checked. A request without a token does
  *    not get so far, and counts for no client.
- * 8. The table of URLs answers it.
+ * 8. What is asked for as from a network mirror, and is no place of it, is refused
+ *    with the right URL.
+ * 9. The table of URLs answers it.
  */
 export function makeApp(parts: AppParts): Handle {
   const { requestLog, refusals, metadataCaps } = parts;
@@ -57,6 +60,7 @@ export function makeApp(parts: AppParts): Handle {
     .use(refuseMalformed)
     .use(authenticate(parts.authentication))
     .use(limitMetadata(metadataCaps))
+    .use(refuseWrongMirrorUrl(publicAddress))
     .use(makeRouter(parts).routes())
     .use(refuseUnknown);
   return koa.callback();
@@ -108,6 +112,21 @@ function authenticate(authentication: Authentication): RequestMiddleware {
       ctx.newRouterPath = ctx.state.path;
     }
     await next();
+  };
+}
+
+/** How paths of the network mirror protocol end, and the whole of ours. */
+const mirrorEnd =
+  /\/(?:index\.json|\d[^/]*\.json|terraform-provider-[^/]*\.zip)$/;
+const mirrorPath = /^\/providers(?:\/[^/]+){4}$/;
+
+/** A client whose `url` has another path takes 404 for a provider that is not mirrored, and installs past the mirror. */
+function refuseWrongMirrorUrl(publicAddress: PublicAddress): RequestMiddleware {
+  return ({ req, state }, next) => {
+    const isMeant = mirrorEnd.test(state.path) && !mirrorPath.test(state.path);
+    if (isMeant)
+      throw failure("wrong-mirror-url", publicAddress.mirrorUrl(req));
+    return next();
   };
 }
 

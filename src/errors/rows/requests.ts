@@ -54,6 +54,13 @@ export const requestErrors = {
     remedy:
       "look for provider mirrors under /providers/HOSTNAME/NAMESPACE/TYPE/ and for modules under /v1/modules/HOSTNAME/",
   }),
+  /** Not 404, for which clients go on past the mirror. */
+  "wrong-mirror-url": row(["base"], {
+    status: 400,
+    phrase: "This is not the url of the network mirror",
+    sentence: "The network mirror is not at this path but below {base}",
+    remedy: 'set "url" of the network_mirror block to it',
+  }),
   "not-ready": row(["reason"], {
     status: 503,
     phrase: "The mirror is not ready",

@@ -40,6 +40,11 @@ export class PublicAddress {
       : `${base}why/${path}`;
   }
 
+  /** The `url` of a `network_mirror` block; its host is left open where it is not known. */
+  mirrorUrl(request: IncomingMessage): string {
+    return `${this.baseOf(request) ?? "https://HOST/"}providers/`;
+  }
+
   /**
    * Returns the root of this mirror for a document at `path`. It is absolute
    * where that URL is known: configured, or in the request of a client without

@@ -234,8 +234,6 @@ describe("a path without a page", () => {
     "/providers",
     "/providers/registry.terraform.io",
     "/providers/registry.terraform.io/acme/demo",
-    `${provider}/a/index.json`,
-    "/Providers/registry.terraform.io/acme/demo/index.json",
     "/healthz/x",
     "/HEALTHZ",
     "/favicon.ico",

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority } from "../fakes/authority.ts";
+import { startRegistry, type Registry } from "../fakes/registry.ts";
+import { originsOf } from "../origins.ts";
+import { startMirror, type RunningMirror } from "../running-mirror.ts";
+
+let registry: Registry;
+let mirror: RunningMirror;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  registry = await startRegistry({ authority });
+  await registry.publish({ type: "net", version: "1.0.0" });
+  mirror = await startMirror({ config: originsOf(authority, registry) });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await registry.stop();
+});
+
+const name = "registry.terraform.io/acme/net";
+const documents = [
+  "index.json",
+  "1.0.0.json",
+  "1.0.0-rc1+5.json",
+  "terraform-provider-net_1.0.0_linux_amd64.zip",
+];
+const bases = [
+  "",
+  "v1/",
+  "v1/providers/",
+  "v1/modules/",
+  "provider/",
+  "mirror/v1/",
+  "providers/registry.terraform.io/",
+  "registry/registry.terraform.io/",
+  "browse/",
+  "Providers/",
+];
+
+it.each(
+  bases.flatMap((base) => documents.map((file) => [base, file] as const)),
+)(
+  "below %j, %s is answered with the right url, and never with 404",
+  async (base, file) => {
+    const answer = await mirror.get(`${base}${name}/${file}`);
+    const right = `${mirror.url}providers/`;
+    expect(answer.status).toBe(400);
+    expect(answer.reason).toContain(`see ${right}`);
+    expect(answer.json()).toMatchObject({ code: "wrong-mirror-url" });
+    expect(answer.body.toString()).toContain(right);
+  },
+);
+
+it("the right url is answered as ever, and other paths are not found", async () => {
+  for (const file of ["index.json", "1.0.0.json"])
+    expect((await mirror.get(`providers/${name}/${file}`)).status).toBe(200);
+  for (const path of ["nothing", "v1/nothing.json", "v2/x.zip"])
+    expect((await mirror.get(path)).status).toBe(404);
+});
