@@ -14,7 +14,9 @@ import {
   type StorageLock,
 } from "../store/storage-directory.ts";
 import { Metrics } from "../telemetry/metrics.ts";
-import { readAuditHeads } from "./audit.ts";
+import { findUndone, tellsDecision } from "../mirror/trust/undone-decisions.ts";
+import { readEntries } from "../telemetry/audit/read-log.ts";
+import { readAuditHeads, wireAuditLogs } from "./audit.ts";
 import { wireAdmin } from "./admin/admin.ts";
 import { wireAuthentication } from "./authentication.ts";
 import { wireClientLimits } from "./client-limits.ts";
@@ -48,6 +50,7 @@ export async function wireDaemon(
   );
   const shared = await wireShared(configuration, rules, layout, telemetry);
   const { core, access } = shared;
+  await tellUndone(core, layout, telemetry);
   // Takes 0.2 s the first time, which no client should wait for.
   getCACertificates("system");
   const clients = wireClientLimits(configuration, telemetry, within);
@@ -164,6 +167,27 @@ async function logAuditHeads(
       logger.info({ log, lines: size, head: sha256 }, "audit log");
   } catch (error) {
     logger.warn({ err: error }, "the audit logs could not be read");
+  }
+}
+
+/** Says which decisions of operators an older backup took back; the log of them is not part of the records. */
+async function tellUndone(
+  { trust }: Core,
+  layout: StoreLayout,
+  { alarms, logger }: Telemetry,
+): Promise<void> {
+  const { decisions } = wireAuditLogs(layout);
+  try {
+    const undone = await findUndone(
+      readEntries(decisions, tellsDecision),
+      trust,
+    );
+    for (const { repeat, subject, decision, key, content, at, by } of undone)
+      alarms.raise("decision-undone", {
+        ...{ subject, decision, key, content, decidedAt: at, by, repeat },
+      });
+  } catch (error) {
+    logger.warn({ err: error }, "the log of decisions could not be read");
   }
 }
 

@@ -112,9 +112,13 @@ export class TrustScene {
     await this.registry.stop();
   }
 
-  /** The mirror dies and comes back on its store, with these settings beside its own. */
-  async revive(settings: Settings = {}): Promise<void> {
+  /** The mirror dies and comes back on its store, with these settings beside its own, after `meanwhile`. */
+  async revive(
+    settings: Settings = {},
+    meanwhile: () => void = () => undefined,
+  ): Promise<void> {
     await this.mirror.kill();
+    meanwhile();
     const { directory } = this.mirror;
     const config = { ...this.config, ...settings };
     const options = { config, directory, ...this.#options };

@@ -29,7 +29,7 @@ export async function printAudit(
   const isAsked = makeFilter(question, hosts, now);
   let text = json ? '{"version":1,"entries":[' : "";
   let isFirst = true;
-  for await (const entry of mergeByTime(logs.map(readEntries))) {
+  for await (const entry of mergeByTime(logs.map((log) => readEntries(log)))) {
     if (!isAsked(entry.fields)) continue;
     text += json
       ? `${isFirst ? "" : ","}\n${entry.json}`

@@ -77,6 +77,8 @@ const remedies: Readonly<Record<AlarmKind, Html | string>> = {
     <code>provender verify</code> finds others.`,
   "trust-reset": html`Check the key that its first contact has now, in
     <code>provender trust list</code>.`,
+  "decision-undone": html`Decide again with the command that the log of the
+  mirror names.`,
   "bucket-failing":
     "What is on its own disk is served. Look at the bucket and the network between.",
   "audit-lost":

@@ -14,18 +14,18 @@ export interface WrittenEntry {
 
 /**
  * Yields the entries of a log, oldest first, up to its end at the start of the
- * call; other lines are skipped.
+ * call; other lines, and those that are not wanted by their bytes, are skipped.
  */
-export async function* readEntries({
-  path,
-  exclusively,
-  keep = filesKept,
-}: LogToRead): AsyncGenerator<WrittenEntry, undefined> {
+export async function* readEntries(
+  { path, exclusively, keep = filesKept }: LogToRead,
+  isWanted: (line: Buffer) => boolean = () => true,
+): AsyncGenerator<WrittenEntry, undefined> {
   const files = await exclusively(() => openLogFiles(path, keep));
   try {
     for (const { handle, size } of files)
       for await (const lines of readLogLines(handle, size))
         for (const { bytes } of lines) {
+          if (!isWanted(bytes)) continue;
           const entry = parse(bytes.toString("latin1"));
           if (entry !== undefined) yield entry;
         }

@@ -10,6 +10,7 @@ export const alarmKinds = [
   "archive-damaged",
   "record-unreadable",
   "trust-reset",
+  "decision-undone",
   "bucket-failing",
   "audit-lost",
   "module-replaced",

@@ -1,0 +1,130 @@
+import type { Hostname } from "../../address/hostname.ts";
+import { isFailure } from "../../errors/index.ts";
+import type { WrittenEntry } from "../../telemetry/audit/read-log.ts";
+import type { Decisions } from "../../trust/decisions.ts";
+import type { TrustStore } from "./trust-store.ts";
+
+/** An operator's decision that the audit log has, and the trust records have not, or no longer as it was. */
+interface UndoneDecision {
+  readonly decision: "approved" | "revoked";
+  /** HOSTNAME/NAMESPACE, a provider or a module of it, with `@VERSION` for one release. */
+  readonly subject: string;
+  /** Fingerprint of a key, or digest of a content. */
+  readonly key: string | undefined;
+  readonly content: string | undefined;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly by: string | undefined;
+  /** The command that makes it again. */
+  readonly repeat: string;
+}
+
+/** The last line about one key in one scope, or about one content of one release. */
+interface Line extends Omit<UndoneDecision, "repeat"> {
+  readonly hostname: Hostname;
+  readonly namespace: string;
+  readonly type: string | null;
+  readonly version: string | null;
+}
+
+/** True for the bytes of a line that may tell a decision; the log has a hundred others for each. */
+export function tellsDecision(line: Buffer): boolean {
+  return /^[^\n]*"event":"(?:approved|revoked|reset)"/.test(
+    line.subarray(0, 120).toString("latin1"),
+  );
+}
+
+/**
+ * Compares the operators' decisions in the audit log, oldest first, with the trust
+ * records. An older backup of these that was put back takes decisions back, and
+ * what was revoked is served again. A record that cannot be read is not compared:
+ * it refuses by itself.
+ */
+export async function findUndone(
+  entries: AsyncIterable<WrittenEntry>,
+  trust: TrustStore,
+): Promise<readonly UndoneDecision[]> {
+  const last = new Map<string, Line>();
+  for await (const { fields } of entries) {
+    const line = readLine(fields);
+    const { event, provider } = fields;
+    if (line !== undefined) last.set(nameOf(line), line);
+    // With the first contacts of a whole namespace a lost record of decisions goes, too.
+    if (event === "reset" && String(provider).split("/").length === 2)
+      for (const [name, { hostname, namespace }] of last)
+        if (`${hostname}/${namespace}` === provider) last.delete(name);
+  }
+  const undone: UndoneDecision[] = [];
+  for (const line of last.values()) {
+    const decisions = await readDecisions(trust, line);
+    if (decisions !== undefined && !holds(line, decisions))
+      undone.push({ ...line, repeat: formatCommand(line) });
+  }
+  return undone;
+}
+
+function readLine(fields: WrittenEntry["fields"]): Line | undefined {
+  const { event, at, operator, version, fingerprint, detail } = fields;
+  if (event !== "approved" && event !== "revoked") return undefined;
+  const name = String(fields.provider ?? fields.module);
+  const [hostname = "", namespace = "", ...type] = name.split("/");
+  const [, content] =
+    /^(?:SHA256SUMS|SHA-256|commit) ([0-9a-f]+)$/.exec(String(detail)) ?? [];
+  const key = content === undefined ? String(fingerprint) : undefined;
+  return {
+    ...{ decision: event, key, content, at: String(at) },
+    subject: version === undefined ? name : `${name}@${version}`,
+    by: operator === undefined ? undefined : String(operator),
+    hostname: hostname as Hostname,
+    namespace,
+    type: type.length === 0 ? null : type.join("/"),
+    version: version === undefined ? null : String(version),
+  };
+}
+
+const nameOf = ({ subject, key, content }: Line) =>
+  `${subject} ${key ?? content}`;
+
+async function readDecisions(
+  trust: TrustStore,
+  line: Line,
+): Promise<Decisions | undefined> {
+  try {
+    return (await trust.read(line)).decisions;
+  } catch (error) {
+    if (isFailure(error, "record-unreadable")) return undefined;
+    throw error;
+  }
+}
+
+/** A later decision than the log has is another replica's, or lost its line in a crash. */
+function holds(line: Line, { keys, contents }: Decisions): boolean {
+  const { decision, type, version, at } = line;
+  if (line.key !== undefined) {
+    const found = keys.find(
+      (one) =>
+        one.fingerprint === line.key &&
+        one.type === type &&
+        one.version === version,
+    );
+    return (
+      found !== undefined && (found.decision === decision || found.at > at)
+    );
+  }
+  const found = contents.find(
+    (one) =>
+      one.sha256sums === line.content &&
+      one.type === type &&
+      one.version === version,
+  );
+  return decision === "approved"
+    ? found !== undefined
+    : found === undefined || found.at > at;
+}
+
+function formatCommand({ decision, subject, key, content }: Line): string {
+  const verb = decision === "approved" ? "approve" : "revoke";
+  return key === undefined
+    ? `provender trust ${verb} ${subject} --sha256sums ${content}`
+    : `provender trust ${verb} --key ${key} --for ${subject}`;
+}

@@ -1,0 +1,100 @@
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { outcomeOf } from "../../scenes/provider-requests.ts";
+import { signer, TrustScene } from "../../scenes/trust-scene.ts";
+import { scratch } from "../../running-mirror.ts";
+
+let scene: TrustScene;
+
+beforeAll(async () => {
+  scene = await TrustScene.start();
+});
+
+afterAll(() => scene.stop());
+
+const alarms = () =>
+  scene.mirror.log
+    .filter(({ alarm }) => alarm === "decision-undone")
+    .map(({ subject, decision, repeat }) => ({ subject, decision, repeat }));
+
+/** Puts `records/` of a backup back, as docs/storage.md says, while the daemon is down. */
+async function restore(backup: string): Promise<void> {
+  const { directory } = scene.mirror;
+  await scene.revive({}, () => {
+    for (const copies of ["records", "record-copies"])
+      rmSync(join(directory, copies), { recursive: true });
+    cpSync(backup, join(directory, "records"), { recursive: true });
+  });
+}
+
+function backUp(): string {
+  const backup = join(scratch("backup"), "records");
+  cpSync(join(scene.mirror.directory, "records"), backup, { recursive: true });
+  return backup;
+}
+
+it("decisions that an older backup takes back are told at the start, with the commands that make them again", async () => {
+  const known = await signer("Known");
+  const fine = await signer("Fine");
+  await scene.contact("stolen", known);
+  await scene.contact("kept", fine);
+  await scene.trust("revoke", "--key", fine.fingerprint, "--for", "kept/thing");
+  const backup = backUp();
+
+  const key = known.fingerprint;
+  await scene.trust("revoke", "--key", key, "--for", "stolen");
+  await scene.expectOutcome("stolen", "1.0.0", "451 key-refused");
+  await scene.revive();
+  expect(alarms()).toEqual([]);
+
+  await restore(backup);
+  expect(outcomeOf(await scene.ask("stolen").version("1.0.0"))).toBe("200");
+  const subject = "registry.terraform.io/stolen";
+  const repeat = `provender trust revoke --key ${key} --for ${subject}`;
+  expect(alarms()).toEqual([{ subject, decision: "revoked", repeat }]);
+
+  await scene.trust(...repeat.split(" ").slice(2));
+  await scene.expectOutcome("stolen", "1.0.0", "451 key-refused");
+  await scene.revive();
+  expect(alarms()).toEqual([]);
+});
+
+it("approvals of contents are told likewise, and approvals that were taken back", async () => {
+  const subject = "registry.terraform.io/content/thing@1.1.0";
+  await scene.refuseNext("content");
+  const [candidate] = await scene.candidatesOf("content");
+  const digest = candidate?.sha256sums ?? "";
+  const before = backUp();
+  const named = ["content/thing@1.1.0", "--sha256sums", digest];
+  await scene.trust("approve", ...named);
+  const approved = backUp();
+
+  await restore(before);
+  expect(alarms()).toEqual([
+    {
+      ...{ subject, decision: "approved" },
+      repeat: `provender trust approve ${subject} --sha256sums ${digest}`,
+    },
+  ]);
+
+  await restore(approved);
+  expect(alarms()).toEqual([]);
+  await scene.trust("revoke", ...named);
+  await restore(approved);
+  expect(alarms()).toEqual([
+    {
+      ...{ subject, decision: "revoked" },
+      repeat: `provender trust revoke ${subject} --sha256sums ${digest}`,
+    },
+  ]);
+});
+
+it("a log of decisions that is not there tells nothing", async () => {
+  const { directory } = scene.mirror;
+  await scene.revive({}, () => {
+    rmSync(join(directory, "audit"), { recursive: true });
+  });
+  expect(alarms()).toEqual([]);
+  expect(readFileSync(join(directory, "store.json"), "utf8")).not.toBe("");
+});
